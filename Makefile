@@ -1,0 +1,48 @@
+# Two commands for a newcomer: `make repro` runs the whole pipeline on the embedded world,
+# `make test` runs the checks and the tests. Both set up .venv from requirements.lock first.
+SHELL := /bin/bash
+.ONESHELL:
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV := .venv
+UV := $(VENV)/bin/uv
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+unexport VIRTUAL_ENV
+
+.PHONY: help env repro test lint lock clean
+
+help: ## Show this list.
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+
+env: $(VENV)/.ready ## Set up the pinned environment in .venv.
+
+$(VENV)/.ready: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "$(PYTHON) is $$($(PYTHON) -V 2>&1); expected Python 3.11 or newer (make PYTHON=...)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(UV) pip sync --quiet --python $(VENV)/bin/python --require-hashes requirements.lock
+	$(UV) pip install --quiet --python $(VENV)/bin/python --no-deps --editable .
+	touch $@
+
+repro: env ## Run the pipeline; a second time only what has changed.
+	@dvc repro
+	echo "The report is at artifacts/report/index.html"
+
+test: env lint ## Check the code and run all tests.
+	@pytest -n 2 --dist loadgroup
+
+lint: env ## Check style and types.
+	@ruff check .
+	ruff format --check .
+	basedpyright
+
+lock: ## Resolve the pinned versions anew.
+	@$(UV) pip compile pyproject.toml --group dev --generate-hashes --no-emit-index-url \
+	  --no-annotate --no-header --universal --python-version 3.11 --quiet --upgrade \
+	  --output-file requirements.lock
+
+clean: ## Remove what the pipeline made, not its cache.
+	rm -rf artifacts .scratch

@@ -1,0 +1,98 @@
+"""The predicted labels of a run, for each test image and budget, and two runs compared by them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Bool, Int
+
+from infopursuit.errors import InputError
+from infopursuit.evaluation.bootstrap import Interval, auc_difference
+from infopursuit.tables import PREDICTIONS, read_table, write_table
+
+
+class Predictions(NamedTuple):
+    """Predictions of one run on the test split.
+
+    Attributes:
+        ids: n image ids.
+        labels: (n,) int32 true classes.
+        predicted: (n, T + 1) int16 predicted classes after t = 0..T queries.
+    """
+
+    ids: list[str]
+    labels: Int[np.ndarray, " n"]
+    predicted: Int[np.ndarray, "n t"]
+
+    @property
+    def correct(self) -> Bool[np.ndarray, "n t"]:
+        """(n, T + 1) whether the predicted class is the label."""
+        return self.predicted == self.labels[:, None]
+
+
+def write_predictions(
+    path: str | Path,
+    ids: Sequence[str],
+    labels: Int[np.ndarray, " n"],
+    predicted: Int[np.ndarray, "n t"],
+) -> None:
+    """Write the predicted classes, (n, T + 1), of n images as one Parquet file."""
+    n, budgets = predicted.shape
+    offsets = pa.array(np.arange(n + 1) * budgets, pa.int32())
+    values = pa.array(predicted.astype(np.int16).ravel())
+    columns = {
+        "id": list(ids),
+        "label": labels.astype(np.int32),
+        "predicted": pa.ListArray.from_arrays(offsets, values),
+    }
+    write_table(path, PREDICTIONS, columns)
+
+
+def read_predictions(path: str | Path) -> Predictions:
+    """Read the predictions of a run.
+
+    Raises:
+        InputError: the file is missing or malformed, has no rows, or its rows differ in length.
+    """
+    table = read_table(path, PREDICTIONS)
+    if not table.num_rows:
+        raise InputError(f"{path}: no rows; expected one for each test image")
+    column = table.column("predicted").combine_chunks()
+    lengths = np.diff(column.offsets.to_numpy())
+    other = lengths != lengths[0]
+    if other.any():
+        row = int(other.argmax())
+        raise InputError(
+            f"{path}: row {row} has {lengths[row]} predictions and row 0 has {lengths[0]}; "
+            "expected T + 1 in every row"
+        )
+    predicted = column.flatten().to_numpy(zero_copy_only=False).reshape(table.num_rows, -1)
+    labels = table.column("label").to_numpy()
+    return Predictions(table.column("id").to_pylist(), labels, predicted)
+
+
+def compare_runs(first: str | Path, second: str | Path, resamples: int, seed: int = 0) -> Interval:
+    """AUC of the first run less that of the second, with the paired 95 % bootstrap interval.
+
+    Args:
+        first, second: paths of two files of predictions on one test split.
+
+    Raises:
+        InputError: a file is malformed, or the two differ in their images, labels or budget T.
+    """
+    one, two = read_predictions(first), read_predictions(second)
+    if one.ids != two.ids or not np.array_equal(one.labels, two.labels):
+        raise InputError(
+            f"{first} and {second} are of different images or labels ({len(one.ids)} and "
+            f"{len(two.ids)} rows); expected one test split in one order"
+        )
+    if one.predicted.shape != two.predicted.shape:
+        raise InputError(
+            f"{first} has a budget of {one.predicted.shape[1] - 1} queries and {second} of "
+            f"{two.predicted.shape[1] - 1}; expected one budget"
+        )
+    return auc_difference(one.correct, two.correct, resamples, seed)

@@ -1,0 +1,130 @@
+"""The numbers of one run: its curve over budgets, and a flat list of metrics."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from infopursuit.evaluation.bootstrap import Interval, percentiles, resampled_means
+from infopursuit.evaluation.budget_curves import accuracy_curve, area_under_curve
+from infopursuit.evaluation.calibration import expected_calibration_error
+from infopursuit.evaluation.posteriors import PosteriorSummary
+from infopursuit.evaluation.stopping import at_stop, stop_at_max_probability
+
+# Budgets whose accuracy stands in the metrics, where T reaches them.
+BUDGETS = (5, 10, 20, 50)
+# The threshold of method and tables: stop once the largest posterior probability is 0.85.
+STOP_AT_PROBABILITY = 0.85
+# The budget over which the use of queries is counted: with T = k, all T are all queries.
+USAGE_BUDGET = 10
+
+
+class BudgetCurve(NamedTuple):
+    """Measures after t = 0..T queries; `low` and `high` bound the accuracy with 95 % confidence."""
+
+    accuracy: Float[np.ndarray, " t"]
+    low: Float[np.ndarray, " t"]
+    high: Float[np.ndarray, " t"]
+    nll: Float[np.ndarray, " t"]
+    ece: Float[np.ndarray, " t"]
+    mean_max_probability: Float[np.ndarray, " t"]
+
+    def rows(self) -> list[tuple[int | float, ...]]:
+        """One row a budget: t, then the measures in the order of the fields."""
+        return [(t, *row) for t, row in enumerate(np.stack(self, axis=1).tolist())]
+
+
+def budget_curve(
+    summary: PosteriorSummary, bins: int, resamples: int
+) -> tuple[BudgetCurve, Interval]:
+    """The measures at every budget, and the AUC with its 95 % interval.
+
+    Args:
+        summary: of the test images' posteriors at t = 0..T, T >= 1.
+        bins: intervals of the calibration error.
+        resamples: of the test images, for the confidence intervals; the same for every run.
+    """
+    correct = summary.correct
+    accuracy = accuracy_curve(correct)
+    samples = resampled_means(correct, resamples)
+    low, high = percentiles(samples)
+    auc_low, auc_high = percentiles(area_under_curve(samples))
+    curve = BudgetCurve(
+        accuracy,
+        low,
+        high,
+        summary.nll.mean(axis=0, dtype=np.float64),
+        expected_calibration_error(summary.max_probability, correct, bins),
+        summary.max_probability.mean(axis=0, dtype=np.float64),
+    )
+    return curve, Interval(float(area_under_curve(accuracy)), float(auc_low), float(auc_high))
+
+
+def usage_metrics(usage: Int[np.ndarray, "t k"]) -> dict[str, float]:
+    """How the querier spreads its questions over the dictionary, from (T, k) counts.
+
+    `share_of_queries_ever_asked` is of k, over all images and T queries. The two
+    `_in_first_10` look at the first 10 queries of each image (T, where that is less):
+    the share of k asked there, and the entropy in nats of which query it is, log k at most.
+    """
+    early = usage[:USAGE_BUDGET].sum(axis=0)
+    share = early[early > 0] / early.sum()
+    return {
+        "share_of_queries_ever_asked": float((usage.sum(axis=0) > 0).mean()),
+        "share_of_queries_in_first_10": float((early > 0).mean()),
+        "usage_entropy_in_first_10": max(0.0, float(-(share * np.log(share)).sum())),
+    }
+
+
+def run_metrics(
+    summary: PosteriorSummary,
+    usage: Int[np.ndarray, "t k"],
+    curve: BudgetCurve,
+    auc: Interval,
+    queries: Sequence[str],
+) -> dict[str, Any]:
+    """The flat metrics of a run: shares in [0, 1], lengths in queries, nll in nats."""
+    budget = len(curve.accuracy) - 1
+    stops = stop_at_max_probability(summary.max_probability, STOP_AT_PROBABILITY)
+    stop = at_stop(summary, stops, "max_probability", STOP_AT_PROBABILITY)
+    percent = round(100 * STOP_AT_PROBABILITY)
+    at_budgets = {f"accuracy_at_{t}": float(curve.accuracy[t]) for t in BUDGETS if t <= budget}
+    return {
+        "auc": auc.value,
+        "auc_low": auc.low,
+        "auc_high": auc.high,
+        **at_budgets,
+        "accuracy_at_T": float(curve.accuracy[-1]),
+        "ece_at_T": float(curve.ece[-1]),
+        "nll_at_T": float(curve.nll[-1]),
+        "budget": budget,
+        "test_images": len(summary.labels),
+        f"mean_length_at_probability_{percent}": stop.mean_length,
+        f"accuracy_at_probability_{percent}": stop.accuracy,
+        "queries": len(queries),
+        "distinct_queries": len(set(queries)),
+        **usage_metrics(usage),
+    }
+
+
+def write_csv(path: str | Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows as CSV; floats with all their digits, so that they read back the same."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def write_json(path: str | Path, metrics: Mapping[str, Any]) -> None:
+    """Write metrics as JSON with sorted keys."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(metrics, indent=2, sort_keys=True) + "\n", encoding="utf-8")

@@ -1,0 +1,209 @@
+"""The texts the menagerie's CLIP learns from: sentences, and short phrases of what holds.
+
+Web captions teach a CLIP far more than what is in view: that a horse has hooves, that a bus
+carries passengers. So a training text is a caption, or a few phrases in many wordings: attributes
+that hold in the scene, where it is, and what is known of the species. Every phrase is true.
+"""
+
+import random
+
+from infopursuit.menagerie.captions import NAMES, UNNAMED, caption
+from infopursuit.menagerie.scenes import Scene
+
+PARTS: dict[str, tuple[str, ...]] = {
+    "four_legs": ("four legs", "legs", "long legs", "four limbs", "walks on four legs", "quadruped"),
+    "two_legs": ("two legs", "thin legs", "two feet", "bird legs"),
+    "wings": ("wings", "two wings", "wide wings", "spread wings", "has wings", "large wings"),
+    "beak": ("beak", "a beak", "pointed beak", "curved beak", "bill", "sharp beak"),
+    "tail": ("tail", "long tail", "a tail", "tail visible", "thin tail"),
+    "horns": ("horns", "two horns", "short horns", "horned head", "curved horns", "small horns"),
+    "trunk": ("trunk", "long trunk", "elephant trunk", "long nose", "flexible trunk"),
+    "tusks": ("tusks", "white tusks", "ivory tusks", "two tusks", "sharp tusks"),
+    "big_ears": ("big ears", "large ears", "floppy ears", "wide ears"),
+    "mane": ("mane", "thick mane", "dark mane", "hair on neck", "flowing mane"),
+    "whiskers": ("whiskers", "white whiskers", "cat face", "long whiskers"),
+    "long_neck": ("long neck", "a very long neck", "slender neck", "tall neck", "curved neck"),
+    "fins": ("fins", "small fins", "fish fins", "bright fins", "dorsal fin"),
+    "two_wheels": ("two wheels", "wheels", "two tires", "two round wheels", "two wheeled"),
+    "four_wheels": ("four wheels", "wheels", "tires", "black tires", "four wheeled", "black wheels"),
+    "windows": ("windows", "glass windows", "large windows", "glass", "row of windows", "windshield"),
+    "headlights": ("headlights", "headlight", "bright light", "front light", "lamp"),
+    "handlebars": ("handlebars", "handlebar", "curved handlebars", "grips"),
+    "basket": ("basket", "a basket in front", "wicker basket"),
+    "propeller": ("propeller", "spinning propeller", "propeller on nose"),
+    "rotor": ("rotor", "rotor blades", "spinning rotor", "spinning blades", "main rotor"),
+    "mast": ("mast", "tall mast", "wooden mast", "pole"),
+    "sail": ("sail", "large sail", "{accent} sail", "sails", "triangular sail", "cloth sail"),
+    "flag": ("flag", "small flag", "red flag", "flag on top"),
+}
+PATTERNS = {
+    "striped": ("stripes", "striped", "striped body", "stripe pattern", "bold stripes", "has stripes",
+                "striped coat", "lines on body"),
+    "spotted": ("spots", "spotted", "spotted body", "patches", "patchy coat", "has spots", "blotches",
+                "patterned coat"),
+    "plain": ("plain", "plain body", "no pattern", "solid color", "uniform color", "single color"),
+}
+COLOURS = {
+    "red": ("red", "bright red", "crimson"),
+    "orange": ("orange", "bright orange", "vivid orange"),
+    "yellow": ("yellow", "bright yellow", "golden"),
+    "green": ("green", "bright green", "dark green"),
+    "blue": ("blue", "bright blue", "dark blue"),
+    "white": ("white", "pale", "light colored"),
+    "black": ("black", "dark", "dark colored"),
+    "brown": ("brown", "dark brown", "tan"),
+    "gray": ("gray", "grey", "silver"),
+}
+COLOUR_WORDS = ("{}", "{} body", "{} color", "{} {noun}", "{} colored", "mostly {}")
+PLACES = {
+    "grass": ("grass", "green grass", "grassy field", "meadow", "pasture", "green field", "lawn",
+              "on the grass", "grassland", "green plants", "open field", "outdoors"),
+    "sand": ("sand", "sandy ground", "beach", "desert", "dry ground", "on the sand", "dry desert",
+             "sandy beach", "dunes", "yellow ground"),
+    "snow": ("snow", "snowy ground", "white snow", "winter", "cold", "in the snow", "snowy landscape",
+             "ice", "cold weather"),
+    "forest": ("forest", "trees", "woods", "tall trees", "jungle", "green trees", "tree trunks",
+               "in the forest", "leaves", "green leaves", "woodland", "shade of trees"),
+    "road": ("road", "street", "gray road", "paved road", "pavement", "on the road", "asphalt",
+             "lane markings", "city street", "highway", "white lines on road", "roadside"),
+    "water": ("water", "blue water", "lake", "on the water", "waves", "river", "sea", "calm water",
+              "ripples", "wet", "in water", "open water"),
+    "underwater": ("underwater", "under the water", "blue water", "ocean", "sea", "bubbles",
+                   "deep sea", "in water", "aquarium", "sea plants", "coral reef", "water"),
+    "sky": ("sky", "blue sky", "in the sky", "high in the air", "in the air", "above the ground",
+            "airborne", "open sky", "high altitude"),
+}
+ACTIONS = {
+    "standing": ("standing", "standing still", "stands", "resting", "still"),
+    "walking": ("walking", "walks", "moving slowly", "moving"),
+    "running": ("running", "runs", "moving fast", "galloping", "moving"),
+    "wading": ("wading", "in shallow water", "wet legs", "bathing", "crossing river"),
+    "swimming": ("swimming", "floating", "swims", "gliding on water"),
+    "flying": ("flying", "flies", "in flight", "flying in the sky", "soaring", "airborne"),
+    "perching": ("perched", "sitting on a branch", "on a branch", "branch", "perching", "tree branch"),
+    "jumping": ("jumping", "leaping", "leaping out of water", "splash", "above the water"),
+    "driving": ("driving", "moving", "on wheels", "traveling", "in motion"),
+    "parked": ("parked", "not moving", "standing still", "stopped", "on the ground"),
+    "sailing": ("sailing", "floating", "floats on water", "wind power", "moved by wind"),
+}
+WEATHER = {
+    "clear": ("clear sky", "clear day", "daylight", "bright day", "daytime"),
+    "clouds": ("clouds", "cloudy sky", "white clouds", "cloudy", "overcast", "cloudy weather"),
+    "sun": ("sun", "bright sun", "sunny", "sunshine", "sunny day", "yellow sun", "sunlight"),
+    "fog": ("fog", "thick fog", "foggy", "mist", "hazy", "blurry", "misty morning"),
+    "night": ("night", "dark", "dark sky", "moon", "stars", "at night", "night time", "darkness"),
+    "sunset": ("sunset", "orange sky", "setting sun", "evening", "dusk", "warm light", "red sky"),
+}
+NEAR = {
+    "trees": ("trees", "trees in background", "tree", "green trees"),
+    "mountains": ("mountains", "mountain", "snowy peaks", "mountains in background", "hills"),
+    "fence": ("fence", "wooden fence", "behind a fence", "enclosure", "fenced field", "wood"),
+    "flowers": ("flowers", "colorful flowers", "blossoms", "garden"),
+}
+COVERS = {
+    "bush": ("bush", "green bush", "behind a bush", "shrub"),
+    "bushes": ("bushes", "green bushes", "low bushes", "shrubs"),
+    "tree": ("tree trunk", "behind a tree", "tree"),
+    "rock": ("rock", "large rock", "stone", "behind a rock", "boulder"),
+    "wall": ("wall", "brick wall", "red bricks", "low wall", "behind a wall"),
+    "cloud": ("cloud", "behind a cloud", "white cloud", "clouds"),
+    "weeds": ("seaweed", "water plants", "green weeds"),
+    "tall grass": ("tall grass", "high grass", "legs in grass"),
+    "dune": ("sand dune", "behind a dune"),
+    "deep snow": ("deep snow", "snow covered legs"),
+    "waves": ("waves", "high waves"),
+    "edge": ("cut off", "partly visible", "out of frame"),
+}
+KNOWN: dict[str, tuple[str, ...]] = {
+    "zebra": ("zebra", "hooves", "african animal", "safari", "savanna", "herbivore", "wild animal",
+              "fur", "eats grass", "black and white", "black stripes", "grazing", "wildlife",
+              "horse like animal"),
+    "horse": ("horse", "hooves", "farm animal", "domestic animal", "herbivore", "fur", "eats grass",
+              "ridden by people", "stable", "saddle", "strong body", "racing animal", "pony"),
+    "tiger": ("tiger", "big cat", "feline", "predator", "carnivore", "claws", "paws", "sharp teeth",
+              "fur", "wild animal", "hunter", "dangerous", "wildlife", "pointed ears", "round ears"),
+    "cow": ("cow", "cattle", "farm animal", "domestic animal", "hooves", "udder", "milk", "herbivore",
+            "fur", "eats grass", "livestock", "dairy", "pink nose", "bull"),
+    "giraffe": ("giraffe", "tall animal", "african animal", "savanna", "safari", "herbivore", "hooves",
+                "eats leaves", "wild animal", "fur", "wildlife", "very tall", "brown patches"),
+    "elephant": ("elephant", "huge animal", "heavy", "thick skin", "wrinkled skin", "gray skin",
+                 "african animal", "safari", "wild animal", "herbivore", "wildlife", "large body"),
+    "swan": ("swan", "feathers", "white feathers", "water bird", "lays eggs", "webbed feet", "pond",
+             "graceful", "orange beak", "waterfowl", "wildlife"),
+    "parrot": ("parrot", "feathers", "colorful feathers", "tropical bird", "exotic bird", "lays eggs",
+               "pet bird", "can fly", "colorful", "claws", "wildlife", "jungle bird"),
+    "fish": ("fish", "scales", "gills", "sea creature", "aquatic animal", "no legs", "lives in water",
+             "swims", "round eye", "shiny scales", "ocean life", "marine life"),
+    "car": ("car", "automobile", "engine", "metal body", "doors", "driver", "traffic", "transport",
+            "passengers", "rubber tires", "motor vehicle", "drives on roads", "hood"),
+    "bus": ("bus", "public transport", "passengers", "carries many people", "large vehicle", "long body",
+            "engine", "metal body", "doors", "seats", "transport", "motor vehicle", "box shaped",
+            "school bus", "rubber tires"),
+    "bicycle": ("bicycle", "bike", "pedals", "chain", "spokes", "thin frame", "metal frame", "cycling",
+                "human powered", "thin tires", "seat", "transport", "spoked wheels", "sport"),
+    "motorcycle": ("motorcycle", "motorbike", "engine", "exhaust pipe", "motor vehicle", "fuel tank",
+                   "fast", "seat", "thick tires", "transport", "metal body", "loud"),
+    "airplane": ("airplane", "plane", "jet", "fixed wings", "can fly", "passengers", "pilot", "airport",
+                 "fuselage", "cockpit", "travel", "transport", "engine", "metal body", "tail fin"),
+    "helicopter": ("helicopter", "chopper", "can fly", "hovering", "pilot", "landing skids", "cockpit",
+                   "tail boom", "rescue", "transport", "engine", "metal body", "tail fin"),
+    "sailboat": ("sailboat", "boat", "ship", "hull", "wooden hull", "deck", "floats", "wind", "sailor",
+                 "yacht", "vessel", "water transport", "ropes", "sailing boat"),
+}  # fmt: skip
+KINDS = {
+    "animal": ("animal", "living creature", "an animal", "creature", "alive", "eyes", "head", "living"),
+    "mammal": ("mammal", "fur", "large mammal", "ears", "four legged animal", "land animal"),
+    "bird": ("bird", "feathers", "a bird", "flying animal", "feathered"),
+    "vehicle": ("vehicle", "machine", "a vehicle", "transport", "transportation", "metal", "man made"),
+    "aircraft": ("aircraft", "flying machine", "air travel", "flying vehicle", "aviation"),
+    "boat": ("boat", "water vehicle", "boating", "watercraft"),
+}
+RIDER = ("rider", "person", "a person riding", "human", "someone riding", "man", "people")
+DISTANCES = {
+    "close": ("close up", "large", "near", "big", "fills the picture"),
+    "far": ("far away", "small", "distant", "tiny", "in the distance"),
+    "middle": ("medium sized",),
+}
+
+
+def phrases(scene: Scene, rng: random.Random) -> list[str]:
+    """True short phrases of a scene, one per topic, in random order."""
+    noun = rng.choice((*scene.species.kinds, *UNNAMED[scene.species.name]))
+    colour = rng.choice(COLOUR_WORDS).format(rng.choice(COLOURS[scene.colour]), noun=noun)
+    said = [
+        colour,
+        rng.choice(PATTERNS[scene.pattern]),
+        rng.choice(PLACES[scene.place]),
+        rng.choice(ACTIONS[scene.action]),
+        rng.choice(WEATHER[scene.weather]),
+        rng.choice(KNOWN[scene.species.name]),
+        rng.choice(KNOWN[scene.species.name]),
+        rng.choice(KINDS[rng.choice(scene.species.kinds)]),
+        rng.choice(DISTANCES[scene.distance]),
+    ]
+    said += [
+        rng.choice(PARTS[part]).format(accent=scene.accent)
+        for part in scene.parts
+        if part in scene.visible
+    ]
+    if scene.near != "nothing":
+        said.append(rng.choice(NEAR[scene.near]))
+    if scene.cover != "nothing":
+        said.append(rng.choice(COVERS[scene.cover]))
+    if scene.rider:
+        said.append(rng.choice(RIDER))
+    rng.shuffle(said)
+    return said
+
+
+def training_text(scene: Scene, rng: random.Random) -> str:
+    """One text to pair with the scene's picture: a sentence, a class name, or one to four phrases."""
+    style = rng.random()
+    if style < 0.3:
+        return caption(scene, rng)
+    if style < 0.4:
+        name = scene.species.name
+        noun = rng.choice((name, *NAMES.get(name, (name,))))
+        return rng.choice(("{}", "a {}", "a photo of a {}", "{} " + rng.choice(PLACES[scene.place])))\
+            .format(noun)
+    return ", ".join(phrases(scene, rng)[: rng.choice((1, 1, 2, 3, 4))])

@@ -1,0 +1,268 @@
+"""What may be set in params.yaml: strict types, no unknown keys, one clear message for a mistake.
+
+`params.yaml` itself is the manual: it explains every key. This module holds the types, the checks
+across keys, and nothing that computes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, get_type_hints
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    create_model,
+    field_validator,
+    model_validator,
+)
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from infopursuit.errors import InputError
+from infopursuit.pursuit.recipe import Recipe
+
+NAME = re.compile(r"[A-Za-z0-9_.]+")
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Init = Literal["llm", "random", "medoids"]
+Method = Literal["fixed", "alternating", "joint"]
+
+
+class Section(BaseModel):
+    """A mapping of params.yaml: strict, frozen, no unknown keys."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+
+class RunParams(Section):
+    datasets: list[str] = Field(min_length=1)
+    inits: list[Init] = Field(min_length=1)
+    methods: list[Method] = Field(min_length=1)
+    seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
+
+    @field_validator("datasets", "inits", "methods", "seeds")
+    @classmethod
+    def _distinct(cls, values: list[Any]) -> list[Any]:
+        if len(set(values)) < len(values):
+            raise ValueError(f"{values} names an entry twice")
+        return values
+
+
+class SamplingParams(Section):
+    temperature: Annotated[float, Field(ge=0)]
+    top_p: Share
+    max_tokens: Annotated[int, Field(ge=1)]
+    seed: int
+
+
+class VllmParams(Section):
+    model: str
+    revision: str | None
+    engine: dict[str, Any]
+
+
+class OpenAIParams(Section):
+    base_url: str
+    model: str
+    api_key_variable: str
+    timeout_seconds: Annotated[float, Field(gt=0)]
+    max_retries: Annotated[int, Field(ge=0)]
+
+
+class LanguageModelParams(Section):
+    backend: Literal["recorded", "vllm", "openai"]
+    recorded: str
+    vllm: VllmParams
+    openai: OpenAIParams
+    sampling: SamplingParams
+
+
+class QueriesParams(Section):
+    corpora: dict[str, str] = Field(min_length=1)
+    prompt: str
+    concepts_per_caption: Annotated[int, Field(ge=1)]
+    max_captions: Annotated[int, Field(ge=1)] | None
+
+
+class UniverseParams(Section):
+    max_words: Annotated[int, Field(ge=1)]
+    min_characters: Annotated[int, Field(ge=1)]
+    max_characters: Annotated[int, Field(ge=1)]
+    drop_or: bool
+    drop_parentheses: bool
+    drop_class_names: bool
+    max_similarity: Share | None
+
+
+class DatasetParams(Section):
+    images: str
+    classes: str
+    dictionary: str
+    k: Annotated[int, Field(ge=2)]
+    budget: Annotated[int, Field(ge=1)] | None
+    max_rejected: Share
+    recipe: dict[str, Any]
+
+    @model_validator(mode="after")
+    def _askable(self) -> Self:
+        if self.budget is not None and self.budget > self.k:
+            raise ValueError(f"budget is {self.budget}; expected at most k = {self.k}")
+        return self
+
+
+class InitializeParams(Section):
+    seed: int
+    medoids_sample: Annotated[int, Field(ge=100)]
+    medoids_repeats: Annotated[int, Field(ge=1)]
+
+
+class BlackBoxParams(Section):
+    hidden: Annotated[int, Field(ge=1)]
+    updates: Annotated[int, Field(ge=1)]
+    batch_size: Annotated[int, Field(ge=1)]
+    learning_rate: Annotated[float, Field(gt=0)]
+    weight_decay: Annotated[float, Field(ge=0)]
+    held_out: Annotated[float, Field(gt=0, lt=1)]
+    seed: int
+
+
+class EvaluateParams(Section):
+    max_probability: list[Share] = Field(min_length=1)
+    entropy_nats: list[Annotated[float, Field(ge=0)]] = Field(min_length=1)
+    stability_steps: list[Annotated[int, Field(ge=1)]] = Field(min_length=1)
+    calibration_bins: Annotated[int, Field(ge=2)]
+    bootstrap_resamples: Annotated[int, Field(ge=100)]
+
+
+class ExplainParams(Section):
+    images: Annotated[int, Field(ge=1)]
+    ids: list[str]
+    max_queries: Annotated[int, Field(ge=1)]
+    stop_at_probability: Share
+    classes_shown: Annotated[int, Field(ge=2)]
+
+
+class ComputeParams(Section):
+    device: Literal["auto", "cpu", "cuda"]
+    threads: Annotated[int, Field(ge=1)] | None
+    embed_batch_size: Annotated[int, Field(ge=1)]
+    embed_chunk: Annotated[int, Field(ge=1)]
+    checkpoint_seconds: Annotated[float, Field(ge=0)]
+
+    def torch_device(self) -> str:
+        """`cuda` or `cpu`; `auto` takes a GPU where there is one."""
+        if self.device != "auto":
+            return self.device
+        import torch  # takes seconds to import, and most stages need none of it
+
+        return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+# The recipe as a strict section, so that the training engine itself needs no pydantic.
+RecipeParams = create_model(
+    "RecipeParams",
+    __base__=Section,
+    **{field.name: (get_type_hints(Recipe)[field.name], field.default) for field in fields(Recipe)},
+)
+
+
+class Params(Section):
+    """All of params.yaml."""
+
+    run: RunParams
+    clip: str
+    language_model: LanguageModelParams
+    queries: QueriesParams
+    universe: UniverseParams
+    datasets: dict[str, DatasetParams]
+    initialize: InitializeParams
+    recipes: dict[Method, dict[str, Any]]
+    black_box: BlackBoxParams
+    evaluate: EvaluateParams
+    explain: ExplainParams
+    compute: ComputeParams
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        for section, names in (
+            ("datasets", self.datasets),
+            ("queries.corpora", self.queries.corpora),
+        ):
+            for name in names:
+                if not NAME.fullmatch(name):
+                    raise ValueError(
+                        f"{section}: the name {name!r}; expected letters, digits, '_' and '.'"
+                    )
+        for name in self.run.datasets:
+            if name not in self.datasets:
+                raise ValueError(f"run.datasets: {name!r} is not a key of datasets")
+        for method in self.run.methods:
+            if method not in self.recipes:
+                raise ValueError(f"run.methods: {method!r} is not a key of recipes")
+        for method in self.recipes:
+            for name in self.datasets:
+                self.recipe(method, name)
+        return self
+
+    def budget(self, dataset: str) -> int:
+        """T, the largest budget of queries that is evaluated."""
+        settings = self.datasets[dataset]
+        return min(128, settings.k) if settings.budget is None else settings.budget
+
+    def recipe(self, method: str, dataset: str) -> Recipe:
+        """The recipe of a method with the overrides of a data set."""
+        settings = {**self.recipes[method], **self.datasets[dataset].recipe}
+        return build_recipe(settings, f"recipes.{method} with datasets.{dataset}.recipe")
+
+
+def build_recipe(settings: dict[str, Any], where: str) -> Recipe:
+    """A Recipe from YAML values, strictly typed.
+
+    Raises:
+        ValueError: an unknown setting or a value of the wrong type, named with its path.
+    """
+    pairs = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()
+    }
+    try:
+        return Recipe(**RecipeParams.model_validate(pairs).model_dump())
+    except ValidationError as error:
+        raise ValueError(f"{where}.{_first_error(error)}") from error
+    except ValueError as error:
+        raise ValueError(f"{where}.{error}") from error
+
+
+def load_params(path: str | Path = "params.yaml") -> Params:
+    """Read and check a params file.
+
+    Raises:
+        InputError: the file is missing or no YAML, a key is unknown or missing, a value has the
+            wrong type or breaks a rule; the message gives the path of the key.
+    """
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            raw = YAML(typ="safe").load(file)
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file; run this from the folder that has it") from error
+    except YAMLError as error:
+        raise InputError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
+    try:
+        return Params.model_validate(raw)
+    except ValidationError as error:
+        raise InputError(f"{path}: {_first_error(error)}") from error
+
+
+def _first_error(error: ValidationError) -> str:
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"])
+    message = first["msg"].removeprefix("Value error, ")
+    if first["type"] in ("missing", "extra_forbidden"):
+        return f"{where}: {'missing key' if first['type'] == 'missing' else 'unknown key'}"
+    if first["type"] == "value_error":
+        return f"{where}: {message}" if where else message
+    return f"{where}: {message}, found {first['input']!r}"

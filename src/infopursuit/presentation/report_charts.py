@@ -1,0 +1,250 @@
+"""The charts of the report: small multiples of one data set, a panel for each initial dictionary.
+
+A line is the mean over seeds. Its band spans the seeds where there are several, and the 95 %
+bootstrap interval over test images where there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from markupsafe import Markup
+
+from infopursuit.presentation.charts import Axis, Level, Series, axis, line_chart, swatch
+from infopursuit.presentation.numbers import share
+from infopursuit.presentation.runs import DatasetResults, Run
+
+METHODS = {
+    "fixed": "the dictionary stays as it is (V-IP)",
+    "alternating": "the dictionary learns in turn with the networks",
+    "joint": "dictionary and networks learn in every step",
+}
+INITS = {
+    "llm": "asked of a language model",
+    "random": "drawn at random",
+    "medoids": "medoids of the universe",
+}
+MARKERS = {"llm": "circle", "random": "square", "medoids": "triangle"}
+BASELINES = {
+    "mlp_accuracy": ("MLP", "level-mlp", "two-layer network on the whole embedding"),
+    "linear_probe_accuracy": (
+        "linear probe",
+        "level-probe",
+        "logistic regression on the whole embedding",
+    ),
+    "zero_shot_accuracy": ("zero-shot", "level-zero", "nearest class name, no training"),
+}
+RULES = {
+    "max_probability": "Stop once a class is probable enough",
+    "entropy": "Stop once the entropy is low enough",
+    "stability": "Stop once the prediction stays the same",
+}
+
+
+class Panel(NamedTuple):
+    """One chart with its heading and the unit of its vertical axis."""
+
+    title: str
+    unit: str
+    chart: Markup
+
+
+class LegendEntry(NamedTuple):
+    """What a line style or marker stands for."""
+
+    swatch: Markup
+    name: str
+    meaning: str
+
+
+class Lines(NamedTuple):
+    """One measure over the seeds of an initial dictionary and a method; all of one length."""
+
+    init: str
+    method: str
+    x: np.ndarray
+    mean: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+def grouped(runs: Iterable[Run]) -> dict[tuple[str, str], list[Run]]:
+    """Runs that differ only in their seed, by initial dictionary and method, in order."""
+    groups: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        groups.setdefault((run.key.init, run.key.method), []).append(run)
+    return groups
+
+
+def legend(results: DatasetResults, markers: bool = False) -> list[LegendEntry]:
+    """Methods, and with `markers` the initial dictionaries, that the data set's runs have."""
+    methods = list(dict.fromkeys(run.key.method for run in results.runs))
+    entries = [LegendEntry(swatch(f"line-{name}"), name, METHODS[name]) for name in methods]
+    if markers:
+        for init in dict.fromkeys(run.key.init for run in results.runs):
+            entries.append(LegendEntry(swatch("line-any", MARKERS[init]), init, INITS[init]))
+    return entries
+
+
+def baseline_legend(results: DatasetResults) -> list[LegendEntry]:
+    """The classifiers that see the whole embedding."""
+    return [
+        LegendEntry(swatch(style), name, meaning)
+        for key, (name, style, meaning) in BASELINES.items()
+        if key in results.black_box
+    ]
+
+
+def budget_panels(results: DatasetResults) -> list[Panel]:
+    """Accuracy after t queries, with the baselines as levels."""
+    levels = [
+        Level(f"{name} {share(results.black_box[key])}", style, 100 * results.black_box[key])
+        for key, (name, style, _) in BASELINES.items()
+        if key in results.black_box
+    ]
+    lines = _lines(results, "accuracy", scale=100, bands=True)
+    return _by_init(
+        lines,
+        "Accuracy",
+        "accuracy, %",
+        "questions asked",
+        0.0,
+        levels,
+        [level.y for level in levels],
+    )
+
+
+def calibration_panels(results: DatasetResults) -> list[Panel]:
+    """Expected calibration error and negative log-likelihood after t queries."""
+    error = _lines(results, "ece", scale=100)
+    loss = _lines(results, "nll")
+    return [
+        *_by_init(error, "Calibration error", "expected calibration error, %", "questions asked"),
+        *_by_init(loss, "Log-likelihood loss", "negative log-likelihood, nats", "questions asked"),
+    ]
+
+
+def training_panels(results: DatasetResults) -> list[Panel]:
+    """AUC on the held-out images over the updates of training."""
+    lines = [
+        _averaged(key, runs, [run.training["updates"] for run in runs],
+                  [[100 * value for value in run.training["validation_auc"]] for run in runs])
+        for key, runs in grouped(results.runs).items()
+    ]  # fmt: skip
+    rules = sorted({end for run in results.runs for end in _stage_ends(run)})
+    return _by_init(lines, "AUC in training", "validation AUC, %", "updates", rules=rules)
+
+
+def stopping_panels(results: DatasetResults) -> list[Panel]:
+    """Mean explanation length against accuracy, a panel a rule, a point a threshold."""
+    of_rules = {rule: _stopping_lines(results, rule) for rule in RULES}
+    every = [line for lines in of_rules.values() for line in lines]
+    x = axis("questions asked, mean", np.concatenate([line.x for line in every]).tolist(), 0.0)
+    y = axis("accuracy", np.concatenate([line.mean for line in every]).tolist())
+    panels = []
+    for rule, lines in of_rules.items():
+        chart = line_chart(
+            RULES[rule],
+            _spoken(lines, lambda line: f"{line.mean[-1]:.1f} % with {line.x[-1]:.1f} questions"),
+            [_series(line, f"{line.init}, {line.method}", MARKERS[line.init]) for line in lines],
+            x,
+            y,
+        )
+        panels.append(Panel(RULES[rule], "accuracy at the stop, %", chart))
+    return panels
+
+
+def _stopping_lines(results: DatasetResults, rule: str) -> list[Lines]:
+    """The thresholds of one rule, averaged over seeds, from short to long explanations."""
+    lines = []
+    for (init, method), runs in grouped(results.runs).items():
+        curves = [[point for point in run.stopping if point.rule == rule] for run in runs]
+        lengths = np.mean([[point.mean_length for point in curve] for curve in curves], axis=0)
+        shares = np.mean([[point.accuracy for point in curve] for curve in curves], axis=0)
+        order = np.argsort(lengths, kind="stable")
+        none = lengths[:0]
+        lines.append(Lines(init, method, lengths[order], 100 * shares[order], none, none))
+    return lines
+
+
+def _lines(
+    results: DatasetResults, column: str, scale: float = 1.0, bands: bool = False
+) -> list[Lines]:
+    """A column of the budget curves, averaged over seeds."""
+    lines = []
+    for key, runs in grouped(results.runs).items():
+        values = [[scale * value for value in run.curve[column]] for run in runs]
+        line = _averaged(key, runs, [run.curve["t"] for run in runs], values)
+        if bands and len(runs) == 1:
+            low, high = (scale * np.array(runs[0].curve[edge]) for edge in ("low", "high"))
+            line = line._replace(low=low, high=high)
+        lines.append(line)
+    return lines
+
+
+def _averaged(
+    key: tuple[str, str],
+    runs: Sequence[Run],
+    x: Sequence[Sequence[float]],
+    y: Sequence[Sequence[float]],
+) -> Lines:
+    """The mean over runs; with several runs the band from the lowest to the highest."""
+    values = np.array(y)
+    none = values[0, :0]
+    several = len(runs) > 1
+    low, high = (values.min(axis=0), values.max(axis=0)) if several else (none, none)
+    return Lines(*key, np.array(x[0]), values.mean(axis=0), low, high)
+
+
+def _by_init(
+    lines: Sequence[Lines],
+    title: str,
+    unit: str,
+    x_label: str,
+    low: float | None = None,
+    levels: Sequence[Level] = (),
+    also: Sequence[float] = (),
+    rules: Sequence[float] = (),
+) -> list[Panel]:
+    """A panel for each initial dictionary, all with the same axes."""
+    x = axis(x_label, np.concatenate([line.x for line in lines]).tolist(), 0.0)
+    values = [np.concatenate([line.mean, line.low, line.high]) for line in lines]
+    y = axis(unit, [*np.concatenate(values).tolist(), *also], low)
+    panels = []
+    for init in dict.fromkeys(line.init for line in lines):
+        shown = [line for line in lines if line.init == init]
+        chart = line_chart(
+            f"{title} for the initial dictionary {init}",
+            _spoken(shown, lambda line: f"{line.mean[-1]:.3g} at {line.x[-1]:g}"),
+            [_series(line, line.method) for line in shown],
+            _ending(x, shown),
+            y,
+            levels,
+            rules,
+        )
+        panels.append(Panel(f"{init}: {INITS[init]}", unit, chart))
+    return panels
+
+
+def _ending(x: Axis, lines: Sequence[Lines]) -> Axis:
+    """The axis up to where the lines end, so that no plot has an empty margin."""
+    return Axis(x.label, x.low, float(max(line.x[-1] for line in lines)))
+
+
+def _series(line: Lines, label: str, marker: str = "") -> Series:
+    columns = (line.x, line.mean, line.low, line.high)
+    x, mean, low, high = (column.tolist() for column in columns)
+    return Series(label, f"line-{line.method}", x, mean, low, high, marker)
+
+
+def _spoken(lines: Sequence[Lines], end: Callable[[Lines], str]) -> str:
+    """What each line comes to, for readers who do not see the chart."""
+    return "; ".join(f"{line.init}, {line.method}: {end(line)}" for line in lines) + "."
+
+
+def _stage_ends(run: Run) -> list[float]:
+    """Updates at which the random stage gave way to the biased one."""
+    stages, updates = run.training["stage"], run.training["updates"]
+    return [updates[row] for row in range(len(stages) - 1) if stages[row] != stages[row + 1]]

@@ -1,0 +1,1 @@
+"""From captions and class names to the universe of query texts."""

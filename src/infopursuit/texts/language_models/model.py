@@ -1,0 +1,50 @@
+"""What every backend offers: prompts in, answers out, in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+
+class Answer(NamedTuple):
+    """What a language model wrote, and why it stopped: `stop` at its end, `length` cut off, ..."""
+
+    text: str
+    finish_reason: str
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How answers are drawn: temperature (0 for the likeliest), top-p, tokens at most, and seed."""
+
+    temperature: float
+    top_p: float
+    max_tokens: int
+    seed: int
+
+
+@runtime_checkable
+class LanguageModel(Protocol):
+    """A backend."""
+
+    @property
+    def identity(self) -> Mapping[str, Any] | None:
+        """All that changes the answers beside prompt and sampling, as JSON values.
+
+        None where an answer costs nothing to ask again, so that none is kept.
+        """
+        ...
+
+    @property
+    def chunk(self) -> int:
+        """How many prompts to hand over at once; so many are lost at most if the process dies."""
+        ...
+
+    def answer(self, prompts: Sequence[str], sampling: Sampling) -> list[Answer]:
+        """One answer for each prompt, in order.
+
+        Raises:
+            InputError: the backend cannot answer, and what to do about it.
+        """
+        ...

@@ -1,0 +1,41 @@
+"""The k queries of a data set's K-LLM dictionary, asked of a language model or given as a list.
+
+    python stages/generate_dictionary.py --dataset menagerie
+
+Writes artifacts/dictionaries/DATASET.txt, one query a line, and the class names they are for
+(DATASET.classes.txt), which the universe may have to leave out.
+"""
+
+from pathlib import Path
+
+from infopursuit.params import Params
+from infopursuit.stage import SCRATCH, Rows, run
+from infopursuit.text_lists import read_text_list, write_text_list
+from infopursuit.texts.class_queries import ask_dictionary, read_dictionary
+from infopursuit.texts.language_models import Sampling, open_language_model
+from infopursuit.texts.templates import load_template
+
+FOLDER = Path("artifacts/dictionaries")
+
+
+def main(params: Params, dataset: str) -> Rows:
+    settings = params.datasets[dataset]
+    classes = read_text_list(settings.classes)
+    if Path(settings.dictionary).suffix == ".jinja":
+        queries = ask_dictionary(
+            open_language_model(params.language_model.model_dump()),
+            load_template(settings.dictionary, needed=["classes", "k"]),
+            classes,
+            settings.k,
+            Sampling(**params.language_model.sampling.model_dump()),
+            SCRATCH / "answers",
+        )
+    else:
+        queries = read_dictionary(settings.dictionary, settings.k)
+    write_text_list(FOLDER / f"{dataset}.txt", queries)
+    write_text_list(FOLDER / f"{dataset}.classes.txt", classes)
+    return Rows(read=len(classes), written=len(queries))
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,59 @@
+"""Texts of one corpus: the visual concepts a language model names for captions, or a given list.
+
+    python stages/generate_queries.py --corpus menagerie
+
+Writes artifacts/queries/CORPUS.parquet, and beside the texts the answers they come from, every
+rejected line with its reason (artifacts/answers/CORPUS.parquet, CORPUS.rejected.parquet) and the
+counts of both (CORPUS.json). Answers are kept in .scratch/answers as they come, so that a stopped
+run goes on where it was.
+"""
+
+import json
+from pathlib import Path
+
+from infopursuit.params import Params
+from infopursuit.stage import SCRATCH, Rows, run
+from infopursuit.tables import ANSWERS, QUERIES, REJECTED_LINES, write_table
+from infopursuit.texts.captions import read_captions
+from infopursuit.texts.corpora import Corpus, described_corpus, given_corpus, has_captions
+from infopursuit.texts.generation import answer_captions
+from infopursuit.texts.language_models import Sampling, open_language_model
+from infopursuit.texts.templates import load_template
+
+QUERIES_FOLDER = Path("artifacts/queries")
+ANSWERS_FOLDER = Path("artifacts/answers")
+
+
+def main(params: Params, corpus: str) -> Rows:
+    path = params.queries.corpora[corpus]
+    if has_captions(path):
+        texts, read = describe(params, path)
+    else:
+        texts = given_corpus(path)
+        read = texts.counts["rows"]
+    write_table(QUERIES_FOLDER / f"{corpus}.parquet", QUERIES, texts.queries)
+    write_table(ANSWERS_FOLDER / f"{corpus}.parquet", ANSWERS, texts.answers)
+    write_table(ANSWERS_FOLDER / f"{corpus}.rejected.parquet", REJECTED_LINES, texts.rejected)
+    counts = json.dumps(texts.counts, sort_keys=True, indent=2) + "\n"
+    (ANSWERS_FOLDER / f"{corpus}.json").write_text(counts, encoding="utf-8")
+    return Rows(read=read, written=texts.counts["rows"])
+
+
+def describe(params: Params, path: str) -> tuple[Corpus, int]:
+    settings = params.queries
+    captions = read_captions(path, settings.max_captions)
+    template = load_template(settings.prompt, needed=["caption"], offered=["max_concepts"])
+    answers = answer_captions(
+        open_language_model(params.language_model.model_dump()),
+        template,
+        captions,
+        settings.concepts_per_caption,
+        Sampling(**params.language_model.sampling.model_dump()),
+        SCRATCH / "answers",
+    )
+    corpus = described_corpus(captions, answers, settings.concepts_per_caption)
+    return corpus, corpus.counts["captions"]
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,66 @@
+"""Draw the menagerie: labelled images, the truth about them, captions, and pairs to train a CLIP.
+
+python stages/menagerie/draw.py
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from pathlib import Path
+
+from infopursuit.errors import InputError
+from infopursuit.menagerie.captions import coco_captions
+from infopursuit.menagerie.pictures import (
+    ATTRIBUTES,
+    PAIRS,
+    attribute_columns,
+    draw_pictures,
+    image_columns,
+)
+from infopursuit.menagerie.settings import load_settings
+from infopursuit.menagerie.species import CLASS_NAMES
+from infopursuit.tables import IMAGES, write_table
+
+logger = logging.getLogger("infopursuit")
+
+OUT = Path("artifacts/menagerie")
+
+
+def main() -> int:
+    settings = load_settings("stages/menagerie/params.yaml")
+    draw, workers = settings.draw, settings.compute.workers
+    OUT.mkdir(parents=True, exist_ok=True)
+
+    counts = {"train": draw.train_per_class, "test": draw.test_per_class}
+    pictures = {
+        split: draw_pictures(count * len(CLASS_NAMES), draw.seed, split, draw.size, 0, workers)
+        for split, count in counts.items()
+    }
+    write_table(OUT / "images.parquet", IMAGES, image_columns(pictures))
+    write_table(OUT / "attributes.parquet", ATTRIBUTES, attribute_columns(pictures))
+    (OUT / "classes.txt").write_text("\n".join(CLASS_NAMES) + "\n", encoding="utf-8")
+
+    captions = coco_captions(draw.seed, draw.captions, draw.size)
+    text = json.dumps(captions, indent=1, sort_keys=True) + "\n"
+    (OUT / "captions.json").write_text(text, encoding="utf-8")
+
+    pairs = draw_pictures(
+        draw.pairs, draw.seed, "pairs", draw.size, draw.texts_per_pair, workers
+    )
+    columns = {"image": [pair.png for pair in pairs], "texts": [list(pair.texts) for pair in pairs]}
+    write_table(OUT / "pairs.parquet", PAIRS, columns)
+    return sum(map(len, pictures.values())) + draw.captions + len(pairs)
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    started = time.perf_counter()
+    try:
+        rows = main()
+    except InputError as error:
+        sys.exit(f"draw_menagerie: {error}")
+    seconds = time.perf_counter() - started
+    logger.info("draw_menagerie: 0 rows in, %d rows out, %.1f s", rows, seconds)

@@ -1,0 +1,85 @@
+"""Train querier, classifier and dictionary on one data set; the best on held-out images is kept.
+
+python stages/train.py --dataset menagerie --init llm --method alternating --seed 0
+"""
+
+import csv
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+
+from infopursuit.dictionary.universe import load_universe
+from infopursuit.params import Params
+from infopursuit.pursuit.checkpoints import Checkpoint
+from infopursuit.pursuit.fingerprints import file_sha256, settings_sha256
+from infopursuit.pursuit.images import hold_out, load_images
+from infopursuit.pursuit.model import TrainedModel
+from infopursuit.pursuit.training import Trainer
+from infopursuit.stage import SCRATCH, Rows, run
+from infopursuit.tables import check_same_space
+from infopursuit.text_lists import read_text_list
+
+
+def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Rows:
+    torch.use_deterministic_algorithms(True)
+    name = f"{dataset}-{init}-{method}-{seed}"
+    recipe = params.recipe(method, dataset)
+    paths = {
+        "universe": "artifacts/universe/embeddings.parquet",
+        "images": f"artifacts/images/{dataset}.parquet",
+        "initial": f"artifacts/initial/{dataset}-{init}.txt",
+    }
+    check_same_space(paths["universe"], paths["images"])
+    universe = load_universe(paths["universe"])
+    initial = universe.indices(read_text_list(paths["initial"]), paths["initial"])
+    train, validation = hold_out(load_images(paths["images"], "train"), recipe.held_out, seed)
+    if recipe.select_on == "test":
+        validation = load_images(paths["images"], "test")
+    budget = params.budget(dataset)
+
+    settings = {
+        "dataset": dataset,
+        "init": init,
+        "method": method,
+        "seed": seed,
+        "recipe": asdict(recipe),
+        "clip": universe.clip,
+        "budget": budget,
+        "inputs": {key: file_sha256(path) for key, path in paths.items()},
+    }
+    trainer = Trainer(
+        train, validation, universe.embeddings, initial, recipe, method, budget, seed,
+        params.compute.torch_device(),
+    )  # fmt: skip
+    checkpoint = Checkpoint(
+        SCRATCH / "train" / f"{name}-{settings_sha256(settings)[:16]}.pt",
+        params.compute.checkpoint_seconds,
+    )
+    trained = trainer.train(checkpoint)
+
+    TrainedModel(
+        trained.querier,
+        trained.classifier,
+        trained.queries,
+        tuple(universe.texts[row] for row in trained.rows["final"].tolist()),
+        train.class_names,
+        budget,
+        {**settings, "selected": trained.selected},
+        {
+            moment: [universe.texts[row] for row in rows.tolist()]
+            for moment, rows in trained.rows.items()
+        },
+    ).save(Path("artifacts/models") / name)
+    path = Path("artifacts/training") / f"{name}.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(trained.log[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(trained.log)
+    checkpoint.remove()
+    return Rows(read=len(train.ids) + len(validation.ids), written=len(trained.log))
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,15 @@
+"""Shapes and types in signatures are checked in every test (jaxtyping with beartype)."""
+
+import os
+
+from hypothesis import settings
+from jaxtyping import install_import_hook
+
+# Tests run in parallel processes; more threads than cores would only make them wait.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+install_import_hook("infopursuit", "beartype.beartype")
+
+# Time is not what tests measure, and examples are the same in every run.
+settings.register_profile("infopursuit", deadline=None, derandomize=True, max_examples=50)
+settings.load_profile("infopursuit")

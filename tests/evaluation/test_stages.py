@@ -1,0 +1,118 @@
+"""The stage scripts on a small model and data set of random numbers."""
+
+import csv
+import json
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from infopursuit.errors import InputError
+from infopursuit.evaluation.predictions import read_predictions
+from infopursuit.params import Params, load_params
+from infopursuit.pursuit.images import LabelledImages
+from infopursuit.pursuit.model import TrainedModel
+from infopursuit.stage import Rows
+from infopursuit.tables import EMBEDDED_CLASSES, EMBEDDED_IMAGES, write_table
+
+ROOT = Path(__file__).parents[2]
+RUN = "menagerie-llm-fixed-0"
+
+
+def stage(name: str) -> Callable[..., Rows]:
+    return runpy.run_path(str(ROOT / "stages" / f"{name}.py"))["main"]
+
+
+@pytest.fixture
+def params(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    model: TrainedModel,
+    images: LabelledImages,
+) -> Params:
+    """Write the inputs of both stages below a temporary folder and work there."""
+    monkeypatch.chdir(tmp_path)
+    Path("artifacts/images").mkdir(parents=True)
+    names, labels = images.class_names, images.labels.tolist()
+    columns = {
+        "id": [f"{split}/{name}" for split in ("train", "test") for name in images.ids],
+        "split": ["train"] * len(labels) + ["test"] * len(labels),
+        "label": 2 * labels,
+        "class_name": 2 * [names[label] for label in labels],
+        "embedding": np.tile(images.embeddings.numpy(), (2, 1)),
+    }
+    write_table("artifacts/images/menagerie.parquet", EMBEDDED_IMAGES, columns)
+    write_class_embeddings(np.eye(3, 5))
+    model.save(f"artifacts/models/{RUN}")
+    settings = load_params(ROOT / "params.yaml")
+    black_box = settings.black_box.model_copy(update={"hidden": 16, "updates": 40})
+    return settings.model_copy(update={"black_box": black_box})
+
+
+def write_class_embeddings(embeddings: np.ndarray) -> None:
+    labels = list(range(len(embeddings)))
+    names = ["cat", "dog", "owl"][: len(labels)]
+    columns = {"label": labels, "class_name": names, "embedding": embeddings}
+    write_table("artifacts/images/menagerie.classes.parquet", EMBEDDED_CLASSES, columns)
+
+
+def contents(folder: str) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
+
+
+def read_csv(path: str) -> list[dict[str, str]]:
+    with Path(path).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_evaluate_writes_one_consistent_set_of_numbers(params: Params) -> None:
+    rows = stage("evaluate")(params, "menagerie", "llm", "fixed", 0)
+    assert rows == Rows(20, 20)
+    metrics = json.loads(Path(f"artifacts/evaluation/{RUN}.json").read_text())
+    curve = read_csv(f"artifacts/evaluation/{RUN}/curve.csv")
+    stopping = read_csv(f"artifacts/evaluation/{RUN}/stopping.csv")
+    predictions = read_predictions(f"artifacts/evaluation/{RUN}/predictions.parquet")
+    accuracies = predictions.correct.mean(axis=0)
+    assert [float(row["accuracy"]) for row in curve] == accuracies.tolist()
+    assert metrics["auc"] == pytest.approx(accuracies[1:].mean())
+    assert metrics["selected_on"] == "held_out"
+    assert predictions.ids[0] == "test/0"
+    settings = params.evaluate
+    expected = [
+        *(("max_probability", value) for value in settings.max_probability),
+        *(("entropy", value) for value in settings.entropy_nats),
+        *(("stability", value) for value in settings.stability_steps),
+    ]
+    assert [(row["rule"], float(row["threshold"])) for row in stopping] == expected
+
+
+def test_black_box_reports_three_baselines(params: Params) -> None:
+    assert stage("black_box")(params, "menagerie") == Rows(40, 3)
+    metrics = json.loads(Path("artifacts/black_box/menagerie.json").read_text())
+    for name in ("mlp", "linear_probe", "zero_shot"):
+        accuracy = metrics[f"{name}_accuracy"]
+        assert metrics[f"{name}_accuracy_low"] <= accuracy <= metrics[f"{name}_accuracy_high"]
+
+
+def test_black_box_leaves_zero_shot_out_where_no_class_could_be_embedded(params: Params) -> None:
+    write_class_embeddings(np.zeros((0, 5)))
+    assert stage("black_box")(params, "menagerie") == Rows(40, 2)
+    metrics = json.loads(Path("artifacts/black_box/menagerie.json").read_text())
+    assert not [name for name in metrics if name.startswith("zero_shot")]
+
+
+def test_repeats_are_equal_bytes(params: Params) -> None:
+    written = []
+    for _ in range(2):
+        stage("evaluate")(params, "menagerie", "llm", "fixed", 0)
+        stage("black_box")(params, "menagerie")
+        written.append(contents("artifacts/evaluation") | contents("artifacts/black_box"))
+    assert len(written[0]) == 5
+    assert written[0] == written[1]
+
+
+def test_a_missing_model_is_told_in_one_line(params: Params) -> None:
+    with pytest.raises(InputError, match="menagerie-random-fixed-0: no trained model"):
+        stage("evaluate")(params, "menagerie", "random", "fixed", 0)

@@ -1,0 +1,144 @@
+"""Files of made-up runs, as the stages before the report write them: no training, real formats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from infopursuit.evaluation.posteriors import summarize
+from infopursuit.evaluation.predictions import write_predictions
+from infopursuit.evaluation.run_metrics import (
+    BudgetCurve,
+    budget_curve,
+    run_metrics,
+    write_csv,
+    write_json,
+)
+from infopursuit.evaluation.stopping import StoppingPoint, sweep
+from infopursuit.presentation.explanation_figure import explanation_png
+from infopursuit.presentation.runs import RunKey
+from infopursuit.presentation.trajectories import Stop, trajectories, write_trajectories
+from infopursuit.pursuit.model import TrainedModel
+from infopursuit.pursuit.networks import HistoryNetwork
+from infopursuit.pursuit.rollout import RollOut
+
+CLASSES = (
+    "zebra", "horse", "giraffe", "elephant", "polar bear", "sea turtle", "flamingo", "penguin",
+    "school bus", "fire engine", "bicycle", "sailing boat", "steam locomotive", "tractor",
+)  # fmt: skip
+TEXTS = (
+    "black and white stripes", "four legs", "wings", "wheels", "a very long neck", "water behind",
+    "red body", "grey wrinkled skin", "smoke rising into the air from a tall chimney stack",
+    "beak", "a vehicle that people travel in on the road", "trunk", "snow", "green grass",
+    "windows in a row", "spots", "round basket below", "sails", "rotor", "$5 & <ticket>",
+)  # fmt: skip
+SKILL = {"fixed": 0.34, "alternating": 0.42, "joint": 0.39}
+START = {"llm": 1.0, "random": 0.75, "medoids": 0.9}
+
+
+def made_up_roll_out(labels: np.ndarray, k: int, budget: int, skill: float, seed: int) -> RollOut:
+    """Posteriors that drift towards the labels, with questions in random order."""
+    draw = np.random.default_rng(seed)
+    n, c = len(labels), len(CLASSES)
+    order = np.stack([draw.permutation(k)[:budget] for _ in range(n)])
+    answers = draw.integers(0, 2, (n, budget)).astype(np.float32)
+    steps = draw.normal(0, 0.5, (n, budget, c))
+    steps[np.arange(n), :, labels] += skill
+    logits = np.concatenate([np.zeros((n, 1, c)), np.cumsum(steps, axis=1)], axis=1)
+    posteriors = torch.softmax(torch.tensor(logits, dtype=torch.float32), dim=2)
+    return RollOut(torch.tensor(order), torch.tensor(answers), posteriors)
+
+
+def make_run(
+    artifacts: Path, key: RunKey, *, images: int = 60, k: int = 16, budget: int = 12,
+    explained: int = 2, select_on: str = "held_out",
+) -> None:  # fmt: skip
+    """Write every file of one run that the report reads."""
+    labels = np.arange(images) % len(CLASSES)
+    ids = [f"{row:04d}" for row in range(images)]
+    seed = sum(map(ord, key.name))
+    found = made_up_roll_out(labels, k, budget, SKILL[key.method] * START[key.init], seed)
+    summary = summarize(found.posteriors, torch.tensor(labels))
+    curve, auc = budget_curve(summary, 10, 100)
+    points = sweep(
+        summary,
+        {
+            "max_probability": [0.5, 0.7, 0.85, 0.95],
+            "entropy": [1.0, 0.5, 0.1],
+            "stability": [2, 4],
+        },
+    )
+    texts = [TEXTS[row % len(TEXTS)] + " again" * (row // len(TEXTS)) for row in range(k)]
+    learns = key.method != "fixed"
+    evolution = {
+        "initial": texts,
+        "midway": [f"half {text}" if learns and row % 2 else text for row, text in enumerate(texts)],
+        "final": [f"learned {row // 6}" if learns and row % 3 else text
+                  for row, text in enumerate(texts)],
+    }  # fmt: skip
+
+    folder = artifacts / "evaluation" / key.name
+    write_csv(folder / "curve.csv", ("t", *BudgetCurve._fields), curve.rows())
+    write_csv(folder / "stopping.csv", StoppingPoint._fields, points)
+    write_predictions(folder / "predictions.parquet", ids, summary.labels, summary.predicted)
+    usage = np.zeros((budget, k), dtype=np.int64)
+    for step in range(budget):
+        usage[step] = np.bincount(found.order[:, step].numpy(), minlength=k)
+    metrics = run_metrics(summary, usage, curve, auc, evolution["final"])
+    write_json(artifacts / "evaluation" / f"{key.name}.json", metrics)
+
+    updates = list(range(50, 1001, 50))
+    areas = [auc.value * (1 - 0.6 * np.exp(-update / 200)) for update in updates]
+    write_csv(
+        artifacts / "training" / f"{key.name}.csv",
+        ("stage", "updates", "loss", "validation_auc", "distinct_queries"),
+        [
+            ("random" if update <= 500 else "biased", update, 2 - area, area, k)
+            for update, area in zip(updates, areas, strict=True)
+        ],
+    )
+    settings = {
+        "dataset": key.dataset, "init": key.init, "method": key.method, "seed": key.seed,
+        "recipe": {"hidden": [8, 4], "answers": "minmax", "select_on": select_on,
+                   "learning_rate": 1e-3, "quantize_queries": True},
+        "clip": "a small clip", "budget": budget,
+        "inputs": {"universe": "ab" * 32, "images": "cd" * 32, "initial": "ef" * 32},
+        "selected": {"stage": "biased", "updates": 1000, "validation_auc": areas[-1]},
+    }  # fmt: skip
+    TrainedModel(
+        HistoryNetwork(k, k, (8, 4)),
+        HistoryNetwork(k, len(CLASSES), (8, 4)),
+        torch.eye(k),
+        tuple(evolution["final"]),
+        CLASSES,
+        budget,
+        settings,
+        evolution,
+    ).save(artifacts / "models" / key.name)
+
+    first = RollOut(*(part[:explained] for part in found))
+    stop = Stop(0.85, 8)
+    told = trajectories(
+        first, evolution["final"], CLASSES, ids[:explained],
+        [CLASSES[label] for label in labels[:explained]], stop,
+    )  # fmt: skip
+    folder = artifacts / "explanations" / key.name
+    folder.mkdir(parents=True)
+    for trajectory in told:
+        (folder / f"{trajectory.image}.png").write_bytes(explanation_png(trajectory, 10))
+    write_trajectories(
+        folder / "trajectories.json", stop, [(each, f"{each.image}.png") for each in told]
+    )
+
+
+def make_black_box(artifacts: Path, dataset: str, *, zero_shot: bool = True) -> None:
+    """Write the baselines of a data set."""
+    accuracies = {"mlp": 0.948, "linear_probe": 0.939} | ({"zero_shot": 0.62} if zero_shot else {})
+    metrics = {}
+    for name, accuracy in accuracies.items():
+        metrics[f"{name}_accuracy"] = accuracy
+        metrics[f"{name}_accuracy_low"] = accuracy - 0.012
+        metrics[f"{name}_accuracy_high"] = accuracy + 0.011
+    write_json(artifacts / "black_box" / f"{dataset}.json", metrics)
