@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 from pydantic import (
     BaseModel,
@@ -109,7 +109,7 @@ class DatasetParams(Section):
     recipe: dict[str, Any]
 
     @model_validator(mode="after")
-    def _askable(self) -> Self:
+    def _askable(self) -> DatasetParams:
         if self.budget is not None and self.budget > self.k:
             raise ValueError(f"budget is {self.budget}; expected at most k = {self.k}")
         return self
@@ -188,7 +188,7 @@ class Params(Section):
     compute: ComputeParams
 
     @model_validator(mode="after")
-    def _consistent(self) -> Self:
+    def _consistent(self) -> Params:
         for section, names in (
             ("datasets", self.datasets),
             ("queries.corpora", self.queries.corpora),

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from infopursuit.errors import InputError
 from infopursuit.menagerie.captions import coco_captions
+from infopursuit.menagerie.pairs import PAIRS
 from infopursuit.menagerie.pictures import (
     ATTRIBUTES,
-    PAIRS,
     attribute_columns,
     draw_pictures,
     image_columns,
@@ -47,9 +47,7 @@ def main() -> int:
     text = json.dumps(captions, indent=1, sort_keys=True) + "\n"
     (OUT / "captions.json").write_text(text, encoding="utf-8")
 
-    pairs = draw_pictures(
-        draw.pairs, draw.seed, "pairs", draw.size, draw.texts_per_pair, workers
-    )
+    pairs = draw_pictures(draw.pairs, draw.seed, "pairs", draw.size, draw.texts_per_pair, workers)
     columns = {"image": [pair.png for pair in pairs], "texts": [list(pair.texts) for pair in pairs]}
     write_table(OUT / "pairs.parquet", PAIRS, columns)
     return sum(map(len, pictures.values())) + draw.captions + len(pairs)

@@ -21,7 +21,7 @@ from infopursuit.menagerie.contrastive import (
     write_config,
     write_weights,
 )
-from infopursuit.menagerie.pictures import PAIRS
+from infopursuit.menagerie.pairs import PAIRS
 from infopursuit.menagerie.settings import load_settings
 from infopursuit.tables import read_table
 

@@ -30,6 +30,8 @@ from infopursuit.embeddings.precomputed_texts import PrecomputedTexts
 from infopursuit.embeddings.unit_rows import unit_rows
 from infopursuit.errors import InputError
 
+# What torch and open_clip raise for files that are damaged or of another architecture.
+LOADING_ERRORS = (OSError, RuntimeError, ValueError, TypeError, KeyError, pickle.UnpicklingError)
 # Entries of OpenAI's archives that say what the architecture says already.
 OPENAI_EXTRAS = ("input_resolution", "context_length", "vocab_size")
 
@@ -124,6 +126,7 @@ def _load_towers(
 ) -> tuple[Any, Callable[[Image], torch.Tensor], Callable[..., torch.Tensor]]:
     """The model with its weights, the preprocessing of images, the tokenizer."""
     import open_clip
+    from safetensors import SafetensorError
 
     create: Callable[..., tuple[Any, Any, Any]] = open_clip.create_model_and_transforms
     try:
@@ -135,14 +138,7 @@ def _load_towers(
                 built.load_state_dict({k: v for k, v in state.items() if k not in OPENAI_EXTRAS})
             else:
                 open_clip.load_checkpoint(built, str(files.weights))
-    except (
-        OSError,
-        RuntimeError,
-        ValueError,
-        TypeError,
-        KeyError,
-        pickle.UnpicklingError,
-    ) as error:
+    except (*LOADING_ERRORS, SafetensorError) as error:
         message = " ".join(str(error).split())[:300]
         raise InputError(
             f"{files.where}: open_clip cannot load {files.weights} as {files.model} ({message})"

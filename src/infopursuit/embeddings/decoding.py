@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import struct
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,6 +13,7 @@ from pathlib import Path
 import torch
 from PIL import Image, UnidentifiedImageError
 
+# Encoded bytes, a file, a function that opens an image, or none where there should be one.
 Encoded = bytes | Path | Callable[[], Image.Image] | None
 
 # What Pillow raises for damaged files of the many formats.
@@ -33,15 +33,10 @@ def decode(encoded: Encoded) -> Image.Image:
     if encoded is None or encoded == b"":
         raise UnreadableError("missing")
     try:
-        with warnings.catch_warnings():
-            # Pillow warns of odd metadata and of large pictures; neither matters for the pixels.
-            warnings.simplefilter("ignore")
-            if callable(encoded):
-                return encoded().convert("RGB")
-            with Image.open(
-                io.BytesIO(encoded) if isinstance(encoded, bytes) else encoded
-            ) as image:
-                return image.convert("RGB")
+        if callable(encoded):
+            return encoded().convert("RGB")
+        with Image.open(io.BytesIO(encoded) if isinstance(encoded, bytes) else encoded) as image:
+            return image.convert("RGB")
     except FileNotFoundError as error:
         raise UnreadableError("missing") from error
     except UnidentifiedImageError as error:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from PIL.Image import Image
 
+from infopursuit.embeddings.decoding import Encoded
 from infopursuit.embeddings.image_rows import (
     ROWS,
     SPLITS,
@@ -36,14 +36,13 @@ class ImageSource:
         where: the path the user gave, for messages.
         rows: id, split, label, class_name of all n images, checked.
         stamp: changes when the images do.
-        images: the images from a row to the end, each as encoded bytes, a file, a function that
-            opens it, or None where there is none.
+        images: the images from a row to the end.
     """
 
     where: str
     rows: pa.Table
     stamp: str
-    images: Callable[[int], Iterator[bytes | Path | Callable[[], Image] | None]]
+    images: Callable[[int], Iterator[Encoded]]
 
 
 def open_image_source(path: str | Path, classes: Sequence[str]) -> ImageSource:

@@ -41,8 +41,11 @@ def draw_person(pen: Pen, x: float, y: float, size: float, lean: float, rng: ran
     shirt = PALETTE[rng.choice(("red", "blue", "yellow", "green", "orange", "white"))]
     skin = rng.choice(SKINS)
     shoulder = (x + lean * size, y - 0.55 * size)
-    pen.line([(x, y), (x + 0.22 * size, y + 0.15 * size), (x + 0.15 * size, y + 0.55 * size)],
-             0.15 * size, (45, 50, 90))
+    pen.line(
+        [(x, y), (x + 0.22 * size, y + 0.15 * size), (x + 0.15 * size, y + 0.55 * size)],
+        0.15 * size,
+        (45, 50, 90),
+    )
     pen.line([(x, y), shoulder], 0.28 * size, shirt)
     pen.line([shoulder, (shoulder[0] + 0.4 * size, shoulder[1] + 0.3 * size)], 0.1 * size, skin)
     pen.oval(shoulder[0] + 0.04, shoulder[1] - 0.2 * size, 0.15 * size, 0.17 * size, skin)
@@ -73,8 +76,10 @@ def spots(
         radius = size * rng.uniform(0.7, 1.3)
         blots.append(
             [
-                (x + radius * rng.uniform(0.7, 1.2) * math.cos(turn),
-                 y + radius * rng.uniform(0.7, 1.2) * math.sin(turn))
+                (
+                    x + radius * rng.uniform(0.7, 1.2) * math.cos(turn),
+                    y + radius * rng.uniform(0.7, 1.2) * math.sin(turn),
+                )
                 for turn in (0.0, 0.9, 1.8, 2.7, 3.6, 4.5, 5.4)
             ]
         )
@@ -125,18 +130,29 @@ def draw_quadruped(pen: Pen, scene: Scene, rng: random.Random, colour: Colour) -
     head = (base[0] + build.neck * math.cos(angle) + 0.08, base[1] - build.neck * math.sin(angle))
     half = build.neck_width / 2
     pen.shape(
-        [(base[0] - half * 1.3, base[1] - 0.02), (base[0] + half, base[1] + half * 1.6),
-         (head[0] + half * 0.5, head[1] + half * 0.7), (head[0] - half * 0.8, head[1] - half * 0.2)],
-        colour, coat=True,
+        [
+            (base[0] - half * 1.3, base[1] - 0.02),
+            (base[0] + half, base[1] + half * 1.6),
+            (head[0] + half * 0.5, head[1] + half * 0.7),
+            (head[0] - half * 0.8, head[1] - half * 0.2),
+        ],
+        colour,
+        coat=True,
     )
     for x, swing in zip((-build.rx * 0.72, build.rx * 0.55), near_swings, strict=True):
         _leg(pen, build, x, build.ry * 0.55, swing, colour)
     droop = rng.uniform(0.25, 0.6)
     pen.oval(head[0], head[1], build.head, build.head * 0.8, colour, tilt=droop, coat=True)
     if build.snout:
-        pen.oval(head[0] + build.snout * 0.62 * math.cos(droop),
-                 head[1] + build.snout * 0.62 * math.sin(droop),
-                 build.snout * 0.68, build.head * 0.55, colour, tilt=droop, coat=True)
+        pen.oval(
+            head[0] + build.snout * 0.62 * math.cos(droop),
+            head[1] + build.snout * 0.62 * math.sin(droop),
+            build.snout * 0.68,
+            build.head * 0.55,
+            colour,
+            tilt=droop,
+            coat=True,
+        )
     pen.shadow(build.ry * 0.35, 0.22)
     _mark(pen, scene, rng, colour)
     _face(pen, scene, build, head, droop, rng, colour)
@@ -144,8 +160,15 @@ def draw_quadruped(pen: Pen, scene: Scene, rng: random.Random, colour: Colour) -
         ink = DARK if scene.colour != "black" else (110, 100, 95)
         if name == "horse" and scene.colour == "brown":
             ink = rng.choice((DARK, (225, 205, 165)))
-        pen.line([(base[0] - half * 1.2, base[1] - 0.05), (head[0] - half * 0.9, head[1] - 0.12),
-                  (head[0] + 0.05, head[1] - 0.17)], 0.13, ink)
+        pen.line(
+            [
+                (base[0] - half * 1.2, base[1] - 0.05),
+                (head[0] - half * 0.9, head[1] - 0.12),
+                (head[0] + 0.05, head[1] - 0.17),
+            ],
+            0.13,
+            ink,
+        )
     if scene.rider:
         draw_person(pen, -0.02, -build.ry - 0.04, 0.75, 0.1, rng)
 
@@ -154,8 +177,17 @@ def _tail(pen: Pen, name: str, build: Build, rng: random.Random, colour: Colour)
     x, y = -build.rx * 0.95, -build.ry * 0.25
     sway = rng.uniform(-0.1, 0.12)
     if name == "tiger":
-        pen.line([(x, y), (x - 0.25, y + 0.15 + sway), (x - 0.42, y - 0.1 + sway),
-                  (x - 0.5, y - 0.3 + sway)], 0.1, colour, coat=True)
+        pen.line(
+            [
+                (x, y),
+                (x - 0.25, y + 0.15 + sway),
+                (x - 0.42, y - 0.1 + sway),
+                (x - 0.5, y - 0.3 + sway),
+            ],
+            0.1,
+            colour,
+            coat=True,
+        )
     elif name == "horse":
         dark = shade(colour, 0.55) if max(colour) > 80 else (95, 88, 85)
         pen.line([(x, y - 0.05), (x - 0.16, y + 0.1), (x - 0.2 + sway, y + 0.55)], 0.16, dark)
@@ -175,18 +207,26 @@ def _face(
     colour: Colour,
 ) -> None:
     name, (x, y) = scene.species.name, head
-    nose = (x + (build.snout + build.head * 0.4) * math.cos(droop),
-            y + (build.snout + build.head * 0.4) * math.sin(droop))
+    nose = (
+        x + (build.snout + build.head * 0.4) * math.cos(droop),
+        y + (build.snout + build.head * 0.4) * math.sin(droop),
+    )
     if name == "elephant":
         if "big_ears" in scene.parts:
             pen.oval(x - 0.2, y + 0.04, 0.27, 0.36, shade(colour, 0.78), tilt=0.2)
             pen.oval(x - 0.2, y + 0.04, 0.19, 0.27, shade(colour, 0.9), tilt=0.2)
         curl = rng.uniform(-0.12, 0.22)
-        pen.line([(x + 0.2, y), (x + 0.38, y + 0.3), (x + 0.38, y + 0.62),
-                  (x + 0.45 + curl, y + 0.8)], 0.17, shade(colour, 0.92))
+        pen.line(
+            [(x + 0.2, y), (x + 0.38, y + 0.3), (x + 0.38, y + 0.62), (x + 0.45 + curl, y + 0.8)],
+            0.17,
+            shade(colour, 0.92),
+        )
         if "tusks" in scene.parts:
-            pen.line([(x + 0.22, y + 0.24), (x + 0.45, y + 0.42), (x + 0.62, y + 0.36)],
-                     0.08, (250, 246, 225))
+            pen.line(
+                [(x + 0.22, y + 0.24), (x + 0.45, y + 0.42), (x + 0.62, y + 0.36)],
+                0.08,
+                (250, 246, 225),
+            )
     elif name == "tiger":
         for side in (-0.13, 0.1):
             pen.oval(x + side, y - 0.19, 0.08, 0.08, colour)
@@ -195,8 +235,11 @@ def _face(
         pen.oval(nose[0] + 0.0, nose[1] - 0.03, 0.045, 0.035, (190, 90, 95))
         if "whiskers" in scene.parts:
             for rise in (-0.12, 0.0, 0.12):
-                pen.line([(nose[0] - 0.05, nose[1]), (nose[0] + 0.26, nose[1] + rise)], 0.03,
-                         (252, 252, 252))
+                pen.line(
+                    [(nose[0] - 0.05, nose[1]), (nose[0] + 0.26, nose[1] + rise)],
+                    0.03,
+                    (252, 252, 252),
+                )
     else:
         pen.oval(x - 0.1, y - 0.16, 0.055, 0.13, shade(colour, 0.85), tilt=-0.35)
         if name == "cow":
@@ -206,12 +249,20 @@ def _face(
     if "horns" in scene.parts:
         if name == "cow":
             for lean in (-0.16, 0.16):
-                pen.line([(x - 0.02 + lean * 0.4, y - 0.13), (x + lean, y - 0.24),
-                          (x + lean * 0.9, y - 0.38)], 0.075, (235, 225, 195))
+                pen.line(
+                    [
+                        (x - 0.02 + lean * 0.4, y - 0.13),
+                        (x + lean, y - 0.24),
+                        (x + lean * 0.9, y - 0.38),
+                    ],
+                    0.075,
+                    (235, 225, 195),
+                )
         else:
             for lean in (-0.08, 0.06):
-                pen.line([(x + lean, y - 0.08), (x + lean * 1.3, y - 0.3)], 0.05,
-                         shade(colour, 0.7))
+                pen.line(
+                    [(x + lean, y - 0.08), (x + lean * 1.3, y - 0.3)], 0.05, shade(colour, 0.7)
+                )
                 pen.oval(x + lean * 1.3, y - 0.3, 0.045, 0.045, DARK)
     pen.oval(x + 0.06, y - 0.05, 0.04, 0.045, (15, 15, 15) if max(colour) > 80 else (235, 235, 235))
 
@@ -227,8 +278,10 @@ def draw_bird(pen: Pen, scene: Scene, rng: random.Random, colour: Colour) -> Non
     spread = "wings" in scene.parts and (scene.action == "flying" or rng.random() < 0.6)
     lift = rng.uniform(0.75, 1.05)
     if spread:
-        pen.shape([(-0.25, -0.1), (-0.5, -0.75 * lift), (-0.1, -0.95 * lift), (0.3, -0.12)],
-                  shade(colour, 0.75))
+        pen.shape(
+            [(-0.25, -0.1), (-0.5, -0.75 * lift), (-0.1, -0.95 * lift), (0.3, -0.12)],
+            shade(colour, 0.75),
+        )
     if swan:
         pen.shape([(-0.45, -0.18), (-0.85, -0.3), (-0.5, 0.12)], colour, coat=True)
         pen.oval(0.0, 0.0, 0.58, 0.29, colour, coat=True)
@@ -239,8 +292,11 @@ def draw_bird(pen: Pen, scene: Scene, rng: random.Random, colour: Colour) -> Non
         pen.line(neck, 0.15, colour, coat=True)
     else:
         if "tail" in scene.parts:
-            pen.shape([(-0.3, -0.1), (-1.0, 0.42), (-0.85, 0.52), (-0.2, 0.2)],
-                      shade(PALETTE[scene.accent], 0.95), coat=True)
+            pen.shape(
+                [(-0.3, -0.1), (-1.0, 0.42), (-0.85, 0.52), (-0.2, 0.2)],
+                shade(PALETTE[scene.accent], 0.95),
+                coat=True,
+            )
         pen.oval(0.0, 0.0, 0.42, 0.27, colour, tilt=-0.35, coat=True)
         neck = [(0.3, -0.2), (0.42, -0.36)]
     x, y = neck[-1]
@@ -260,8 +316,10 @@ def draw_bird(pen: Pen, scene: Scene, rng: random.Random, colour: Colour) -> Non
         pen.oval(x + 0.09, y - 0.03, 0.05, 0.045, DARK)
     else:
         pen.oval(x + 0.1, y + 0.0, 0.11, 0.1, (245, 240, 230))
-        pen.shape([(x + 0.13, y - 0.12), (x + 0.34, y + 0.02), (x + 0.22, y + 0.2),
-                   (x + 0.13, y + 0.08)], beak)
+        pen.shape(
+            [(x + 0.13, y - 0.12), (x + 0.34, y + 0.02), (x + 0.22, y + 0.2), (x + 0.13, y + 0.08)],
+            beak,
+        )
         pen.oval(x + 0.06, y - 0.05, 0.045, 0.045, (10, 10, 10))
 
 
@@ -271,7 +329,9 @@ def draw_fish(pen: Pen, scene: Scene, rng: random.Random, colour: Colour) -> Non
     fin = shade(PALETTE[scene.accent], 0.9) if rng.random() < 0.4 else shade(colour, 0.75)
     if "tail" in scene.parts:
         sway = rng.uniform(-0.08, 0.08)
-        pen.shape([(-0.5, 0.0), (-1.0, -0.38 + sway), (-0.86, 0.0 + sway), (-1.0, 0.38 + sway)], fin)
+        pen.shape(
+            [(-0.5, 0.0), (-1.0, -0.38 + sway), (-0.86, 0.0 + sway), (-1.0, 0.38 + sway)], fin
+        )
     if "fins" in scene.parts:
         pen.shape([(-0.3, -height * 0.8), (0.0, -height - 0.3), (0.35, -height * 0.75)], fin)
         pen.shape([(-0.1, height * 0.8), (-0.15, height + 0.24), (0.25, height * 0.8)], fin)

@@ -45,7 +45,14 @@ def _cloud(
     draw: ImageDraw.ImageDraw, x: float, y: float, r: float, fill: Colour, rng: random.Random
 ) -> None:
     for step in (-1.1, -0.4, 0.4, 1.1):
-        _blob(draw, x + step * r, y + rng.uniform(-0.2, 0.2) * r, r * rng.uniform(0.6, 0.85), fill, 0.75)
+        _blob(
+            draw,
+            x + step * r,
+            y + rng.uniform(-0.2, 0.2) * r,
+            r * rng.uniform(0.6, 0.85),
+            fill,
+            0.75,
+        )
 
 
 def _tree(
@@ -55,7 +62,9 @@ def _tree(
     leaf = vary((48, 105, 52), rng, 18)
     draw.rectangle((x - height * 0.06, base - height * 0.45, x + height * 0.06, base), fill=trunk)
     for dx, dy in ((-0.16, -0.5), (0.16, -0.52), (0.0, -0.75)):
-        _blob(draw, x + dx * height, base + dy * height, height * 0.26, shade(leaf, 1.0 - dy * 0.12))
+        _blob(
+            draw, x + dx * height, base + dy * height, height * 0.26, shade(leaf, 1.0 - dy * 0.12)
+        )
 
 
 def _sky(image: Image.Image, scene: Scene, horizon: int, rng: random.Random) -> None:
@@ -76,8 +85,14 @@ def _sky(image: Image.Image, scene: Scene, horizon: int, rng: random.Random) -> 
     if scene.weather == "clouds":
         for _ in range(rng.randint(2, 4)):
             tone = rng.randint(225, 250)
-            _cloud(draw, rng.random() * size, rng.uniform(0.06, 0.8) * min(horizon, size * 0.5),
-                   size * rng.uniform(0.06, 0.11), (tone, tone, tone), rng)
+            _cloud(
+                draw,
+                rng.random() * size,
+                rng.uniform(0.06, 0.8) * min(horizon, size * 0.5),
+                size * rng.uniform(0.06, 0.11),
+                (tone, tone, tone),
+                rng,
+            )
 
 
 def _mountains(draw: ImageDraw.ImageDraw, size: int, horizon: int, rng: random.Random) -> None:
@@ -85,26 +100,45 @@ def _mountains(draw: ImageDraw.ImageDraw, size: int, horizon: int, rng: random.R
         x, h = rng.random() * size, size * rng.uniform(0.2, 0.34)
         rock = vary((112, 112, 132), rng, 14)
         draw.polygon([(x - h, horizon), (x, horizon - h), (x + h, horizon)], fill=rock)
-        draw.polygon([(x - h * 0.28, horizon - h * 0.72), (x, horizon - h),
-                      (x + h * 0.28, horizon - h * 0.72)], fill=(238, 240, 246))
+        draw.polygon(
+            [
+                (x - h * 0.28, horizon - h * 0.72),
+                (x, horizon - h),
+                (x + h * 0.28, horizon - h * 0.72),
+            ],
+            fill=(238, 240, 246),
+        )
 
 
-def _texture(draw: ImageDraw.ImageDraw, scene: Scene, size: int, top: int, rng: random.Random) -> None:
+def _texture(
+    draw: ImageDraw.ImageDraw, scene: Scene, size: int, top: int, rng: random.Random
+) -> None:
     tone = GROUND[scene.place][1]
     if scene.place == "road":
         for x in range(-1, 5):
             left = (x + rng.random() * 0.2) * size / 4
-            draw.rectangle((left, top + (size - top) * 0.42, left + size * 0.13,
-                            top + (size - top) * 0.42 + size * 0.02), fill=(235, 232, 215))
+            draw.rectangle(
+                (
+                    left,
+                    top + (size - top) * 0.42,
+                    left + size * 0.13,
+                    top + (size - top) * 0.42 + size * 0.02,
+                ),
+                fill=(235, 232, 215),
+            )
         return
     for _ in range(34):
         x, y = rng.random() * size, rng.uniform(top, size)
         if scene.place == "water":
-            draw.line((x, y, x + size * 0.09, y), fill=shade(tone, rng.choice((0.85, 1.5))),
-                      width=2)
+            draw.line(
+                (x, y, x + size * 0.09, y), fill=shade(tone, rng.choice((0.85, 1.5))), width=2
+            )
         elif scene.place in ("grass", "forest"):
-            draw.line((x, y, x + rng.uniform(-3, 3), y - size * 0.035),
-                      fill=shade(tone, rng.uniform(0.7, 1.3)), width=2)
+            draw.line(
+                (x, y, x + rng.uniform(-3, 3), y - size * 0.035),
+                fill=shade(tone, rng.uniform(0.7, 1.3)),
+                width=2,
+            )
         else:
             _blob(draw, x, y, size * 0.012, shade(tone, rng.uniform(0.88, 1.06)), 0.5)
 
@@ -120,15 +154,19 @@ def _underwater(image: Image.Image, rng: random.Random) -> None:
         x, y, r = rng.random() * size, rng.random() * size, size * rng.uniform(0.008, 0.022)
         _blob(draw, x, y, r, (205, 232, 245))
     for _ in range(rng.randint(0, 5)):
-        _weed(draw, rng.random() * size, size, size * rng.uniform(0.15, 0.4), rng)
+        _weed(draw, rng.random() * size, float(size), size * rng.uniform(0.15, 0.4), rng)
 
 
 def _weed(
     draw: ImageDraw.ImageDraw, x: float, base: float, height: float, rng: random.Random
 ) -> None:
     sway = rng.uniform(-0.2, 0.2) * height
-    draw.line((x, base, x + sway, base - height * 0.5, x, base - height),
-              fill=vary((40, 125, 70), rng, 20), width=6, joint="curve")
+    draw.line(
+        (x, base, x + sway, base - height * 0.5, x, base - height),
+        fill=vary((40, 125, 70), rng, 20),
+        width=6,
+        joint="curve",
+    )
 
 
 def paint_backdrop(image: Image.Image, scene: Scene, horizon: int, rng: random.Random) -> None:
@@ -147,21 +185,31 @@ def paint_backdrop(image: Image.Image, scene: Scene, horizon: int, rng: random.R
     near, far = (vary(colour, rng, 16) for colour in GROUND[scene.place])
     image.paste(gradient(size, near, far, size - horizon), (0, horizon))
     if scene.place == "road":
-        draw.rectangle((0, horizon, size, horizon + size * 0.05), fill=vary((120, 150, 90), rng, 14))
+        draw.rectangle(
+            (0, horizon, size, horizon + size * 0.05), fill=vary((120, 150, 90), rng, 14)
+        )
     _texture(draw, scene, size, horizon + round(size * 0.05), rng)
     if scene.place == "forest":
         for _ in range(6):
-            _tree(draw, rng.random() * size, horizon + size * 0.04, size * rng.uniform(0.5, 0.8), rng)
+            _tree(
+                draw, rng.random() * size, horizon + size * 0.04, size * rng.uniform(0.5, 0.8), rng
+            )
     if scene.near == "trees":
         for _ in range(rng.randint(2, 3)):
-            _tree(draw, rng.random() * size, horizon + size * 0.03, size * rng.uniform(0.3, 0.45), rng)
+            _tree(
+                draw, rng.random() * size, horizon + size * 0.03, size * rng.uniform(0.3, 0.45), rng
+            )
     if scene.near == "fence":
         wood = vary((150, 112, 72), rng, 14)
         for rise in (0.05, 0.13):
-            draw.rectangle((0, horizon - size * rise, size, horizon - size * (rise - 0.025)), fill=wood)
+            draw.rectangle(
+                (0, horizon - size * rise, size, horizon - size * (rise - 0.025)), fill=wood
+            )
         for post in range(6):
             x = (post + 0.4) * size / 6
-            draw.rectangle((x, horizon - size * 0.17, x + size * 0.028, horizon + size * 0.04), fill=wood)
+            draw.rectangle(
+                (x, horizon - size * 0.17, x + size * 0.028, horizon + size * 0.04), fill=wood
+            )
     if scene.near == "flowers":
         for _ in range(26):
             x, y = rng.random() * size, rng.uniform(horizon + size * 0.05, size)
@@ -184,24 +232,39 @@ def paint_cover(
         for line in range(lines + 1):
             for column in range(columns + 1):
                 tone = shade(base, rng.uniform(0.88, 1.1))
-                _blob(draw, left + width * column / columns, top + height * line / lines,
-                      radius * rng.uniform(0.75, 1.05), tone)
+                x = left + width * column / columns + rng.uniform(-0.3, 0.3) * radius
+                y = top + height * line / lines + rng.uniform(-0.3, 0.3) * radius
+                _blob(draw, x, y, radius * rng.uniform(0.75, 1.05), tone)
     elif cover == "tree":
-        draw.rectangle((left + width * 0.08, -5, right - width * 0.08, bottom + height * 0.1),
-                       fill=vary((98, 70, 46), rng, 14))
+        draw.rectangle(
+            (left + width * 0.08, -5, right - width * 0.08, bottom + height * 0.1),
+            fill=vary((98, 70, 46), rng, 14),
+        )
         for step in range(4):
             x = left + width * (0.2 + 0.2 * step)
             draw.line((x, 0, x, bottom), fill=(74, 52, 34), width=2)
         for _ in range(5):
-            _blob(draw, middle + rng.uniform(-0.9, 0.9) * width, rng.uniform(-8, 14), width * 0.5,
-                  vary((48, 108, 52), rng, 14))
+            _blob(
+                draw,
+                middle + rng.uniform(-0.9, 0.9) * width,
+                rng.uniform(-8, 14),
+                width * 0.5,
+                vary((48, 108, 52), rng, 14),
+            )
     elif cover == "rock":
         stone = vary((126, 122, 118), rng, 14)
-        outline = [(left - width * 0.15, bottom + 6), (left, top + height * 0.25),
-                   (left + width * 0.3, top - 4), (left + width * 0.75, top - 2),
-                   (right + width * 0.05, top + height * 0.35), (right + width * 0.2, bottom + 6)]
+        outline = [
+            (left - width * 0.15, bottom + 6),
+            (left, top + height * 0.25),
+            (left + width * 0.3, top - 4),
+            (left + width * 0.75, top - 2),
+            (right + width * 0.05, top + height * 0.35),
+            (right + width * 0.2, bottom + 6),
+        ]
         draw.polygon(outline, fill=stone)
-        draw.polygon([outline[2], outline[3], (middle, bottom), (left, bottom)], fill=shade(stone, 0.85))
+        draw.polygon(
+            [outline[2], outline[3], (middle, bottom), (left, bottom)], fill=shade(stone, 0.85)
+        )
     elif cover == "wall":
         brick = vary((168, 88, 70), rng, 14)
         draw.rectangle((left - 4, top, right + 4, bottom + 6), fill=brick)
@@ -211,10 +274,15 @@ def paint_cover(
         for step in range(max(14, round(width / 5))):
             x = left + width * rng.random()
             tone = vary((66, 138, 56) if cover == "tall grass" else (40, 120, 70), rng, 24)
-            draw.line((x, bottom + 8, x + rng.uniform(-6, 6), top - rng.uniform(0, 6) * (step % 2)),
-                      fill=tone, width=7 if cover == "weeds" else 5)
+            draw.line(
+                (x, bottom + 8, x + rng.uniform(-6, 6), top - rng.uniform(0, 6) * (step % 2)),
+                fill=tone,
+                width=7 if cover == "weeds" else 5,
+            )
     else:
-        tone = {"dune": (222, 194, 134), "deep snow": (234, 239, 247), "waves": (58, 122, 182)}[cover]
+        tone = {"dune": (222, 194, 134), "deep snow": (234, 239, 247), "waves": (58, 122, 182)}[
+            cover
+        ]
         crest = [(left + width * step / 12, top + 4 * math.sin(step * 1.1)) for step in range(13)]
         draw.polygon([*crest, (right, bottom + 10), (left, bottom + 10)], fill=vary(tone, rng, 8))
 
@@ -222,16 +290,22 @@ def paint_cover(
 def apply_weather(image: Image.Image, scene: Scene, rng: random.Random) -> Image.Image:
     """Fog, night and sunset change the light on everything."""
     if scene.weather == "fog":
-        return Image.blend(image, Image.new("RGB", image.size, (212, 215, 219)), rng.uniform(0.4, 0.68))
+        return Image.blend(
+            image, Image.new("RGB", image.size, (212, 215, 219)), rng.uniform(0.3, 0.52)
+        )
     if scene.weather == "night":
-        return Image.blend(image, Image.new("RGB", image.size, (14, 18, 52)), rng.uniform(0.42, 0.66))
+        return Image.blend(
+            image, Image.new("RGB", image.size, (14, 18, 52)), rng.uniform(0.35, 0.55)
+        )
     if scene.weather == "sunset":
-        return Image.blend(image, Image.new("RGB", image.size, (200, 95, 50)), rng.uniform(0.12, 0.3))
+        return Image.blend(
+            image, Image.new("RGB", image.size, (200, 95, 50)), rng.uniform(0.12, 0.3)
+        )
     return image
 
 
 def soften(image: Image.Image, rng: random.Random) -> Image.Image:
     """A camera out of focus, now and then."""
-    if rng.random() < 0.25:
+    if rng.random() < 0.15:
         return image.filter(ImageFilter.GaussianBlur(rng.uniform(0.4, 0.9)))
     return image

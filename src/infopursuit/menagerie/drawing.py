@@ -17,12 +17,14 @@ from infopursuit.menagerie.pen import PALETTE, Colour, Pen, vary
 from infopursuit.menagerie.scenes import Scene
 
 OVERSAMPLING = 3
-SCALES = {"close": 0.4, "middle": 0.3, "far": 0.19}
+SCALES = {"close": 0.43, "middle": 0.36, "far": 0.27}
 WATERLINE = {"wading": 0.5, "swimming": 0.12, "sailing": 0.34}
 
 Body = Callable[[Pen, Scene, random.Random, Colour], None]
 BODIES: dict[str, Body] = {
-    **dict.fromkeys(("zebra", "horse", "tiger", "cow", "giraffe", "elephant"), animals.draw_quadruped),
+    **dict.fromkeys(
+        ("zebra", "horse", "tiger", "cow", "giraffe", "elephant"), animals.draw_quadruped
+    ),
     **dict.fromkeys(("swan", "parrot"), animals.draw_bird),
     "fish": animals.draw_fish,
     "car": vehicles.draw_car,
@@ -41,12 +43,14 @@ FEET = {
 }  # fmt: skip
 
 
-def _pose(scene: Scene, size: int, rng: random.Random) -> tuple[tuple[float, float], float, float, int]:
+def _pose(
+    scene: Scene, size: int, rng: random.Random
+) -> tuple[tuple[float, float], float, float, int]:
     """Centre and scale of the body in pixels, its tilt, and the row of the horizon."""
     name = scene.species.name
     scale = SCALES[scene.distance] * rng.uniform(0.88, 1.12) * (0.82 if name == "giraffe" else 1.0)
     horizon = rng.uniform(0.42, 0.58)
-    x = rng.uniform(0.5 - 0.12, 0.5 + 0.12) if scene.distance != "far" else rng.uniform(0.28, 0.72)
+    x = rng.uniform(0.42, 0.58) if scene.distance != "far" else rng.uniform(0.32, 0.68)
     free = scene.action in ("flying", "jumping") or scene.place == "underwater"
     tilt = rng.uniform(-0.28, 0.28) if free else rng.uniform(-0.07, 0.07)
     if free:
@@ -93,8 +97,11 @@ def _water_line(image: Image.Image, pen: Pen, scene: Scene, rng: random.Random) 
     draw.rectangle((left, row, right, row + pen.scale * 0.6), fill=tone)
     for _ in range(5):
         x = rng.uniform(left, right)
-        draw.line((x - 12, row + rng.uniform(0, 6), x + 12, row + rng.uniform(0, 6)),
-                  fill=(205, 228, 242), width=3)
+        draw.line(
+            (x - 12, row + rng.uniform(0, 6), x + 12, row + rng.uniform(0, 6)),
+            fill=(205, 228, 242),
+            width=3,
+        )
 
 
 def render(scene: Scene, rng: random.Random, size: int) -> Image.Image:
@@ -116,7 +123,7 @@ def render(scene: Scene, rng: random.Random, size: int) -> Image.Image:
     if scene.action == "perching":
         perch = pen.place([(-3.0, 0.45), (3.0, 0.4)])
         ImageDraw.Draw(image).line(perch, fill=(96, 66, 42), width=max(4, round(scale * 0.13)))
-    colour = vary(PALETTE[scene.colour], rng, 22)
+    colour = vary(PALETTE[scene.colour], rng, 16)
     BODIES[scene.species.name](pen, scene, rng, colour)
     if scene.action in WATERLINE and scene.place == "water":
         _water_line(image, pen, scene, rng)
@@ -128,7 +135,7 @@ def _finish(image: Image.Image, rng: random.Random) -> Image.Image:
     """Light, focus and sensor noise."""
     pixels = np.asarray(soften(image, rng), dtype=np.float32)
     noise = np.random.Generator(np.random.PCG64(rng.getrandbits(64)))
-    sigma, light = rng.uniform(2.0, 12.0), rng.uniform(0.8, 1.15)
+    sigma, light = rng.uniform(1.5, 7.0), rng.uniform(0.82, 1.12)
     pixels = pixels * light + sigma * noise.standard_normal(pixels.shape, dtype=np.float32)
     return Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8))
 

@@ -60,7 +60,9 @@ class Pen:
         """Body coordinates to pixels."""
         (cx, cy), s, cos, sin = self.centre, self.scale, self._cos, self._sin
         flip = self._flip
-        return [(cx + flip * s * (x * cos - y * sin), cy + s * (x * sin + y * cos)) for x, y in points]
+        return [
+            (cx + flip * s * (x * cos - y * sin), cy + s * (x * sin + y * cos)) for x, y in points
+        ]
 
     def shape(self, points: list[Point], fill: Colour, coat: bool = False) -> None:
         """A filled polygon."""

@@ -11,7 +11,14 @@ from infopursuit.menagerie.captions import NAMES, UNNAMED, caption
 from infopursuit.menagerie.scenes import Scene
 
 PARTS: dict[str, tuple[str, ...]] = {
-    "four_legs": ("four legs", "legs", "long legs", "four limbs", "walks on four legs", "quadruped"),
+    "four_legs": (
+        "four legs",
+        "legs",
+        "long legs",
+        "four limbs",
+        "walks on four legs",
+        "quadruped",
+    ),
     "two_legs": ("two legs", "thin legs", "two feet", "bird legs"),
     "wings": ("wings", "two wings", "wide wings", "spread wings", "has wings", "large wings"),
     "beak": ("beak", "a beak", "pointed beak", "curved beak", "bill", "sharp beak"),
@@ -25,8 +32,22 @@ PARTS: dict[str, tuple[str, ...]] = {
     "long_neck": ("long neck", "a very long neck", "slender neck", "tall neck", "curved neck"),
     "fins": ("fins", "small fins", "fish fins", "bright fins", "dorsal fin"),
     "two_wheels": ("two wheels", "wheels", "two tires", "two round wheels", "two wheeled"),
-    "four_wheels": ("four wheels", "wheels", "tires", "black tires", "four wheeled", "black wheels"),
-    "windows": ("windows", "glass windows", "large windows", "glass", "row of windows", "windshield"),
+    "four_wheels": (
+        "four wheels",
+        "wheels",
+        "tires",
+        "black tires",
+        "four wheeled",
+        "black wheels",
+    ),
+    "windows": (
+        "windows",
+        "glass windows",
+        "large windows",
+        "glass",
+        "row of windows",
+        "windshield",
+    ),
     "headlights": ("headlights", "headlight", "bright light", "front light", "lamp"),
     "handlebars": ("handlebars", "handlebar", "curved handlebars", "grips"),
     "basket": ("basket", "a basket in front", "wicker basket"),
@@ -37,10 +58,26 @@ PARTS: dict[str, tuple[str, ...]] = {
     "flag": ("flag", "small flag", "red flag", "flag on top"),
 }
 PATTERNS = {
-    "striped": ("stripes", "striped", "striped body", "stripe pattern", "bold stripes", "has stripes",
-                "striped coat", "lines on body"),
-    "spotted": ("spots", "spotted", "spotted body", "patches", "patchy coat", "has spots", "blotches",
-                "patterned coat"),
+    "striped": (
+        "stripes",
+        "striped",
+        "striped body",
+        "stripe pattern",
+        "bold stripes",
+        "has stripes",
+        "striped coat",
+        "lines on body",
+    ),
+    "spotted": (
+        "spots",
+        "spotted",
+        "spotted body",
+        "patches",
+        "patchy coat",
+        "has spots",
+        "blotches",
+        "patterned coat",
+    ),
     "plain": ("plain", "plain body", "no pattern", "solid color", "uniform color", "single color"),
 }
 COLOURS = {
@@ -56,22 +93,110 @@ COLOURS = {
 }
 COLOUR_WORDS = ("{}", "{} body", "{} color", "{} {noun}", "{} colored", "mostly {}")
 PLACES = {
-    "grass": ("grass", "green grass", "grassy field", "meadow", "pasture", "green field", "lawn",
-              "on the grass", "grassland", "green plants", "open field", "outdoors"),
-    "sand": ("sand", "sandy ground", "beach", "desert", "dry ground", "on the sand", "dry desert",
-             "sandy beach", "dunes", "yellow ground"),
-    "snow": ("snow", "snowy ground", "white snow", "winter", "cold", "in the snow", "snowy landscape",
-             "ice", "cold weather"),
-    "forest": ("forest", "trees", "woods", "tall trees", "jungle", "green trees", "tree trunks",
-               "in the forest", "leaves", "green leaves", "woodland", "shade of trees"),
-    "road": ("road", "street", "gray road", "paved road", "pavement", "on the road", "asphalt",
-             "lane markings", "city street", "highway", "white lines on road", "roadside"),
-    "water": ("water", "blue water", "lake", "on the water", "waves", "river", "sea", "calm water",
-              "ripples", "wet", "in water", "open water"),
-    "underwater": ("underwater", "under the water", "blue water", "ocean", "sea", "bubbles",
-                   "deep sea", "in water", "aquarium", "sea plants", "coral reef", "water"),
-    "sky": ("sky", "blue sky", "in the sky", "high in the air", "in the air", "above the ground",
-            "airborne", "open sky", "high altitude"),
+    "grass": (
+        "grass",
+        "green grass",
+        "grassy field",
+        "meadow",
+        "pasture",
+        "green field",
+        "lawn",
+        "on the grass",
+        "grassland",
+        "green plants",
+        "open field",
+        "outdoors",
+    ),
+    "sand": (
+        "sand",
+        "sandy ground",
+        "beach",
+        "desert",
+        "dry ground",
+        "on the sand",
+        "dry desert",
+        "sandy beach",
+        "dunes",
+        "yellow ground",
+    ),
+    "snow": (
+        "snow",
+        "snowy ground",
+        "white snow",
+        "winter",
+        "cold",
+        "in the snow",
+        "snowy landscape",
+        "ice",
+        "cold weather",
+    ),
+    "forest": (
+        "forest",
+        "trees",
+        "woods",
+        "tall trees",
+        "jungle",
+        "green trees",
+        "tree trunks",
+        "in the forest",
+        "leaves",
+        "green leaves",
+        "woodland",
+        "shade of trees",
+    ),
+    "road": (
+        "road",
+        "street",
+        "gray road",
+        "paved road",
+        "pavement",
+        "on the road",
+        "asphalt",
+        "lane markings",
+        "city street",
+        "highway",
+        "white lines on road",
+        "roadside",
+    ),
+    "water": (
+        "water",
+        "blue water",
+        "lake",
+        "on the water",
+        "waves",
+        "river",
+        "sea",
+        "calm water",
+        "ripples",
+        "wet",
+        "in water",
+        "open water",
+    ),
+    "underwater": (
+        "underwater",
+        "under the water",
+        "blue water",
+        "ocean",
+        "sea",
+        "bubbles",
+        "deep sea",
+        "in water",
+        "aquarium",
+        "sea plants",
+        "coral reef",
+        "water",
+    ),
+    "sky": (
+        "sky",
+        "blue sky",
+        "in the sky",
+        "high in the air",
+        "in the air",
+        "above the ground",
+        "airborne",
+        "open sky",
+        "high altitude",
+    ),
 }
 ACTIONS = {
     "standing": ("standing", "standing still", "stands", "resting", "still"),
@@ -80,7 +205,14 @@ ACTIONS = {
     "wading": ("wading", "in shallow water", "wet legs", "bathing", "crossing river"),
     "swimming": ("swimming", "floating", "swims", "gliding on water"),
     "flying": ("flying", "flies", "in flight", "flying in the sky", "soaring", "airborne"),
-    "perching": ("perched", "sitting on a branch", "on a branch", "branch", "perching", "tree branch"),
+    "perching": (
+        "perched",
+        "sitting on a branch",
+        "on a branch",
+        "branch",
+        "perching",
+        "tree branch",
+    ),
     "jumping": ("jumping", "leaping", "leaping out of water", "splash", "above the water"),
     "driving": ("driving", "moving", "on wheels", "traveling", "in motion"),
     "parked": ("parked", "not moving", "standing still", "stopped", "on the ground"),
@@ -151,10 +283,27 @@ KNOWN: dict[str, tuple[str, ...]] = {
                  "yacht", "vessel", "water transport", "ropes", "sailing boat"),
 }  # fmt: skip
 KINDS = {
-    "animal": ("animal", "living creature", "an animal", "creature", "alive", "eyes", "head", "living"),
+    "animal": (
+        "animal",
+        "living creature",
+        "an animal",
+        "creature",
+        "alive",
+        "eyes",
+        "head",
+        "living",
+    ),
     "mammal": ("mammal", "fur", "large mammal", "ears", "four legged animal", "land animal"),
     "bird": ("bird", "feathers", "a bird", "flying animal", "feathered"),
-    "vehicle": ("vehicle", "machine", "a vehicle", "transport", "transportation", "metal", "man made"),
+    "vehicle": (
+        "vehicle",
+        "machine",
+        "a vehicle",
+        "transport",
+        "transportation",
+        "metal",
+        "man made",
+    ),
     "aircraft": ("aircraft", "flying machine", "air travel", "flying vehicle", "aviation"),
     "boat": ("boat", "water vehicle", "boating", "watercraft"),
 }
@@ -166,44 +315,54 @@ DISTANCES = {
 }
 
 
-def phrases(scene: Scene, rng: random.Random) -> list[str]:
-    """True short phrases of a scene, one per topic, in random order."""
+def phrases(scene: Scene, rng: random.Random) -> tuple[list[str], list[str]]:
+    """True short phrases of a scene in random order: of the body, and of all around it."""
     noun = rng.choice((*scene.species.kinds, *UNNAMED[scene.species.name]))
-    colour = rng.choice(COLOUR_WORDS).format(rng.choice(COLOURS[scene.colour]), noun=noun)
-    said = [
-        colour,
+    known = KNOWN[scene.species.name]
+    body = [
+        rng.choice(COLOUR_WORDS).format(rng.choice(COLOURS[scene.colour]), noun=noun),
         rng.choice(PATTERNS[scene.pattern]),
-        rng.choice(PLACES[scene.place]),
-        rng.choice(ACTIONS[scene.action]),
-        rng.choice(WEATHER[scene.weather]),
-        rng.choice(KNOWN[scene.species.name]),
-        rng.choice(KNOWN[scene.species.name]),
+        *rng.sample(known, 3),
         rng.choice(KINDS[rng.choice(scene.species.kinds)]),
-        rng.choice(DISTANCES[scene.distance]),
     ]
-    said += [
+    body += [
         rng.choice(PARTS[part]).format(accent=scene.accent)
         for part in scene.parts
         if part in scene.visible
     ]
-    if scene.near != "nothing":
-        said.append(rng.choice(NEAR[scene.near]))
-    if scene.cover != "nothing":
-        said.append(rng.choice(COVERS[scene.cover]))
     if scene.rider:
-        said.append(rng.choice(RIDER))
-    rng.shuffle(said)
-    return said
+        body.append(rng.choice(RIDER))
+    around = [
+        rng.choice(PLACES[scene.place]),
+        rng.choice(ACTIONS[scene.action]),
+        rng.choice(WEATHER[scene.weather]),
+        rng.choice(DISTANCES[scene.distance]),
+    ]
+    if scene.near != "nothing":
+        around.append(rng.choice(NEAR[scene.near]))
+    if scene.cover != "nothing":
+        around.append(rng.choice(COVERS[scene.cover]))
+    rng.shuffle(body)
+    rng.shuffle(around)
+    return body, around
 
 
 def training_text(scene: Scene, rng: random.Random) -> str:
-    """One text to pair with the scene's picture: a sentence, a class name, or one to four phrases."""
+    """One text to pair with the scene's picture: a sentence, a class name, or a few phrases.
+
+    Lists say more of the body than of what is around it, since backgrounds are learnt anyway.
+    """
     style = rng.random()
-    if style < 0.3:
+    if style < 0.25:
         return caption(scene, rng)
     if style < 0.4:
         name = scene.species.name
         noun = rng.choice((name, *NAMES.get(name, (name,))))
-        return rng.choice(("{}", "a {}", "a photo of a {}", "{} " + rng.choice(PLACES[scene.place])))\
-            .format(noun)
-    return ", ".join(phrases(scene, rng)[: rng.choice((1, 1, 2, 3, 4))])
+        place = rng.choice(PLACES[scene.place])
+        return rng.choice((noun, f"a {noun}", f"a photo of a {noun}", f"{noun}, {place}"))
+    body, around = phrases(scene, rng)
+    if style < 0.6:
+        return rng.choice((body, body, around))[0]
+    said = body[: rng.choice((1, 2, 3, 4))] + around[: rng.choice((0, 0, 1, 2))]
+    rng.shuffle(said)
+    return ", ".join(said)

@@ -18,13 +18,6 @@ from infopursuit.menagerie.scenes import ATTRIBUTE_NAMES, scene_for
 from infopursuit.menagerie.species import CLASS_NAMES
 from infopursuit.tables import TableSchema
 
-PAIRS = TableSchema(
-    "pictures with texts that are true of them, for training the menagerie's CLIP",
-    (
-        pa.field("image", pa.binary(), nullable=False),
-        pa.field("texts", pa.list_(pa.string()), nullable=False),
-    ),
-)
 ATTRIBUTES = TableSchema(
     "the truth of every attribute of every picture",
     (

@@ -22,8 +22,12 @@ def _bands(rng: random.Random, top: float, bottom: float) -> list[list[Point]]:
     count = rng.choice((1, 2, 2))
     step = (bottom - top) / count
     return [
-        [(-2.0, top + step * i + step * 0.2), (2.0, top + step * i + step * 0.2),
-         (2.0, top + step * i + step * 0.75), (-2.0, top + step * i + step * 0.75)]
+        [
+            (-2.0, top + step * i + step * 0.2),
+            (2.0, top + step * i + step * 0.2),
+            (2.0, top + step * i + step * 0.75),
+            (-2.0, top + step * i + step * 0.75),
+        ]
         for i in range(count)
     ]
 
@@ -34,14 +38,21 @@ def draw_car(pen: Pen, scene: Scene, rng: random.Random, colour: Colour) -> None
     for x in (-0.4, 0.64):
         _wheel(pen, x, 0.26, 0.17)
     pen.shape([(-0.6, -0.05), (-0.42, -roof), (0.2, -roof), (0.48, -0.05)], colour, coat=True)
-    pen.shape([(-0.95, 0.25), (-0.97, -0.02), (-0.6, -0.1), (0.5, -0.1), (0.92, 0.02), (0.98, 0.25)],
-              colour, coat=True)
+    pen.shape(
+        [(-0.95, 0.25), (-0.97, -0.02), (-0.6, -0.1), (0.5, -0.1), (0.92, 0.02), (0.98, 0.25)],
+        colour,
+        coat=True,
+    )
     pen.shadow(0.13, 0.25)
     if scene.pattern == "striped":
         pen.pattern(_bands(rng, -0.08, 0.2), PALETTE[scene.accent])
     if "windows" in scene.parts:
-        pen.shape([(-0.48, -0.09), (-0.36, -roof + 0.06), (-0.1, -roof + 0.06), (-0.1, -0.09)], GLASS)
-        pen.shape([(-0.03, -0.09), (-0.03, -roof + 0.06), (0.17, -roof + 0.06), (0.36, -0.09)], GLASS)
+        pen.shape(
+            [(-0.48, -0.09), (-0.36, -roof + 0.06), (-0.1, -roof + 0.06), (-0.1, -0.09)], GLASS
+        )
+        pen.shape(
+            [(-0.03, -0.09), (-0.03, -roof + 0.06), (0.17, -roof + 0.06), (0.36, -0.09)], GLASS
+        )
     if "headlights" in scene.parts:
         pen.oval(0.9, 0.06, 0.09, 0.07, (255, 244, 170))
     for x in (-0.55, 0.52):
@@ -53,8 +64,18 @@ def draw_bus(pen: Pen, scene: Scene, rng: random.Random, colour: Colour) -> None
     top = rng.uniform(-0.55, -0.42)
     for x in (-0.45, 0.72):
         _wheel(pen, x, 0.34, 0.14)
-    pen.shape([(-1.0, 0.32), (-1.0, top + 0.06), (-0.95, top), (0.95, top), (1.0, top + 0.1),
-               (1.02, 0.32)], colour, coat=True)
+    pen.shape(
+        [
+            (-1.0, 0.32),
+            (-1.0, top + 0.06),
+            (-0.95, top),
+            (0.95, top),
+            (1.0, top + 0.1),
+            (1.02, 0.32),
+        ],
+        colour,
+        coat=True,
+    )
     pen.shadow(0.2, 0.22)
     if scene.pattern == "striped":
         pen.pattern(_bands(rng, 0.0, 0.26), PALETTE[scene.accent])
@@ -63,10 +84,18 @@ def draw_bus(pen: Pen, scene: Scene, rng: random.Random, colour: Colour) -> None
         width = 1.55 / count
         for index in range(count):
             x = -0.9 + index * width
-            pen.shape([(x, top + 0.1), (x + width * 0.78, top + 0.1), (x + width * 0.78, -0.08),
-                       (x, -0.08)], GLASS)
-        pen.shape([(0.72, top + 0.1), (0.95, top + 0.1), (0.95, 0.24), (0.72, 0.24)],
-                  shade(GLASS, 0.85))
+            pen.shape(
+                [
+                    (x, top + 0.1),
+                    (x + width * 0.78, top + 0.1),
+                    (x + width * 0.78, -0.08),
+                    (x, -0.08),
+                ],
+                GLASS,
+            )
+        pen.shape(
+            [(0.72, top + 0.1), (0.95, top + 0.1), (0.95, 0.24), (0.72, 0.24)], shade(GLASS, 0.85)
+        )
     if "headlights" in scene.parts:
         pen.oval(0.99, 0.2, 0.07, 0.08, (255, 244, 170))
     for x in (-0.58, 0.58):
@@ -113,8 +142,11 @@ def draw_motorcycle(pen: Pen, scene: Scene, rng: random.Random, colour: Colour) 
     pen.line([(0.62, 0.28), (0.36, -0.38)], 0.09, METAL)
     pen.shape([(-0.3, 0.1), (0.25, 0.05), (0.28, 0.36), (-0.2, 0.4)], METAL)
     pen.line([(-0.05, 0.38), (-0.85, 0.38)], 0.1, (190, 192, 196))
-    pen.shape([(-0.9, -0.06), (-0.7, -0.22), (-0.25, -0.08), (-0.2, 0.08), (-0.7, 0.06)], colour,
-              coat=True)
+    pen.shape(
+        [(-0.9, -0.06), (-0.7, -0.22), (-0.25, -0.08), (-0.2, 0.08), (-0.7, 0.06)],
+        colour,
+        coat=True,
+    )
     pen.oval(0.12, -0.14, 0.33, 0.17, colour, tilt=-0.15, coat=True)
     pen.shape([(0.35, 0.05), (0.62, -0.1), (0.9, 0.06), (0.62, -0.02)], colour, coat=True)
     if scene.pattern == "striped":
@@ -134,14 +166,28 @@ def draw_airplane(pen: Pen, scene: Scene, rng: random.Random, colour: Colour) ->
     trim = PALETTE[scene.accent]
     if "tail" in scene.parts:
         pen.shape([(-0.7, -0.1), (-1.0, -0.52), (-0.82, -0.52), (-0.45, -0.12)], trim)
-    pen.shape([(-0.1, -0.1), (-0.1 - sweep, -0.5), (0.05 - sweep, -0.5), (0.3, -0.1)],
-              shade(colour, 0.7))
+    pen.shape(
+        [(-0.1, -0.1), (-0.1 - sweep, -0.5), (0.05 - sweep, -0.5), (0.3, -0.1)], shade(colour, 0.7)
+    )
     if scene.action == "parked":
         for x in (-0.15, 0.65):
             pen.line([(x, 0.1), (x, 0.3)], 0.05, METAL)
             pen.oval(x, 0.33, 0.08, 0.08, TYRE)
-    pen.shape([(-1.0, -0.12), (-0.9, 0.02), (-0.4, 0.17), (0.7, 0.17), (0.95, 0.08), (1.02, 0.0),
-               (0.9, -0.1), (0.7, -0.16), (-0.5, -0.16)], colour, coat=True)
+    pen.shape(
+        [
+            (-1.0, -0.12),
+            (-0.9, 0.02),
+            (-0.4, 0.17),
+            (0.7, 0.17),
+            (0.95, 0.08),
+            (1.02, 0.0),
+            (0.9, -0.1),
+            (0.7, -0.16),
+            (-0.5, -0.16),
+        ],
+        colour,
+        coat=True,
+    )
     pen.shadow(0.06, 0.2)
     if scene.pattern == "striped":
         pen.pattern(_bands(rng, -0.02, 0.16), trim)
@@ -149,8 +195,10 @@ def draw_airplane(pen: Pen, scene: Scene, rng: random.Random, colour: Colour) ->
         for index in range(6):
             pen.oval(-0.45 + index * 0.18, -0.05, 0.045, 0.045, (60, 90, 130))
         pen.shape([(0.74, -0.13), (0.9, -0.08), (0.86, -0.01), (0.72, -0.04)], (60, 90, 130))
-    pen.shape([(-0.12, 0.08), (-0.2 - sweep, 0.62), (0.0 - sweep, 0.62), (0.36, 0.08)],
-              shade(colour, 0.86))
+    pen.shape(
+        [(-0.12, 0.08), (-0.2 - sweep, 0.62), (0.0 - sweep, 0.62), (0.36, 0.08)],
+        shade(colour, 0.86),
+    )
     pen.shape([(-0.85, -0.02), (-1.08, 0.14), (-0.95, 0.14), (-0.6, 0.0)], shade(colour, 0.8))
     if "propeller" in scene.parts:
         pen.line([(1.05, -0.36), (1.05, 0.36)], 0.07, (70, 70, 76))
@@ -187,15 +235,21 @@ def draw_sailboat(pen: Pen, scene: Scene, rng: random.Random, colour: Colour) ->
         pen.line([(0.05, 0.25), (0.05, top)], 0.06, (105, 72, 45))
     if "sail" in scene.parts:
         belly = rng.uniform(-0.12, 0.08)
-        pen.shape([(0.0, top + 0.06), (-0.4 + belly, -0.3), (-0.72, 0.12), (0.0, 0.12)], sail,
-                  coat=True)
+        pen.shape(
+            [(0.0, top + 0.06), (-0.4 + belly, -0.3), (-0.72, 0.12), (0.0, 0.12)], sail, coat=True
+        )
         if rng.random() < 0.7:
-            pen.shape([(0.12, top + 0.16), (0.12, 0.12), (0.72, 0.12), (0.45 + belly, -0.3)],
-                      shade(sail, 0.88), coat=True)
+            pen.shape(
+                [(0.12, top + 0.16), (0.12, 0.12), (0.72, 0.12), (0.45 + belly, -0.3)],
+                shade(sail, 0.88),
+                coat=True,
+            )
         if scene.pattern == "striped":
             pen.pattern(
-                [[(-2.0, y), (2.0, y), (2.0, y + 0.12), (-2.0, y + 0.12)]
-                 for y in (-0.86, -0.6, -0.34, -0.08)],
+                [
+                    [(-2.0, y), (2.0, y), (2.0, y + 0.12), (-2.0, y + 0.12)]
+                    for y in (-0.86, -0.6, -0.34, -0.08)
+                ],
                 colour,
             )
     if "flag" in scene.parts:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
+from infopursuit.evaluation.bootstrap import Interval
 from infopursuit.evaluation.predictions import compare_runs
 from infopursuit.evaluation.run_metrics import BUDGETS, STOP_AT_PROBABILITY
 from infopursuit.presentation.charts import interval_bar
@@ -36,10 +37,10 @@ class ResultRow(NamedTuple):
 
 
 class Results(NamedTuple):
-    """The main table of a data set."""
+    """The main table of a data set: single runs, and means where there are several seeds."""
 
     budgets: list[str]
-    rows: list[ResultRow]
+    runs: list[ResultRow]
     means: list[ResultRow]
 
 
@@ -53,11 +54,11 @@ class Baseline(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """AUC of a learned dictionary less that of the fixed one it started from."""
+    """AUC of a learned dictionary less that of the fixed one it started from, of one seed or more."""
 
     init: str
     method: str
-    seed: int
+    seed: str
     value: str
     interval: str
     verdict: str
@@ -79,10 +80,15 @@ def results_table(results: DatasetResults) -> Results:
     """AUC, accuracy at budgets and at the stop, explanation length, distinct queries."""
     budget = int(results.runs[0].metrics["budget"])  # a setting of the data set
     at = [t for t in BUDGETS if t < budget]
-    best = max(run.metrics["auc"] for run in results.runs)
-    rows = [_row(run, at, run.metrics["auc"] == best) for run in results.runs]
+    rows = [_row(run, at) for run in results.runs]
     means = [_mean_row(runs, at) for runs in grouped(results.runs).values() if len(runs) > 1]
-    return Results([*map(str, at), str(budget)], rows, means)
+    return Results([*map(str, at), str(budget)], _marked(rows), _marked(means))
+
+
+def _marked(rows: list[ResultRow]) -> list[ResultRow]:
+    """The rows with the highest AUC marked."""
+    best = max((float(row.auc) for row in rows), default=0.0)
+    return [row._replace(best=float(row.auc) == best) for row in rows]
 
 
 def _columns(run: Run, at: Sequence[int]) -> dict[str, float]:
@@ -96,7 +102,7 @@ def _columns(run: Run, at: Sequence[int]) -> dict[str, float]:
     }
 
 
-def _row(run: Run, at: Sequence[int], best: bool) -> ResultRow:
+def _row(run: Run, at: Sequence[int]) -> ResultRow:
     values = _columns(run, at)
     return ResultRow(
         run.key.init,
@@ -108,7 +114,7 @@ def _row(run: Run, at: Sequence[int], best: bool) -> ResultRow:
         share(values["stop"]),
         decimal(values["length"]),
         str(run.distinct_queries),
-        best,
+        False,
         run.selected_on_test,
     )
 
@@ -165,18 +171,37 @@ def differences(results: DatasetResults, resamples: int) -> list[Difference]:
         if run.key.method != "fixed" and other is not None:
             pairs.append((run, compare_runs(run.predictions, other, resamples)))
     limit = max([0.01, *(abs(edge) for _, found in pairs for edge in found)])
-    return [
-        Difference(
-            run.key.init,
-            run.key.method,
-            run.key.seed,
-            points(found.value),
-            f"[{points(found.low)}, {points(found.high)}]",
-            "better" if found.low > 0 else "worse" if found.high < 0 else "not told apart",
-            interval_bar(found.low, found.value, found.high, limit),
-        )
-        for run, found in pairs
-    ]
+    rows = [_difference(run, found, limit) for run, found in pairs]
+    for runs in grouped(run for run, _ in pairs).values():
+        if len(runs) > 1:
+            values = [found.value for run, found in pairs if run in runs]
+            rows.append(_mean_difference(runs, values))
+    return rows
+
+
+def _difference(run: Run, found: Interval, limit: float) -> Difference:
+    return Difference(
+        run.key.init,
+        run.key.method,
+        str(run.key.seed),
+        points(found.value),
+        f"[{points(found.low)}, {points(found.high)}]",
+        "better" if found.low > 0 else "worse" if found.high < 0 else "not told apart",
+        interval_bar(found.low, found.value, found.high, limit),
+    )
+
+
+def _mean_difference(runs: Sequence[Run], values: Sequence[float]) -> Difference:
+    """The mean over seeds with its standard deviation."""
+    return Difference(
+        runs[0].key.init,
+        runs[0].key.method,
+        f"mean of {len(runs)}",
+        points(float(np.mean(values))),
+        f"± {share(float(np.std(values, ddof=1)))}",
+        f"better with {sum(value > 0 for value in values)} of {len(values)} seeds",
+        Markup(),
+    )
 
 
 def evolutions(results: DatasetResults) -> list[Evolution]:

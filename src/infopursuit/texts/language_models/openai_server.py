@@ -61,6 +61,8 @@ class OpenAIServer:
         self.timeout_seconds = timeout_seconds
         self.max_retries = max_retries
         self.first_pause_seconds = first_pause_seconds
+        # Reading the certificates takes longer than many an answer: once is enough.
+        self._certificates = httpx.create_ssl_context()
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -82,7 +84,9 @@ class OpenAIServer:
         stopped = threading.Event()
         reported: set[int] = set()
         with (
-            httpx.Client(headers=headers, timeout=self.timeout_seconds) as client,
+            httpx.Client(
+                headers=headers, timeout=self.timeout_seconds, verify=self._certificates
+            ) as client,
             ThreadPoolExecutor(CONCURRENT_REQUESTS) as pool,
         ):
             futures = [

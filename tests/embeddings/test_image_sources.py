@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from infopursuit.embeddings.image_sources import has_embeddings, open_image_source
+from infopursuit.errors import InputError
+from tests.embeddings.conftest import CLASSES, encoded
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.mark.parametrize("start", [0, 1, 6, 7, 11, 12])
+@pytest.mark.parametrize("group", [1, 5, 100])
+def test_a_table_gives_its_images_from_any_row(
+    image_table: Callable[..., Path], start: int, group: int
+) -> None:
+    path = image_table()
+    pq.write_table(pq.read_table(path), path, row_group_size=group)
+    source = open_image_source(path, CLASSES)
+    assert list(source.images(start)) == [encoded(row) for row in range(start, 12)]
+    assert source.rows.column("id").to_pylist() == [f"image-{row}" for row in range(12)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"label": [0, 1, 3]}, "label 3 of row 2 has no class name"),
+        ({"label": [-1, 1, 2]}, "label -1 of row 0 has no class name"),
+        ({"class_name": ["cat", "zebra", "zebra"]}, "row 1 has the class name 'zebra'"),
+        ({"split": ["test", "train", "val"]}, "split of row 2 is 'val'"),
+        ({"split": ["test", "test", "test"]}, "split 'train' is empty"),
+        ({"split": ["train", "train", "train"]}, "split 'test' is empty"),
+        ({"id": ["a", "b", "a"]}, "id 'a' of row 2 is also that of row 0"),
+    ],
+)
+def test_rows_that_do_not_fit_are_told(
+    image_table: Callable[..., Path], columns: dict[str, list[object]], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        open_image_source(image_table(3, **columns), CLASSES)
+
+
+def test_underscores_in_class_names_are_blanks(image_table: Callable[..., Path]) -> None:
+    path = image_table(3, class_name=["cat", "giant_panda", "zebra"])
+    rows = open_image_source(path, CLASSES).rows
+    assert rows.column("class_name").to_pylist() == CLASSES
+
+
+def test_a_table_without_images_is_told(image_table: Callable[..., Path], tmp_path: Path) -> None:
+    path = image_table()
+    table = pq.read_table(path)
+    pq.write_table(table.drop_columns(["image"]), path)
+    with pytest.raises(InputError, match="no column 'image'"):
+        open_image_source(path, CLASSES)
+    pq.write_table(table.set_column(4, "image", pa.array(["x"] * 12)), path)
+    with pytest.raises(InputError, match="column 'image' is string"):
+        open_image_source(path, CLASSES)
+    assert not has_embeddings(path)
+    (tmp_path / "bad.parquet").write_bytes(b"no")
+    with pytest.raises(InputError, match="not a readable Parquet file"):
+        has_embeddings(tmp_path / "bad.parquet")
+    with pytest.raises(InputError, match="found nothing"):
+        open_image_source(tmp_path / "absent", CLASSES)
+
+
+def make_folder(root: Path) -> Path:
+    for split in ("train", "test"):
+        for label, name in enumerate(["cat", "giant_panda", "zebra"]):
+            folder = root / split / name
+            folder.mkdir(parents=True)
+            for number, kind in enumerate(("jpeg", "png", "webp")):
+                (folder / f"{number}.{kind}").write_bytes(encoded(label * 3 + number, kind))
+    return root
+
+
+def test_a_folder_is_ordered_by_split_class_and_name(tmp_path: Path) -> None:
+    root = make_folder(tmp_path / "set")
+    classes = ["zebra", "cat", "giant panda"]
+    source = open_image_source(root, classes)
+    ids = source.rows.column("id").to_pylist()
+    assert len(ids) == 18
+    assert ids[0] == "train/zebra/0.jpeg"
+    assert ids[-1] == "test/giant_panda/2.webp"
+    assert source.rows.column("label").to_pylist() == [0, 0, 0, 1, 1, 1, 2, 2, 2] * 2
+    assert source.rows.column("class_name").to_pylist()[8] == "giant panda"
+    assert [file.relative_to(root).as_posix() for file in source.images(5)] == ids[5:]
+    stamp = source.stamp
+    (root / ids[4]).write_bytes(b"edited")
+    assert open_image_source(root, classes).stamp != stamp
+
+
+def test_a_folder_of_an_unknown_class_or_without_a_split_is_told(tmp_path: Path) -> None:
+    root = make_folder(tmp_path / "set")
+    with pytest.raises(InputError, match=r"giant_panda: no class has this name"):
+        open_image_source(root, ["cat", "zebra"])
+    (root / "test").rename(root / "val")
+    with pytest.raises(InputError, match="no folder 'test'"):
+        open_image_source(root, CLASSES)
+
+
+def make_hub_set(root: Path, names: list[str], count: int = 7) -> Path:
+    """A data set as the hub stores it: Parquet files with a described image and a class label."""
+    import datasets
+
+    features = datasets.Features(
+        {"img": datasets.Image(), "label": datasets.ClassLabel(names=names)}
+    )
+    for split in ("train", "test"):
+        rows = {
+            "img": [{"bytes": encoded(row), "path": None} for row in range(count)],
+            "label": [row % len(names) for row in range(count)],
+        }
+        data = datasets.Dataset.from_dict(rows, features=features)
+        (root / "data").mkdir(parents=True, exist_ok=True)
+        data.to_parquet(str(root / "data" / f"{split}-00000-of-00001.parquet"))
+    return root
+
+
+def test_a_hub_card_gives_both_splits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    root = make_hub_set(tmp_path / "hub", ["cat", "giant_panda", "zebra"])
+    card = tmp_path / "card.yaml"
+    card.write_text(f"hub: {root}\nrevision: {COMMIT}\nimage: img\n")
+    source = open_image_source(card, CLASSES)
+    ids = source.rows.column("id").to_pylist()
+    assert (ids[0], ids[-1]) == ("train/0000000", "test/0000006")
+    assert source.rows.column("label").to_pylist() == [0, 1, 2, 0, 1, 2, 0] * 2
+    assert list(source.images(5)) == [encoded(row) for row in [5, 6, *range(7)]]
+    assert list(source.images(9)) == [encoded(row) for row in range(2, 7)]
+    with pytest.raises(InputError, match="class 'dog'"):
+        open_image_source(card, ["cat", "dog", "zebra"])
+    card.write_text(f"hub: {root}\nrevision: {COMMIT}\n")
+    with pytest.raises(InputError, match="no column 'image'; found img, label"):
+        open_image_source(card, CLASSES)
+    card.write_text(f"hub: {root}\nrevision: {COMMIT}\nsplits: {{test: validation}}\n")
+    with pytest.raises(
+        InputError, match=r"card\.yaml: .*'image'|cannot load the split 'validation'"
+    ):
+        open_image_source(card, CLASSES)
+
+
+def test_without_a_network_a_hub_card_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import datasets
+    import huggingface_hub
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    card = tmp_path / "card.yaml"
+    card.write_text(f"hub: nobody/no-images\nrevision: {COMMIT}\n")
+    with pytest.raises(InputError, match=r"cannot load the split 'train' of nobody/no-images"):
+        open_image_source(card, CLASSES)
+
+
+def test_a_torchvision_card_gives_both_splits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from torchvision import datasets
+
+    folder = tmp_path / datasets.CIFAR10.base_folder
+    folder.mkdir()
+    pixels = np.random.default_rng(0).integers(0, 256, (5, 3072), dtype=np.uint8)
+    batches = [name for name, _ in datasets.CIFAR10.train_list + datasets.CIFAR10.test_list]
+    for name in batches:
+        content = {"data": pixels, "labels": [0, 1, 2, 0, 1]}
+        (folder / name).write_bytes(pickle.dumps(content))
+    (folder / "batches.meta").write_bytes(pickle.dumps({"label_names": ["cat", "panda", "zebra"]}))
+    monkeypatch.setattr("torchvision.datasets.cifar.check_integrity", lambda *_: True)
+    card = tmp_path / "card.yaml"
+    card.write_text(f"torchvision: CIFAR10\nroot: {tmp_path}\ndownload: false\n")
+    source = open_image_source(card, ["cat", "panda", "zebra"])
+    assert source.rows.column("split").to_pylist() == ["train"] * 25 + ["test"] * 5
+    images = list(source.images(24))
+    assert len(images) == 6
+    first = np.asarray(images[0]())
+    np.testing.assert_array_equal(first, pixels[4].reshape(3, 32, 32).transpose(1, 2, 0))
+    with pytest.raises(InputError, match="class 'dog'"):
+        open_image_source(card, ["cat", "dog", "zebra"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("torchvision: NoSuchSet\nroot: data\n", "no data set 'NoSuchSet'"),
+        ("torchvision: CIFAR10\nroot: absent\ndownload: false\n", "cannot load the split 'train'"),
+        ("torchvision: Caltech101\nroot: absent\n", "is not split"),
+        ("clip: x\n", "one of the keys hub, torchvision"),
+    ],
+)
+def test_mistakes_in_an_image_card_are_told(
+    tmp_path: Path, text: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    card = tmp_path / "card.yaml"
+    card.write_text(text)
+    with pytest.raises(InputError, match=message):
+        open_image_source(card, CLASSES)
+
+
+def test_the_shipped_cards_are_well_formed() -> None:
+    from infopursuit.embeddings.cards import HubImagesCard, TorchvisionImagesCard, read_card
+
+    assert read_card("params/images/cifar10.yaml", {"hub": HubImagesCard}).image == "img"
+    kinds = {"torchvision": TorchvisionImagesCard}
+    assert read_card("params/images/cifar100-torchvision.yaml", kinds).torchvision == "CIFAR100"

@@ -1,0 +1,126 @@
+"""The two stage scripts as they are run, one of them killed with SIGKILL."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from ruamel.yaml import YAML
+
+from infopursuit.params import load_params
+from infopursuit.tables import EMBEDDED_CLASSES, EMBEDDED_IMAGES, UNIVERSE, read_table, write_table
+from tests.embeddings.conftest import CLASSES
+from tests.embeddings.test_clip import write_texts
+from tests.embeddings.test_embed import embedded_images
+
+ROOT = Path(__file__).parents[2]
+SHARED = ROOT / "../shared/data"
+
+
+def stage(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "stages" / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def write_params(folder: Path, clip: Path, images: Path) -> None:
+    """The repository's parameters with another CLIP and data set, in small batches and chunks."""
+    yaml = YAML()
+    params = yaml.load(ROOT / "params.yaml")
+    params["clip"] = str(clip)
+    params["datasets"]["menagerie"].update(images=str(images), classes="classes.txt")
+    params["compute"].update(embed_batch_size=3, embed_chunk=8)
+    yaml.dump(params, folder / "params.yaml")
+    (folder / "classes.txt").write_text("\n".join(CLASSES))
+
+
+def test_killed_while_embedding_images_it_resumes_to_the_same_bytes(
+    tiny_clip: Path,
+    image_table: Callable[..., Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    images = image_table(600)
+    main = stage("embed_images").main
+    for name in ("whole", "killed"):
+        (tmp_path / name).mkdir()
+        write_params(tmp_path / name, tiny_clip, images)
+
+    monkeypatch.chdir(tmp_path / "whole")
+    assert main(load_params(), "menagerie") == (600, 600)
+
+    command = [sys.executable, ROOT / "stages" / "embed_images.py", "--dataset", "menagerie"]
+    scratch = tmp_path / "killed" / ".scratch" / "embed" / "images-menagerie"
+    with subprocess.Popen(command, cwd=tmp_path / "killed", stderr=subprocess.PIPE) as process:
+        while process.poll() is None and len(list(scratch.glob("*/*.parquet"))) < 5:
+            time.sleep(0.001)
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL, process.stderr and process.stderr.read()
+    finished = len(list(scratch.glob("*/*.parquet")))
+    assert 5 <= finished < 75
+    assert not (tmp_path / "killed" / "artifacts" / "images" / "menagerie.parquet").exists()
+
+    monkeypatch.chdir(tmp_path / "killed")
+    first = min(scratch.glob("*/*.parquet"))
+    kept = first.stat().st_mtime_ns
+    resumed: list[int] = []
+    shutil_rmtree = shutil.rmtree
+
+    def remove(folder: Path) -> None:
+        resumed.append(first.stat().st_mtime_ns)
+        shutil_rmtree(folder)
+
+    monkeypatch.setattr("infopursuit.embeddings.chunks.shutil.rmtree", remove)
+    assert main(load_params(), "menagerie") == (600, 600)
+    assert resumed == [kept]
+    assert not scratch.exists()
+    files = sorted((tmp_path / "whole" / "artifacts" / "images").iterdir())
+    assert len(files) == 3
+    for file in files:
+        other = tmp_path / "killed" / "artifacts" / "images" / file.name
+        assert other.read_bytes() == file.read_bytes()
+
+
+def test_the_stages_take_precomputed_texts_and_images(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ["red", "blue", "water"]
+    write_texts(tmp_path / "table.parquet", texts)
+    write_params(tmp_path, tmp_path / "table.parquet", embedded_images(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    columns = {"text": texts, "sources": [["corpus"]] * 3, "caption_ids": [[]] * 3}
+    write_table("artifacts/universe/texts.parquet", UNIVERSE, columns)
+    assert stage("embed_universe").main(load_params()) == (3, 3)
+    assert stage("embed_images").main(load_params(), "menagerie") == (6, 6)
+    assert len(read_table("artifacts/images/menagerie.parquet", EMBEDDED_IMAGES)) == 6
+    assert len(read_table("artifacts/images/menagerie.classes.parquet", EMBEDDED_CLASSES)) == 0
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the real embeddings are not here")
+@pytest.mark.parametrize(
+    ("space", "classes", "count"),
+    [
+        ("clip_rn50", "caltech101", 3249),
+        ("clip_vitb32", "food10", 2500),
+        ("clip_vitb32", "oxford_pets", 4997),
+    ],
+)
+def test_real_precomputed_embeddings_pass(
+    space: str, classes: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = SHARED / space
+    write_params(tmp_path, shared / "texts.parquet", shared / f"{classes}.parquet")
+    names = ROOT / "params" / "precomputed" / "classes" / f"{classes}.txt"
+    shutil.copy(names, tmp_path / "classes.txt")
+    monkeypatch.chdir(tmp_path)
+    assert stage("embed_images").main(load_params(), "menagerie") == (count, count)
