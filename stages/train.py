@@ -4,6 +4,7 @@ python stages/train.py --dataset menagerie --init llm --method alternating --see
 """
 
 import csv
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 
@@ -45,6 +46,7 @@ def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Row
         "seed": seed,
         "recipe": asdict(recipe),
         "clip": universe.clip,
+        "clip_path": params.clip,
         "budget": budget,
         "inputs": {key: file_sha256(path) for key, path in paths.items()},
     }
@@ -58,6 +60,7 @@ def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Row
     )
     trained = trainer.train(checkpoint)
 
+    folder = Path("artifacts/models") / name
     TrainedModel(
         trained.querier,
         trained.classifier,
@@ -70,7 +73,9 @@ def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Row
             moment: [universe.texts[row] for row in rows.tolist()]
             for moment, rows in trained.rows.items()
         },
-    ).save(Path("artifacts/models") / name)
+    ).save(folder)
+    if Path(params.clip).suffix == ".yaml":  # a card is small: the model can be used without us
+        shutil.copyfile(params.clip, folder / "clip.yaml")
     path = Path("artifacts/training") / f"{name}.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:

@@ -5,6 +5,7 @@ import io
 import json
 import shutil
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -133,7 +134,9 @@ def test_a_card_loads_a_torchscript_archive_as_openai_publishes_it(
     extras = {"input_resolution": torch.tensor(32), "vocab_size": torch.tensor(49408)}
     cache = tmp_path / ".cache" / "clip"
     cache.mkdir(parents=True)
-    torch.jit.save(torch.jit.script(archive(state | extras)), cache / "tiny.pt")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        torch.jit.save(torch.jit.script(archive(state | extras)), cache / "tiny.pt")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setitem(open_clip.factory._MODEL_CONFIGS, "tiny", MODEL)
     digest = hashlib.sha256((cache / "tiny.pt").read_bytes()).hexdigest()

@@ -5,7 +5,7 @@ import hashlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infopursuit.menagerie import phrases
+from infopursuit.menagerie import phrases, wordings
 from infopursuit.menagerie.captions import UNFIT, coco_captions, describe
 from infopursuit.menagerie.scenes import scene_for
 from infopursuit.menagerie.species import CLASS_NAMES
@@ -55,17 +55,17 @@ def test_phrases_name_no_part_out_of_view(index: int) -> None:
     visible = {
         wording.format(accent=scene.accent)
         for part in scene.visible
-        for wording in phrases.PARTS[part]
+        for wording in wordings.PARTS[part]
     }
     known = {
-        *phrases.KNOWN[scene.species.name],
-        *phrases.PATTERNS[scene.pattern],
-        *(wording for kind in scene.species.kinds for wording in phrases.KINDS[kind]),
-        *(phrases.RIDER if scene.rider else ()),
+        *wordings.KNOWN[scene.species.name],
+        *wordings.PATTERNS[scene.pattern],
+        *(wording for kind in scene.species.kinds for wording in wordings.KINDS[kind]),
+        *(wordings.RIDER if scene.rider else ()),
     }
     coloured = [text for text in body if text not in visible | known]
     assert len(coloured) == 1
-    assert any(word in coloured[0] for word in phrases.COLOURS[scene.colour])
+    assert any(word in coloured[0] for word in wordings.COLOURS[scene.colour])
     assert len(around) >= 4
 
 

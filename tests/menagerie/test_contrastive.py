@@ -32,6 +32,7 @@ SETTINGS = ClipSettings(
     text=TextSettings(layers=1, width=16, heads=2, context_length=12),
     steps=6,
     batch_size=16,
+    texts_per_step=2,
     learning_rate=2e-3,
     warmup_steps=2,
     weight_decay=0.1,

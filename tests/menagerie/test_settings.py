@@ -1,5 +1,6 @@
 """The menagerie's settings: the shipped file is valid, and mistakes are named."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ def test_the_shipped_settings_are_valid() -> None:
 
 def test_every_key_has_a_sentence_above_it() -> None:
     lines = SHIPPED.read_text(encoding="utf-8").splitlines()
-    for before, line in zip(lines, lines[1:], strict=False):
+    for before, line in pairwise(lines):
         key, _, value = line.strip().partition(":")
         if value.strip() and not line.strip().startswith("#"):
             assert before.strip().startswith("#"), key

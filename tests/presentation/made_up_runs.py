@@ -72,12 +72,11 @@ def make_run(
     )
     texts = [TEXTS[row % len(TEXTS)] + " again" * (row // len(TEXTS)) for row in range(k)]
     learns = key.method != "fixed"
-    evolution = {
-        "initial": texts,
-        "midway": [f"half {text}" if learns and row % 2 else text for row, text in enumerate(texts)],
-        "final": [f"learned {row // 6}" if learns and row % 3 else text
-                  for row, text in enumerate(texts)],
-    }  # fmt: skip
+    midway, final = list(texts), list(texts)
+    if key.method != "fixed":
+        midway[1::2] = [f"half {text}" for text in texts[1::2]]
+        final = [f"learned {row // 6}" if row % 3 else text for row, text in enumerate(texts)]
+    evolution = {"initial": texts, "midway": midway, "final": final}
 
     folder = artifacts / "evaluation" / key.name
     write_csv(folder / "curve.csv", ("t", *BudgetCurve._fields), curve.rows())

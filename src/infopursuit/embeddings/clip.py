@@ -14,6 +14,7 @@ import contextlib
 import json
 import logging
 import pickle
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -134,7 +135,7 @@ def _load_towers(
             built, _, preprocess = create(files.model, load_weights=False, pretrained_text=False)
             tokenizer: Any = open_clip.get_tokenizer(files.model)
             if _is_torchscript(files.weights):
-                state = torch.jit.load(files.weights, map_location="cpu").state_dict()
+                state = _torchscript_state(files.weights)
                 built.load_state_dict({k: v for k, v in state.items() if k not in OPENAI_EXTRAS})
             else:
                 open_clip.load_checkpoint(built, str(files.weights))
@@ -144,6 +145,13 @@ def _load_towers(
             f"{files.where}: open_clip cannot load {files.weights} as {files.model} ({message})"
         ) from error
     return built.to(device).eval().requires_grad_(False), preprocess, tokenizer
+
+
+def _torchscript_state(path: Path) -> dict[str, torch.Tensor]:
+    with warnings.catch_warnings():
+        # torch is retiring TorchScript, which these archives are; reading one still works.
+        warnings.simplefilter("ignore", FutureWarning)
+        return torch.jit.load(path, map_location="cpu").state_dict()
 
 
 def _is_torchscript(path: Path) -> bool:

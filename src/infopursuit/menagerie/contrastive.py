@@ -159,12 +159,14 @@ def train(
         rate = settings.learning_rate * warm * 0.5 * (1 + math.cos(math.pi * step / settings.steps))
         for group in optimizer.param_groups:
             group["lr"] = rate
-        choice = torch.randint(0, tokens.shape[1], (len(rows),), generator=generator)
-        images = model.encode_image(
-            _augment(pixels[rows], settings.shift, generator), normalize=True
-        )
-        texts = model.encode_text(tokens[rows, choice], normalize=True)
-        loss = loss_of(images, texts, model.logit_scale.exp())
+        choice = torch.rand(rows.shape[0], tokens.shape[1], generator=generator).argsort(dim=1)
+        choice = choice[:, : settings.texts_per_step]
+        images = model.encode_image(_augment(pixels[rows], settings.shift, generator), True)
+        texts = model.encode_text(tokens[rows[:, None], choice].flatten(0, 1), True)
+        texts = texts.unflatten(0, choice.shape)
+        scale = model.logit_scale.exp()
+        losses = [loss_of(images, texts[:, which], scale) for which in range(choice.shape[1])]
+        loss = torch.stack(losses).mean()
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -186,7 +188,7 @@ def write_config(folder: Path, settings: ClipSettings, size: int) -> None:
 
 
 def write_weights(folder: Path, model: torch.nn.Module) -> None:
-    """Write the weights beside the config, without metadata, so that equal weights are equal bytes."""
+    """Write the weights beside the config, without metadata: equal weights, equal bytes."""
     weights = {name: value.contiguous() for name, value in sorted(model.state_dict().items())}
     save_file(weights, folder / WEIGHTS_FILE)
 

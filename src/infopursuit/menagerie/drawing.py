@@ -11,8 +11,9 @@ from collections.abc import Callable
 import numpy as np
 from PIL import Image, ImageDraw
 
-from infopursuit.menagerie import animals, vehicles
-from infopursuit.menagerie.backdrop import apply_weather, paint_backdrop, paint_cover, soften
+from infopursuit.menagerie import birds_and_fish, quadrupeds, vehicles
+from infopursuit.menagerie.backdrop import paint_backdrop
+from infopursuit.menagerie.covers import apply_weather, paint_cover, soften
 from infopursuit.menagerie.pen import PALETTE, Colour, Pen, vary
 from infopursuit.menagerie.scenes import Scene
 
@@ -23,10 +24,10 @@ WATERLINE = {"wading": 0.5, "swimming": 0.12, "sailing": 0.34}
 Body = Callable[[Pen, Scene, random.Random, Colour], None]
 BODIES: dict[str, Body] = {
     **dict.fromkeys(
-        ("zebra", "horse", "tiger", "cow", "giraffe", "elephant"), animals.draw_quadruped
+        ("zebra", "horse", "tiger", "cow", "giraffe", "elephant"), quadrupeds.draw_quadruped
     ),
-    **dict.fromkeys(("swan", "parrot"), animals.draw_bird),
-    "fish": animals.draw_fish,
+    **dict.fromkeys(("swan", "parrot"), birds_and_fish.draw_bird),
+    "fish": birds_and_fish.draw_fish,
     "car": vehicles.draw_car,
     "bus": vehicles.draw_bus,
     "bicycle": vehicles.draw_bicycle,

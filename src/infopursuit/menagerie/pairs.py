@@ -1,4 +1,4 @@
-"""What the file of training pairs holds; apart from drawing, so that training depends on no drawing."""
+"""What the file of training pairs holds; by itself, so that training depends on no drawing."""
 
 import pyarrow as pa
 

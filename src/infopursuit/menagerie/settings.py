@@ -48,6 +48,7 @@ class ClipSettings(Section):
     text: TextSettings
     steps: Count
     batch_size: Annotated[int, Field(ge=2)]
+    texts_per_step: Count
     learning_rate: Annotated[float, Field(gt=0)]
     warmup_steps: Annotated[int, Field(ge=0)]
     weight_decay: Annotated[float, Field(ge=0)]

@@ -1,9 +1,9 @@
-"""How the seven vehicles are drawn, each from its scene's parts, in the body coordinates of a pen."""
+"""How the seven vehicles are drawn, each from its scene's parts, in the pen's coordinates."""
 
 import math
 import random
 
-from infopursuit.menagerie.animals import draw_person
+from infopursuit.menagerie.coats import draw_person
 from infopursuit.menagerie.pen import PALETTE, Colour, Pen, Point, shade
 from infopursuit.menagerie.scenes import Scene
 

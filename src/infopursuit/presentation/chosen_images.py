@@ -69,7 +69,7 @@ def predictions_at_stop(
 def spread_rows(
     labels: Int[np.ndarray, " n"], predicted: Int[np.ndarray, " n"], count: int
 ) -> list[int]:
-    """`count` rows (n where that is less): three quarters spread over the classes, one quarter wrong.
+    """`count` rows (at most n): three quarters spread over the classes, one quarter wrong.
 
     The spread ones depend on the labels alone. Where too few are predicted wrongly, images that
     come next in the order of the spread take their place.

@@ -54,7 +54,7 @@ class Baseline(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """AUC of a learned dictionary less that of the fixed one it started from, of one seed or more."""
+    """AUC of a learned dictionary less that of the fixed one it started from."""
 
     init: str
     method: str

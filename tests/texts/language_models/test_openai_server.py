@@ -104,7 +104,7 @@ def test_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
             "temperature": 0.5,
             "top_p": 0.9,
             "max_tokens": 30,
-            "seed": 3,
+            "seed": SAMPLING.seed_for("A dog."),
         },
     }
     assert requests[1]["authorization"] is None

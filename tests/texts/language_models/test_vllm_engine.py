@@ -55,7 +55,11 @@ def test_asks_each_prompt_as_one_message_of_a_seeded_request(vllm: FakeVllm) -> 
         [{"role": "user", "content": "one"}],
         [{"role": "user", "content": "two"}],
     ]
-    assert vars(parameters) == {"temperature": 0.5, "top_p": 0.9, "max_tokens": 30, "seed": 3}
+    common = {"temperature": 0.5, "top_p": 0.9, "max_tokens": 30}
+    assert [vars(each) for each in parameters] == [
+        {**common, "seed": SAMPLING.seed_for("one")},
+        {**common, "seed": SAMPLING.seed_for("two")},
+    ]
     assert vllm.built == [
         {
             "model": "org/model",

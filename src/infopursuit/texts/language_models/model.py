@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -22,6 +23,15 @@ class Sampling:
     top_p: float
     max_tokens: int
     seed: int
+
+    def seed_for(self, prompt: str) -> int:
+        """The seed of one request, 31 bits.
+
+        With one seed for all, every answer would be drawn with the same random numbers; with the
+        prompt's place in the batch, it would change when other prompts are asked beside it.
+        """
+        digest = hashlib.sha256(f"{self.seed} {prompt}".encode()).digest()
+        return int.from_bytes(digest[:4], "big") >> 1
 
 
 @runtime_checkable

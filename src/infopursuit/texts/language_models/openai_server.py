@@ -114,7 +114,7 @@ class OpenAIServer:
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
             "max_tokens": sampling.max_tokens,
-            "seed": sampling.seed,
+            "seed": sampling.seed_for(prompt),
         }
         failure = ""
         for attempt in range(self.max_retries + 1):

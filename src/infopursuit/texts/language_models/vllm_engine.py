@@ -55,19 +55,22 @@ class VllmEngine:
     def answer(self, prompts: Sequence[str], sampling: Sampling) -> list[Answer]:
         """Put each prompt to the model as one user message.
 
-        The seed is that of every single request. vLLM repeats itself exactly for equal batches on
-        equal hardware.
+        Every request has a seed of its own. vLLM repeats itself exactly for equal batches on equal
+        hardware.
 
         Raises:
             InputError: vLLM is not installed, or cannot load the model.
         """
         llm, vllm = self._loaded(sampling.seed)
-        parameters = vllm.SamplingParams(
-            temperature=sampling.temperature,
-            top_p=sampling.top_p,
-            max_tokens=sampling.max_tokens,
-            seed=sampling.seed,
-        )
+        parameters = [
+            vllm.SamplingParams(
+                temperature=sampling.temperature,
+                top_p=sampling.top_p,
+                max_tokens=sampling.max_tokens,
+                seed=sampling.seed_for(prompt),
+            )
+            for prompt in prompts
+        ]
         conversations = [[{"role": "user", "content": prompt}] for prompt in prompts]
         outputs = llm.chat(conversations, sampling_params=parameters, use_tqdm=False)
         completions = [output.outputs[0] for output in outputs]

@@ -1,0 +1,42 @@
+import pytest
+import torch
+
+from infopursuit.dictionary.initial import listed_texts, medoid_texts, random_texts
+from infopursuit.dictionary.universe import Universe
+from infopursuit.errors import InputError
+
+UNIVERSE = Universe(
+    ("four legs", "Striped body", "wings", "wheels", "long neck"), torch.eye(5).half(), None
+)
+
+
+def test_a_list_is_found_whatever_its_case_and_keeps_its_order() -> None:
+    found = listed_texts(UNIVERSE, ["wheels", "striped  body"], 2, "list.txt")
+    assert found == ["wheels", "Striped body"]
+
+
+def test_a_query_missing_from_the_universe_is_named() -> None:
+    with pytest.raises(InputError, match=r"list\.txt: the query 'horns' is not in the universe"):
+        listed_texts(UNIVERSE, ["wings", "horns"], 2, "list.txt")
+
+
+def test_a_list_of_another_length_or_with_a_repetition_is_an_error() -> None:
+    with pytest.raises(InputError, match=r"list\.txt: 1 queries; expected k = 2"):
+        listed_texts(UNIVERSE, ["wings"], 2, "list.txt")
+    with pytest.raises(InputError, match=r"'Wings' is there twice"):
+        listed_texts(UNIVERSE, ["wings", "Wings"], 2, "list.txt")
+
+
+def test_random_texts_are_distinct_and_follow_the_seed() -> None:
+    draws = {tuple(random_texts(UNIVERSE, 3, seed)) for seed in range(20)}
+    assert len(draws) > 1
+    assert all(len(set(draw)) == 3 and set(draw) <= set(UNIVERSE.texts) for draw in draws)
+    assert random_texts(UNIVERSE, 3, 7) == random_texts(UNIVERSE, 3, 7)
+    with pytest.raises(InputError, match="k is 6"):
+        random_texts(UNIVERSE, 6, 0)
+
+
+def test_medoids_are_texts_of_the_universe() -> None:
+    found = medoid_texts(UNIVERSE, 2, seed=0, sample=100, repeats=1)
+    assert len(set(found)) == 2
+    assert set(found) <= set(UNIVERSE.texts)

@@ -1,0 +1,34 @@
+"""Numbers as people read them."""
+
+import pytest
+
+from infopursuit.presentation import numbers
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0 %"), (0.001, "< 1 %"), (0.005, "1 %"), (0.125, "13 %"), (0.994, "99 %"),
+     (0.999, "> 99 %"), (1.0, "100 %")],
+)  # fmt: skip
+def test_percent(value, text):
+    assert numbers.percent(value) == text
+
+
+def test_shares_and_intervals():
+    assert numbers.share(0.8741) == "87.4"
+    assert numbers.share(None) == "–"
+    assert numbers.interval(0.859, 0.8861) == "[85.9, 88.6]"
+    assert numbers.interval(None, 0.5) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.014, "+1.4"), (-0.003, "−0.3"), (0.0001, "±0.0"), (-0.0001, "±0.0")]
+)
+def test_points_always_have_a_sign(value, text):
+    assert numbers.points(value) == text
+
+
+def test_decimal():
+    assert numbers.decimal(7.25, 2) == "7.25"
+    assert numbers.decimal(-1.0) == "−1.0"
+    assert numbers.decimal(None) == "–"

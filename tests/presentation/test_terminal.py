@@ -1,0 +1,59 @@
+"""The command line: what it prints, and how it fails."""
+
+import subprocess
+import sys
+
+import pytest
+
+from infopursuit.__main__ import main
+from infopursuit.presentation.terminal import told
+from infopursuit.presentation.trajectories import Step, Trajectory
+
+
+def test_told_lines_up_questions_answers_and_beliefs():
+    steps = (
+        Step("wings", 0.0, (0.4, 0.6), 0.67),
+        Step("a very long neck", 1.0, (0.97, 0.03), 0.13),
+    )
+    lines = told(Trajectory("photo.jpg", ("giraffe", "bus"), (0.5, 0.5), steps, True)).split("\n")
+    assert lines == [
+        "photo.jpg",
+        "     before any question       giraffe 50 %",
+        "  1  wings?               no   bus 60 %",
+        "  2  a very long neck?    yes  giraffe 97 %",
+        "  Prediction: giraffe, 97 %, after 2 questions.",
+        "",
+    ]
+
+
+def test_told_says_when_the_limit_was_reached():
+    steps = (Step("wings", 0.0, (0.4, 0.6), 0.67),)
+    text = told(Trajectory("x", ("giraffe", "bus"), (0.5, 0.5), steps, False))
+    assert text.endswith("Prediction: bus, 60 %, after 1 question, the most allowed.\n")
+
+
+def test_version_and_help(capsys):
+    for arguments, words in ((["--version"], "infopursuit 0."), (["--help"], "explain")):
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        assert ended.value.code == 0
+        assert words in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "options", [["--stop", "1.5"], ["--stop", "x"], ["--max-queries", "0"], ["--unknown"]]
+)
+def test_bad_usage_ends_with_two(options, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["explain", "--model", "m", *options, "photo.jpg"])
+    assert ended.value.code == 2
+    assert "usage:" in capsys.readouterr().err
+
+
+def test_a_missing_model_is_one_line_and_status_one(tmp_path):
+    command = [sys.executable, "-m", "infopursuit", "explain", "--model", str(tmp_path), "x.jpg"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stdout == ""
+    assert len(ended.stderr.splitlines()) == 1
+    assert str(tmp_path) in ended.stderr
