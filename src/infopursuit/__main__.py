@@ -1,9 +1,9 @@
-"""The command line: `python -m infopursuit explain --model FOLDER IMAGE...`.
+"""The command line: explain new images with a trained model, or take over ready-made settings.
 
     python -m infopursuit explain --model artifacts/models/menagerie-llm-alternating-0 photo.jpg
+    python -m infopursuit configure params/vitb32-precomputed.yaml
 
-prints the questions, the answers and what the classifier believes after each; `--out DIR` draws
-the figure too. The pipeline itself is run by `dvc repro`.
+The pipeline itself is run by `dvc repro`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from infopursuit.errors import InputError
 
@@ -25,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     chosen = _parser().parse_args(arguments)
     try:
-        explain(chosen)
+        chosen.run(chosen)
     except InputError as error:
         logger.error("infopursuit: %s", error)
         return 1
@@ -45,11 +46,10 @@ def explain(chosen: argparse.Namespace) -> None:
     from infopursuit.presentation.chosen_images import figure_names
     from infopursuit.presentation.explanation_figure import explanation_png
     from infopursuit.presentation.terminal import told
+    from infopursuit.presentation.trajectories import Stop
 
     classifier = infopursuit.load(chosen.model, clip=chosen.clip)
-    explained = classifier.explain(
-        chosen.images, stop_at_probability=chosen.stop, max_queries=chosen.max_queries
-    )
+    explained = classifier.explain(chosen.images, Stop(chosen.stop, chosen.max_queries))
     sys.stdout.write("\n".join(told(trajectory) for trajectory in explained))
     if chosen.out is None:
         return
@@ -61,26 +61,46 @@ def explain(chosen: argparse.Namespace) -> None:
         logger.info("%s", chosen.out / name)
 
 
+def take_over(chosen: argparse.Namespace) -> None:
+    """Merge ready-made settings into the parameters of the pipeline.
+
+    Raises:
+        InputError: a file cannot be read, or the result is not valid.
+    """
+    from infopursuit.configure import configure
+
+    configure(chosen.settings, chosen.params)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m infopursuit",
         description="Image classifiers that explain themselves by the questions they ask.",
     )
-    parser.add_argument(
-        "--version", action="version", version=f"infopursuit {version('infopursuit')}"
-    )
+    release = f"infopursuit {version('infopursuit')}"
+    parser.add_argument("--version", action="version", version=release)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    command = commands.add_parser(
-        "explain",
-        help="classify images and tell the questions that led there",
-        description="Classify images and tell the questions and answers that led there.",
-    )
+    _add_explain(commands)
+    about = "merge ready-made settings into params.yaml"
+    command = commands.add_parser("configure", help=about, description=about.capitalize() + ".")
+    command.add_argument("settings", type=Path, metavar="FILE", help="such as those in params/")
+    command.add_argument(
+        "--params", type=Path, default=Path("params.yaml"), metavar="FILE",
+        help="the parameters to change (default %(default)s)",
+    )  # fmt: skip
+    command.set_defaults(run=take_over)
+    return parser
+
+
+def _add_explain(commands: Any) -> None:
+    about = "classify images and tell the questions and answers that led there"
+    command = commands.add_parser("explain", help=about, description=about.capitalize() + ".")
     command.add_argument(
         "--model", type=Path, required=True, metavar="FOLDER",
         help="a trained model, such as artifacts/models/menagerie-llm-alternating-0",
     )  # fmt: skip
     command.add_argument(
-        "--clip", metavar="PATH",
+        "--clip", type=Path, metavar="PATH",
         help="the CLIP the model was trained with, where it has moved since",
     )  # fmt: skip
     command.add_argument("--out", type=Path, metavar="DIR", help="also draw IMAGE.png there")
@@ -97,7 +117,7 @@ def _parser() -> argparse.ArgumentParser:
         help="classes shown in the figure (default %(default)s)",
     )  # fmt: skip
     command.add_argument("images", type=Path, nargs="+", metavar="IMAGE", help="image files")
-    return parser
+    command.set_defaults(run=explain)
 
 
 def _probability(text: str) -> float:

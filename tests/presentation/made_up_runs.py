@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
 import torch
+from PIL import Image
 
 from infopursuit.evaluation.posteriors import summarize
 from infopursuit.evaluation.predictions import write_predictions
@@ -53,7 +55,7 @@ def made_up_roll_out(labels: np.ndarray, k: int, budget: int, skill: float, seed
 
 def make_run(
     artifacts: Path, key: RunKey, *, images: int = 60, k: int = 16, budget: int = 12,
-    explained: int = 2, select_on: str = "held_out",
+    explained: int = 2, select_on: str = "held_out", drawn: bool = False,
 ) -> None:  # fmt: skip
     """Write every file of one run that the report reads."""
     labels = np.arange(images) % len(CLASSES)
@@ -71,7 +73,6 @@ def make_run(
         },
     )
     texts = [TEXTS[row % len(TEXTS)] + " again" * (row // len(TEXTS)) for row in range(k)]
-    learns = key.method != "fixed"
     midway, final = list(texts), list(texts)
     if key.method != "fixed":
         midway[1::2] = [f"half {text}" for text in texts[1::2]]
@@ -125,11 +126,19 @@ def make_run(
     )  # fmt: skip
     folder = artifacts / "explanations" / key.name
     folder.mkdir(parents=True)
-    for trajectory in told:
-        (folder / f"{trajectory.image}.png").write_bytes(explanation_png(trajectory, 10))
+    for number, trajectory in enumerate(told):
+        # The report takes a figure as it is, so that a small picture stands in for it.
+        figure = explanation_png(trajectory, 10) if drawn else _png(number)
+        (folder / f"{trajectory.image}.png").write_bytes(figure)
     write_trajectories(
         folder / "trajectories.json", stop, [(each, f"{each.image}.png") for each in told]
     )
+
+
+def _png(number: int) -> bytes:
+    buffer = io.BytesIO()
+    Image.new("L", (2, 2), number).save(buffer, "PNG")
+    return buffer.getvalue()
 
 
 def make_black_box(artifacts: Path, dataset: str, *, zero_shot: bool = True) -> None:

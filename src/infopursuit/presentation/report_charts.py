@@ -104,7 +104,7 @@ def budget_panels(results: DatasetResults) -> list[Panel]:
         for key, (name, style, _) in BASELINES.items()
         if key in results.black_box
     ]
-    lines = _lines(results, "accuracy", scale=100, bands=True)
+    lines = _lines(results, "accuracy", scale=100.0, bands=True)
     return _by_init(
         lines,
         "Accuracy",
@@ -118,7 +118,7 @@ def budget_panels(results: DatasetResults) -> list[Panel]:
 
 def calibration_panels(results: DatasetResults) -> list[Panel]:
     """Expected calibration error and negative log-likelihood after t queries."""
-    error = _lines(results, "ece", scale=100)
+    error = _lines(results, "ece", scale=100.0)
     loss = _lines(results, "nll")
     return [
         *_by_init(error, "Calibration error", "expected calibration error, %", "questions asked"),

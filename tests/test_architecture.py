@@ -1,0 +1,143 @@
+"""The house: every stage depends on the code it runs, imports go one way, the engine stays light."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src"
+PIPELINES = (ROOT / "dvc.yaml", ROOT / "stages/menagerie/dvc.yaml")
+
+# What each package may import of the others: data flows from the first line to the last.
+FLOORS = [
+    {"errors", "text_lists", "tables", "params", "stage", "configure"},
+    {"menagerie", "texts", "embeddings"},
+    {"dictionary"},
+    {"pursuit"},
+    {"evaluation"},
+    {"presentation"},
+    {"explained_classifier"},
+    {"__main__", "__init__"},
+]
+ENGINE = ("dictionary", "pursuit", "tables.py", "text_lists.py", "errors.py")
+ENGINE_MAY_IMPORT = {"torch", "numpy", "pyarrow", "safetensors", "jaxtyping", "tqdm", "infopursuit"}
+
+
+@cache
+def imports(path: Path) -> frozenset[str]:
+    """Full names of everything a file imports, anywhere in it, names from packages included."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            assert node.module
+            found.add(node.module)
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return frozenset(found)
+
+
+def file_of(module: str) -> Path | None:
+    path = SOURCE / Path(*module.split("."))
+    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+def has_code(path: Path) -> bool:
+    """Whether there is more in a file than a docstring."""
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    return any(not isinstance(getattr(node, "value", None), ast.Constant) for node in body)
+
+
+def closure(script: Path) -> set[Path]:
+    """The files of the library that running a script may import, but for those without code.
+
+    The package's own __init__ imports by name, when asked, and is no part of a stage.
+    """
+    seen: set[Path] = set()
+    waiting = [script]
+    while waiting:
+        for module in imports(waiting.pop()):
+            parts = module.split(".")
+            for end in range(2, len(parts) + 1):
+                path = file_of(".".join(parts[:end])) if parts[0] == "infopursuit" else None
+                if path and path not in seen and has_code(path):
+                    seen.add(path)
+                    waiting.append(path)
+    return seen
+
+
+def stages() -> list[tuple[str, dict]]:
+    found = []
+    for pipeline in PIPELINES:
+        content = YAML(typ="safe").load(pipeline.read_text(encoding="utf-8"))
+        found += [(name, stage.get("do", stage)) for name, stage in content["stages"].items()]
+    return found
+
+
+@pytest.mark.parametrize(("name", "stage"), stages(), ids=[name for name, _ in stages()])
+def test_a_stage_depends_on_all_code_it_imports(name: str, stage: dict) -> None:
+    script = next(word for word in stage["cmd"].split() if word.endswith(".py"))
+    deps = {ROOT / dep for dep in stage["deps"] if "${" not in dep}
+    assert ROOT / script in deps
+    missing = sorted(
+        str(path.relative_to(ROOT))
+        for path in closure(ROOT / script)
+        if not any(path == dep or dep in path.parents for dep in deps)
+    )
+    assert not missing, f"deps of {name} lack {missing}"
+
+
+@pytest.mark.parametrize(("name", "stage"), stages(), ids=[name for name, _ in stages()])
+def test_a_stage_depends_on_no_code_it_never_imports(name: str, stage: dict) -> None:
+    script = next(word for word in stage["cmd"].split() if word.endswith(".py"))
+    used = closure(ROOT / script)
+    for dep in stage["deps"]:
+        path = ROOT / dep
+        if SOURCE in path.parents and path.suffix in ("", ".py"):
+            assert path in used or any(path in file.parents for file in used), f"{name}: {dep}"
+
+
+def test_stages_are_described_and_named_after_their_scripts() -> None:
+    for name, stage in stages():
+        assert stage["desc"].strip()
+        script = ROOT / next(word for word in stage["cmd"].split() if word.endswith(".py"))
+        assert script.is_file()
+        assert set(script.stem.split("_")) <= set(name.split("_")), f"{name} runs {script.name}"
+
+
+def test_imports_go_one_way() -> None:
+    floor_of = {name: level for level, names in enumerate(FLOORS) for name in names}
+    for path in sorted((SOURCE / "infopursuit").rglob("*.py")):
+        home = path.relative_to(SOURCE / "infopursuit").parts[0].removesuffix(".py")
+        for module in imports(path):
+            parts = module.split(".")
+            if parts[0] != "infopursuit" or len(parts) == 1 or parts[1] not in floor_of:
+                continue
+            if home == "params" and module.startswith("infopursuit.pursuit.recipe"):
+                continue  # the recipe is plain data, kept where the engine can read it
+            assert floor_of[parts[1]] <= floor_of[home], f"{path.name} imports {module}"
+
+
+def test_the_engine_runs_on_a_bare_torch_image() -> None:
+    allowed = ENGINE_MAY_IMPORT | set(sys.stdlib_module_names)
+    for part in ENGINE:
+        path = SOURCE / "infopursuit" / part
+        for file in [path] if path.suffix else sorted(path.rglob("*.py")):
+            foreign = {module.split(".")[0] for module in imports(file)} - allowed
+            assert not foreign, f"{file.name} imports {foreign}"
+
+
+def test_modules_stay_small() -> None:
+    for path in sorted([*SOURCE.rglob("*.py"), *(ROOT / "stages").rglob("*.py")]):
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        assert lines <= 350, f"{path.relative_to(ROOT)} has {lines} lines"
