@@ -31,10 +31,11 @@ CLASSES = (
     "school bus", "fire engine", "bicycle", "sailing boat", "steam locomotive", "tractor",
 )  # fmt: skip
 TEXTS = (
-    "black and white stripes", "four legs", "wings", "wheels", "a very long neck", "water behind",
-    "red body", "grey wrinkled skin", "smoke rising into the air from a tall chimney stack",
+    "black and white stripes", "$5 & <ticket>", "four legs", "wings", "wheels", "a very long neck",
+    "water behind", "red body", "grey wrinkled skin",
+    "smoke rising into the air from a tall chimney stack",
     "beak", "a vehicle that people travel in on the road", "trunk", "snow", "green grass",
-    "windows in a row", "spots", "round basket below", "sails", "rotor", "$5 & <ticket>",
+    "windows in a row", "spots", "round basket below", "sails", "rotor",
 )  # fmt: skip
 SKILL = {"fixed": 0.34, "alternating": 0.42, "joint": 0.39}
 START = {"llm": 1.0, "random": 0.75, "medoids": 0.9}

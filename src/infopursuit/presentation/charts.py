@@ -151,10 +151,10 @@ class _Plot:
 
     x_axis: Axis
     y_axis: Axis
-    left: float
-    right: float
-    top: float
-    bottom: float
+    left: int
+    right: int
+    top: int
+    bottom: int
 
     def x(self, value: float) -> float:
         return round(self.left + self.x_axis.share(value) * (self.right - self.left), 1)
