@@ -86,7 +86,9 @@ def test_columns_are_checked_and_foreign_integers_cast(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'class_name' is empty in row 0"):
         read_table(path, IMAGES)
     pq.write_table(pa.table({"id": ["x"]}), path)
-    with pytest.raises(InputError, match=r"no column 'split'; expected columns id, split.*found id"):
+    with pytest.raises(
+        InputError, match=r"no column 'split'; expected columns id, split.*found id"
+    ):
         read_table(path, IMAGES)
     path.write_bytes(b"no parquet")
     with pytest.raises(InputError, match="not a readable Parquet file"):

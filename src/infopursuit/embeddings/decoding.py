@@ -21,7 +21,7 @@ DAMAGED = (OSError, SyntaxError, ValueError, EOFError, struct.error, Image.Decom
 
 
 class UnreadableError(Exception):
-    """An image that cannot be decoded; the message is the reason, the same on each machine run."""
+    """An image that cannot be decoded; the message is the reason, the same in every run."""
 
 
 def decode(encoded: Encoded) -> Image.Image:
