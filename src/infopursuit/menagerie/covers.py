@@ -84,11 +84,11 @@ def apply_weather(image: Image.Image, scene: Scene, rng: random.Random) -> Image
     """Fog, night and sunset change the light on everything."""
     if scene.weather == "fog":
         return Image.blend(
-            image, Image.new("RGB", image.size, (212, 215, 219)), rng.uniform(0.3, 0.52)
+            image, Image.new("RGB", image.size, (212, 215, 219)), rng.uniform(0.25, 0.45)
         )
     if scene.weather == "night":
         return Image.blend(
-            image, Image.new("RGB", image.size, (14, 18, 52)), rng.uniform(0.35, 0.55)
+            image, Image.new("RGB", image.size, (14, 18, 52)), rng.uniform(0.3, 0.5)
         )
     if scene.weather == "sunset":
         return Image.blend(

@@ -18,7 +18,7 @@ from infopursuit.menagerie.pen import PALETTE, Colour, Pen, vary
 from infopursuit.menagerie.scenes import Scene
 
 OVERSAMPLING = 3
-SCALES = {"close": 0.43, "middle": 0.36, "far": 0.27}
+SCALES = {"close": 0.46, "middle": 0.4, "far": 0.31}
 WATERLINE = {"wading": 0.5, "swimming": 0.12, "sailing": 0.34}
 
 Body = Callable[[Pen, Scene, random.Random, Colour], None]

@@ -66,14 +66,15 @@ def training_text(scene: Scene, rng: random.Random) -> str:
     style = rng.random()
     if style < 0.25:
         return caption(scene, rng)
-    if style < 0.4:
-        name = scene.species.name
-        noun = rng.choice((name, *NAMES.get(name, (name,))))
-        place = rng.choice(PLACES[scene.place])
-        return rng.choice((noun, f"a {noun}", f"a photo of a {noun}", f"{noun}, {place}"))
     body, around = phrases(scene, rng)
-    if style < 0.6:
+    if style < 0.45:
         return rng.choice((body, body, around))[0]
-    said = body[: rng.choice((1, 2, 3, 4))] + around[: rng.choice((0, 0, 1, 2))]
+    name = scene.species.name
+    noun = rng.choice((name, *NAMES.get(name, (name,))))
+    if style < 0.6:
+        return rng.choice((noun, f"a {noun}", f"a photo of a {noun}"))
+    said = body[: rng.choice((1, 2, 3))] + around[: rng.choice((0, 0, 1, 2))]
+    if style < 0.85:
+        said.append(noun)
     rng.shuffle(said)
     return ", ".join(said)
