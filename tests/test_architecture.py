@@ -1,4 +1,4 @@
-"""The house: every stage depends on the code it runs, imports go one way, the engine stays light."""
+"""Every stage depends on the code it runs, imports go one way, the engine stays light."""
 
 from __future__ import annotations
 

@@ -61,9 +61,9 @@ def test_files_of_two_spaces_are_not_mixed(tmp_path: Path) -> None:
     three = _texts(tmp_path / "three.parquet", np.eye(2, 3), clip="A")
     other = _texts(tmp_path / "other.parquet", np.eye(2), clip="B")
     silent = _texts(tmp_path / "silent.parquet", np.eye(2))
-    with pytest.raises(InputError, match="width 2 and .* of width 3"):
+    with pytest.raises(InputError, match=r"width 2 and .* of width 3"):
         check_same_space(two, three)
-    with pytest.raises(InputError, match="embedded by A and .* by B"):
+    with pytest.raises(InputError, match=r"embedded by A and .* by B"):
         check_same_space(two, other)
     check_same_space(two, silent)
 

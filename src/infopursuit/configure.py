@@ -8,7 +8,6 @@ take the place of those before.
 
 from __future__ import annotations
 
-import os
 from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Any
@@ -46,7 +45,7 @@ def configure(overlay: str | Path, params: str | Path = "params.yaml") -> None:
     except InputError as error:
         raise InputError(str(error).replace(str(partial), f"{params} with {overlay}")) from error
     else:
-        os.replace(partial, params)
+        partial.replace(params)
     finally:
         partial.unlink(missing_ok=True)
 

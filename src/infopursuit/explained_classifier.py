@@ -123,10 +123,9 @@ def load(
         InputError: the folder holds no trained model.
     """
     model = TrainedModel.load(folder)
-    if clip is None:
-        card = Path(folder) / CARD
-        clip = card if card.is_file() else model.settings["clip_path"]
-    return ExplainedClassifier(model, clip, device)
+    card = Path(folder) / CARD
+    trained_with = card if card.is_file() else Path(model.settings["clip_path"])
+    return ExplainedClassifier(model, trained_with if clip is None else clip, device)
 
 
 def _opened(picture: Picture) -> Image.Image:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from pydantic import (
     BaseModel,
@@ -31,6 +31,8 @@ NAME = re.compile(r"[A-Za-z0-9_.]+")
 Share = Annotated[float, Field(ge=0, le=1)]
 Init = Literal["llm", "random", "medoids"]
 Method = Literal["fixed", "alternating", "joint"]
+INITS: tuple[str, ...] = get_args(Init)
+METHODS: tuple[str, ...] = get_args(Method)
 
 
 class Section(BaseModel):
@@ -164,11 +166,11 @@ class ComputeParams(Section):
 
 
 # The recipe as a strict section, so that the training engine itself needs no pydantic.
-RecipeParams = create_model(
-    "RecipeParams",
-    __base__=Section,
-    **{field.name: (get_type_hints(Recipe)[field.name], field.default) for field in fields(Recipe)},
-)
+_RECIPE_TYPES = get_type_hints(Recipe)
+_RECIPE_FIELDS: dict[str, Any] = {
+    field.name: (_RECIPE_TYPES[field.name], field.default) for field in fields(Recipe)
+}
+RecipeParams = create_model("RecipeParams", __base__=Section, **_RECIPE_FIELDS)
 
 
 class Params(Section):
@@ -181,7 +183,7 @@ class Params(Section):
     universe: UniverseParams
     datasets: dict[str, DatasetParams]
     initialize: InitializeParams
-    recipes: dict[Method, dict[str, Any]]
+    recipes: dict[str, dict[str, Any]]
     black_box: BlackBoxParams
     evaluate: EvaluateParams
     explain: ExplainParams
@@ -205,6 +207,8 @@ class Params(Section):
             if method not in self.recipes:
                 raise ValueError(f"run.methods: {method!r} is not a key of recipes")
         for method in self.recipes:
+            if method not in METHODS:
+                raise ValueError(f"recipes: {method!r} is no method; expected one of {METHODS}")
             for name in self.datasets:
                 self.recipe(method, name)
         return self

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from infopursuit.errors import InputError
-from infopursuit.params import Params, load_params
+from infopursuit.params import INITS, Params, load_params
 
 logger = logging.getLogger("infopursuit")
 
@@ -53,6 +53,7 @@ def run(main: Callable[..., Rows], params_file: str = "params.yaml") -> None:
     started = time.perf_counter()
     try:
         params = load_params(params_file)
+        _check_keys(params, arguments)
         limit_threads(params)
         rows = main(params, **arguments)
     except InputError as error:
@@ -63,6 +64,19 @@ def run(main: Callable[..., Rows], params_file: str = "params.yaml") -> None:
     SCRATCH.mkdir(exist_ok=True)
     with (SCRATCH / "seconds.csv").open("a", encoding="utf-8") as file:
         file.write(f"{name},{seconds:.2f}\n")
+
+
+def _check_keys(params: Params, arguments: dict[str, object]) -> None:
+    """Raise InputError for a key that the parameters do not have."""
+    known = {
+        "corpus": params.queries.corpora,
+        "dataset": params.datasets,
+        "init": INITS,
+        "method": params.recipes,
+    }
+    for key, value in arguments.items():
+        if key in known and value not in known[key]:
+            raise InputError(f"--{key} {value}: expected one of {', '.join(known[key])}")
 
 
 def limit_threads(params: Params) -> None:

@@ -1,4 +1,4 @@
-"""What every Parquet file of the pipeline holds: one schema per kind of file, read and written here.
+"""What every Parquet file of the pipeline holds: one schema a kind, read and written here.
 
 Embeddings are FixedSizeList<float16>[d], one unit-norm row per text or image. The name of the CLIP
 that made them travels in the schema metadata (key `clip`), so that files of different spaces are
@@ -26,7 +26,7 @@ CLIP_KEY = b"clip"
 
 @dataclass(frozen=True)
 class TableSchema:
-    """Columns of one kind of Parquet file. `embedded` files have an `embedding` column beside them."""
+    """Columns of one kind of Parquet file; where `embedded`, a column `embedding` beside them."""
 
     what: str
     columns: tuple[pa.Field, ...]

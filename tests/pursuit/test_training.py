@@ -26,7 +26,7 @@ RECIPE = Recipe(
 
 
 def planted(images: int, seed: int) -> tuple[LabelledImages, torch.Tensor]:
-    """Images near one of six class points, and a universe of 60 texts, some of them near classes."""
+    """Images near one of six class points, and 60 texts, the last of them near classes."""
     points = normalize(torch.randn(CLASSES, D, generator=torch.Generator().manual_seed(1)), dim=1)
     generator = torch.Generator().manual_seed(seed)
     labels = torch.arange(images) % CLASSES
@@ -103,7 +103,7 @@ def test_a_run_interrupted_anywhere_ends_in_the_same_bits(tmp_path: Path, rollou
     for interruption in (1, 5, 8):  # batches: random stage, its end, biased stage
         path = tmp_path / f"{interruption}.pt"
 
-        class Killed(Exception):
+        class KilledError(Exception):
             pass
 
         class Interrupted(Checkpoint):
@@ -114,13 +114,13 @@ def test_a_run_interrupted_anywhere_ends_in_the_same_bits(tmp_path: Path, rollou
                 if self.batches == 0:
                     self.save(run)
                 if self.batches < 0:
-                    raise Killed  # one batch after the checkpoint, so that work is lost
+                    raise KilledError  # one batch after the checkpoint, so that work is lost
 
         train, universe = planted(240, seed=10)
         validation, _ = planted(60, seed=11)
         recipe = Recipe(**{**RECIPE.__dict__, "rollouts": rollouts})
         trainer = Trainer(train, validation, universe, torch.arange(K), recipe, "alternating", K, 0)
-        with pytest.raises(Killed):
+        with pytest.raises(KilledError):
             trainer.train(Interrupted(path, 0.0))
         resumed = run(path, rollouts=rollouts)
         assert resumed.log == whole.log

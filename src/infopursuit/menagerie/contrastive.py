@@ -141,6 +141,7 @@ def train(
     torch.manual_seed(settings.seed)
     generator = torch.Generator().manual_seed(settings.seed)
     model = open_clip.create_model(f"local-dir:{folder}", load_weights=False)
+    assert isinstance(model, open_clip.CLIP)  # what a config without custom parts builds
     # Channels last is the fast layout of convolutions on a CPU; the values stay the same.
     model.visual.to(memory_format=torch.channels_last)
     loss_of = open_clip.ClipLoss()

@@ -87,9 +87,7 @@ def apply_weather(image: Image.Image, scene: Scene, rng: random.Random) -> Image
             image, Image.new("RGB", image.size, (212, 215, 219)), rng.uniform(0.25, 0.45)
         )
     if scene.weather == "night":
-        return Image.blend(
-            image, Image.new("RGB", image.size, (14, 18, 52)), rng.uniform(0.3, 0.5)
-        )
+        return Image.blend(image, Image.new("RGB", image.size, (14, 18, 52)), rng.uniform(0.3, 0.5))
     if scene.weather == "sunset":
         return Image.blend(
             image, Image.new("RGB", image.size, (200, 95, 50)), rng.uniform(0.12, 0.3)

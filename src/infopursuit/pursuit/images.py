@@ -46,16 +46,16 @@ def load_images(path: str | Path, split: str) -> LabelledImages:
     ):
         if names.setdefault(label, name) != name:
             raise InputError(
-                f"{path}: row {row} calls label {label} {name!r}; expected {names[label]!r} as before"
+                f"{path}: row {row} calls label {label} {name!r}; expected {names[label]!r}, "
+                "as in an earlier row"
             )
     if sorted(names) != list(range(len(names))):
         raise InputError(f"{path}: labels are {sorted(names)[:5]}...; expected 0, 1, ..., c - 1")
     splits = table.column("split").to_pylist()
     rows = [row for row, found in enumerate(splits) if found == split]
     if not rows:
-        raise InputError(
-            f"{path}: the split {split!r} is empty; found {', '.join(sorted(set(splits))) or 'no rows'}"
-        )
+        found = ", ".join(sorted(set(splits))) or "no rows"
+        raise InputError(f"{path}: the split {split!r} is empty; found {found}")
     chosen = table.take(rows)
     embeddings = torch.from_numpy(embedding_matrix(chosen, path).astype("float32"))
     return LabelledImages(

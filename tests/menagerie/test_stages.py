@@ -1,0 +1,98 @@
+"""The two stage scripts on a shrunken world: what they write, and that repeats are equal bytes."""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from infopursuit.menagerie.pairs import PAIRS
+from infopursuit.menagerie.pictures import ATTRIBUTES
+from infopursuit.tables import IMAGES, read_table
+
+ROOT = Path(__file__).parents[2]
+SHRUNKEN = {
+    "size": "32",
+    "train_per_class": "2",
+    "test_per_class": "1",
+    "captions": "20",
+    "pairs": "40",
+    "steps": "3",
+    "batch_size": "16",
+    "workers": "1",
+    "threads": "1",
+}
+
+
+def run(stage: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    script = ROOT / "stages/menagerie" / stage
+    environment = {**os.environ, "PYTHONWARNINGS": "default"}
+    return subprocess.run(
+        [sys.executable, str(script)], cwd=folder, env=environment, capture_output=True, text=True
+    )
+
+
+def shrink(folder: Path) -> None:
+    text = (ROOT / "stages/menagerie/params.yaml").read_text(encoding="utf-8")
+    for key, value in SHRUNKEN.items():
+        text, found = re.subn(rf"(?m)^(  {key}:).*$", rf"\1 {value}", text)
+        assert found == 1, key
+    (folder / "stages/menagerie").mkdir(parents=True)
+    (folder / "stages/menagerie/params.yaml").write_text(text, encoding="utf-8")
+
+
+def digests(folder: Path) -> dict[str, str]:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in files
+    }
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("world")
+    shrink(folder)
+    for stage, last in (("draw.py", "108 rows out"), ("train_clip.py", "1 model out")):
+        finished = run(stage, folder)
+        assert finished.returncode == 0, finished.stderr
+        assert last in finished.stderr
+    return folder
+
+
+def test_the_stages_write_the_whole_world(world: Path) -> None:
+    out = world / "artifacts/menagerie"
+    assert set(digests(out)) == {
+        "images.parquet",
+        "attributes.parquet",
+        "classes.txt",
+        "captions.json",
+        "pairs.parquet",
+        "clip/open_clip_config.json",
+        "clip/open_clip_model.safetensors",
+    }
+    images = read_table(out / "images.parquet", IMAGES)
+    assert images.column("split").to_pylist() == ["train"] * 32 + ["test"] * 16
+    assert read_table(out / "attributes.parquet", ATTRIBUTES).num_rows == 48
+    assert read_table(out / "pairs.parquet", PAIRS).num_rows == 40
+    assert len((out / "classes.txt").read_text(encoding="utf-8").splitlines()) == 16
+    captions = json.loads((out / "captions.json").read_text(encoding="utf-8"))
+    assert len(captions["annotations"]) == 20
+
+
+def test_repeats_are_equal_bytes(world: Path) -> None:
+    before = digests(world / "artifacts")
+    for stage in ("draw.py", "train_clip.py"):
+        assert run(stage, world).returncode == 0
+    assert digests(world / "artifacts") == before
+
+
+def test_a_mistake_ends_with_one_line_and_status_1(tmp_path: Path) -> None:
+    shrink(tmp_path)
+    finished = run("train_clip.py", tmp_path)
+    assert finished.returncode == 1
+    assert "pairs.parquet: no such file" in finished.stderr.splitlines()[-1]
