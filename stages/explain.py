@@ -26,7 +26,7 @@ def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Row
     check_classes(model.class_names, images.class_names)
     stop = Stop(settings.stop_at_probability, min(settings.max_queries, len(model.queries)))
 
-    rows = choose_rows(model, images, stop, settings.images, settings.ids)
+    rows = choose_rows(model, images, stop, settings.images, settings.ids.get(dataset, []))
     ids = [images.ids[row] for row in rows]
     chosen = images.embeddings[rows].to(model.embeddings.device)
     told = trajectories(

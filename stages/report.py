@@ -11,13 +11,14 @@ from pathlib import Path
 
 from infopursuit.params import Params
 from infopursuit.presentation.report import write_report
-from infopursuit.presentation.runs import RunKey, read_dataset
+from infopursuit.presentation.runs import RunKey, read_dataset, write_curves
 from infopursuit.stage import Rows, run
 
 logger = logging.getLogger("infopursuit")
 
 ARTIFACTS = Path("artifacts")
 PAGE = ARTIFACTS / "report" / "index.html"
+CURVES = ARTIFACTS / "report" / "curves.csv"
 
 
 def main(params: Params) -> Rows:
@@ -31,6 +32,7 @@ def main(params: Params) -> Rows:
         for dataset in runs.datasets
     ]
     write_report(PAGE, datasets, params.evaluate.bootstrap_resamples)
+    write_curves(CURVES, datasets)
     logger.info("report: open %s", PAGE)
     return Rows(read=sum(len(results.runs) for results in datasets), written=1)
 

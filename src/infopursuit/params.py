@@ -143,7 +143,7 @@ class EvaluateParams(Section):
 
 class ExplainParams(Section):
     images: Annotated[int, Field(ge=1)]
-    ids: list[str]
+    ids: dict[str, list[str]]
     max_queries: Annotated[int, Field(ge=1)]
     stop_at_probability: Share
     classes_shown: Annotated[int, Field(ge=2)]

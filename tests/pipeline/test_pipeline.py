@@ -21,7 +21,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     world = World(tmp_path_factory.mktemp("world"))
     world.shrink()
     ran = world.repro()
-    assert {"draw_menagerie", "train_menagerie_clip"} <= set(ran[:3])
+    assert {"draw_menagerie", "train_menagerie_clip"} <= set(ran)
     world.commit("a first run")
     return world
 

@@ -22,7 +22,8 @@ def test_shares_and_intervals():
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0.014, "+1.4"), (-0.003, "−0.3"), (0.0001, "±0.0"), (-0.0001, "±0.0")]
+    ("value", "text"),
+    [(0.014, "+1.40"), (-0.003, "−0.30"), (0.00001, "±0.00"), (-0.00001, "±0.00")],
 )
 def test_points_always_have_a_sign(value, text):
     assert numbers.points(value) == text

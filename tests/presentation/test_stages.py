@@ -86,10 +86,10 @@ def test_explain_draws_chosen_images_and_is_equal_on_repeat(params: Params) -> N
 
 
 def test_explain_takes_ids_and_names_unknown_ones(params: Params) -> None:
-    assert stage("explain")(edited(params, "explain", ids=["image/6"]), *KEY).written == 1
+    assert stage("explain")(edited(params, "explain", ids={"menagerie": ["image/6"]}), *KEY).written == 1
     assert set(contents(FOLDER)) == {"trajectories.json", "image_6.png"}
     with pytest.raises(InputError, match="'image/1' is not a test image"):
-        stage("explain")(edited(params, "explain", ids=["image/1"]), *KEY)
+        stage("explain")(edited(params, "explain", ids={"menagerie": ["image/1"]}), *KEY)
 
 
 def test_report_joins_all_runs_of_the_parameters(
@@ -102,6 +102,9 @@ def test_report_joins_all_runs_of_the_parameters(
     make_black_box(Path("artifacts"), "menagerie", zero_shot=False)
     assert stage("report")(params) == Rows(4, 1)
     page = Path("artifacts/report/index.html").read_bytes()
+    curves = Path("artifacts/report/curves.csv").read_text(encoding="utf-8").splitlines()
+    assert curves[0] == "run,t,accuracy"
+    assert len(curves) == 1 + 4 * (6 + 1)
     assert b"zero-shot" not in page
     stage("report")(params)
     assert Path("artifacts/report/index.html").read_bytes() == page

@@ -1,10 +1,14 @@
 """The command line: what it prints, and how it fails."""
 
-import pytest
+from pathlib import Path
 
+import pytest
+from PIL import Image
+
+import infopursuit
 from infopursuit.__main__ import main
 from infopursuit.presentation.terminal import told
-from infopursuit.presentation.trajectories import Step, Trajectory
+from infopursuit.presentation.trajectories import Step, Stop, Trajectory
 
 
 def test_told_lines_up_questions_answers_and_beliefs():
@@ -57,3 +61,32 @@ def test_bad_input_is_one_line_and_status_one(tmp_path, caplog):
         (message,) = caplog.messages
         assert str(tmp_path) in message
         assert "\n" not in message
+
+
+class Known:
+    """Stands in for a trained model with its CLIP: says the same of every picture."""
+
+    def explain(self, pictures, stop):
+        assert stop == Stop(0.9, 7)
+        steps = (Step("wings", 0.0, (0.4, 0.6), 0.67),)
+        return [Trajectory(str(path), ("a", "b"), (0.5, 0.5), steps, True) for path in pictures]
+
+
+def test_explain_prints_each_image_and_draws_it(tmp_path, monkeypatch, capsys):
+    asked = {}
+    monkeypatch.setattr(
+        infopursuit, "load", lambda folder, clip: asked.update(f=folder, c=clip) or Known(),
+        raising=False,
+    )  # fmt: skip
+    paths = [tmp_path / "one" / "photo.png", tmp_path / "two" / "photo.png"]
+    for path in paths:
+        path.parent.mkdir()
+        Image.new("RGB", (5, 5), "red").save(path)
+    out = tmp_path / "out"
+    options = ["--clip", "c", "--out", str(out), "--stop", "0.9", "--max-queries", "7"]
+    assert main(["explain", "--model", "m", *options, *map(str, paths)]) == 0
+    assert asked == {"f": Path("m"), "c": Path("c")}
+    printed = capsys.readouterr().out
+    assert [printed.count(str(path)) for path in paths] == [1, 1]
+    assert printed.count("Prediction: b, 60 %, after 1 question.") == 2
+    assert sorted(path.name for path in out.iterdir()) == ["photo-2.png", "photo.png"]

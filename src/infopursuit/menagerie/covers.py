@@ -84,10 +84,10 @@ def apply_weather(image: Image.Image, scene: Scene, rng: random.Random) -> Image
     """Fog, night and sunset change the light on everything."""
     if scene.weather == "fog":
         return Image.blend(
-            image, Image.new("RGB", image.size, (212, 215, 219)), rng.uniform(0.25, 0.45)
+            image, Image.new("RGB", image.size, (212, 215, 219)), rng.uniform(0.22, 0.42)
         )
     if scene.weather == "night":
-        return Image.blend(image, Image.new("RGB", image.size, (14, 18, 52)), rng.uniform(0.3, 0.5))
+        return Image.blend(image, Image.new("RGB", image.size, (14, 18, 52)), rng.uniform(0.28, 0.46))
     if scene.weather == "sunset":
         return Image.blend(
             image, Image.new("RGB", image.size, (200, 95, 50)), rng.uniform(0.12, 0.3)
@@ -97,6 +97,6 @@ def apply_weather(image: Image.Image, scene: Scene, rng: random.Random) -> Image
 
 def soften(image: Image.Image, rng: random.Random) -> Image.Image:
     """A camera out of focus, now and then."""
-    if rng.random() < 0.15:
+    if rng.random() < 0.12:
         return image.filter(ImageFilter.GaussianBlur(rng.uniform(0.4, 0.9)))
     return image

@@ -18,7 +18,7 @@ from infopursuit.menagerie.pen import PALETTE, Colour, Pen, vary
 from infopursuit.menagerie.scenes import Scene
 
 OVERSAMPLING = 3
-SCALES = {"close": 0.46, "middle": 0.4, "far": 0.31}
+SCALES = {"close": 0.46, "middle": 0.4, "far": 0.33}
 WATERLINE = {"wading": 0.5, "swimming": 0.12, "sailing": 0.34}
 
 Body = Callable[[Pen, Scene, random.Random, Colour], None]
@@ -38,7 +38,7 @@ BODIES: dict[str, Body] = {
 }
 # How far a body reaches below its middle when it stands on the ground, in body units.
 FEET = {
-    "zebra": 0.72, "horse": 0.76, "tiger": 0.55, "cow": 0.64, "giraffe": 0.9, "elephant": 0.76,
+    "zebra": 0.72, "horse": 0.79, "tiger": 0.5, "cow": 0.6, "giraffe": 0.9, "elephant": 0.76,
     "swan": 0.62, "parrot": 0.5, "fish": 0.3, "car": 0.47, "bus": 0.52, "bicycle": 0.7,
     "motorcycle": 0.6, "airplane": 0.41, "helicopter": 0.5, "sailboat": 0.45,
 }  # fmt: skip
@@ -72,9 +72,9 @@ def _hide(pen: Pen, scene: Scene, left: bool, rng: random.Random) -> None:
         return
     x0, x1, y0, y1 = pen.low_x, pen.high_x, pen.low_y, pen.high_y
     if scene.hidden == "front":
-        x0 = 0.3
+        x0 = 0.4
     elif scene.hidden == "rear":
-        x1 = -0.38
+        x1 = -0.42
     else:
         y0, x0, x1 = y1 - 0.42 * min(1.0, y1 - y0), x0 - 0.15, x1 + 0.15
         if scene.species.name == "giraffe":
@@ -114,7 +114,7 @@ def render(scene: Scene, rng: random.Random, size: int) -> Image.Image:
     left = scene.facing_left
     if scene.cover == "edge":
         towards_right = (scene.hidden == "front") != left
-        reach = 0.3 if scene.hidden == "front" else 0.38
+        reach = 0.4 if scene.hidden == "front" else 0.42
         x = large - reach * scale if towards_right else reach * scale
         centre = (x, centre[1])
     pen = Pen(image, centre, scale, tilt, left)
@@ -136,7 +136,7 @@ def _finish(image: Image.Image, rng: random.Random) -> Image.Image:
     """Light, focus and sensor noise."""
     pixels = np.asarray(soften(image, rng), dtype=np.float32)
     noise = np.random.Generator(np.random.PCG64(rng.getrandbits(64)))
-    sigma, light = rng.uniform(1.5, 7.0), rng.uniform(0.82, 1.12)
+    sigma, light = rng.uniform(1.0, 6.0), rng.uniform(0.82, 1.12)
     pixels = pixels * light + sigma * noise.standard_normal(pixels.shape, dtype=np.float32)
     return Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8))
 

@@ -26,9 +26,9 @@ class Build:
 
 BUILDS = {
     "zebra": Build(0.62, 0.3, 0.55, 0.13, 0.5, 0.95, 0.26, 0.17, 0.3),
-    "horse": Build(0.64, 0.29, 0.6, 0.12, 0.55, 0.95, 0.26, 0.16, 0.32),
-    "tiger": Build(0.7, 0.26, 0.4, 0.16, 0.28, 0.45, 0.3, 0.23, 0.12),
-    "cow": Build(0.7, 0.34, 0.45, 0.13, 0.3, 0.5, 0.3, 0.19, 0.24),
+    "horse": Build(0.62, 0.27, 0.64, 0.12, 0.6, 1.0, 0.26, 0.16, 0.32),
+    "tiger": Build(0.72, 0.25, 0.36, 0.16, 0.26, 0.4, 0.3, 0.26, 0.12),
+    "cow": Build(0.72, 0.36, 0.4, 0.14, 0.26, 0.35, 0.34, 0.2, 0.22),
     "giraffe": Build(0.5, 0.27, 0.75, 0.11, 1.15, 1.2, 0.2, 0.14, 0.24),
     "elephant": Build(0.72, 0.46, 0.5, 0.2, 0.2, 0.4, 0.5, 0.32, 0.0),
 }
@@ -89,6 +89,8 @@ def draw_quadruped(pen: Pen, scene: Scene, rng: random.Random, colour: Colour) -
     )
     for x, swing in zip((-build.rx * 0.72, build.rx * 0.55), near_swings, strict=True):
         _leg(pen, build, x, build.ry * 0.55, swing, colour)
+    if name == "cow":
+        pen.oval(-0.32, build.ry + 0.02, 0.14, 0.11, (228, 165, 155))
     droop = rng.uniform(0.25, 0.6)
     pen.oval(head[0], head[1], build.head, build.head * 0.8, colour, tilt=droop, coat=True)
     if build.snout:

@@ -79,7 +79,7 @@ def spread_rows(
     first = spread[: count - wrong]
     failures = [row for row in np.flatnonzero(labels != predicted).tolist() if row not in first]
     wrong = min(wrong, len(failures))
-    chosen = [failures[index * len(failures) // wrong] for index in range(wrong)]
+    chosen = [failures[(2 * i + 1) * len(failures) // (2 * wrong)] for i in range(wrong)]
     others = [row for row in spread[len(first) :] if row not in chosen]
     return [*first, *chosen, *others][:count]
 

@@ -104,9 +104,8 @@ def _draw(trajectory: Trajectory, classes: list[int], picture: Image.Image | Non
         for column, index in enumerate(classes):
             _cell(axes, place.cells + column * CELL, top, place.row, posterior[index])
     bottom = place.top + len(questions) * place.row
-    edge = Rectangle(
-        (place.cells, place.top), CELL, bottom - place.top, fill=False, edgecolor=INK, linewidth=1.3
-    )
+    corner, height = (place.cells, place.top), bottom - place.top
+    edge = Rectangle(corner, CELL, height, fill=False, edgecolor=INK, linewidth=1.3, zorder=3)
     axes.add_patch(edge)
     buffer = io.BytesIO()
     canvas.print_png(buffer, metadata={"Software": None})

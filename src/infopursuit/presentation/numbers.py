@@ -30,10 +30,10 @@ def interval(low: float | None, high: float | None) -> str:
 
 
 def points(value: float) -> str:
-    """A difference of shares in percentage points, always with its sign: `+1.4`, `−0.3`."""
-    rounded = round(100 * value, 1)
+    """A difference of shares in percentage points, always with its sign: `+1.42`, `−0.30`."""
+    rounded = round(100 * value, 2)
     sign = "+" if rounded > 0 else MINUS if rounded < 0 else "±"
-    return f"{sign}{abs(rounded):.1f}"
+    return f"{sign}{abs(rounded):.2f}"
 
 
 def decimal(value: float | None, digits: int = 1) -> str:

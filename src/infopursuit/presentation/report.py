@@ -55,6 +55,7 @@ class DatasetPart(NamedTuple):
     budget: list[Panel]
     stopping: list[Panel]
     calibration: list[Panel]
+    likelihood: list[Panel]
     training: list[Panel]
     results: Results
     baselines: list[Baseline]
@@ -112,6 +113,7 @@ def dataset_part(results: DatasetResults, resamples: int) -> DatasetPart:
         budget=report_charts.budget_panels(results),
         stopping=report_charts.stopping_panels(results),
         calibration=report_charts.calibration_panels(results),
+        likelihood=report_charts.likelihood_panels(results),
         training=report_charts.training_panels(results),
         results=report_tables.results_table(results),
         baselines=report_tables.baseline_rows(results),

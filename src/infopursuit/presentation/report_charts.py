@@ -117,13 +117,17 @@ def budget_panels(results: DatasetResults) -> list[Panel]:
 
 
 def calibration_panels(results: DatasetResults) -> list[Panel]:
-    """Expected calibration error and negative log-likelihood after t queries."""
-    error = _lines(results, "ece", scale=100.0)
-    loss = _lines(results, "nll")
-    return [
-        *_by_init(error, "Calibration error", "expected calibration error, %", "questions asked"),
-        *_by_init(loss, "Log-likelihood loss", "negative log-likelihood, nats", "questions asked"),
-    ]
+    """Expected calibration error after t queries."""
+    lines = _lines(results, "ece", scale=100.0)
+    unit = "expected calibration error, %"
+    return _by_init(lines, "Calibration error", unit, "questions asked", 0.0)
+
+
+def likelihood_panels(results: DatasetResults) -> list[Panel]:
+    """Negative log-likelihood of the true class after t queries."""
+    lines = _lines(results, "nll")
+    unit = "negative log-likelihood, nats"
+    return _by_init(lines, "Log-likelihood loss", unit, "questions asked", 0.0)
 
 
 def training_panels(results: DatasetResults) -> list[Panel]:

@@ -198,7 +198,7 @@ def _mean_difference(runs: Sequence[Run], values: Sequence[float]) -> Difference
         runs[0].key.method,
         f"mean of {len(runs)}",
         points(float(np.mean(values))),
-        f"± {share(float(np.std(values, ddof=1)))}",
+        f"± {decimal(100 * float(np.std(values, ddof=1)), 2)}",
         f"better with {sum(value > 0 for value in values)} of {len(values)} seeds",
         Markup(),
     )

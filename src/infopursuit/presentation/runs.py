@@ -145,6 +145,18 @@ def read_run(artifacts: Path, key: RunKey) -> Run:
     )
 
 
+def write_curves(path: Path, datasets: Sequence[DatasetResults]) -> None:
+    """Write the budget curves of all runs as one table, which `dvc plots` draws together."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("run", "t", "accuracy"))
+        for results in datasets:
+            for run in results.runs:
+                for t, accuracy in zip(run.curve["t"], run.curve["accuracy"], strict=True):
+                    writer.writerow((run.key.name, int(t), accuracy))
+
+
 def read_metrics(path: Path, needed: Sequence[str]) -> dict[str, Any]:
     """Read a flat JSON of metrics.
 
