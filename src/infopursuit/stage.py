@@ -80,10 +80,14 @@ def _check_keys(params: Params, arguments: dict[str, object]) -> None:
 
 
 def limit_threads(params: Params) -> None:
-    """Let the numerical libraries, imported after this, use as many threads as the settings say."""
-    if params.compute.threads is not None:
-        for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS"):
-            os.environ.setdefault(variable, str(params.compute.threads))
+    """Let the numerical libraries use as many threads as the settings say."""
+    threads = params.compute.threads
+    if threads is None:
+        return
+    for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS"):
+        os.environ.setdefault(variable, str(threads))
+    if "torch" in sys.modules:  # imported before, it no longer reads the environment
+        sys.modules["torch"].set_num_threads(threads)
 
 
 def _converter(key: inspect.Parameter) -> Callable[[str], object]:
