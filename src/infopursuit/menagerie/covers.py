@@ -87,7 +87,9 @@ def apply_weather(image: Image.Image, scene: Scene, rng: random.Random) -> Image
             image, Image.new("RGB", image.size, (212, 215, 219)), rng.uniform(0.22, 0.42)
         )
     if scene.weather == "night":
-        return Image.blend(image, Image.new("RGB", image.size, (14, 18, 52)), rng.uniform(0.28, 0.46))
+        return Image.blend(
+            image, Image.new("RGB", image.size, (14, 18, 52)), rng.uniform(0.28, 0.46)
+        )
     if scene.weather == "sunset":
         return Image.blend(
             image, Image.new("RGB", image.size, (200, 95, 50)), rng.uniform(0.12, 0.3)
