@@ -24,7 +24,6 @@ from infopursuit.text_lists import read_text_list
 
 def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Rows:
     torch.use_deterministic_algorithms(True)
-    torch.utils.deterministic.fill_uninitialized_memory = False  # slow, and nothing reads it
     name = f"{dataset}-{init}-{method}-{seed}"
     recipe = params.recipe(method, dataset)
     paths = {

@@ -86,7 +86,8 @@ def test_explain_draws_chosen_images_and_is_equal_on_repeat(params: Params) -> N
 
 
 def test_explain_takes_ids_and_names_unknown_ones(params: Params) -> None:
-    assert stage("explain")(edited(params, "explain", ids={"menagerie": ["image/6"]}), *KEY).written == 1
+    chosen = edited(params, "explain", ids={"menagerie": ["image/6"]})
+    assert stage("explain")(chosen, *KEY).written == 1
     assert set(contents(FOLDER)) == {"trajectories.json", "image_6.png"}
     with pytest.raises(InputError, match="'image/1' is not a test image"):
         stage("explain")(edited(params, "explain", ids={"menagerie": ["image/1"]}), *KEY)
