@@ -51,9 +51,16 @@ def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Row
         "inputs": {key: file_sha256(path) for key, path in paths.items()},
     }
     trainer = Trainer(
-        train, validation, universe.embeddings, initial, recipe, method, budget, seed,
+        train,
+        validation,
+        torch.from_numpy(universe.embeddings),
+        torch.from_numpy(initial),
+        recipe,
+        method,
+        budget,
+        seed,
         params.compute.torch_device(),
-    )  # fmt: skip
+    )
     checkpoint = Checkpoint(
         SCRATCH / "train" / f"{name}-{settings_sha256(settings)[:16]}.pt",
         params.compute.checkpoint_seconds,

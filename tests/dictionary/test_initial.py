@@ -1,12 +1,12 @@
+import numpy as np
 import pytest
-import torch
 
 from infopursuit.dictionary.initial import listed_texts, medoid_texts, random_texts
 from infopursuit.dictionary.universe import Universe
 from infopursuit.errors import InputError
 
 UNIVERSE = Universe(
-    ("four legs", "Striped body", "wings", "wheels", "long neck"), torch.eye(5).half(), None
+    ("four legs", "Striped body", "wings", "wheels", "long neck"), np.eye(5, dtype=np.float16), None
 )
 
 

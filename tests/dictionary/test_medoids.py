@@ -1,7 +1,6 @@
 import kmedoids
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,10 +8,10 @@ from infopursuit.dictionary.medoids import euclidean, k_medoids, swap_medoids, t
 from infopursuit.errors import InputError
 
 
-def _points(n: int, seed: int, d: int = 6) -> torch.Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    centres = 3 * torch.randn(8, d, generator=generator)
-    return centres[torch.arange(n) % 8] + torch.randn(n, d, generator=generator)
+def _points(n: int, seed: int, d: int = 6) -> np.ndarray:
+    generator = np.random.default_rng(seed)
+    centres = 3 * generator.standard_normal((8, d))
+    return centres[np.arange(n) % 8] + generator.standard_normal((n, d))
 
 
 @given(st.integers(2, 30), st.integers(1, 8), st.integers(0, 99))
@@ -44,7 +43,7 @@ def test_samples_of_a_larger_universe_come_close_to_the_whole() -> None:
 
 
 def test_medoids_are_distinct_sorted_and_repeat_with_the_seed() -> None:
-    points = torch.zeros(40, 3)  # all texts alike: still k distinct medoids
+    points = np.zeros((40, 3))  # all texts alike: still k distinct medoids
     medoids = k_medoids(points, 7, seed=3)
     assert len(set(medoids.tolist())) == 7
     assert medoids.tolist() == sorted(medoids.tolist())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
+import numpy as np
 
 from infopursuit.dictionary.medoids import k_medoids
 from infopursuit.dictionary.universe import Universe
@@ -39,9 +39,8 @@ def random_texts(universe: Universe, k: int, seed: int) -> list[str]:
         raise InputError(
             f"k is {k}; expected at most {len(universe.texts)}, the size of the universe"
         )
-    generator = torch.Generator().manual_seed(seed)
-    rows = torch.randperm(len(universe.texts), generator=generator)[:k]
-    return [universe.texts[row] for row in rows.sort().values.tolist()]
+    rows = np.random.default_rng(seed).choice(len(universe.texts), k, replace=False)
+    return [universe.texts[row] for row in sorted(rows.tolist())]
 
 
 def medoid_texts(universe: Universe, k: int, seed: int, sample: int, repeats: int) -> list[str]:

@@ -8,16 +8,14 @@ deviation over the whole universe are kept (CLARA).
 from __future__ import annotations
 
 import numpy as np
-import torch
 from jaxtyping import Float, Float32, Int
-from torch import Tensor
 from tqdm import tqdm
 
 from infopursuit.errors import InputError
 
 
 def k_medoids(
-    points: Float[Tensor, "u d"], k: int, seed: int, sample: int = 8000, repeats: int = 5
+    points: Float[np.ndarray, "u d"], k: int, seed: int, sample: int = 8000, repeats: int = 5
 ) -> Int[np.ndarray, " k"]:
     """Rows of k distinct medoids under Euclidean distance, ascending.
 
@@ -38,7 +36,7 @@ def k_medoids(
     best, least = None, np.inf
     for _ in tqdm(range(repeats), desc="k-medoids samples", disable=None):
         rows = generator.choice(len(points), max(sample, k), replace=False)
-        drawn = points[torch.from_numpy(rows)]
+        drawn = points[rows]
         start = generator.choice(len(rows), k, replace=False)
         medoids = rows[swap_medoids(euclidean(drawn, drawn), start)]
         deviation = total_deviation(points, medoids)
@@ -80,9 +78,9 @@ def swap_medoids(
     return medoids
 
 
-def total_deviation(points: Float[Tensor, "u d"], medoids: Int[np.ndarray, " k"]) -> float:
+def total_deviation(points: Float[np.ndarray, "u d"], medoids: Int[np.ndarray, " k"]) -> float:
     """Sum over all points of the distance to the nearest medoid."""
-    centres = points[torch.from_numpy(medoids)]
+    centres = points[medoids]
     return float(
         sum(
             euclidean(points[start : start + 8192], centres).min(axis=1).sum(dtype=np.float64)
@@ -92,13 +90,15 @@ def total_deviation(points: Float[Tensor, "u d"], medoids: Int[np.ndarray, " k"]
 
 
 def euclidean(
-    first: Float[Tensor, "n d"], second: Float[Tensor, "m d"]
+    first: Float[np.ndarray, "n d"], second: Float[np.ndarray, "m d"]
 ) -> Float32[np.ndarray, "n m"]:
     """Euclidean distances; exactly 0 on the diagonal of a set with itself."""
-    distances = torch.cdist(first.float(), second.float())
+    one, two = first.astype(np.float32), second.astype(np.float32)
+    squares = (one * one).sum(axis=1)[:, None] + (two * two).sum(axis=1)
+    distances = np.sqrt(np.maximum(squares - 2 * one @ two.T, 0))
     if first is second:
-        distances.fill_diagonal_(0)
-    return distances.numpy()
+        np.fill_diagonal(distances, 0)
+    return distances
 
 
 def _two_nearest(

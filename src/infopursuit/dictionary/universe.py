@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-from jaxtyping import Float, Int
-from torch import Tensor
+import numpy as np
+from jaxtyping import Float16, Int64
 
 from infopursuit.errors import InputError
 from infopursuit.tables import EMBEDDED_TEXTS, clip_of, embedding_matrix, read_table
@@ -19,10 +18,10 @@ class Universe:
     """u texts with their embeddings (u, d), float16 as stored; `clip` names the space if known."""
 
     texts: tuple[str, ...]
-    embeddings: Float[Tensor, "u d"]
+    embeddings: Float16[np.ndarray, "u d"]
     clip: str | None
 
-    def indices(self, queries: Sequence[str], where: str) -> Int[Tensor, " k"]:
+    def indices(self, queries: Sequence[str], where: str) -> Int64[np.ndarray, " k"]:
         """Rows of the given texts.
 
         Raises:
@@ -35,7 +34,7 @@ class Universe:
                 f"{where}: the query {missing[0]!r} is not in the universe"
                 f" ({len(missing)} of {len(queries)} are missing)"
             )
-        return torch.tensor([rows[query] for query in queries], dtype=torch.long)
+        return np.array([rows[query] for query in queries], dtype=np.int64)
 
 
 def load_universe(path: str | Path) -> Universe:
@@ -50,4 +49,5 @@ def load_universe(path: str | Path) -> Universe:
         seen: set[str] = set()
         twice = next(text for text in texts if text in seen or seen.add(text))
         raise InputError(f"{path}: the text {twice!r} is there twice; expected distinct texts")
-    return Universe(texts, torch.from_numpy(embedding_matrix(table, path).copy()), clip_of(path))
+    matrix = embedding_matrix(table, path).astype(np.float16)  # a copy of its own, writable
+    return Universe(texts, matrix, clip_of(path))
