@@ -12,19 +12,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     ValidationError,
     create_model,
     field_validator,
     model_validator,
 )
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
-from infopursuit.errors import InputError
 from infopursuit.pursuit.recipe import Recipe
+from infopursuit.settings_files import Section, first_mistake, read_settings
 
 NAME = re.compile(r"[A-Za-z0-9_.]+")
 
@@ -33,12 +29,6 @@ Init = Literal["llm", "random", "medoids"]
 Method = Literal["fixed", "alternating", "joint"]
 INITS: tuple[str, ...] = get_args(Init)
 METHODS: tuple[str, ...] = get_args(Method)
-
-
-class Section(BaseModel):
-    """A mapping of params.yaml: strict, frozen, no unknown keys."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
 
 class RunParams(Section):
@@ -236,7 +226,7 @@ def build_recipe(settings: dict[str, Any], where: str) -> Recipe:
     try:
         return Recipe(**RecipeParams.model_validate(pairs).model_dump())
     except ValidationError as error:
-        raise ValueError(f"{where}.{_first_error(error)}") from error
+        raise ValueError(f"{where}.{first_mistake(error)}") from error
     except ValueError as error:
         raise ValueError(f"{where}.{error}") from error
 
@@ -245,28 +235,6 @@ def load_params(path: str | Path = "params.yaml") -> Params:
     """Read and check a params file.
 
     Raises:
-        InputError: the file is missing or no YAML, a key is unknown or missing, a value has the
-            wrong type or breaks a rule; the message gives the path of the key.
+        InputError: as `read_settings` says; also for what breaks a rule across keys.
     """
-    try:
-        with Path(path).open(encoding="utf-8") as file:
-            raw = YAML(typ="safe").load(file)
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file; run this from the folder that has it") from error
-    except YAMLError as error:
-        raise InputError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
-    try:
-        return Params.model_validate(raw)
-    except ValidationError as error:
-        raise InputError(f"{path}: {_first_error(error)}") from error
-
-
-def _first_error(error: ValidationError) -> str:
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"])
-    message = first["msg"].removeprefix("Value error, ")
-    if first["type"] in ("missing", "extra_forbidden"):
-        return f"{where}: {'missing key' if first['type'] == 'missing' else 'unknown key'}"
-    if first["type"] == "value_error":
-        return f"{where}: {message}" if where else message
-    return f"{where}: {message}, found {first['input']!r}"
+    return read_settings(path, Params)

@@ -16,7 +16,8 @@ from infopursuit.embeddings.chunks import Embedding
 from infopursuit.embeddings.clip import Clip, load_clip
 from infopursuit.embeddings.embed_images import embed_images
 from infopursuit.embeddings.embed_texts import embed_classes, embed_universe
-from infopursuit.embeddings.image_sources import ImageSource, open_image_source
+from infopursuit.embeddings.image_source import ImageSource
+from infopursuit.embeddings.image_sources import open_image_source
 from infopursuit.embeddings.precomputed_images import copy_embedded_images
 from infopursuit.errors import InputError
 from infopursuit.tables import (

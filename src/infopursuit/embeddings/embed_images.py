@@ -14,7 +14,7 @@ from infopursuit.embeddings.chunks import Chunk, ChunkFolder, Embedding, batch_b
 from infopursuit.embeddings.clip import Clip, OpenClip
 from infopursuit.embeddings.decoding import UnreadableError, prepared_ahead
 from infopursuit.embeddings.image_rows import check_splits
-from infopursuit.embeddings.image_sources import ImageSource
+from infopursuit.embeddings.image_source import ImageSource
 from infopursuit.errors import InputError
 from infopursuit.tables import EMBEDDED_IMAGES, REJECTED_IMAGES, write_table
 

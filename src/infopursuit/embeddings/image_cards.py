@@ -14,7 +14,7 @@ from PIL.Image import Image
 
 from infopursuit.embeddings.cards import Card, HubImagesCard, TorchvisionImagesCard, read_card
 from infopursuit.embeddings.image_rows import ROWS, SPLITS, checked_image_rows
-from infopursuit.embeddings.image_sources import ImageSource
+from infopursuit.embeddings.image_source import ImageSource
 from infopursuit.errors import InputError
 
 # Where torchvision's data sets keep their labels.

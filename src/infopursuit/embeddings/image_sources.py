@@ -7,14 +7,12 @@ The path decides the kind of source: a Parquet file of encoded images, a folder
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from infopursuit.embeddings.decoding import Encoded
 from infopursuit.embeddings.image_rows import (
     ROWS,
     SPLITS,
@@ -22,27 +20,11 @@ from infopursuit.embeddings.image_rows import (
     read_image_rows,
     spelled,
 )
+from infopursuit.embeddings.image_source import ImageSource
 from infopursuit.errors import InputError
 from infopursuit.tables import EMBEDDING
 
 READ_ROWS = 64
-
-
-@dataclass(frozen=True)
-class ImageSource:
-    """A data set of images.
-
-    Attributes:
-        where: the path the user gave, for messages.
-        rows: id, split, label, class_name of all n images, checked.
-        stamp: changes when the images do.
-        images: the images from a row to the end.
-    """
-
-    where: str
-    rows: pa.Table
-    stamp: str
-    images: Callable[[int], Iterator[Encoded]]
 
 
 def open_image_source(path: str | Path, classes: Sequence[str]) -> ImageSource:

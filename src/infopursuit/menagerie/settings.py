@@ -3,19 +3,11 @@
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
+from pydantic import Field
 
-from infopursuit.errors import InputError
+from infopursuit.settings_files import Section, read_settings
 
 Count = Annotated[int, Field(ge=1)]
-
-
-class Section(BaseModel):
-    """A mapping of the file: strict types, frozen, no unknown keys."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
 
 class DrawSettings(Section):
@@ -72,19 +64,6 @@ def load_settings(path: str | Path) -> MenagerieSettings:
     """Read and check the settings of the menagerie.
 
     Raises:
-        InputError: the file is missing or no YAML, a key is unknown or missing, or a value has the
-            wrong type or range; the message gives the path of the key.
+        InputError: as `read_settings` says.
     """
-    try:
-        with Path(path).open(encoding="utf-8") as file:
-            raw = YAML(typ="safe").load(file)
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file; run this from the folder that has it") from error
-    except YAMLError as error:
-        raise InputError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
-    try:
-        return MenagerieSettings.model_validate(raw)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{path}: {where}: {first['msg']}, found {first['input']!r}") from error
+    return read_settings(path, MenagerieSettings)
