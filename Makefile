@@ -32,7 +32,7 @@ repro: env ## Run the pipeline; a second time only what has changed.
 	echo "The report is at artifacts/report/index.html"
 
 test: env lint ## Check the code and run all tests.
-	@pytest -n 2 --dist loadgroup
+	@pytest -n 2 --dist loadfile
 
 lint: env ## Check style and types.
 	@ruff check .

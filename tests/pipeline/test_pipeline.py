@@ -10,7 +10,7 @@ import pytest
 
 from tests.pipeline.world import World
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline"), pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.pipeline, pytest.mark.timeout(900)]
 
 FIXED, LEARNED = "menagerie-llm-fixed-0", "menagerie-llm-alternating-0"
 
