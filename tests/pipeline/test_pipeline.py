@@ -85,8 +85,7 @@ def test_forced_repetition_gives_the_same_bytes(world: World) -> None:
     stages += ["embed_universe", "embed_images@menagerie", "initialize@menagerie-llm"]
     stages += [f"{stage}@{LEARNED}" for stage in ("train", "evaluate", "explain")]
     stages += ["black_box@menagerie", "report"]
-    for stage in stages:
-        assert world.repro("--force", "--single-item", stage) == [stage]
+    assert world.repro("--force", "--single-item", *stages) == stages
     after = world.artifacts()
     assert [name for name in before if before[name] != after.get(name)] == []
 
@@ -138,7 +137,11 @@ def test_the_trained_model_explains_a_new_picture(world: World) -> None:
 @pytest.mark.parametrize(
     ("changes", "stage", "message"),
     [
-        ({("datasets", "menagerie", "k"): 47}, "generate_dictionary@menagerie", "no answer"),
+        (
+            {("datasets", "menagerie", "k"): 47},
+            "generate_dictionary@menagerie",
+            "recorded_answers.jsonl",
+        ),
         ({("datasets", "menagerie", "k"): 5000}, "initialize@menagerie-llm", "k = 5000"),
         ({("run", "seeds"): ["a"]}, "report", "run.seeds.0"),
         ({("clip",): "artifacts/menagerie/pairs.parquet"}, "embed_universe", "embedding"),
