@@ -15,7 +15,7 @@ from infopursuit.params import Params
 from infopursuit.pursuit.checkpoints import Checkpoint
 from infopursuit.pursuit.fingerprints import file_sha256, settings_sha256
 from infopursuit.pursuit.images import hold_out, load_images
-from infopursuit.pursuit.model import TrainedModel
+from infopursuit.pursuit.model import CLIP_CARD, TrainedModel
 from infopursuit.pursuit.training import Trainer
 from infopursuit.stage import SCRATCH, Rows, run
 from infopursuit.tables import check_same_space
@@ -82,7 +82,7 @@ def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Row
         },
     ).save(folder)
     if Path(params.clip).suffix == ".yaml":  # a card is small: the model can be used without us
-        shutil.copyfile(params.clip, folder / "clip.yaml")
+        shutil.copyfile(params.clip, folder / CLIP_CARD)
     path = Path("artifacts/training") / f"{name}.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:

@@ -20,9 +20,8 @@ from torch import Tensor
 from infopursuit.embeddings.clip import Clip, load_clip
 from infopursuit.errors import InputError
 from infopursuit.presentation.trajectories import Stop, Trajectory, trajectories
-from infopursuit.pursuit.model import TrainedModel
+from infopursuit.pursuit.model import CLIP_CARD, TrainedModel
 
-CARD = "clip.yaml"
 BATCH = 64
 
 Picture = str | Path | Image.Image
@@ -123,7 +122,7 @@ def load(
         InputError: the folder holds no trained model.
     """
     model = TrainedModel.load(folder)
-    card = Path(folder) / CARD
+    card = Path(folder) / CLIP_CARD
     trained_with = card if card.is_file() else Path(model.settings["clip_path"])
     return ExplainedClassifier(model, trained_with if clip is None else clip, device)
 

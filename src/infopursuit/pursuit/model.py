@@ -24,6 +24,7 @@ from infopursuit.pursuit.networks import HistoryNetwork
 from infopursuit.pursuit.rollout import RollOut, roll_out
 
 WEIGHTS, DESCRIPTION = "weights.safetensors", "model.json"
+CLIP_CARD = "clip.yaml"  # beside them where the CLIP is a card
 FORMAT = 1
 
 
