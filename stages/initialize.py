@@ -6,12 +6,12 @@ python stages/initialize.py --dataset menagerie --init medoids
 from infopursuit.dictionary.initial import listed_texts, medoid_texts, random_texts
 from infopursuit.dictionary.universe import load_universe
 from infopursuit.params import Params
-from infopursuit.stage import Rows, run
+from infopursuit.stage import SCRATCH, Rows, run
 from infopursuit.text_lists import read_text_list, write_text_list
 
 
 def main(params: Params, dataset: str, init: str) -> Rows:
-    universe = load_universe("artifacts/universe/embeddings.parquet")
+    universe = load_universe("artifacts/universe/embeddings.parquet", SCRATCH / "universe")
     settings, k = params.initialize, params.datasets[dataset].k
     if init == "llm":
         path = f"artifacts/dictionaries/{dataset}.txt"

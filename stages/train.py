@@ -5,6 +5,7 @@ python stages/train.py --dataset menagerie --init llm --method alternating --see
 
 import csv
 import shutil
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from infopursuit.pursuit.checkpoints import Checkpoint
 from infopursuit.pursuit.fingerprints import file_sha256, settings_sha256
 from infopursuit.pursuit.images import hold_out, load_images
 from infopursuit.pursuit.model import CLIP_CARD, TrainedModel
+from infopursuit.pursuit.processes import Processes, restart_as_group, started_by_torchrun
 from infopursuit.pursuit.training import Trainer
 from infopursuit.stage import SCRATCH, Rows, run
 from infopursuit.tables import check_same_space
@@ -32,12 +34,16 @@ def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Row
         "initial": f"artifacts/initial/{dataset}-{init}.txt",
     }
     check_same_space(paths["universe"], paths["images"])
-    universe = load_universe(paths["universe"])
+    universe = load_universe(paths["universe"], SCRATCH / "universe")
     initial = universe.indices(read_text_list(paths["initial"]), paths["initial"])
     train, validation = hold_out(load_images(paths["images"], "train"), recipe.held_out, seed)
     if recipe.select_on == "test":
         validation = load_images(paths["images"], "test")
     budget = params.budget(dataset)
+    group = Processes(count=params.compute.processes)
+    group.part(min(recipe.batch_size, len(train.ids)))
+    if group.count > 1 and not started_by_torchrun():
+        restart_as_group(group.count)  # all inputs have been read: what is wrong is told once
 
     settings = {
         "dataset": dataset,
@@ -50,6 +56,7 @@ def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Row
         "budget": budget,
         "inputs": {key: file_sha256(path) for key, path in paths.items()},
     }
+    processes = Processes.join()
     trainer = Trainer(
         train,
         validation,
@@ -60,12 +67,16 @@ def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Row
         budget,
         seed,
         params.compute.torch_device(),
+        processes,
     )
     checkpoint = Checkpoint(
         SCRATCH / "train" / f"{name}-{settings_sha256(settings)[:16]}.pt",
         params.compute.checkpoint_seconds,
     )
     trained = trainer.train(checkpoint)
+    processes.leave()
+    if processes.rank > 0:
+        sys.exit(0)  # the first process writes
 
     folder = Path("artifacts/models") / name
     TrainedModel(

@@ -10,9 +10,11 @@ from infopursuit.tables import (
     EMBEDDED_TEXTS,
     IMAGES,
     QUERIES,
+    ROW_GROUP,
     check_same_space,
     clip_of,
     embedding_matrix,
+    open_table,
     read_table,
     table_writer,
     write_table,
@@ -42,6 +44,16 @@ def test_equal_rows_are_equal_bytes(tmp_path: Path) -> None:
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
+def test_a_long_table_is_written_in_row_groups_of_bounded_length(tmp_path: Path) -> None:
+    rows = ROW_GROUP + 5
+    path = tmp_path / "queries.parquet"
+    write_table(path, QUERIES, {"text": ["wings"] * rows, "caption_id": range(rows)})
+    file = pq.ParquetFile(path)
+    lengths = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+    assert lengths == [ROW_GROUP, 5]
+    assert read_table(path, QUERIES).column("caption_id").to_pylist() == list(range(rows))
+
+
 def test_a_file_appears_only_when_complete(tmp_path: Path) -> None:
     path = tmp_path / "queries.parquet"
     with pytest.raises(RuntimeError), table_writer(path, QUERIES):
@@ -54,6 +66,31 @@ def test_numbers_that_are_none_are_named_by_row(tmp_path: Path, bad: float) -> N
     path = _texts(tmp_path / "texts.parquet", np.array([[1.0, 0.0], [bad, 1.0]]))
     with pytest.raises(InputError, match="row 1 is NaN, infinite or all zeros"):
         embedding_matrix(read_table(path, EMBEDDED_TEXTS), path)
+
+
+def test_a_part_of_a_file_is_checked_as_what_it_becomes_with_the_file_s_row_numbers() -> None:
+    def part(*rows: list[float] | None) -> pa.Table:
+        return pa.table({"embedding": pa.array(rows, pa.list_(pa.float32(), 2))})
+
+    matrix = embedding_matrix(part([1.0, 2.0]), dtype=np.float16)
+    assert matrix.dtype == np.float16
+    assert embedding_matrix(part([1e6, 1.0])).tolist() == [[1e6, 1.0]]
+    with pytest.raises(InputError, match="row 71 is NaN, infinite or all zeros"):
+        embedding_matrix(part([1.0, 0.0], [1e6, 1.0]), "file", np.float16, first_row=70)
+    with pytest.raises(InputError, match="row 71 is empty"):
+        embedding_matrix(part([1.0, 0.0], None), "file", first_row=70)
+
+
+def test_what_arrow_cannot_read_in_batches_names_the_file(tmp_path: Path) -> None:
+    path = _texts(tmp_path / "texts.parquet", np.eye(2))
+    content = bytearray(path.read_bytes())
+    content[4:60] = b"\xff" * 56  # the first pages; the footer is whole
+    path.write_bytes(content)
+    with (
+        pytest.raises(InputError, match=r"texts\.parquet: not a readable Parquet file"),
+        open_table(path, EMBEDDED_TEXTS, ["text"]) as file,
+    ):
+        list(file.iter_batches(columns=["text"]))
 
 
 def test_files_of_two_spaces_are_not_mixed(tmp_path: Path) -> None:

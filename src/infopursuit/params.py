@@ -142,6 +142,7 @@ class ExplainParams(Section):
 class ComputeParams(Section):
     device: Literal["auto", "cpu", "cuda"]
     threads: Annotated[int, Field(ge=1)] | None
+    processes: Annotated[int, Field(ge=1)]
     embed_batch_size: Annotated[int, Field(ge=1)]
     embed_chunk: Annotated[int, Field(ge=1)]
     checkpoint_seconds: Annotated[float, Field(ge=0)]

@@ -22,6 +22,7 @@ from infopursuit.errors import InputError
 
 EMBEDDING = "embedding"
 CLIP_KEY = b"clip"
+ROW_GROUP = 16384  # rows; a reader that goes row group by row group holds no more at a time
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,11 @@ class TableSchema:
     what: str
     columns: tuple[pa.Field, ...]
     embedded: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all columns."""
+        return [field.name for field in self.columns] + ([EMBEDDING] if self.embedded else [])
 
     def arrow(self, width: int | None = None, clip: str | None = None) -> pa.Schema:
         """The arrow schema, with `width` d of the embeddings where the file has them."""
@@ -136,27 +142,42 @@ def read_table(
             wrong type or a null, or its embeddings are not a fixed-size list.
     """
     path = Path(path)
-    if not path.is_file():
-        raise InputError(f"{path}: no such file; expected a Parquet file of {schema.what}")
-    names = [field.name for field in schema.columns] + ([EMBEDDING] if schema.embedded else [])
-    wanted = [name for name in names if columns is None or name in columns]
-    try:
-        found = pq.read_schema(path)
-        missing = [name for name in wanted if name not in found.names]
-        if missing:
-            raise InputError(
-                f"{path}: no column {missing[0]!r}; expected columns {', '.join(names)}, "
-                f"found {', '.join(found.names)}"
-            )
+    wanted = [name for name in schema.names if columns is None or name in columns]
+    with open_table(path, schema, wanted):
         table = pq.read_table(path, columns=wanted)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"{path}: not a readable Parquet file ({error})") from error
     for field in schema.columns:
         if field.name in wanted:
             table = _checked_column(path, table, field)
-    if EMBEDDING in wanted:
-        _check_embedding_type(path, table.schema.field(EMBEDDING).type)
     return table
+
+
+@contextmanager
+def open_table(
+    path: str | Path, schema: TableSchema, columns: Sequence[str]
+) -> Iterator[pq.ParquetFile]:
+    """A Parquet file that has the given columns of its schema, to be read in batches.
+
+    Raises:
+        InputError: as `read_table`, here or, for what Arrow cannot read, inside the context.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; expected a Parquet file of {schema.what}")
+    try:
+        # Read ahead, or without a buffer, a row group would be in memory as a whole.
+        with pq.ParquetFile(path, pre_buffer=False, buffer_size=2**20) as file:
+            found = file.schema_arrow
+            missing = [name for name in columns if name not in found.names]
+            if missing:
+                raise InputError(
+                    f"{path}: no column {missing[0]!r}; expected columns "
+                    f"{', '.join(schema.names)}, found {', '.join(found.names)}"
+                )
+            if EMBEDDING in columns:
+                _check_embedding_type(path, found.field(EMBEDDING).type)
+            yield file
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"{path}: not a readable Parquet file ({error})") from error
 
 
 def _checked_column(path: Path, table: pa.Table, field: pa.Field) -> pa.Table:
@@ -182,23 +203,34 @@ def _check_embedding_type(path: Path, kind: pa.DataType) -> None:
         )
 
 
-def embedding_matrix(table: pa.Table, path: str | Path = "table") -> np.ndarray:
-    """The `embedding` column as an (n, d) array of its own float type, without NaN or infinity.
+def embedding_matrix(
+    table: pa.Table, path: str | Path = "table", dtype: type | None = None, first_row: int = 0
+) -> np.ndarray:
+    """The `embedding` column as an (n, d) array without NaN or infinity.
+
+    Args:
+        table: a whole file, or some rows of it.
+        path: the file that messages name.
+        dtype: float type of the array; None keeps the one of the column.
+        first_row: where in the file the table begins.
 
     Raises:
         InputError: a row is null, not finite, or all zeros.
     """
     column = table.column(EMBEDDING).combine_chunks()
     if column.null_count:
-        row = pc.index(column.is_null(), True).as_py()
+        row = first_row + pc.index(column.is_null(), True).as_py()
         raise InputError(f"{path}: the embedding of row {row} is empty; expected d numbers")
     width = column.type.list_size
     matrix = column.flatten().to_numpy(zero_copy_only=False).reshape(-1, width)
-    for start in range(0, len(matrix), 65536):
-        block = matrix[start : start + 65536].astype(np.float32)
+    if dtype is not None:
+        with np.errstate(over="ignore"):  # infinity is found below
+            matrix = matrix.astype(dtype, copy=False)
+    for start in range(0, len(matrix), ROW_GROUP):
+        block = matrix[start : start + ROW_GROUP].astype(np.float32)
         bad = ~np.isfinite(block).all(axis=1) | ~block.any(axis=1)
         if bad.any():
-            row = start + int(bad.argmax())
+            row = first_row + start + int(bad.argmax())
             raise InputError(
                 f"{path}: the embedding of row {row} is NaN, infinite or all zeros; "
                 "expected finite numbers"
@@ -265,4 +297,4 @@ def write_table(
         for values, field in zip(ordered, arrow, strict=True)
     ]
     with table_writer(path, schema, width, clip) as writer:
-        writer.write_table(pa.Table.from_arrays(typed, schema=arrow))
+        writer.write_table(pa.Table.from_arrays(typed, schema=arrow), ROW_GROUP)

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 import numpy as np
+import pyarrow as pa
 from jaxtyping import Float16, Int64
 
 from infopursuit.errors import InputError
-from infopursuit.tables import EMBEDDED_TEXTS, clip_of, embedding_matrix, read_table
+from infopursuit.tables import (
+    EMBEDDED_TEXTS,
+    EMBEDDING,
+    clip_of,
+    embedding_matrix,
+    open_table,
+    read_table,
+)
+
+BLOCK = 1024  # rows that are decoded at a time
+MAPPED_FROM = 64 * 2**20  # bytes of embeddings
 
 
 @dataclass(frozen=True)
@@ -27,7 +41,8 @@ class Universe:
         Raises:
             InputError: a text is not in the universe; `where` says which list names it.
         """
-        rows = {text: row for row, text in enumerate(self.texts)}
+        wanted = set(queries)
+        rows = {text: row for row, text in enumerate(self.texts) if text in wanted}
         missing = [query for query in queries if query not in rows]
         if missing:
             raise InputError(
@@ -37,17 +52,80 @@ class Universe:
         return np.array([rows[query] for query in queries], dtype=np.int64)
 
 
-def load_universe(path: str | Path) -> Universe:
-    """Read the embedded universe.
+def load_universe(path: str | Path, scratch: str | Path | None = None) -> Universe:
+    """Read the embedded universe, a block of rows at a time, as one float16 array (u, d).
+
+    Where `scratch` is given, embeddings of 64 MiB or more are mapped from a file there: runs share
+    its pages, and the system can drop them when memory is short. The first run writes the file,
+    `<first 16 digits of the Parquet file's SHA-256>.float16`. Files of earlier universes stay,
+    because another run may have them mapped; `make clean` removes them.
+
+    Args:
+        path: Parquet file (EMBEDDED_TEXTS).
+        scratch: folder of the mapped files; None keeps the embeddings in memory.
 
     Raises:
-        InputError: the file breaks its schema, holds NaN, or names a text twice.
+        InputError: the file breaks its schema, an embedding is null, NaN, infinite or all zeros,
+            or a text is there twice.
     """
-    table = read_table(path, EMBEDDED_TEXTS)
+    path = Path(path)
+    with open_table(path, EMBEDDED_TEXTS, EMBEDDED_TEXTS.names) as file:
+        shape = file.metadata.num_rows, file.schema_arrow.field(EMBEDDING).type.list_size
+    texts = _distinct_texts(path)
+    if scratch is None or _bytes(shape) < MAPPED_FROM:
+        embeddings = np.empty(shape, np.float16)
+        for start, block in _blocks(path):
+            embeddings[start : start + len(block)] = block
+    else:
+        embeddings = _mapped(path, Path(scratch), shape)
+    return Universe(texts, embeddings, clip_of(path))
+
+
+def _distinct_texts(path: Path) -> tuple[str, ...]:
+    table = read_table(path, EMBEDDED_TEXTS, columns=["text", "source"])
     texts = tuple(table.column("text").to_pylist())
     if len(set(texts)) < len(texts):
         seen: set[str] = set()
         twice = next(text for text in texts if text in seen or seen.add(text))
         raise InputError(f"{path}: the text {twice!r} is there twice; expected distinct texts")
-    matrix = embedding_matrix(table, path).astype(np.float16)  # a copy of its own, writable
-    return Universe(texts, matrix, clip_of(path))
+    return texts
+
+
+def _blocks(path: Path) -> Iterator[tuple[int, Float16[np.ndarray, "m d"]]]:
+    """The embeddings in blocks of at most BLOCK rows, each with the number of its first row."""
+    start = 0
+    with open_table(path, EMBEDDED_TEXTS, [EMBEDDING]) as file:
+        for batch in file.iter_batches(BLOCK, columns=[EMBEDDING], use_threads=False):
+            table = pa.Table.from_batches([batch])
+            yield start, embedding_matrix(table, path, np.float16, first_row=start)
+            start += len(table)
+
+
+def _mapped(path: Path, scratch: Path, shape: tuple[int, int]) -> Float16[np.ndarray, "u d"]:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()[:16]
+    rows = scratch / f"{digest}.float16"
+    if not rows.is_file() or rows.stat().st_size != _bytes(shape):
+        _write_rows(path, rows)
+    # Copy on write: torch warns about arrays that cannot be written. Nothing writes to this one.
+    return np.memmap(rows, np.float16, mode="c", shape=shape)
+
+
+def _write_rows(path: Path, out: Path) -> None:
+    """Write the embeddings as raw float16; the file appears under its name when it is complete."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    # A name of its own, for another run may be writing the same rows at this moment.
+    partial = out.with_suffix(f".{uuid4().hex[:8]}.partial")
+    try:
+        with partial.open("xb") as file:
+            for _, block in _blocks(path):
+                file.write(block.data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(out)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _bytes(shape: tuple[int, int]) -> int:
+    return shape[0] * shape[1] * np.dtype(np.float16).itemsize

@@ -6,31 +6,75 @@ The answers are kept apart, (b, k) for all queries; a history is the pair answer
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 
 def sample_sizes(
-    batch: int, k: int, max_history: int, generator: torch.Generator
-) -> Int[Tensor, " b"]:
-    """History sizes, uniform on {0, ..., min(max_history, k) - 1}: one query is left to ask."""
-    return torch.randint(min(max_history, k), (batch,), generator=generator)
+    batch: int, k: int, max_history: int, generator: torch.Generator, histories: int = 1
+) -> Int[Tensor, "histories b"]:
+    """History sizes, each uniform on {0, ..., min(max_history, k) - 1}: one query is left to ask.
+
+    The `histories` sizes of an image are stratified: one falls into each of as many equal parts
+    of the range. A mean over them estimates the mean over all sizes without bias and with less
+    variance than independent draws.
+    """
+    sizes = min(max_history, k)
+    uniform = torch.rand(histories, batch, generator=generator, dtype=torch.float64)
+    part = torch.arange(histories).unsqueeze(1)
+    return ((part + uniform) * (sizes / histories)).long().clamp_(max=sizes - 1)
 
 
-def random_masks(
-    sizes: Int[Tensor, " b"], k: int, generator: torch.Generator
-) -> Float[Tensor, "b k"]:
-    """Uniformly random subsets of the given sizes (random stage)."""
-    order = torch.rand(len(sizes), k, generator=generator).argsort(dim=1)
-    return prefix_masks(order, sizes, k)
+def random_orders(batch: int, k: int, generator: torch.Generator) -> Int[Tensor, "b k"]:
+    """Random permutations of the queries; their prefixes are uniformly random subsets."""
+    keys = torch.rand(batch, k, generator=generator, device=generator.device)
+    return keys.argsort(dim=1)
 
 
 def prefix_masks(
-    orders: Int[Tensor, "b length"], sizes: Int[Tensor, " b"], k: int
-) -> Float[Tensor, "b k"]:
+    orders: Int[Tensor, "*b length"], sizes: Int[Tensor, "*b"], k: int
+) -> Float[Tensor, "*b k"]:
     """The first sizes[i] queries of orders[i] (biased stage: prefixes of one roll-out nest)."""
-    asked = torch.arange(orders.shape[1], device=orders.device) < sizes.unsqueeze(1)
+    asked = torch.arange(orders.shape[-1], device=orders.device) < sizes.unsqueeze(-1)
     # What is beyond a size goes to a spare column: writes never collide with different values.
     columns = torch.where(asked, orders, k)
-    return torch.zeros(len(orders), k + 1, device=orders.device).scatter_(1, columns, 1.0)[:, :k]
+    spare = torch.zeros(*sizes.shape, k + 1, device=orders.device)
+    return spare.scatter_(-1, columns, 1.0)[..., :k]
+
+
+class HistoryDraws:
+    """Random sizes of histories, and random histories, for batches of b images over k queries."""
+
+    def __init__(
+        self, k: int, max_history: int, seed: int, device: torch.device | str = "cpu"
+    ) -> None:
+        self.k, self.max_history = k, max_history
+        self.of_sizes = torch.Generator().manual_seed(seed)
+        # Orders are many numbers: they are drawn where they are used.
+        self.of_orders = torch.Generator(device).manual_seed(seed)
+
+    def sizes(self, updates: int, histories: int, batch: int) -> Int[Tensor, "r h b"]:
+        """Sizes for r updates with h stratified histories of each image, on the device."""
+        drawn = [
+            sample_sizes(batch, self.k, self.max_history, self.of_sizes, histories)
+            for _ in range(updates)
+        ]
+        return torch.stack(drawn).to(self.of_orders.device, non_blocking=True)
+
+    def orders(self, updates: int, batch: int) -> Int[Tensor, "r 1 b k"]:
+        """Random permutations of the queries for r updates."""
+        return random_orders(updates * batch, self.k, self.of_orders).view(
+            updates, 1, batch, self.k
+        )
+
+    def state_dict(self) -> dict[str, Any]:
+        """What is needed to go on from here."""
+        return {"sizes": self.of_sizes.get_state(), "orders": self.of_orders.get_state()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        self.of_sizes.set_state(state["sizes"])
+        self.of_orders.set_state(state["orders"])

@@ -7,8 +7,10 @@ answers and on the mask of a history; their outputs are concatenated and mapped 
 from __future__ import annotations
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
+
+ANSWERS, MASK = 0, 1  # the channels of a history
 
 
 class HistoryNetwork(nn.Module):
@@ -34,35 +36,16 @@ class HistoryNetwork(nn.Module):
         self, answers: Float[Tensor, "b k"], mask: Float[Tensor, "b k"]
     ) -> Float[Tensor, "b outputs"]:
         """Logits for the history that `mask` selects of all answers."""
-        return self.from_first(self.first(torch.stack((answers * mask, mask), dim=1)))
+        channels = torch.stack((answers * mask, mask), dim=1)
+        return self.head(self.rest(self.first(channels)).flatten(1))
 
-    def from_first(self, first: Float[Tensor, "b 2 hidden"]) -> Float[Tensor, "b outputs"]:
-        """Logits from the pre-activations of the first layer (see `GrowingHistory`)."""
-        return self.head(self.rest(first).flatten(1))
+    def channel_logits(
+        self, first: Float[Tensor, "r hidden"], channel: int
+    ) -> Float[Tensor, "r outputs"]:
+        """What one channel adds to the logits, from its pre-activations of the first layer.
 
-
-class GrowingHistory:
-    """A network's first layer kept up to date while a history grows query by query.
-
-    One more query j with answer a adds W[:, j] to the mask channel and a * W[:, j] to the answer
-    channel, so that a step of a roll-out needs no product with k columns. Without gradients.
-    """
-
-    @torch.no_grad()
-    def __init__(self, network: HistoryNetwork, batch: int) -> None:
-        self.network = network
-        self.columns = network.first.weight.T.contiguous()  # (k, hidden)
-        self.first = network.first.bias.expand(batch, 2, -1).clone()
-
-    @torch.no_grad()
-    def add(self, queries: Int[Tensor, " r"], answers: Float[Tensor, " r"]) -> None:
-        """Append one query and its answer to each of the first r histories."""
-        columns = self.columns[queries]
-        rows = len(queries)
-        self.first[:rows, 0] += answers.unsqueeze(1) * columns
-        self.first[:rows, 1] += columns
-
-    @torch.no_grad()
-    def logits(self, rows: int) -> Float[Tensor, "r outputs"]:
-        """Logits of the first `rows` histories."""
-        return self.network.from_first(self.first[:rows])
+        The head is linear in the concatenation, so that the logits are
+        channel_logits(., ANSWERS) + channel_logits(., MASK) + head.bias.
+        """
+        halves = self.head.weight.chunk(2, dim=1)
+        return self.rest(first) @ halves[channel].T

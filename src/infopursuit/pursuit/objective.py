@@ -11,7 +11,7 @@ from infopursuit.pursuit.networks import HistoryNetwork
 
 
 def straight_through_choice(
-    logits: Float[Tensor, "b k"], asked: Float[Tensor, "b k"], temperature: float
+    logits: Float[Tensor, "b k"], asked: Float[Tensor, "b k"], temperature: float | Tensor
 ) -> Float[Tensor, "b k"]:
     """One-hot of the best query not yet asked, with the gradient of the softmax."""
     soft = (logits.masked_fill(asked > 0, -torch.inf) / temperature).softmax(dim=1)
@@ -25,7 +25,7 @@ def pursuit_loss(
     answers: Float[Tensor, "b k"],
     mask: Float[Tensor, "b k"],
     labels: Int[Tensor, " b"],
-    temperature: float = 1.0,
+    temperature: float | Tensor = 1.0,
 ) -> Float[Tensor, ""]:
     """Cross-entropy of the classifier on each history plus the query that the querier adds to it.
 

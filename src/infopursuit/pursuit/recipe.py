@@ -6,6 +6,7 @@ validates it strictly when it comes from params.yaml.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,6 +33,8 @@ class Recipe:
         max_history: history sizes are uniform on {0, ..., min(max_history, k) - 1}.
         rollouts: `per_update` rolls the querier out for every update, `per_batch` once for all
             updates on a batch (the querier is then at most t updates stale).
+        histories_per_rollout: prefixes of a roll-out that each image trains on in one update, of
+            stratified lengths; the loss is their mean.
         held_out: share of the training images, stratified, kept for selection.
         select_on: `held_out`; `test` follows the paper's protocol, and every figure says so.
         validate_every: updates of the networks between two measurements of the AUC.
@@ -51,6 +54,7 @@ class Recipe:
     temperature: tuple[float, float] = (1.0, 1.0)
     max_history: int = 128
     rollouts: Literal["per_update", "per_batch"] = "per_update"
+    histories_per_rollout: int = 1
     held_out: float = 0.1
     select_on: Literal["held_out", "test"] = "held_out"
     validate_every: int = 100
@@ -62,6 +66,7 @@ class Recipe:
             "learning_rate": self.learning_rate,
             "dictionary_learning_rate": self.dictionary_learning_rate,
             "max_history": self.max_history,
+            "histories_per_rollout": self.histories_per_rollout,
             "validate_every": self.validate_every,
             "hidden": min(self.hidden),
             "temperature": min(self.temperature),
@@ -81,3 +86,9 @@ class Recipe:
     def updates(self) -> int:
         """Updates of the networks over both stages."""
         return self.random_updates + self.biased_updates
+
+    def scheduled(self, rate: float, done: float) -> float:
+        """A learning rate when this share of its stage is done."""
+        if self.schedule == "constant":
+            return rate
+        return rate * 0.5 * (1 + math.cos(math.pi * done))

@@ -12,7 +12,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from infopursuit.pursuit.networks import GrowingHistory, HistoryNetwork
+from infopursuit.pursuit.growing_histories import GrowingHistories, growing_histories
+from infopursuit.pursuit.networks import HistoryNetwork
+
+# Images rolled out together by `roll_out`: enough to share masks, few enough to stay in the cache.
+BLOCK = 1024
 
 
 class RollOut(NamedTuple):
@@ -31,60 +35,68 @@ class RollOut(NamedTuple):
 
 @torch.no_grad()
 def greedy_orders(
-    querier: HistoryNetwork, answers: Float[Tensor, "b k"], lengths: Int[Tensor, " b"]
+    querier: HistoryNetwork, answers: Float[Tensor, "b k"], lengths: Int[Tensor, " b"], longest: int
 ) -> Int[Tensor, "b longest"]:
-    """The queries asked of each image from the empty history, up to its own length (<= k).
+    """The queries asked of each image from the empty history, up to its own length (<= longest).
 
-    Entries beyond an image's length are 0. Images are sorted by length and leave the batch when
-    they are done. `lengths` is on the CPU, so that no step waits for the device.
+    Entries beyond an image's length mean nothing. On a CPU, images are sorted by length and leave
+    the batch when they are done; on a GPU all go on to `longest`, so that every shape is known
+    beforehand and no step waits for the device.
     """
-    longest = int(lengths.max())
+    if not answers.is_cpu:
+        return _orders(querier, answers, [len(answers)] * longest)
     by_length = torch.argsort(lengths, descending=True, stable=True)
-    active = (lengths.unsqueeze(0) > torch.arange(longest).unsqueeze(1)).sum(dim=1).tolist()
-    rows = by_length.to(answers.device)
-    answers = answers[rows]
-    history = GrowingHistory(querier, len(answers))
+    active = (lengths > torch.arange(longest).unsqueeze(1)).sum(dim=1).tolist()
+    sorted_orders = _orders(querier, answers[by_length], active)
+    return torch.empty_like(sorted_orders).index_copy_(0, by_length, sorted_orders)
+
+
+def _orders(querier: HistoryNetwork, answers: Tensor, active: list[int]) -> Tensor:
+    """Orders of images of which the first `active[step]` are asked at each step."""
+    histories = growing_histories(querier, len(answers))
     asked = torch.zeros_like(answers, dtype=torch.bool)
-    orders = torch.zeros(len(answers), longest, dtype=torch.long, device=answers.device)
-    for step, count in enumerate(active):
-        _ask(history, asked, answers, orders[:, step], count)
-    unsorted = torch.empty_like(orders)
-    unsorted[rows] = orders
-    return unsorted
+    orders = torch.zeros(len(answers), len(active), dtype=torch.long, device=answers.device)
+    for step, rows in enumerate(active):
+        if rows:
+            _ask(histories, asked, answers, orders[:, step], rows)
+    return orders
 
 
 @torch.no_grad()
 def roll_out(
     querier: HistoryNetwork,
     classifier: HistoryNetwork,
-    answers: Float[Tensor, "b k"],
+    answers: Float[Tensor, "n k"],
     budget: int,
 ) -> RollOut:
     """Ask `budget` queries (<= k) of every image and record the posterior after each."""
-    batch = len(answers)
-    asking, judging = GrowingHistory(querier, batch), GrowingHistory(classifier, batch)
+    blocks = [_roll_out(querier, classifier, block, budget) for block in answers.split(BLOCK)]
+    return RollOut(*(torch.cat(parts) for parts in zip(*blocks, strict=True)))
+
+
+def _roll_out(
+    querier: HistoryNetwork, classifier: HistoryNetwork, answers: Tensor, budget: int
+) -> RollOut:
+    rows = len(answers)
+    asking, judging = growing_histories(querier, rows), growing_histories(classifier, rows)
     asked = torch.zeros_like(answers, dtype=torch.bool)
-    order = torch.zeros(batch, budget, dtype=torch.long, device=answers.device)
-    posteriors = [judging.logits(batch).softmax(dim=1)]
+    order = torch.zeros(rows, budget, dtype=torch.long, device=answers.device)
+    posteriors = [judging.logits(rows).softmax(dim=1)]
     for step in range(budget):
-        given = _ask(asking, asked, answers, order[:, step], batch)
+        given = _ask(asking, asked, answers, order[:, step], rows)
         judging.add(order[:, step], given)
-        posteriors.append(judging.logits(batch).softmax(dim=1))
+        posteriors.append(judging.logits(rows).softmax(dim=1))
     return RollOut(order, answers.gather(1, order), torch.stack(posteriors, dim=1))
 
 
 def _ask(
-    history: GrowingHistory,
-    asked: Tensor,
-    answers: Tensor,
-    chosen: Tensor,
-    count: int,
+    histories: GrowingHistories, asked: Tensor, answers: Tensor, chosen: Tensor, rows: int
 ) -> Tensor:
-    """One greedy step for the first `count` images: write the choice, return the answers."""
-    logits = history.logits(count).masked_fill(asked[:count], -torch.inf)
+    """One greedy step for the first `rows` images: write the choice, return the answers."""
+    logits = histories.logits(rows).masked_fill_(asked[:rows], -torch.inf)
     queries = logits.argmax(dim=1)  # the first of equals
-    chosen[:count] = queries
-    asked[:count].scatter_(1, queries.unsqueeze(1), True)
-    given = answers[:count].gather(1, queries.unsqueeze(1)).squeeze(1)
-    history.add(queries, given)
+    chosen[:rows] = queries
+    asked[:rows].scatter_(1, queries.unsqueeze(1), True)
+    given = answers[:rows].gather(1, queries.unsqueeze(1)).squeeze(1)
+    histories.add(queries, given)
     return given

@@ -10,7 +10,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from infopursuit.pursuit.networks import HistoryNetwork
-from infopursuit.pursuit.rollout import roll_out
+from infopursuit.pursuit.processes import ALONE, Processes
+from infopursuit.pursuit.rollout import BLOCK, roll_out
 
 
 @torch.no_grad()
@@ -20,15 +21,18 @@ def curve_area(
     answers: Float[Tensor, "n k"],
     labels: Int[Tensor, " n"],
     budget: int,
-    batch: int = 1024,
+    processes: Processes = ALONE,
 ) -> float:
-    """AUC: the mean of the accuracies after t = 1..budget queries, in [0, 1]."""
-    correct = 0
-    for start in range(0, len(labels), batch):
-        rows = slice(start, start + batch)
-        predicted = roll_out(querier, classifier, answers[rows], budget).posteriors.argmax(dim=2)
-        correct += int((predicted[:, 1:] == labels[rows].unsqueeze(1)).sum())
-    return correct / (len(labels) * budget)
+    """AUC: the mean of the accuracies after t = 1..budget queries, in [0, 1].
+
+    Each process brings images of its own (or none); the mean is over all of them.
+    """
+    correct = torch.zeros((), dtype=torch.long, device=labels.device)
+    for some, truth in zip(answers.split(BLOCK), labels.split(BLOCK), strict=True):
+        predicted = roll_out(querier, classifier, some, budget).posteriors.argmax(dim=2)
+        correct += (predicted[:, 1:] == truth.unsqueeze(1)).sum()
+    count = torch.tensor(len(labels), device=labels.device)
+    return processes.sum(correct).item() / (processes.sum(count).item() * budget)
 
 
 class Selection:

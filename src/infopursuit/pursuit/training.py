@@ -11,8 +11,6 @@ update. All updates between two batches share one mini-batch.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -21,16 +19,16 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from infopursuit.dictionary.learnable import LearnableDictionary
-from infopursuit.pursuit.answers import minmax_answers
 from infopursuit.pursuit.batches import Batches
+from infopursuit.pursuit.captured import CapturedCalls
 from infopursuit.pursuit.checkpoints import Checkpoint
-from infopursuit.pursuit.histories import prefix_masks, random_masks, sample_sizes
+from infopursuit.pursuit.histories import HistoryDraws
 from infopursuit.pursuit.images import LabelledImages
 from infopursuit.pursuit.networks import HistoryNetwork
-from infopursuit.pursuit.objective import pursuit_loss
+from infopursuit.pursuit.processes import ALONE, ImageShard, Processes
 from infopursuit.pursuit.recipe import Recipe
-from infopursuit.pursuit.rollout import greedy_orders
 from infopursuit.pursuit.selection import Selection, curve_area
+from infopursuit.pursuit.updates import Updates
 
 STAGES = ("random", "biased")
 
@@ -66,7 +64,8 @@ class Trainer:
         method: `fixed`, `alternating` or `joint`.
         budget: T of the validation curve.
         seed: of weights, order of images and histories.
-        device: where to compute; images and universe move there once.
+        device: where to compute; images and, on a GPU, the universe move there once.
+        processes: those that train this run together.
     """
 
     def __init__(
@@ -80,11 +79,18 @@ class Trainer:
         budget: int,
         seed: int,
         device: torch.device | str = "cpu",
+        processes: Processes = ALONE,
     ) -> None:
         self.recipe, self.method, self.budget, self.device = recipe, method, budget, device
+        self.processes = processes
         self.k, classes = len(initial), len(train.class_names)
-        self.images, self.labels = train.embeddings.to(device), train.labels.to(device)
-        self.validation = (validation.embeddings.to(device), validation.labels.to(device))
+        self.images = ImageShard(train.embeddings, processes, device)
+        self.labels = train.labels.to(device)
+        own = slice(processes.rank, None, processes.count)
+        self.validation = (
+            validation.embeddings[own].to(device),
+            validation.labels[own].to(device),
+        )
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.querier = HistoryNetwork(self.k, self.k, recipe.hidden).to(device)
@@ -93,159 +99,119 @@ class Trainer:
             universe.to(device), initial.to(device), recipe.quantize_queries
         ).to(device)
         self.initial = initial
-        networks = [*self.querier.parameters(), *self.classifier.parameters()]
-        self.network_optimizer = torch.optim.AdamW(
-            networks, recipe.learning_rate, weight_decay=recipe.weight_decay, fused=True
-        )
-        self.dictionary_optimizer = torch.optim.Adam(
-            self.dictionary.parameters(), recipe.dictionary_learning_rate, fused=True
-        )
-        self.generator = torch.Generator().manual_seed(seed)
         self.batches = Batches(len(train.labels), recipe.batch_size, seed)
+        self.histories = HistoryDraws(self.k, recipe.max_history, seed, device)
+        self.part = processes.part(self.batches.size)
+        self.step = Updates(
+            self.querier,
+            self.classifier,
+            self.dictionary,
+            recipe,
+            self.batches.size // processes.count,
+            processes,
+        )
+        self.call = CapturedCalls()
         self.selection = Selection()
         self.updates = 0
         self.dictionary_updates = 0
+        self.losses = 0
         self.midway: Tensor | None = None
         self.log: list[dict[str, Any]] = []
-        self.losses: list[Tensor] = []
-        self.temperature = recipe.temperature[0]
 
     # -- Algorithm 1 ------------------------------------------------------------------------
 
     def train(self, checkpoint: Checkpoint) -> Trained:
         """Run both stages, from the last checkpoint if there is one, and return the selection."""
         checkpoint.restore(self)
-        with tqdm(total=self.recipe.updates, initial=self.updates, disable=None) as progress:
+        quiet = self.processes.rank > 0 or None  # None: quiet unless it is a terminal
+        with tqdm(total=self.recipe.updates, initial=self.updates, disable=quiet) as progress:
             while self.updates < self.recipe.updates:
                 done = self.updates
-                self._train_on_batch()
+                self.train_on_batch()
                 progress.update(self.updates - done)
-                checkpoint.save_if_due(self)
+                if self.processes.rank == 0:
+                    checkpoint.save_if_due(self)
         return self._selected()
 
-    def _train_on_batch(self) -> None:
+    def train_on_batch(self) -> None:
         """The updates that share one mini-batch: t of the networks, one of the dictionary."""
-        stage, remaining = self._stage()
-        rows = self.batches.next().to(self.device)
-        images, labels = self.images[rows], self.labels[rows]
-        count = min(self.recipe.network_updates if self.method == "alternating" else 1, remaining)
-        learns = self.method == "alternating" and count == self.recipe.network_updates
-        masks = self._histories(stage, images, count + learns)
-        for _ in range(count):
-            self._follow_schedules(stage)
-            if self.method == "joint":
-                self._update_networks_and_dictionary(images, labels, next(masks))
-            else:
-                self._update_networks(images, labels, next(masks))
-            self.updates += 1
-            self._after_update(stage)
+        stage, done, remaining = self._stage()
+        self.step.follow_schedules(done)
+        alternating = self.method == "alternating"
+        updates = min(self.recipe.network_updates if alternating else 1, remaining)
+        learns = alternating and updates == self.recipe.network_updates
+        images, labels = self._next_images()
+        sizes, orders = self._histories(stage, images, updates + learns)
+
+        if self.method == "joint":
+            self.call(self.step.update_all, images, labels, sizes, *orders)
+            self.dictionary_updates += 1
+        else:
+            of_networks = [value[:updates] for value in (sizes, *orders)]
+            self.call(self.step.update_networks, images, labels, *of_networks)
+        self.updates += updates
+        self.losses += updates
+        self._after_updates(stage, updates)
         if learns:
-            self._update_dictionary(images, labels, next(masks))
-
-    def _update_networks(self, images: Tensor, labels: Tensor, mask: Tensor) -> None:
-        with torch.no_grad():
-            answers = self.answers(images)
-        loss = self._loss(answers, labels, mask)
-        self.losses.append(loss.detach())
-        _step(loss, self.network_optimizer)
-
-    def _update_dictionary(self, images: Tensor, labels: Tensor, mask: Tensor) -> None:
-        for network in (self.querier, self.classifier):
-            network.requires_grad_(False)
-        _step(self._loss(self.answers(images), labels, mask), self.dictionary_optimizer)
-        for network in (self.querier, self.classifier):
-            network.requires_grad_(True)
-        self.dictionary.snap()
-        self.dictionary_updates += 1
-
-    def _update_networks_and_dictionary(self, images: Tensor, labels: Tensor, mask: Tensor) -> None:
-        loss = self._loss(self.answers(images), labels, mask)
-        self.losses.append(loss.detach())
-        _step(loss, self.network_optimizer, self.dictionary_optimizer)
-        self.dictionary.snap()
-        self.dictionary_updates += 1
+            of_dictionary = [value[-1:] for value in (sizes, *orders)]
+            self.call(self.step.update_dictionary, images, labels, *of_dictionary)
+            self.dictionary_updates += 1
 
     # -- the pieces it is made of -----------------------------------------------------------
 
-    def answers(self, images: Float[Tensor, "b d"]) -> Float[Tensor, "b k"]:
-        """Answers of images to all k queries of the dictionary as it is now."""
-        return minmax_answers(images @ self.dictionary().T, hard=self.recipe.answers == "minmax")
+    def _next_images(self) -> tuple[Float[Tensor, "b d"], Int[Tensor, " b"]]:
+        """This process's part of the next batch."""
+        rows = self.batches.next().to(self.device, non_blocking=True)
+        return self.images.take(rows)[self.part], self.labels[rows[self.part]]
 
-    def _loss(self, answers: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
-        return pursuit_loss(self.querier, self.classifier, answers, mask, labels, self.temperature)
+    def _histories(self, stage: str, images: Tensor, updates: int) -> tuple[Tensor, list[Tensor]]:
+        """Sizes (r, h, b) for r updates and, unless every update rolls out, the orders."""
+        histories = self.recipe.histories_per_rollout if stage == "biased" else 1
+        sizes = self.histories.sizes(updates, histories, self.batches.size)[..., self.part]
+        if stage == "random":
+            orders = self.histories.orders(updates, self.batches.size)
+            return sizes, [orders[:, :, self.part]]
+        if self.recipe.rollouts == "per_update":
+            return sizes, []
+        self.call(self.step.roll_out, images, sizes)
+        return sizes, [self.step.orders]
 
-    def _histories(self, stage: str, images: Tensor, count: int) -> Iterator[Tensor]:
-        """The masks (b, k) of `count` updates, drawn when they are asked for.
-
-        With `per_batch` roll-outs one roll-out, as long as the longest history of each image,
-        serves all of them.
-        """
-        sizes = [
-            sample_sizes(len(images), self.k, self.recipe.max_history, self.generator)
-            for _ in range(count)
-        ]
-        shared = None
-        if stage == "biased" and self.recipe.rollouts == "per_batch":
-            shared = self._orders(images, torch.stack(sizes).amax(dim=0))
-        for drawn in sizes:
-            if stage == "random":
-                yield random_masks(drawn, self.k, self.generator).to(self.device)
-            else:
-                orders = shared if shared is not None else self._orders(images, drawn)
-                yield prefix_masks(orders, drawn.to(self.device), self.k)
-
-    @torch.no_grad()
-    def _orders(self, images: Tensor, lengths: Tensor) -> Tensor:
-        return greedy_orders(self.querier, self.answers(images), lengths)
-
-    def _stage(self) -> tuple[str, int]:
-        """The stage of the next update, and how many updates of the networks it has left."""
-        if self.updates < self.recipe.random_updates:
-            return STAGES[0], self.recipe.random_updates - self.updates
-        return STAGES[1], self.recipe.updates - self.updates
-
-    def _follow_schedules(self, stage: str) -> None:
-        """Set learning rates and temperature for the share of the stage that is done."""
-        recipe = self.recipe
-        if stage == STAGES[0]:
-            done = self.updates / recipe.random_updates
-        else:
-            done = (self.updates - recipe.random_updates) / recipe.biased_updates
-        start, end = recipe.temperature
-        self.temperature = start + (end - start) * done
-        factor = 0.5 * (1 + math.cos(math.pi * done)) if recipe.schedule == "cosine" else 1.0
-        for optimizer, rate in (
-            (self.network_optimizer, recipe.learning_rate),
-            (self.dictionary_optimizer, recipe.dictionary_learning_rate),
-        ):
-            for group in optimizer.param_groups:
-                group["lr"] = rate * factor
+    def _stage(self) -> tuple[str, float, int]:
+        """The stage of the next update, the share of it that is done, the updates it has left."""
+        random, biased = self.recipe.random_updates, self.recipe.biased_updates
+        if self.updates < random:
+            return STAGES[0], self.updates / random, random - self.updates
+        return STAGES[1], (self.updates - random) / biased, self.recipe.updates - self.updates
 
     # -- selection and checkpoints ----------------------------------------------------------
 
-    def _after_update(self, stage: str) -> None:
+    def _after_updates(self, stage: str, updates: int) -> None:
         if self.midway is None and self.updates >= self.recipe.updates / 2:
             self.midway = self.dictionary.rows.clone()
-        if self.updates % self.recipe.validate_every == 0 or self.updates == self.recipe.updates:
+        due = self.updates % self.recipe.validate_every < updates
+        if due or self.updates == self.recipe.updates:
             self._validate(stage)
 
     @torch.no_grad()
     def _validate(self, stage: str) -> None:
         images, labels = self.validation
-        area = curve_area(self.querier, self.classifier, self.answers(images), labels, self.budget)
-        loss = torch.stack(self.losses).mean().item()
-        self.losses.clear()
+        answers = self.step.answers(images)
+        area = curve_area(
+            self.querier, self.classifier, answers, labels, self.budget, self.processes
+        )
         self.log.append(
             {
                 "stage": stage,
                 "updates": self.updates,
                 "dictionary_updates": self.dictionary_updates,
-                "loss": loss,
+                "loss": self.step.loss_sum.item() / self.losses,
                 "validation_auc": area,
                 "distinct_queries": len(self.dictionary.rows.unique()),
                 "queries_changed": int((self.dictionary.rows.cpu() != self.initial).sum()),
             }
         )
+        self.step.loss_sum.zero_()
+        self.losses = 0
         self.selection.consider(area, stage, self.updates, self._modules())
 
     def _modules(self) -> dict[str, nn.Module]:
@@ -274,26 +240,27 @@ class Trainer:
         """The whole state of the run between two batches."""
         return {
             **{name: module.state_dict() for name, module in self._modules().items()},
-            "network_optimizer": self.network_optimizer.state_dict(),
-            "dictionary_optimizer": self.dictionary_optimizer.state_dict(),
-            "generator": self.generator.get_state(),
+            "network_optimizer": self.step.network_optimizer.state_dict(),
+            "dictionary_optimizer": self.step.dictionary_optimizer.state_dict(),
             "batches": self.batches.state_dict(),
+            "histories": self.histories.state_dict(),
             "selection": {"facts": self.selection.facts, "weights": self.selection.weights},
             "updates": self.updates,
             "dictionary_updates": self.dictionary_updates,
             "midway": self.midway,
             "log": self.log,
             "losses": self.losses,
+            "loss_sum": self.step.loss_sum,
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
         for name, module in self._modules().items():
             module.load_state_dict(state[name])
-        self.network_optimizer.load_state_dict(state["network_optimizer"])
-        self.dictionary_optimizer.load_state_dict(state["dictionary_optimizer"])
-        self.generator.set_state(state["generator"])
+        self.step.network_optimizer.load_state_dict(state["network_optimizer"])
+        self.step.dictionary_optimizer.load_state_dict(state["dictionary_optimizer"])
         self.batches.load_state_dict(state["batches"])
+        self.histories.load_state_dict(state["histories"])
         self.selection.facts = state["selection"]["facts"]
         self.selection.weights = state["selection"]["weights"]
         self.updates = state["updates"]
@@ -301,11 +268,4 @@ class Trainer:
         self.midway = state["midway"]
         self.log = state["log"]
         self.losses = state["losses"]
-
-
-def _step(loss: Tensor, *optimizers: torch.optim.Optimizer) -> None:
-    for optimizer in optimizers:
-        optimizer.zero_grad(set_to_none=True)
-    loss.backward()
-    for optimizer in optimizers:
-        optimizer.step()
+        self.step.loss_sum.copy_(state["loss_sum"])

@@ -1,0 +1,44 @@
+"""Made-up embeddings of any size that behave like CLIP's: clustered, with a common mean."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from infopursuit.pursuit.images import LabelledImages
+
+
+class Problem(NamedTuple):
+    """Images with labels, a universe (u, d) float16, and the rows the dictionary starts from."""
+
+    images: LabelledImages
+    universe: Tensor
+    initial: Tensor
+
+
+def problem(
+    images: int, u: int, k: int, d: int = 768, classes: int = 10, topics: int = 2000, seed: int = 0
+) -> Problem:
+    """Texts around `topics` centres, cosines of about 0.65 between any two; images near classes."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def noise(*shape: int) -> Tensor:
+        return torch.randn(*shape, generator=generator) / shape[-1] ** 0.5
+
+    mean, centres = noise(d), noise(min(topics, u), d)
+    universe = torch.empty(u, d, dtype=torch.float16)
+    for start in range(0, u, 65536):
+        rows = min(65536, u - start)
+        topic = torch.randint(len(centres), (rows,), generator=generator)
+        texts = 1.4 * mean + 0.8 * centres[topic] + 0.6 * noise(rows, d)
+        universe[start : start + rows] = normalize(texts, dim=1).half()
+    labels = torch.arange(images) % classes
+    points = noise(d) + 0.6 * noise(classes, d) + 0.4 * centres[:classes]
+    embeddings = normalize(points[labels] + 0.6 * noise(images, d), dim=1)
+    names = tuple(f"class {label}" for label in range(classes))
+    ids = tuple(map(str, range(images)))
+    initial = torch.randperm(u, generator=generator)[:k]
+    return Problem(LabelledImages(ids, labels, embeddings, names), universe, initial)
