@@ -11,7 +11,7 @@ UV := $(VENV)/bin/uv
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 unexport VIRTUAL_ENV
 
-.PHONY: help env repro test lint lock clean
+.PHONY: help env repro test lint bench lock clean
 
 help: ## Show this list.
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -38,6 +38,10 @@ lint: env ## Check style and types.
 	@ruff check .
 	ruff format --check .
 	basedpyright
+
+bench: env ## Time the training engine against a naive one (half an hour).
+	@python -m tests.benchmarks.engine
+	python -m tests.benchmarks.scaling
 
 lock: ## Resolve the pinned versions anew.
 	@$(UV) pip compile pyproject.toml --group dev --generate-hashes --no-emit-index-url \

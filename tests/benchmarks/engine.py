@@ -15,31 +15,21 @@ import copy
 import json
 import platform
 import statistics
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from infopursuit.dictionary.learnable import LearnableDictionary
-from infopursuit.pursuit.growing_histories import DistinctHistories
-from infopursuit.pursuit.histories import HistoryDraws
-from infopursuit.pursuit.networks import HistoryNetwork
-from infopursuit.pursuit.recipe import Recipe
 from infopursuit.pursuit.rollout import roll_out
-from infopursuit.pursuit.updates import Updates
+from tests.benchmarks.engine_step import RECIPE, EngineStep, seconds
+from tests.benchmarks.margins import margins
 from tests.benchmarks.memory import peak_memory
 from tests.benchmarks.naive import Naive
-from tests.benchmarks.problems import problem
 
 OUT = Path("artifacts/benchmarks")
-RECIPE = Recipe(hidden=(2000, 500), learning_rate=1e-5, dictionary_learning_rate=1e-5)
-WARM_UP_RATE = 3e-4  # of the networks, before the timing
-UPDATES = RECIPE.network_updates
-EVALUATED = 10_000
 
 
 @dataclass(frozen=True)
@@ -67,23 +57,14 @@ class Pair:
 
     def __init__(self, case: Case, device: str, warm_up: int) -> None:
         self.case = case
-        made = problem(max(4096, EVALUATED), case.u, case.k)
-        self.images = made.images.embeddings.to(device)
-        self.labels = made.images.labels.to(device)
-        self.draws = HistoryDraws(case.k, RECIPE.max_history, seed=0, device=device)
-        self.rows = torch.Generator().manual_seed(0)
-        torch.manual_seed(0)
-        querier = HistoryNetwork(case.k, case.k, RECIPE.hidden).to(device)
-        classifier = HistoryNetwork(case.k, 10, RECIPE.hidden).to(device)
-        dictionary = LearnableDictionary(made.universe.to(device), made.initial.to(device))
-        self.engine = Updates(querier, classifier, dictionary.to(device), RECIPE, case.b)
-        self._warm_up(warm_up)
-        copies = copy.deepcopy((querier, classifier))
-        theta = dictionary.theta.detach().clone().requires_grad_()
+        self.engine = EngineStep(case.k, case.u, case.b, device=device, warm_up=warm_up)
+        updates = self.engine.updates
+        copies = copy.deepcopy((updates.querier, updates.classifier))
+        theta = updates.dictionary.theta.detach().clone().requires_grad_()
         self.naive = Naive(
             *copies,
             theta,
-            dictionary.universe.float(),
+            updates.dictionary.universe.float(),
             torch.optim.AdamW(
                 [p for network in copies for p in network.parameters()],
                 RECIPE.learning_rate,
@@ -94,76 +75,53 @@ class Pair:
             RECIPE.temperature[0],
         )
 
-    def _warm_up(self, batches: int) -> None:
-        """Train on random histories, then as long on biased ones; back to the recipe's rate."""
-        networks = self.engine.network_optimizer.param_groups[0]
-        networks["lr"] = WARM_UP_RATE
-        for batch in range(batches):
-            images, labels, sizes, orders = self.draw("random" if 2 * batch < batches else "biased")
-            if not orders:
-                self.engine.roll_out(images, sizes)
-                orders = [self.engine.orders]
-            self.engine.update_networks(images, labels, sizes[:UPDATES], orders[0][:UPDATES])
-        networks["lr"] = RECIPE.learning_rate
-
-    def draw(self, kind: str) -> tuple[Tensor, Tensor, Tensor, list[Tensor]]:
-        """A batch with histories for its t + 1 updates."""
-        rows = torch.randint(len(self.labels), (self.case.b,), generator=self.rows)
-        sizes = self.draws.sizes(UPDATES + 1, 1, self.case.b)
-        orders = [self.draws.orders(UPDATES + 1, self.case.b)] if kind == "random" else []
-        return self.images[rows], self.labels[rows], sizes, orders
-
     def run_naive(
         self, images: Tensor, labels: Tensor, sizes: Tensor, orders: list[Tensor]
     ) -> None:
         """One step, or the evaluation."""
         if self.case.kind == "evaluation":
-            self.naive.evaluate(self.images[:EVALUATED], 128)
+            self.naive.evaluate(self.engine.images, 128)
         else:
             self.naive.alternating_step(
                 images, labels, sizes[:, 0], *(drawn[:, 0] for drawn in orders)
             )
 
-    def run_engine(
-        self, images: Tensor, labels: Tensor, sizes: Tensor, orders: list[Tensor]
-    ) -> None:
-        """The same with the engine, one roll-out a batch."""
-        engine = self.engine
-        if self.case.kind == "evaluation":
-            answers = engine.answers(self.images[:EVALUATED]).detach()
-            for part in answers.split(2048):
-                roll_out(engine.querier, engine.classifier, part, 128).posteriors.argmax(dim=2)
+    def run_engine(self, *batch: Any) -> None:
+        """The same with the engine."""
+        if self.case.kind != "evaluation":
+            self.engine.step(*batch)
             return
-        if self.case.kind == "biased":
-            engine.roll_out(images, sizes)
-            orders = [engine.orders]
-        engine.update_networks(images, labels, sizes[:UPDATES], *(o[:UPDATES] for o in orders))
-        engine.update_dictionary(images, labels, sizes[UPDATES:], *(o[-1:] for o in orders))
+        updates = self.engine.updates
+        answers = updates.answers(self.engine.images).detach()
+        found = roll_out(updates.querier, updates.classifier, answers, 128)
+        found.posteriors.argmax(dim=2)
 
 
-def seconds(call: Callable[[], None], device: str) -> float:
-    """Wall-clock time of a call, with all that the device still has to do."""
-    if device == "cuda":
-        torch.cuda.synchronize()
-    started = time.perf_counter()
-    call()
-    if device == "cuda":
-        torch.cuda.synchronize()
-    return time.perf_counter() - started
+def times(pair: Pair, device: str, repeats: int) -> list[tuple[float, float]]:
+    """Seconds of naive implementation and engine in turn.
+
+    One turn before them does not count; the evaluation, minutes of the same step, needs none and
+    is done three times.
+    """
+    steps = pair.case.kind != "evaluation"
+    measured = []
+    for _ in range(repeats + 1 if steps else 3):
+        drawn = pair.engine.draw(random=pair.case.kind == "random")
+        naive = seconds(partial(pair.run_naive, *drawn), device)
+        engine = seconds(partial(pair.run_engine, *drawn), device)
+        print(f"{pair.case.name}: naive {naive:.2f} s, engine {engine:.3f} s", flush=True)
+        measured.append((naive, engine))
+    return measured[1:] if steps else measured
 
 
 def measure(case: Case, device: str, repeats: int, warm_up: int) -> dict[str, object]:
-    """One row: both in turn, `repeats` times after one that does not count."""
+    """One row."""
     pair = Pair(case, device, warm_up)
-    times: list[tuple[float, float]] = []
-    for _ in range(repeats + 1):
-        drawn = pair.draw(case.kind)
-        calls = partial(pair.run_naive, *drawn), partial(pair.run_engine, *drawn)
-        times.append((seconds(calls[0], device), seconds(calls[1], device)))
-        print(f"{case.name}: naive {times[-1][0]:.2f} s, engine {times[-1][1]:.3f} s", flush=True)
-    reference, engine = (statistics.median(column) for column in zip(*times[1:], strict=True))
-    found = shares(pair) if device == "cpu" else {}
-    del pair, calls  # their universe is not part of anybody's memory
+    calls = margins(pair.engine, pair.naive)
+    columns = zip(*times(pair, device, repeats), strict=True)
+    reference, engine = (statistics.median(column) for column in columns)
+    counts = pair.engine.computed() if device == "cpu" else {}
+    del pair  # its universe is no part of the memory of the process that is measured next
     return {
         "name": case.name,
         "k": case.k,
@@ -175,27 +133,9 @@ def measure(case: Case, device: str, repeats: int, warm_up: int) -> dict[str, ob
         "ratio": round(reference / engine, 1),
         "target_ratio": case.target[device],
         "peak_rss_mb": peak_memory(case.u, case.k, device),
-        **found,
+        **calls,
+        **{f"computed_{name}": counts[name] / counts["rows"] for name in list(counts)[1:]},
     }
-
-
-def shares(pair: Pair) -> dict[str, float]:
-    """What the engine need not compute anew, on the state that was timed."""
-    images, _, sizes, _ = pair.draw("biased")
-    rows = sets = yes = 0
-    original = DistinctHistories.add
-
-    def counting(self: DistinctHistories, queries: Tensor, answers: Tensor) -> None:
-        nonlocal rows, sets, yes
-        original(self, queries, answers)
-        rows += len(queries)
-        sets += len(self.mask_first)
-        yes += int(answers.count_nonzero())
-
-    DistinctHistories.add = counting
-    pair.engine.roll_out(images, sizes)
-    DistinctHistories.add = original
-    return {"distinct_masks": round(sets / rows, 3), "changed_answers": round(yes / rows, 3)}
 
 
 def machine() -> str:

@@ -44,8 +44,7 @@ class Naive:
     def answers(self, images: Tensor) -> Tensor:
         """Hard min-max answers (b, k), straight-through."""
         scores = images @ self.queries().T
-        low = scores.min(dim=1, keepdim=True).values
-        high = scores.max(dim=1, keepdim=True).values
+        low, high = scores.amin(dim=1, keepdim=True), scores.amax(dim=1, keepdim=True)
         soft = (scores - low) / (high - low)
         return (soft > 0.5).to(soft.dtype) + (soft - soft.detach())
 

@@ -116,6 +116,28 @@ def test_killed_training_resumes_and_ends_in_the_same_bytes(world: World) -> Non
     assert not any(checkpoints.iterdir()), "a finished run leaves no checkpoint"
 
 
+def test_two_processes_train_the_same_run(world: World) -> None:
+    command = ["python", "stages/train.py", "--dataset", "menagerie", "--init", "llm"]
+    command += ["--method", "alternating", "--seed", "0"]
+    model = world.folder / f"artifacts/models/{LEARNED}/model.json"
+    expected = json.loads(model.read_text(encoding="utf-8"))
+    world.edit({("compute", "processes"): 2})
+    status, output = world.run(*command)
+    assert status == 0, output
+    assert output.count("rows in") == 1, "one of the processes tells"
+    found = json.loads(model.read_text(encoding="utf-8"))
+    assert found["evolution"] == expected["evolution"]
+    assert found["settings"]["inputs"] == expected["settings"]["inputs"]
+
+    world.edit({("compute", "processes"): 7})
+    status, output = world.run(*command)
+    assert status == 1
+    assert "does not divide among 7 processes" in output
+    assert "Traceback" not in output
+    world.edit({("compute", "processes"): 1})
+    assert world.repro("--force", "--single-item", f"train@{LEARNED}") == [f"train@{LEARNED}"]
+
+
 def test_the_trained_model_explains_a_new_picture(world: World) -> None:
     png = world.folder / "picture.png"
     code = (

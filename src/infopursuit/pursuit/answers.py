@@ -5,7 +5,6 @@ Implements eqs. (soft query answers) and (hard answer) of the paper.
 
 from __future__ import annotations
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -20,7 +19,7 @@ def minmax_answers(scores: Float[Tensor, "b k"], hard: bool = True) -> Float[Ten
 
     An image whose scores are all equal answers 0 to everything, never NaN.
     """
-    lowest, highest = torch.aminmax(scores, dim=1, keepdim=True)
+    lowest, highest = scores.amin(dim=1, keepdim=True), scores.amax(dim=1, keepdim=True)
     spread = highest - lowest
     flat = spread == 0
     soft = (scores - lowest) / spread.masked_fill(flat, 1)

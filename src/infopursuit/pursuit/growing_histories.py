@@ -21,7 +21,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from infopursuit.pursuit.networks import ANSWERS, MASK, HistoryNetwork
+from infopursuit.pursuit.networks import HistoryNetwork
+
+ANSWERS, MASK = 0, 1  # the channels of a history
 
 
 @runtime_checkable
@@ -83,11 +85,12 @@ class DistinctHistories:
         self.network = network
         self.columns = network.first.weight.T.contiguous()  # (k, hidden)
         self.answer_first = bias.repeat(batch, 1)
-        answer_logits = network.channel_logits(bias, ANSWERS) + network.head.bias
-        self.answer_logits = answer_logits.repeat(batch, 1)
+        # The head is linear in the concatenation of both channels: each adds logits of its own.
+        self.heads = [half.T.contiguous() for half in network.head.weight.chunk(2, dim=1)]
+        self.answer_logits = self._answer_logits(bias).repeat(batch, 1)
         # The mask channel of the g distinct sets, and the set of each history.
         self.mask_first = bias
-        self.mask_logits = network.channel_logits(bias, MASK)
+        self.mask_logits = self._mask_logits(bias)
         self.set_of = torch.zeros(batch, dtype=torch.long)
         self.asked = torch.zeros(batch, k, dtype=torch.bool)
         self.keys = _random_keys(k) if keys is None else keys
@@ -107,8 +110,7 @@ class DistinctHistories:
         added = self.columns[queries[changed]].mul_(answers[changed].unsqueeze(1))
         first = self.answer_first[changed].add_(added)
         self.answer_first[changed] = first
-        logits = self.network.channel_logits(first, ANSWERS) + self.network.head.bias
-        self.answer_logits[changed] = logits
+        self.answer_logits[changed] = self._answer_logits(first)
 
     def _add_to_masks(self, queries: Tensor) -> None:
         rows = len(queries)
@@ -119,8 +121,14 @@ class DistinctHistories:
             example = set_of = torch.arange(rows)
         before = self.mask_first[self.set_of[example]]
         self.mask_first = before.add_(self.columns[queries[example]])
-        self.mask_logits = self.network.channel_logits(self.mask_first, MASK)
+        self.mask_logits = self._mask_logits(self.mask_first)
         self.set_of = set_of
+
+    def _answer_logits(self, first: Tensor) -> Tensor:
+        return torch.addmm(self.network.head.bias, self.network.rest(first), self.heads[ANSWERS])
+
+    def _mask_logits(self, first: Tensor) -> Tensor:
+        return torch.mm(self.network.rest(first), self.heads[MASK])
 
 
 def _random_keys(k: int) -> Tensor:

@@ -10,8 +10,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-ANSWERS, MASK = 0, 1  # the channels of a history
-
 
 class HistoryNetwork(nn.Module):
     """Maps a history over k queries to `outputs` logits (k for the querier, c for the classifier).
@@ -38,14 +36,3 @@ class HistoryNetwork(nn.Module):
         """Logits for the history that `mask` selects of all answers."""
         channels = torch.stack((answers * mask, mask), dim=1)
         return self.head(self.rest(self.first(channels)).flatten(1))
-
-    def channel_logits(
-        self, first: Float[Tensor, "r hidden"], channel: int
-    ) -> Float[Tensor, "r outputs"]:
-        """What one channel adds to the logits, from its pre-activations of the first layer.
-
-        The head is linear in the concatenation, so that the logits are
-        channel_logits(., ANSWERS) + channel_logits(., MASK) + head.bias.
-        """
-        halves = self.head.weight.chunk(2, dim=1)
-        return self.rest(first) @ halves[channel].T

@@ -15,8 +15,9 @@ from torch import Tensor
 from infopursuit.pursuit.growing_histories import GrowingHistories, growing_histories
 from infopursuit.pursuit.networks import HistoryNetwork
 
-# Images rolled out together by `roll_out`: enough to share masks, few enough to stay in the cache.
-BLOCK = 1024
+# Images rolled out together by `roll_out`. On a CPU enough to share masks, few enough to stay in
+# the cache; on a GPU as many as hide the launches.
+CPU_BLOCK, GPU_BLOCK = 1024, 8192
 
 
 class RollOut(NamedTuple):
@@ -70,7 +71,8 @@ def roll_out(
     budget: int,
 ) -> RollOut:
     """Ask `budget` queries (<= k) of every image and record the posterior after each."""
-    blocks = [_roll_out(querier, classifier, block, budget) for block in answers.split(BLOCK)]
+    size = CPU_BLOCK if answers.is_cpu else GPU_BLOCK
+    blocks = [_roll_out(querier, classifier, block, budget) for block in answers.split(size)]
     return RollOut(*(torch.cat(parts) for parts in zip(*blocks, strict=True)))
 
 

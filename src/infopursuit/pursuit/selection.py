@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from infopursuit.pursuit.networks import HistoryNetwork
 from infopursuit.pursuit.processes import ALONE, Processes
-from infopursuit.pursuit.rollout import BLOCK, roll_out
+from infopursuit.pursuit.rollout import GPU_BLOCK, roll_out
 
 
 @torch.no_grad()
@@ -28,7 +28,7 @@ def curve_area(
     Each process brings images of its own (or none); the mean is over all of them.
     """
     correct = torch.zeros((), dtype=torch.long, device=labels.device)
-    for some, truth in zip(answers.split(BLOCK), labels.split(BLOCK), strict=True):
+    for some, truth in zip(answers.split(GPU_BLOCK), labels.split(GPU_BLOCK), strict=True):
         predicted = roll_out(querier, classifier, some, budget).posteriors.argmax(dim=2)
         correct += (predicted[:, 1:] == truth.unsqueeze(1)).sum()
     count = torch.tensor(len(labels), device=labels.device)

@@ -11,6 +11,7 @@ update. All updates between two batches share one mini-batch.
 
 from __future__ import annotations
 
+import logging
 from typing import Any, NamedTuple
 
 import torch
@@ -29,6 +30,8 @@ from infopursuit.pursuit.processes import ALONE, ImageShard, Processes
 from infopursuit.pursuit.recipe import Recipe
 from infopursuit.pursuit.selection import Selection, curve_area
 from infopursuit.pursuit.updates import Updates
+
+logger = logging.getLogger("infopursuit")
 
 STAGES = ("random", "biased")
 
@@ -222,6 +225,11 @@ class Trainer:
         }
 
     def _selected(self) -> Trained:
+        if self.dictionary_updates and self.processes.rank == 0:
+            logger.info(
+                "nearest texts: %.1f %% of the searches needed the whole universe",
+                100 * self.dictionary.full_search_share,
+            )
         self.selection.apply(self._modules())
         with torch.no_grad():
             queries = self.dictionary().cpu()
