@@ -42,6 +42,7 @@ lint: env ## Check style and types.
 bench: env ## Time the training engine against a naive one (half an hour).
 	@python -m tests.benchmarks.engine
 	python -m tests.benchmarks.scaling
+	python -m tests.benchmarks.searches
 
 lock: ## Resolve the pinned versions anew.
 	@$(UV) pip compile pyproject.toml --group dev --generate-hashes --no-emit-index-url \

@@ -19,13 +19,14 @@ from infopursuit.pursuit.images import hold_out, load_images
 from infopursuit.pursuit.model import CLIP_CARD, TrainedModel
 from infopursuit.pursuit.processes import Processes, restart_as_group, started_by_torchrun
 from infopursuit.pursuit.training import Trainer
+from infopursuit.repeatable import compute_repeatably
 from infopursuit.stage import SCRATCH, Rows, run
 from infopursuit.tables import check_same_space
 from infopursuit.text_lists import read_text_list
 
 
 def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Rows:
-    torch.use_deterministic_algorithms(True)
+    compute_repeatably()
     name = f"{dataset}-{init}-{method}-{seed}"
     recipe = params.recipe(method, dataset)
     paths = {
@@ -56,6 +57,7 @@ def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Row
         "budget": budget,
         "inputs": {key: file_sha256(path) for key, path in paths.items()},
     }
+    device = params.compute.torch_device()
     processes = Processes.join()
     trainer = Trainer(
         train,
@@ -66,11 +68,13 @@ def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Row
         method,
         budget,
         seed,
-        params.compute.torch_device(),
+        device,
         processes,
     )
+    # Devices draw other random numbers: none goes on from the checkpoint of another kind.
+    state = settings_sha256({**settings, "device": device})[:16]
     checkpoint = Checkpoint(
-        SCRATCH / "train" / f"{name}-{settings_sha256(settings)[:16]}.pt",
+        SCRATCH / "train" / f"{name}-{state}.pt",
         params.compute.checkpoint_seconds,
     )
     trained = trainer.train(checkpoint)

@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 
 from infopursuit.pursuit.rollout import roll_out
+from infopursuit.repeatable import compute_repeatably
 from tests.benchmarks.engine_step import RECIPE, EngineStep, seconds
 from tests.benchmarks.margins import margins
 from tests.benchmarks.memory import peak_memory
@@ -176,7 +177,7 @@ def main() -> None:
     parser.add_argument("--only", choices=[case.name for case in CASES])
     parser.add_argument("--u", type=int, default=300_000)
     given = parser.parse_args()
-    torch.use_deterministic_algorithms(True)
+    compute_repeatably()
     cases = [replace(c, u=given.u) for c in CASES if given.only in (None, c.name)]
     rows = [measure(case, given.device, given.repeats, given.warm_up) for case in cases]
     OUT.mkdir(parents=True, exist_ok=True)

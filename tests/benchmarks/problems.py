@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import torch
@@ -23,22 +24,32 @@ def problem(
     images: int, u: int, k: int, d: int = 768, classes: int = 10, topics: int = 2000, seed: int = 0
 ) -> Problem:
     """Texts around `topics` centres, cosines of about 0.65 between any two; images near classes."""
-    generator = torch.Generator().manual_seed(seed)
-
-    def noise(*shape: int) -> Tensor:
-        return torch.randn(*shape, generator=generator) / shape[-1] ** 0.5
-
-    mean, centres = noise(d), noise(min(topics, u), d)
-    universe = torch.empty(u, d, dtype=torch.float16)
-    for start in range(0, u, 65536):
-        rows = min(65536, u - start)
-        topic = torch.randint(len(centres), (rows,), generator=generator)
-        texts = 1.4 * mean + 0.8 * centres[topic] + 0.6 * noise(rows, d)
-        universe[start : start + rows] = normalize(texts, dim=1).half()
+    mean, centres, universe = _texts(u, d, topics, seed)
+    generator = torch.Generator().manual_seed(seed + 1)
     labels = torch.arange(images) % classes
-    points = noise(d) + 0.6 * noise(classes, d) + 0.4 * centres[:classes]
-    embeddings = normalize(points[labels] + 0.6 * noise(images, d), dim=1)
+    points = _noise(generator, d) + 0.6 * _noise(generator, classes, d)
+    points = points + 0.4 * centres[torch.arange(classes) % len(centres)] + 0.2 * mean
+    embeddings = normalize(points[labels] + 0.6 * _noise(generator, images, d), dim=1)
     names = tuple(f"class {label}" for label in range(classes))
     ids = tuple(map(str, range(images)))
     initial = torch.randperm(u, generator=generator)[:k]
     return Problem(LabelledImages(ids, labels, embeddings, names), universe, initial)
+
+
+@lru_cache(maxsize=1)
+def _texts(u: int, d: int, topics: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The mean of all texts (d,), the centres of the topics, and u texts around them."""
+    generator = torch.Generator().manual_seed(seed)
+    mean, centres = _noise(generator, d), _noise(generator, min(topics, u), d)
+    universe = torch.empty(u, d, dtype=torch.float16)
+    for start in range(0, u, 65536):
+        rows = min(65536, u - start)
+        topic = torch.randint(len(centres), (rows,), generator=generator)
+        texts = 1.4 * mean + 0.8 * centres[topic] + 0.6 * _noise(generator, rows, d)
+        universe[start : start + rows] = normalize(texts, dim=1).half()
+    return mean, centres, universe
+
+
+def _noise(generator: torch.Generator, *shape: int) -> Tensor:
+    """Gaussian vectors of about unit norm."""
+    return torch.randn(*shape, generator=generator) / shape[-1] ** 0.5

@@ -119,8 +119,11 @@ def draw(files: list[Path], out: Path) -> None:
         1, len(points), figsize=(4 * len(points), 3.4), layout="constrained", squeeze=False
     )
     for panel, (name, lines) in zip(panels[0], sorted(points.items()), strict=True):
+        most = max(len(runs) for line in lines.values() for runs in line.values())
         for (rollouts, histories), line in sorted(lines.items()):
-            ends = [line[updates] for updates in sorted(line)]
+            ends = [line[updates] for updates in sorted(line) if len(line[updates]) == most]
+            if not ends:
+                continue  # fewer seeds than others: no mean to set beside theirs
             seconds = [statistics.mean(s for s, _ in runs) for runs in ends]
             area = [100 * statistics.mean(a for _, a in runs) for runs in ends]
             label = rollouts.replace("_", " ") + (f", {histories} histories" * (histories > 1))

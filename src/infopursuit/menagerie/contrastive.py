@@ -23,6 +23,7 @@ from tqdm import tqdm
 
 from infopursuit.errors import InputError
 from infopursuit.menagerie.settings import ClipSettings
+from infopursuit.repeatable import compute_repeatably
 
 logger = logging.getLogger(__name__)
 
@@ -137,7 +138,7 @@ def train(
             f"clip.batch_size: expected at most the {len(pixels)} drawn pairs, "
             f"found {settings.batch_size}"
         )
-    torch.use_deterministic_algorithms(True)
+    compute_repeatably()
     torch.manual_seed(settings.seed)
     generator = torch.Generator().manual_seed(settings.seed)
     model = open_clip.create_model(f"local-dir:{folder}", load_weights=False)

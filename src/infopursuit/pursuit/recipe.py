@@ -53,7 +53,7 @@ class Recipe:
     weight_decay: float = 0.0
     temperature: tuple[float, float] = (1.0, 1.0)
     max_history: int = 128
-    rollouts: Literal["per_update", "per_batch"] = "per_update"
+    rollouts: Literal["per_update", "per_batch"] = "per_batch"
     histories_per_rollout: int = 1
     held_out: float = 0.1
     select_on: Literal["held_out", "test"] = "held_out"

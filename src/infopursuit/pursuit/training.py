@@ -248,8 +248,7 @@ class Trainer:
         """The whole state of the run between two batches."""
         return {
             **{name: module.state_dict() for name, module in self._modules().items()},
-            "network_optimizer": self.step.network_optimizer.state_dict(),
-            "dictionary_optimizer": self.step.dictionary_optimizer.state_dict(),
+            "step": self.step.state_dict(),
             "batches": self.batches.state_dict(),
             "histories": self.histories.state_dict(),
             "selection": {"facts": self.selection.facts, "weights": self.selection.weights},
@@ -258,15 +257,13 @@ class Trainer:
             "midway": self.midway,
             "log": self.log,
             "losses": self.losses,
-            "loss_sum": self.step.loss_sum,
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
         for name, module in self._modules().items():
             module.load_state_dict(state[name])
-        self.step.network_optimizer.load_state_dict(state["network_optimizer"])
-        self.step.dictionary_optimizer.load_state_dict(state["dictionary_optimizer"])
+        self.step.load_state_dict(state["step"])
         self.batches.load_state_dict(state["batches"])
         self.histories.load_state_dict(state["histories"])
         self.selection.facts = state["selection"]["facts"]
@@ -276,4 +273,3 @@ class Trainer:
         self.midway = state["midway"]
         self.log = state["log"]
         self.losses = state["losses"]
-        self.step.loss_sum.copy_(state["loss_sum"])

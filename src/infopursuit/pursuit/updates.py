@@ -6,6 +6,8 @@ one captured graph.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -57,9 +59,8 @@ class Updates:
             capturable=on_gpu,
         )
         if on_gpu:  # a captured graph reads the rates where they are
-            for optimizer in (self.network_optimizer, self.dictionary_optimizer):
-                for group in optimizer.param_groups:
-                    group["lr"] = torch.tensor(group["lr"], device=device)
+            for group in self._groups():
+                group["lr"] = torch.tensor(group["lr"], device=device)
         self.temperature = torch.tensor(recipe.temperature[0], dtype=torch.float64, device=device)
         self.loss_sum = torch.zeros((), device=device)
         self.orders = torch.zeros(1, 1, batch, self.longest, dtype=torch.long, device=device)
@@ -141,6 +142,27 @@ class Updates:
 
     def _orders(self, answers: Tensor, sizes: Tensor) -> Tensor:
         return greedy_orders(self.querier, answers, sizes.amax(dim=0), self.longest)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What is needed to go on from here, beside the modules."""
+        return {
+            "network_optimizer": self.network_optimizer.state_dict(),
+            "dictionary_optimizer": self.dictionary_optimizer.state_dict(),
+            "loss_sum": self.loss_sum,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        rates = [group["lr"] for group in self._groups()]
+        self.network_optimizer.load_state_dict(state["network_optimizer"])
+        self.dictionary_optimizer.load_state_dict(state["dictionary_optimizer"])
+        # The schedule sets the rates of every batch: they stay numbers, or tensors on the device.
+        for group, rate in zip(self._groups(), rates, strict=True):
+            group["lr"] = rate
+        self.loss_sum.copy_(state["loss_sum"])
+
+    def _groups(self) -> list[dict[str, Any]]:
+        return self.network_optimizer.param_groups + self.dictionary_optimizer.param_groups
 
     def _loss(self, answers: Tensor, labels: Tensor, masks: Tensor) -> Tensor:
         """The objective averaged over the h histories of every image."""
