@@ -113,10 +113,7 @@ class Updates:
         orders: Int[Tensor, "1 h2 b length"] | None = None,
     ) -> None:
         """One update of theta with querier and classifier frozen."""
-        answers = self.answers(images)
-        masks = self._masks(answers.detach(), sizes[0], _pick(orders, 0))
-        self._step(self._loss(answers, labels, masks), self.dictionary_optimizer)
-        self.dictionary.snap()
+        self._move_theta(images, labels, sizes, orders, self.dictionary_optimizer)
 
     def update_all(
         self,
@@ -126,12 +123,24 @@ class Updates:
         orders: Int[Tensor, "1 h2 b length"] | None = None,
     ) -> None:
         """One update of networks and theta together (`joint`)."""
+        both = self.network_optimizer, self.dictionary_optimizer
+        self.loss_sum += self._move_theta(images, labels, sizes, orders, *both)
+
+    def _move_theta(
+        self,
+        images: Tensor,
+        labels: Tensor,
+        sizes: Tensor,
+        orders: Tensor | None,
+        *optimizers: torch.optim.Optimizer,
+    ) -> Tensor:
+        """A step of the optimizers by a loss whose gradient reaches theta; snaps, returns it."""
         answers = self.answers(images)
         masks = self._masks(answers.detach(), sizes[0], _pick(orders, 0))
         loss = self._loss(answers, labels, masks)
-        self.loss_sum += self.processes.mean(loss.detach())
-        self._step(loss, self.network_optimizer, self.dictionary_optimizer)
+        self._step(loss, *optimizers)
         self.dictionary.snap()
+        return self.processes.mean(loss.detach())
 
     @torch.no_grad()
     def _masks(self, answers: Tensor, sizes: Tensor, orders: Tensor | None) -> Tensor:
