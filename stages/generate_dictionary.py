@@ -1,4 +1,4 @@
-"""The k queries of a data set's K-LLM dictionary, asked of a language model or given as a list.
+"""The k queries of a data set's K-LLM dictionary: asked of a language model, recorded, or a list.
 
     python stages/generate_dictionary.py --dataset menagerie
 
@@ -11,9 +11,8 @@ from pathlib import Path
 from infopursuit.params import Params
 from infopursuit.stage import SCRATCH, Rows, run
 from infopursuit.text_lists import read_text_list, write_text_list
-from infopursuit.texts.class_queries import ask_dictionary, read_dictionary
-from infopursuit.texts.language_models import Sampling, open_language_model
-from infopursuit.texts.templates import load_template
+from infopursuit.texts.class_queries import ask_dictionary, is_list, open_prompt, read_dictionary
+from infopursuit.texts.language_models import Sampling
 
 FOLDER = Path("artifacts/dictionaries")
 
@@ -21,17 +20,18 @@ FOLDER = Path("artifacts/dictionaries")
 def main(params: Params, dataset: str) -> Rows:
     settings = params.datasets[dataset]
     classes = read_text_list(settings.classes)
-    if Path(settings.dictionary).suffix == ".jinja":
+    if is_list(settings.dictionary):
+        queries = read_dictionary(settings.dictionary, settings.k)
+    else:
+        model, template = open_prompt(settings.dictionary, params.language_model.model_dump())
         queries = ask_dictionary(
-            open_language_model(params.language_model.model_dump()),
-            load_template(settings.dictionary, needed=["classes", "k"]),
+            model,
+            template,
             classes,
             settings.k,
             Sampling(**params.language_model.sampling.model_dump()),
             SCRATCH / "answers",
         )
-    else:
-        queries = read_dictionary(settings.dictionary, settings.k)
     write_text_list(FOLDER / f"{dataset}.txt", queries)
     write_text_list(FOLDER / f"{dataset}.classes.txt", classes)
     return Rows(read=len(classes), written=len(queries))

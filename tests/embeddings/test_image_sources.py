@@ -9,8 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from infopursuit.embeddings.cards import HubImagesCard, LayoutImagesCard, read_card
+from infopursuit.embeddings.image_cards import KINDS
+from infopursuit.embeddings.image_rows import check_class_names, labels_of
 from infopursuit.embeddings.image_sources import has_embeddings, open_image_source
 from infopursuit.errors import InputError
+from infopursuit.text_lists import read_text_list
 from tests.embeddings.conftest import CLASSES, encoded
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -105,6 +109,16 @@ def test_a_folder_of_an_unknown_class_or_without_a_split_is_told(tmp_path: Path)
         open_image_source(root, CLASSES)
 
 
+def test_folders_and_classes_agree_but_for_case_numbers_and_punctuation(tmp_path: Path) -> None:
+    root = make_folder(tmp_path / "set")
+    for split in ("train", "test"):
+        (root / split / "giant_panda").rename(root / split / "002.Giant-Panda")
+    rows = open_image_source(root, CLASSES).rows
+    assert rows.column("class_name").to_pylist()[3] == "giant panda"
+    with pytest.raises(InputError, match="classes 'giant panda' and 'Giant_Panda' have one name"):
+        open_image_source(root, [*CLASSES, "Giant_Panda"])
+
+
 def make_hub_set(root: Path, names: list[str], count: int = 7) -> Path:
     """A data set as the hub stores it: Parquet files with a described image and a class label."""
     import datasets
@@ -136,8 +150,18 @@ def test_a_hub_card_gives_both_splits(tmp_path: Path, monkeypatch: pytest.Monkey
     assert source.rows.column("label").to_pylist() == [0, 1, 2, 0, 1, 2, 0] * 2
     assert list(source.images(5)) == [encoded(row) for row in [5, 6, *range(7)]]
     assert list(source.images(9)) == [encoded(row) for row in range(2, 7)]
-    with pytest.raises(InputError, match="class 'dog'"):
+    with pytest.raises(InputError, match=r"label 1 is 'giant_panda' in .* the class 'dog'"):
         open_image_source(card, ["cat", "dog", "zebra"])
+    with pytest.raises(InputError, match="has 3 classes; expected the 2"):
+        open_image_source(card, ["cat", "giant panda"])
+    whole = card.read_text()
+    card.write_text(whole + "renamed: {giant_panda: dog}\ncounts: {train: 7}\n")
+    rows = open_image_source(card, ["cat", "dog", "zebra"]).rows
+    assert rows.column("class_name").to_pylist()[:3] == ["cat", "dog", "zebra"]
+    card.write_text(whole + "counts: {train: 7, test: 8}\n")
+    message = r"card\.yaml: the split 'test' has 7 images; expected 8 \(counts\): .* incomplete"
+    with pytest.raises(InputError, match=message):
+        open_image_source(card, CLASSES)
     card.write_text(f"hub: {root}\nrevision: {COMMIT}\n")
     with pytest.raises(InputError, match="no column 'image'; found img, label"):
         open_image_source(card, CLASSES)
@@ -187,6 +211,9 @@ def test_a_torchvision_card_gives_both_splits(
     np.testing.assert_array_equal(first, pixels[4].reshape(3, 32, 32).transpose(1, 2, 0))
     with pytest.raises(InputError, match="class 'dog'"):
         open_image_source(card, ["cat", "dog", "zebra"])
+    card.write_text(card.read_text() + "counts: {train: 50000, test: 10000}\n")
+    with pytest.raises(InputError, match="split 'train' has 25 images; expected 50000"):
+        open_image_source(card, ["cat", "panda", "zebra"])
 
 
 @pytest.mark.parametrize(
@@ -195,7 +222,8 @@ def test_a_torchvision_card_gives_both_splits(
         ("torchvision: NoSuchSet\nroot: data\n", "no data set 'NoSuchSet'"),
         ("torchvision: CIFAR10\nroot: absent\ndownload: false\n", "cannot load the split 'train'"),
         ("torchvision: Caltech101\nroot: absent\n", "is not split"),
-        ("clip: x\n", "one of the keys hub, torchvision"),
+        ("clip: x\n", "one of the keys hub, torchvision, layout"),
+        ("hub: x\nlayout: cub200\n", "one of the keys hub, torchvision, layout"),
     ],
 )
 def test_mistakes_in_an_image_card_are_told(
@@ -208,9 +236,44 @@ def test_mistakes_in_an_image_card_are_told(
         open_image_source(card, CLASSES)
 
 
-def test_the_shipped_cards_are_well_formed() -> None:
-    from infopursuit.embeddings.cards import HubImagesCard, TorchvisionImagesCard, read_card
+SHIPPED = {
+    "cifar10": ("cifar10", 10, 50000, 10000),
+    "cifar100": ("cifar100", 100, 50000, 10000),
+    "cifar100-torchvision": ("cifar100", 100, 50000, 10000),
+    "rival10": ("rival10", 10, 21098, 5286),
+    "imagenet100": ("imagenet100", 100, 130000, 5000),
+    "cub200": ("cub200", 200, 5994, 5794),
+    "stanford_cars": ("stanford_cars", 196, 8144, 8041),
+    "stanford_cars-hub": ("stanford_cars", 196, 8144, 8041),
+}
 
-    assert read_card("params/images/cifar10.yaml", {"hub": HubImagesCard}).image == "img"
-    kinds = {"torchvision": TorchvisionImagesCard}
-    assert read_card("params/images/cifar100-torchvision.yaml", kinds).torchvision == "CIFAR100"
+
+@pytest.mark.parametrize(
+    "path", sorted(Path("params/images").iterdir()), ids=lambda path: path.stem
+)
+def test_the_shipped_cards_fit_their_class_lists(path: Path) -> None:
+    card = read_card(path, KINDS)
+    name, classes, train, test = SHIPPED[path.stem]
+    assert (card.counts.train, card.counts.test) == (train, test)
+    listed = read_text_list(f"params/classes/{name}.txt")
+    assert len(labels_of(name, listed)) == len(listed) == classes
+    if isinstance(card, LayoutImagesCard) and card.wnids is not None:
+        check_class_names(path, list(card.wnids.values()), listed, card.renamed)
+        assert [*card.wnids][:3] == ["n01968897", "n01770081", "n01818515"]
+    if isinstance(card, HubImagesCard):
+        assert set(card.renamed.values()) <= set(listed)
+
+
+def test_the_shipped_class_lists_are_in_the_order_of_the_labels() -> None:
+    """Names at places that are known from the data sets' own files."""
+    places = {
+        "cifar10": {0: "airplane", 9: "truck"},
+        "cifar100": {0: "apple", 26: "crab", 41: "lawn mower", 99: "worm"},
+        "rival10": {0: "truck", 6: "equine", 9: "bird"},
+        "imagenet100": {0: "chambered nautilus", 13: "tench", 99: "rooster"},
+        "cub200": {0: "Black footed Albatross", 111: "Great Grey Shrike", 140: "Artic Tern"},
+        "stanford_cars": {0: "AM General Hummer SUV 2000", 195: "smart fortwo Convertible 2012"},
+    }
+    for name, expected in places.items():
+        listed = read_text_list(f"params/classes/{name}.txt")
+        assert {place: listed[place] for place in expected} == expected

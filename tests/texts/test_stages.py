@@ -112,3 +112,20 @@ def test_a_caption_without_recorded_answer(params: Params) -> None:
     Path("captions.json").write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(InputError, match=r"recorded\.jsonl: no answer.*'Caption: A cow\.'"):
         stage("generate_queries")(params, "coco")
+
+
+def test_a_recorded_dictionary_needs_no_language_model(params: Params) -> None:
+    raw = params.model_dump(mode="json", by_alias=True)
+    raw["language_model"] |= {"backend": "vllm", "recorded": "nowhere.jsonl"}
+    raw["datasets"]["menagerie"]["dictionary"] = "recorded.jsonl"
+    stage("generate_dictionary")(Params.model_validate(raw), "menagerie")
+    written = Path("artifacts/dictionaries/menagerie.txt").read_text(encoding="utf-8")
+    assert written == "striped coat\nfour wheels\n"
+
+
+def test_a_list_is_a_dictionary_as_it_is(params: Params) -> None:
+    raw = params.model_dump(mode="json", by_alias=True)
+    raw["datasets"]["menagerie"]["dictionary"] = "nouns.txt"
+    stage("generate_dictionary")(Params.model_validate(raw), "menagerie")
+    written = Path("artifacts/dictionaries/menagerie.txt").read_text(encoding="utf-8")
+    assert written == "Street Lamp\nfour wheels\n"

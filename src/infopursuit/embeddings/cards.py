@@ -7,7 +7,7 @@ an exact commit of a hub repository, or an address with the SHA-256 of its conte
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ruamel.yaml import YAML
@@ -48,7 +48,26 @@ class Splits(Card):
     test: str = "test"
 
 
-class HubImagesCard(Card):
+class Counts(Card):
+    """How many images the splits of the complete data set have; null where that is not checked."""
+
+    train: Annotated[int, Field(ge=1)] | None = None
+    test: Annotated[int, Field(ge=1)] | None = None
+
+
+class ImagesCard(Card):
+    """What every card of an image data set may say.
+
+    Attributes:
+        counts: checked when the data set is opened.
+        renamed: class names of the data set that the class list has otherwise, with the name there.
+    """
+
+    counts: Counts = Counts()
+    renamed: dict[str, str] = {}
+
+
+class HubImagesCard(ImagesCard):
     """A data set on the Hugging Face hub at an exact commit, with the names of its columns."""
 
     hub: str
@@ -59,13 +78,30 @@ class HubImagesCard(Card):
     label: str = "label"
 
 
-class TorchvisionImagesCard(Card):
+class TorchvisionImagesCard(ImagesCard):
     """A class of torchvision.datasets; torchvision checks the files it knows by their MD5."""
 
     torchvision: str
     root: str
     splits: Splits = Splits()
     download: bool = True
+
+
+class LayoutImagesCard(ImagesCard):
+    """A data set downloaded by hand, in the folder its archive unpacks to.
+
+    DVC sees the card but not the folder, so a stage does not run again when files in it change.
+
+    Attributes:
+        layout: how that folder is arranged, see `infopursuit.embeddings.image_layouts`.
+        root: the folder.
+        wnids: of `imagenet` alone: the WordNet ids to use, each with the name of its class, in the
+            order of the labels.
+    """
+
+    layout: Literal["cub200", "rival10", "imagenet", "stanford_cars"]
+    root: str
+    wnids: dict[Annotated[str, Field(pattern=r"^n[0-9]{8}$")], str] | None = None
 
 
 CardType = TypeVar("CardType", bound=Card)

@@ -1,10 +1,11 @@
-"""Data sets of the Hugging Face hub and of torchvision, as their cards describe them."""
+"""Data sets of the Hugging Face hub, of torchvision and of local folders, as their cards say."""
 
 from __future__ import annotations
 
 import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,28 +13,52 @@ from typing import Any
 import pyarrow as pa
 from PIL.Image import Image
 
-from infopursuit.embeddings.cards import Card, HubImagesCard, TorchvisionImagesCard, read_card
-from infopursuit.embeddings.image_rows import ROWS, SPLITS, checked_image_rows
-from infopursuit.embeddings.image_source import ImageSource
+from infopursuit.embeddings.cards import (
+    HubImagesCard,
+    ImagesCard,
+    LayoutImagesCard,
+    TorchvisionImagesCard,
+    read_card,
+)
+from infopursuit.embeddings.image_layouts import READERS, list_imagenet
+from infopursuit.embeddings.image_rows import (
+    ROWS,
+    SPLITS,
+    check_class_names,
+    check_counts,
+    checked_image_rows,
+)
+from infopursuit.embeddings.image_source import ImageSource, source_of_files
 from infopursuit.errors import InputError
 
 # Where torchvision's data sets keep their labels.
 TORCHVISION_LABELS = ("targets", "labels", "_labels")
 
+KINDS: dict[str, type[ImagesCard]] = {
+    "hub": HubImagesCard,
+    "torchvision": TorchvisionImagesCard,
+    "layout": LayoutImagesCard,
+}
+
 
 def open_image_card(path: Path, classes: Sequence[str]) -> ImageSource:
-    """The data set that a card pins, downloaded where it is not in the cache.
+    """The data set that a card pins, downloaded where it is not in the cache, or in its folder.
 
     Raises:
-        InputError: the card has a mistake, the network cannot be reached, or the data set has no
-            such split or column, or other classes.
+        InputError: the card has a mistake, the network cannot be reached, the folder is not
+            arranged as its layout says, or the data set has no such split or column, other
+            classes, or other numbers of images than the card says.
     """
-    kinds: dict[str, type[Card]] = {"hub": HubImagesCard, "torchvision": TorchvisionImagesCard}
-    card = read_card(path, kinds)
+    card = read_card(path, KINDS)
     if isinstance(card, HubImagesCard):
-        return _hub(path, card, classes)
-    assert isinstance(card, TorchvisionImagesCard)
-    return _torchvision(path, card, classes)
+        source = _hub(path, card, classes)
+    elif isinstance(card, TorchvisionImagesCard):
+        source = _torchvision(path, card, classes)
+    else:
+        assert isinstance(card, LayoutImagesCard)
+        source = _layout(path, card, classes)
+    check_counts(path, source.rows, card.counts)
+    return source
 
 
 def _hub(path: Path, card: HubImagesCard, classes: Sequence[str]) -> ImageSource:
@@ -59,7 +84,9 @@ def _hub(path: Path, card: HubImagesCard, classes: Sequence[str]) -> ImageSource
                 )
         sets.append(data.cast_column(card.image, datasets.Image(decode=False)))
     names = getattr(sets[0].features[card.label], "names", None)
-    rows = _numbered_rows(path, [data[card.label][:] for data in sets], names, classes)
+    if names is not None:
+        check_class_names(path, names, classes, card.renamed)
+    rows = _numbered_rows(path, [data[card.label][:] for data in sets], classes)
 
     def images(start: int) -> Iterator[bytes | Path | None]:
         for data in sets:
@@ -95,7 +122,9 @@ def _torchvision(path: Path, card: TorchvisionImagesCard, classes: Sequence[str]
             )
         labels.append([int(label) for label in found])
     names = getattr(sets[0], "classes", None)
-    rows = _numbered_rows(path, labels, names, classes)
+    if names is not None:
+        check_class_names(path, names, classes, card.renamed)
+    rows = _numbered_rows(path, labels, classes)
 
     def images(start: int) -> Iterator[Callable[[], Image]]:
         for data in sets:
@@ -132,21 +161,49 @@ def _picture(data: Any, row: int) -> Image:
     return data[row][0]
 
 
-def _numbered_rows(
-    path: Path,
-    labels: Sequence[Sequence[int]],
-    names: Sequence[str] | None,
-    classes: Sequence[str],
-) -> pa.Table:
+def _layout(path: Path, card: LayoutImagesCard, classes: Sequence[str]) -> ImageSource:
+    root = Path(card.root)
+    if not root.is_dir():
+        raise InputError(
+            f"{path}: root: no folder {root}; expected the data set there, as the card describes"
+        )
+    if (card.layout == "imagenet") != (card.wnids is not None):
+        raise InputError(
+            f"{path}: wnids: expected WordNet ids and class names for the layout imagenet, and "
+            f"for no other; the layout is {card.layout}"
+        )
+    if card.wnids is not None:
+        listing = list_imagenet(root, card.wnids, path)
+    else:
+        listing = READERS[card.layout](root)
+    check_class_names(listing.where, listing.names, classes, card.renamed)
+    files = [image.file for image in listing.images]
+    missing = [file for file in files if not file.is_file()]
+    if missing:
+        raise InputError(
+            f"{path}: {len(missing)} of {len(files)} images are missing, the first is "
+            f"{missing[0]}: the download is incomplete, fetch it again"
+        )
+    columns = {
+        "id": [file.relative_to(root).as_posix() for file in files],
+        "split": [image.split for image in listing.images],
+        "label": [image.label for image in listing.images],
+        "class_name": [classes[image.label] for image in listing.images],
+    }
+    rows = checked_image_rows(path, pa.table(columns, schema=ROWS), classes)
+    source = source_of_files(path, rows, files)
+    return replace(source, stamp=f"{card.model_dump_json()} {source.stamp}")
+
+
+def _numbered_rows(path: Path, labels: Sequence[Sequence[int]], classes: Sequence[str]) -> pa.Table:
     """Rows of a data set whose images have no ids but their place in their split."""
     columns: dict[str, list[Any]] = {name: [] for name in ROWS.names}
-    names = classes if names is None else names
     for split, split_labels in zip(SPLITS, labels, strict=True):
         for place, label in enumerate(split_labels):
             columns["id"].append(f"{split}/{place:07d}")
             columns["split"].append(split)
             columns["label"].append(label)
-            columns["class_name"].append(names[label] if 0 <= label < len(names) else "")
+            columns["class_name"].append(classes[label] if 0 <= label < len(classes) else "")
     return checked_image_rows(path, pa.table(columns, schema=ROWS), classes)
 
 

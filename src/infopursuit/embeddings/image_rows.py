@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from infopursuit.embeddings.cards import Counts
 from infopursuit.errors import InputError
 from infopursuit.tables import IMAGES, read_table
 
@@ -24,8 +27,7 @@ def read_image_rows(path: Path, classes: Sequence[str]) -> pa.Table:
 def checked_image_rows(where: str | Path, rows: pa.Table, classes: Sequence[str]) -> pa.Table:
     """Check the rows of a data set against its classes, of which row i has label i.
 
-    Class names agree where they differ in nothing but underscores for blanks; the result has the
-    spelling of `classes`.
+    Class names agree where they are `spelled` the same; the result has the spelling of `classes`.
 
     Raises:
         InputError: an id occurs twice, a split is neither train nor test or is empty, a label has
@@ -73,6 +75,66 @@ def check_splits(where: str | Path, splits: Sequence[str]) -> None:
             raise InputError(f"{where}: the split {split!r} is empty; expected images in both")
 
 
+def check_counts(where: str | Path, rows: pa.Table, counts: Counts) -> None:
+    """Raise InputError unless the splits have the numbers of images that a card says."""
+    splits: list[str] = rows.column("split").to_pylist()
+    for split in SPLITS:
+        found, expected = splits.count(split), getattr(counts, split)
+        if expected is None or found == expected:
+            continue
+        hint = (
+            "the download is incomplete, fetch it again"
+            if found < expected
+            else "there are files that are not of the data set"
+        )
+        raise InputError(
+            f"{where}: the split {split!r} has {found} images; expected {expected} (counts): {hint}"
+        )
+
+
+def check_class_names(
+    where: str | Path, names: Sequence[str], classes: Sequence[str], renamed: Mapping[str, str]
+) -> None:
+    """Raise InputError at the first label whose class has another name in the data set's own list.
+
+    Args:
+        where: the file or card that the names are from.
+        names: the classes as the data set names them, in the order of its labels.
+        classes: the classes as the user does.
+        renamed: names of the data set that the user replaces, with the user's.
+    """
+    for label, (name, wanted) in enumerate(zip(names, classes, strict=False)):
+        if spelled(renamed.get(name, name)) != spelled(wanted):
+            raise InputError(
+                f"{where}: label {label} is {name!r} in the data set; expected the class "
+                f"{wanted!r} of the class list (if both mean one class, `renamed` in the card can "
+                "say so)"
+            )
+    if len(names) != len(classes):
+        raise InputError(
+            f"{where}: the data set has {len(names)} classes; expected the {len(classes)} of the "
+            "class list"
+        )
+
+
+def labels_of(where: str | Path, classes: Sequence[str]) -> dict[str, int]:
+    """The label of each class by its name as it is `spelled`; InputError where two are the same."""
+    labels: dict[str, int] = {}
+    for label, name in enumerate(classes):
+        other = labels.setdefault(spelled(name), label)
+        if other != label:
+            raise InputError(
+                f"{where}: the classes {classes[other]!r} and {name!r} have one name but for "
+                "case and punctuation; expected distinct names"
+            )
+    return labels
+
+
+@lru_cache(maxsize=1 << 14)
 def spelled(name: str) -> str:
-    """A class name as it is compared: folders and archives write underscores for blanks."""
-    return name.replace("_", " ")
+    """A class name as it is compared: without its number, case, underscores, hyphens and slashes.
+
+    Folders and archives cannot keep to a spelling: `001.Black_footed_Albatross`, `Ram C-V Van`.
+    """
+    name = re.sub(r"^[0-9]+\.(?=[^0-9])", "", name)
+    return re.sub(r"[\s_/-]+", " ", name).strip().casefold()

@@ -1,8 +1,9 @@
 """Images to embed: where they lie, in a fixed order, one after the other.
 
 The path decides the kind of source: a Parquet file of encoded images, a folder
-`train/CLASS/*` and `test/CLASS/*`, or a card (.yaml) of a hub or torchvision data set. The rows
-(id, split, label, class name) are known at once; pixels are read as they are asked for.
+`train/CLASS/*` and `test/CLASS/*`, or a card (.yaml) of a hub or torchvision data set or of one
+that was downloaded by hand. The rows (id, split, label, class name) are known at once; pixels are
+read as they are asked for.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from infopursuit.embeddings.image_rows import (
     ROWS,
     SPLITS,
     checked_image_rows,
+    labels_of,
     read_image_rows,
     spelled,
 )
-from infopursuit.embeddings.image_source import ImageSource
+from infopursuit.embeddings.image_source import ImageSource, file_stamp, source_of_files
 from infopursuit.errors import InputError
 from infopursuit.tables import EMBEDDING
 
@@ -39,7 +41,7 @@ def open_image_source(path: str | Path, classes: Sequence[str]) -> ImageSource:
     if path.suffix == ".parquet":
         return _table(path, classes)
     if path.suffix in (".yaml", ".yml"):
-        # Hub and torchvision data sets are heavy imports that the other sources do without.
+        # Some cards lead to heavy imports that the other sources do without.
         from infopursuit.embeddings.image_cards import open_image_card
 
         return open_image_card(path, classes)
@@ -58,12 +60,6 @@ def has_embeddings(path: str | Path) -> bool:
         return EMBEDDING in pq.read_schema(path).names
     except (pa.ArrowInvalid, OSError) as error:
         raise InputError(f"{path}: not a readable Parquet file ({error})") from error
-
-
-def file_stamp(path: Path) -> str:
-    """Size and time of change of a file: cheap, and enough to tell an edited file from the old."""
-    status = path.stat()
-    return f"{status.st_size} {status.st_mtime_ns}"
 
 
 def _table(path: Path, classes: Sequence[str]) -> ImageSource:
@@ -97,7 +93,7 @@ def _stored(path: Path, start: int) -> Iterator[bytes | None]:
 
 
 def _folder(path: Path, classes: Sequence[str]) -> ImageSource:
-    labels = {spelled(name): label for label, name in enumerate(classes)}
+    labels = labels_of(path, classes)
     columns: dict[str, list[object]] = {name: [] for name in ROWS.names}
     files: list[Path] = []
     for split in SPLITS:
@@ -119,8 +115,7 @@ def _folder(path: Path, classes: Sequence[str]) -> ImageSource:
                 columns["label"].append(label)
                 columns["class_name"].append(classes[label])
     rows = checked_image_rows(path, pa.table(columns, schema=ROWS), classes)
-    stamp = " ".join(file_stamp(file) if file.exists() else "missing" for file in files)
-    return ImageSource(str(path), rows, stamp, lambda start: iter(files[start:]))
+    return source_of_files(path, rows, files)
 
 
 def _files(folder: Path) -> Iterator[Path]:

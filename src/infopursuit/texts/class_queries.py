@@ -1,26 +1,57 @@
-"""The k queries of a data set's K-LLM dictionary: asked of a language model, or given as a list."""
+"""The k queries of a data set's K-LLM dictionary: given as a list, or asked of a language model.
+
+The suffix of a data set's `dictionary` tells which: a list (.txt) is taken as it is; a prompt
+(.jinja) is put to the language model of the settings; recorded answers (.jsonl, the format of
+`language_models.recorded`) hold a prompt and what was answered to it, so that whoever has the file
+has the dictionary, whatever language model there is.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from infopursuit.errors import InputError
 from infopursuit.text_lists import read_text_list
 from infopursuit.texts.generation import answer_prompts
-from infopursuit.texts.language_models import LanguageModel, Sampling
+from infopursuit.texts.language_models import LanguageModel, Sampling, open_language_model
+from infopursuit.texts.language_models.recorded import RecordedAnswers
 from infopursuit.texts.normalization import normalize
 from infopursuit.texts.parsing import parse_answer
-from infopursuit.texts.templates import PromptTemplate
+from infopursuit.texts.templates import PromptTemplate, load_template
 
 logger = logging.getLogger(__name__)
+
+LIST_SUFFIX, PROMPT_SUFFIX, RECORDED_SUFFIX = ".txt", ".jinja", ".jsonl"
+VARIABLES = ("classes", "k")
+RECORDED_TEMPLATE = "class_queries"
+RECORDED_REMEDY = (
+    f"name a file in which the template {RECORDED_TEMPLATE!r} is answered for these classes and "
+    "this k, or a prompt (.jinja), which a language model answers"
+)
 
 RETRIES = 3
 # A line of a list, its number included, rarely takes more.
 TOKENS_PER_QUERY = 16
+
+
+def is_list(path: str | Path) -> bool:
+    """Whether a dictionary is a list to take as it is, not a prompt, told by its suffix.
+
+    Raises:
+        InputError: the suffix is none that a dictionary may have.
+    """
+    suffix = Path(path).suffix
+    if suffix not in (LIST_SUFFIX, PROMPT_SUFFIX, RECORDED_SUFFIX):
+        raise InputError(
+            f"{path}: unknown kind of dictionary {suffix!r}; expected a list (.txt), a prompt "
+            "(.jinja) or recorded answers (.jsonl)"
+        )
+    return suffix == LIST_SUFFIX
 
 
 def read_dictionary(path: str | Path, k: int) -> list[str]:
@@ -33,6 +64,33 @@ def read_dictionary(path: str | Path, k: int) -> list[str]:
     if len(texts) != k:
         raise InputError(f"{path}: expected k = {k} queries, one a line, found {len(texts)}")
     return texts
+
+
+def open_prompt(
+    path: str | Path, settings: Mapping[str, Any]
+) -> tuple[LanguageModel, PromptTemplate]:
+    """The prompt of a dictionary, and the language model to put it to.
+
+    Args:
+        path: a prompt, or recorded answers, which bring prompt and model themselves.
+        settings: of the language model that answers a prompt; see `open_language_model`.
+
+    Raises:
+        InputError: the file is missing or has a mistake, recorded answers have no template
+            `class_queries`, the prompt does not use just the variables `classes` and `k`, or the
+            settings of the language model are no good.
+    """
+    if Path(path).suffix == PROMPT_SUFFIX:
+        return open_language_model(settings), load_template(path, needed=VARIABLES)
+    model = RecordedAnswers(path, remedy=RECORDED_REMEDY)
+    template = model.template(RECORDED_TEMPLATE)
+    used = template.variables()
+    if used != set(VARIABLES):
+        raise InputError(
+            f"{template.name}: expected a prompt with the variables {', '.join(VARIABLES)}, "
+            f"found {', '.join(sorted(used)) or 'none'}"
+        )
+    return model, template
 
 
 def ask_dictionary(

@@ -61,6 +61,19 @@ def test_a_changed_prompt_file_is_told_from_a_new_caption(recorded: Path) -> Non
         model.answer([prompt], SAMPLING)
 
 
+def test_whoever_opens_the_file_says_what_to_do_about_a_missing_prompt(recorded: Path) -> None:
+    with pytest.raises(InputError, match=r"ends in 'x'; ask somebody else$"):
+        RecordedAnswers(recorded, remedy="ask somebody else").answer(["x"], SAMPLING)
+
+
+def test_the_templates_of_the_file_by_name(recorded: Path) -> None:
+    model = RecordedAnswers(recorded)
+    assert model.template("classes").text == CLASSES
+    message = r"recorded\.jsonl: expected a template 'colours', found concepts, classes"
+    with pytest.raises(InputError, match=message):
+        model.template("colours")
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

@@ -47,35 +47,53 @@ class RecordedAnswers:
     identity: Mapping[str, Any] | None = None
     chunk = 4096
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, remedy: str = REMEDY) -> None:
         """Read the recorded answers.
+
+        Args:
+            path: the file.
+            remedy: what to do about a prompt that is not in it, the end of that message.
 
         Raises:
             InputError: the file is missing or not UTF-8, a line is no JSON object with the right
                 keys, names an unknown template, or answers a prompt for the second time.
         """
         self.path = Path(path)
+        self.remedy = remedy
         self._answers: dict[str, Answer] = {}
-        templates: dict[str, PromptTemplate] = {}
+        self._templates: dict[str, PromptTemplate] = {}
         line_of: dict[str, int] = {}
         for number, entry in _entries(self.path):
             where = f"{self.path}: line {number}"
             name = entry["template"]
             if "text" in entry:
-                if name in templates:
+                if name in self._templates:
                     raise InputError(f"{where} gives the template {name!r} for the second time")
-                templates[name] = PromptTemplate(f"{where}, template {name!r}", entry["text"])
+                self._templates[name] = PromptTemplate(f"{where}, template {name!r}", entry["text"])
                 continue
-            if name not in templates:
+            if name not in self._templates:
                 raise InputError(
                     f"{where} names the template {name!r}; expected one given on an earlier line, "
-                    f"found {', '.join(templates) or 'none'}"
+                    f"found {', '.join(self._templates) or 'none'}"
                 )
-            prompt = templates[name].render(**entry["variables"])
+            prompt = self._templates[name].render(**entry["variables"])
             if prompt in line_of:
                 raise InputError(f"{where} answers the same prompt as line {line_of[prompt]}")
             line_of[prompt] = number
             self._answers[prompt] = Answer(entry["answer"], entry["finish_reason"])
+
+    def template(self, name: str) -> PromptTemplate:
+        """The template that the file gives under a name.
+
+        Raises:
+            InputError: the file has no template of that name.
+        """
+        if name not in self._templates:
+            raise InputError(
+                f"{self.path}: expected a template {name!r}, "
+                f"found {', '.join(self._templates) or 'none'}"
+            )
+        return self._templates[name]
 
     def answer(self, prompts: Sequence[str], sampling: Sampling) -> list[Answer]:
         """The recorded answer of each prompt, whatever the sampling.
@@ -86,7 +104,7 @@ class RecordedAnswers:
         """
         for prompt in prompts:
             if prompt not in self._answers:
-                raise InputError(f"{self.path}: {self._what_differs(prompt)}; {REMEDY}")
+                raise InputError(f"{self.path}: {self._what_differs(prompt)}; {self.remedy}")
         return [self._answers[prompt] for prompt in prompts]
 
     def _what_differs(self, prompt: str) -> str:
