@@ -3,7 +3,8 @@
     python stages/build_universe.py
 
 Writes artifacts/universe/texts.parquet (text, sources, caption ids), the texts that a filter
-dropped (rejected.parquet) and counts by source and filter (counts.json).
+dropped (rejected.parquet), the control words that are not among the texts (control.parquet) and
+counts by source and filter (counts.json).
 """
 
 import json
@@ -15,6 +16,7 @@ from infopursuit.params import Params
 from infopursuit.stage import Rows, run
 from infopursuit.tables import QUERIES, REJECTED_TEXTS, UNIVERSE, read_table, write_table
 from infopursuit.text_lists import read_text_list
+from infopursuit.texts.control import control_texts
 from infopursuit.texts.universe import UniverseFilters, build_universe
 
 DICTIONARIES = Path("artifacts/dictionaries")
@@ -42,11 +44,17 @@ def main(params: Params) -> Rows:
         class_names=tuple(class_names),
     )
     texts, rejected, counts = build_universe(dictionaries, corpora, filters)
+    words = read_text_list(settings.control_words)
+    control, counts["control"] = control_texts(words, texts["text"])
     write_table(FOLDER / "texts.parquet", UNIVERSE, texts)
     write_table(FOLDER / "rejected.parquet", REJECTED_TEXTS, rejected)
+    write_table(FOLDER / "control.parquet", UNIVERSE, control)
     lines = json.dumps(counts, sort_keys=True, indent=2) + "\n"
     (FOLDER / "counts.json").write_text(lines, encoding="utf-8")
-    return Rows(read=sum(counts["rows"].values()), written=counts["texts"])
+    return Rows(
+        read=sum(counts["rows"].values()) + len(words),
+        written=counts["texts"] + counts["control"]["texts"],
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Embed the texts of the universe: texts.parquet -> embeddings.parquet.
+"""Embed the universe and the control texts: texts.parquet, control.parquet -> embeddings.
 
 python stages/embed_universe.py
 """
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from infopursuit.embeddings.chunks import Embedding
 from infopursuit.embeddings.clip import load_clip
-from infopursuit.embeddings.embed_texts import embed_universe
+from infopursuit.embeddings.embed_texts import embed_control, embed_universe
 from infopursuit.params import Params
 from infopursuit.stage import SCRATCH, Rows, run
 
@@ -15,20 +15,26 @@ UNIVERSE = Path("artifacts/universe")
 
 
 def main(params: Params) -> Rows:
-    """Embed every text of the universe and keep where it came from."""
-    read, written = embed_universe(
+    """Embed every text and keep where it came from."""
+    compute = params.compute
+    clip = load_clip(params.clip, compute.device)
+    batch_size, chunk = compute.embed_batch_size, compute.embed_chunk
+    # The few control texts first: a kill must not cost the finished embedding of the universe.
+    control = embed_control(
+        UNIVERSE / "control.parquet",
+        UNIVERSE / "control_embeddings.parquet",
+        clip,
+        Embedding(batch_size, chunk, SCRATCH / "embed" / "control"),
+    )
+    texts = embed_universe(
         UNIVERSE / "texts.parquet",
         UNIVERSE / "embeddings.parquet",
-        load_clip(params.clip, params.compute.device),
-        Embedding(
-            batch_size=params.compute.embed_batch_size,
-            chunk=params.compute.embed_chunk,
-            scratch=SCRATCH / "embed" / "universe",
-        ),
+        clip,
+        Embedding(batch_size, chunk, SCRATCH / "embed" / "universe"),
         max_similarity=params.universe.max_similarity,
-        device=params.compute.device,
+        device=compute.device,
     )
-    return Rows(read, written)
+    return Rows(read=texts[0] + control[0], written=texts[1] + control[1])
 
 
 if __name__ == "__main__":

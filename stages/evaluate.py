@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from infopursuit.evaluation.dependence import dependence_metrics
 from infopursuit.evaluation.measurement import measure
 from infopursuit.evaluation.predictions import write_predictions
 from infopursuit.evaluation.run_metrics import (
@@ -41,6 +42,7 @@ def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Row
         },
     )
     metrics = run_metrics(summary, usage, curve, auc, model.queries)
+    metrics |= dependence_metrics(model, images)
     metrics["selected_on"] = model.settings["recipe"]["select_on"]
 
     write_csv(folder / "curve.csv", ("t", *BudgetCurve._fields), curve.rows())

@@ -8,21 +8,26 @@ import shutil
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from infopursuit.dictionary.universe import load_universe
 from infopursuit.params import Params
 from infopursuit.pursuit.checkpoints import Checkpoint
+from infopursuit.pursuit.evidence_training import fit_evidence
 from infopursuit.pursuit.fingerprints import file_sha256, settings_sha256
-from infopursuit.pursuit.images import hold_out, load_images
+from infopursuit.pursuit.images import LabelledImages, hold_out, load_images
 from infopursuit.pursuit.model import CLIP_CARD, TrainedModel
 from infopursuit.pursuit.processes import Processes, restart_as_group, started_by_torchrun
-from infopursuit.pursuit.training import Trainer
+from infopursuit.pursuit.recipe import Recipe
+from infopursuit.pursuit.training import Trained, Trainer
 from infopursuit.repeatable import compute_repeatably
 from infopursuit.stage import SCRATCH, Rows, run
 from infopursuit.tables import check_same_space
 from infopursuit.text_lists import read_text_list
+
+CONTROL = "artifacts/universe/control_embeddings.parquet"
 
 
 def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Rows:
@@ -30,9 +35,9 @@ def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Row
     name = f"{dataset}-{init}-{method}-{seed}"
     recipe = params.recipe(method, dataset)
     paths = {
-        "universe": "artifacts/universe/embeddings.parquet",
+        "universe": CONTROL if init == "words" else "artifacts/universe/embeddings.parquet",
         "images": f"artifacts/images/{dataset}.parquet",
-        "initial": f"artifacts/initial/{dataset}-{init}.txt",
+        "initial": f"artifacts/initial/{dataset}-{init}-{seed}.txt",
     }
     check_same_space(paths["universe"], paths["images"])
     universe = load_universe(paths["universe"], SCRATCH / "universe")
@@ -41,11 +46,6 @@ def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Row
     if recipe.select_on == "test":
         validation = load_images(paths["images"], "test")
     budget = params.budget(dataset)
-    group = Processes(count=params.compute.processes)
-    group.part(min(recipe.batch_size, len(train.ids)))
-    if group.count > 1 and not started_by_torchrun():
-        restart_as_group(group.count)  # all inputs have been read: what is wrong is told once
-
     settings = {
         "dataset": dataset,
         "init": init,
@@ -57,30 +57,12 @@ def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Row
         "budget": budget,
         "inputs": {key: file_sha256(path) for key, path in paths.items()},
     }
-    device = params.compute.torch_device()
-    processes = Processes.join()
-    trainer = Trainer(
-        train,
-        validation,
-        torch.from_numpy(universe.embeddings),
-        torch.from_numpy(initial),
-        recipe,
-        method,
-        budget,
-        seed,
-        device,
-        processes,
-    )
-    # Devices draw other random numbers: none goes on from the checkpoint of another kind.
-    state = settings_sha256({**settings, "device": device})[:16]
-    checkpoint = Checkpoint(
-        SCRATCH / "train" / f"{name}-{state}.pt",
-        params.compute.checkpoint_seconds,
-    )
-    trained = trainer.train(checkpoint)
-    processes.leave()
-    if processes.rank > 0:
-        sys.exit(0)  # the first process writes
+    images = train, validation
+    dictionary = torch.from_numpy(universe.embeddings), torch.from_numpy(initial)
+    if recipe.networks == "evidence":
+        trained = fit_evidence(*images, *dictionary, recipe, budget)
+    else:
+        trained = train_networks(params, settings, recipe, images, dictionary)
 
     folder = Path("artifacts/models") / name
     TrainedModel(
@@ -95,6 +77,8 @@ def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Row
             moment: [universe.texts[row] for row in rows.tolist()]
             for moment, rows in trained.rows.items()
         },
+        trained.rule.directions,
+        trained.rule.thresholds,
     ).save(folder)
     if Path(params.clip).suffix == ".yaml":  # a card is small: the model can be used without us
         shutil.copyfile(params.clip, folder / CLIP_CARD)
@@ -104,8 +88,37 @@ def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Row
         writer = csv.DictWriter(file, fieldnames=list(trained.log[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(trained.log)
-    checkpoint.remove()
     return Rows(read=len(train.ids) + len(validation.ids), written=len(trained.log))
+
+
+def train_networks(
+    params: Params,
+    settings: dict[str, Any],
+    recipe: Recipe,
+    images: tuple[LabelledImages, LabelledImages],
+    dictionary: tuple[torch.Tensor, torch.Tensor],
+) -> Trained:
+    """Train from the last checkpoint on, in as many processes as asked for."""
+    group = Processes(count=params.compute.processes)
+    group.part(min(recipe.batch_size, len(images[0].ids)))
+    if group.count > 1 and not started_by_torchrun():
+        restart_as_group(group.count)  # all inputs have been read: what is wrong is told once
+    name = "-".join(str(settings[key]) for key in ("dataset", "init", "method", "seed"))
+    device = params.compute.torch_device()
+    processes = Processes.join()
+    budget, seed = settings["budget"], settings["seed"]
+    trainer = Trainer(*images, *dictionary, recipe, budget, seed, device, processes)
+    # Devices draw other random numbers: none goes on from the checkpoint of another kind.
+    state = settings_sha256({**settings, "device": device})[:16]
+    checkpoint = Checkpoint(
+        SCRATCH / "train" / f"{name}-{state}.pt", params.compute.checkpoint_seconds
+    )
+    trained = trainer.train(checkpoint)
+    processes.leave()
+    if processes.rank > 0:
+        sys.exit(0)  # the first process writes
+    checkpoint.remove()
+    return trained
 
 
 if __name__ == "__main__":

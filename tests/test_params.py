@@ -44,6 +44,7 @@ def test_a_data_set_overrides_single_settings_of_a_recipe(tmp_path: Path) -> Non
         ("  inits: [llm", "  inits: [lm", "run.inits.0: .*'lm'"),
         ("datasets: [menagerie]", "datasets: [zoo]", "run.datasets: 'zoo' is not a key"),
         ("  seeds: [0]", "  seeds: [0, 0]", "run.seeds: .*twice"),
+        ("  truths: [menagerie]", "  truths: [zoo]", "run.truths.0: .*'zoo'"),
         ("    budget: null", "    budget: 49", "datasets.menagerie: budget is 49; .*k = 48"),
         ("  menagerie:\n", "  my zoo:\n", "my zoo"),
         ("    batch_size: 256", "    batch_size: 0", "recipes.fixed.*batch_size is 0"),
@@ -89,3 +90,13 @@ def test_an_invalid_overlay_leaves_the_parameters_alone(tmp_path: Path) -> None:
         configure(overlay, path)
     assert path.read_bytes() == before
     assert sorted(p.name for p in tmp_path.iterdir()) == ["mine.yaml", "params.yaml"]
+
+
+def test_the_truth_is_only_asked_of_data_sets_that_are_run(tmp_path: Path) -> None:
+    path = edited(
+        tmp_path, ("datasets: [menagerie]", "datasets: [zoo]"), ("  menagerie:\n", "  zoo:\n")
+    )
+    with pytest.raises(InputError, match=r"run.truths: 'menagerie' is not among run.datasets"):
+        load_params(path)
+    path.write_text(path.read_text().replace("truths: [menagerie]", "truths: []"))
+    assert load_params(path).run.truths == []

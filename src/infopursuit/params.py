@@ -25,19 +25,18 @@ from infopursuit.settings_files import Section, first_mistake, read_settings
 NAME = re.compile(r"[A-Za-z0-9_.]+")
 
 Share = Annotated[float, Field(ge=0, le=1)]
-Init = Literal["llm", "random", "medoids"]
-Method = Literal["fixed", "alternating", "joint"]
+Init = Literal["llm", "random", "medoids", "informative", "words"]
 INITS: tuple[str, ...] = get_args(Init)
-METHODS: tuple[str, ...] = get_args(Method)
 
 
 class RunParams(Section):
     datasets: list[str] = Field(min_length=1)
     inits: list[Init] = Field(min_length=1)
-    methods: list[Method] = Field(min_length=1)
+    methods: list[str] = Field(min_length=1)
     seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
+    truths: list[Literal["menagerie"]]
 
-    @field_validator("datasets", "inits", "methods", "seeds")
+    @field_validator("datasets", "inits", "methods", "seeds", "truths")
     @classmethod
     def _distinct(cls, values: list[Any]) -> list[Any]:
         if len(set(values)) < len(values):
@@ -89,6 +88,7 @@ class UniverseParams(Section):
     drop_parentheses: bool
     drop_class_names: bool
     max_similarity: Share | None
+    control_words: str
 
 
 class DatasetParams(Section):
@@ -108,9 +108,9 @@ class DatasetParams(Section):
 
 
 class InitializeParams(Section):
-    seed: int
     medoids_sample: Annotated[int, Field(ge=100)]
     medoids_repeats: Annotated[int, Field(ge=1)]
+    held_out: Annotated[float, Field(gt=0, lt=1)]
 
 
 class BlackBoxParams(Section):
@@ -185,6 +185,7 @@ class Params(Section):
         for section, names in (
             ("datasets", self.datasets),
             ("queries.corpora", self.queries.corpora),
+            ("recipes", self.recipes),
         ):
             for name in names:
                 if not NAME.fullmatch(name):
@@ -194,14 +195,22 @@ class Params(Section):
         for name in self.run.datasets:
             if name not in self.datasets:
                 raise ValueError(f"run.datasets: {name!r} is not a key of datasets")
+        for name in self.run.truths:
+            if name not in self.run.datasets:
+                raise ValueError(
+                    f"run.truths: {name!r} is not among run.datasets; expected one of them, or []"
+                )
         for method in self.run.methods:
             if method not in self.recipes:
                 raise ValueError(f"run.methods: {method!r} is not a key of recipes")
         for method in self.recipes:
-            if method not in METHODS:
-                raise ValueError(f"recipes: {method!r} is no method; expected one of {METHODS}")
             for name in self.datasets:
-                self.recipe(method, name)
+                held_out = self.recipe(method, name).held_out
+                if method in self.run.methods and held_out != self.initialize.held_out:
+                    raise ValueError(
+                        f"recipes.{method}: held_out is {held_out} for {name}; expected that of "
+                        f"initialize, {self.initialize.held_out}: both set aside the same images"
+                    )
         return self
 
     def budget(self, dataset: str) -> int:

@@ -40,14 +40,15 @@ def train(path: Path, k: int, batches: int, device: str) -> None:
     """Some batches of each stage, as the train stage would; prints the peak in MB."""
     universe = load_universe(path, path.parent)
     made = problem(10_000, 1000, k)
-    recipe = Recipe(random_updates=4 * batches, biased_updates=4 * batches)
+    recipe = Recipe(
+        dictionary="alternating", random_updates=4 * batches, biased_updates=4 * batches
+    )
     trainer = Trainer(
         made.images,
         made.images.subset(torch.arange(500)),
         torch.from_numpy(universe.embeddings),
         torch.from_numpy(np.random.default_rng(0).choice(len(universe.texts), k, replace=False)),
         recipe,
-        "alternating",
         min(128, k),
         seed=0,
         device=device,

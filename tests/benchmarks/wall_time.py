@@ -29,6 +29,7 @@ from infopursuit.pursuit.training import Trainer
 from infopursuit.text_lists import read_text_list
 
 RECIPE = Recipe(
+    dictionary="alternating",
     hidden=(256, 128),
     random_updates=300,
     learning_rate=1e-3,
@@ -86,7 +87,6 @@ def measure(given: argparse.Namespace) -> None:
                     torch.from_numpy(universe.embeddings),
                     torch.from_numpy(initial),
                     recipe,
-                    "alternating",
                     min(128, len(initial)),
                     seed,
                 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import shutil
 import signal
 import subprocess
@@ -12,11 +13,22 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
+from infopursuit.dictionary.universe import load_universe
+from infopursuit.embeddings.clip import load_clip
 from infopursuit.params import load_params
-from infopursuit.tables import EMBEDDED_CLASSES, EMBEDDED_IMAGES, UNIVERSE, read_table, write_table
+from infopursuit.tables import (
+    EMBEDDED_CLASSES,
+    EMBEDDED_IMAGES,
+    EMBEDDED_TEXTS,
+    UNIVERSE,
+    check_same_space,
+    read_table,
+    write_table,
+)
 from tests.embeddings.conftest import CLASSES
 from tests.embeddings.test_clip import write_texts
 from tests.embeddings.test_embed import embedded_images
@@ -91,6 +103,58 @@ def test_killed_while_embedding_images_it_resumes_to_the_same_bytes(
         assert other.read_bytes() == file.read_bytes()
 
 
+def write_universe(texts: list[str], control: list[str]) -> None:
+    """The two tables that `build_universe` leaves in the working folder."""
+    for name, source, rows in (("texts", "corpus", texts), ("control", "control", control)):
+        columns = {"text": rows, "sources": [[source]] * len(rows), "caption_ids": [[]] * len(rows)}
+        write_table(f"artifacts/universe/{name}.parquet", UNIVERSE, columns)
+
+
+def test_universe_and_control_texts_are_embedded_apart_and_repeatably(
+    tiny_clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_params(tmp_path, tiny_clip, tmp_path / "images.parquet")
+    monkeypatch.chdir(tmp_path)
+    control = [f"abstract {number}" for number in range(11)]
+    write_universe(["red", "blue"], control)
+    files = [Path("artifacts/universe") / f"{name}embeddings.parquet" for name in ("", "control_")]
+    main = stage("embed_universe").main
+    assert main(load_params()) == (13, 13)
+    first = [file.read_bytes() for file in files]
+    assert read_table(files[0], EMBEDDED_TEXTS).column("text").to_pylist() == ["red", "blue"]
+    apart = load_universe(files[1])
+    assert list(apart.texts) == control
+    clip = load_clip(tiny_clip, "cpu")
+    np.testing.assert_allclose(apart.embeddings, clip.encode_texts(control), atol=1e-3)
+    check_same_space(*files)
+    assert main(load_params()) == (13, 13)
+    assert [file.read_bytes() for file in files] == first
+    assert not any((tmp_path / ".scratch" / "embed").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("control", "kept"), [([], []), (["hence"], []), (["hence", "red"], ["red"])]
+)
+def test_a_table_of_texts_gives_the_control_texts_that_it_has(
+    control: list[str],
+    kept: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    write_texts(tmp_path / "table.parquet", ["red", "blue"])
+    write_params(tmp_path, tmp_path / "table.parquet", tmp_path / "images.parquet")
+    monkeypatch.chdir(tmp_path)
+    write_universe(["blue"], control)
+    with caplog.at_level(logging.INFO):
+        assert stage("embed_universe").main(load_params()) == (1 + len(control), 1 + len(kept))
+    told = f"{len(control) - len(kept)} of {len(control)} control texts have no embedding"
+    assert told in caplog.text
+    apart = load_universe("artifacts/universe/control_embeddings.parquet")
+    assert list(apart.texts) == kept
+    assert apart.embeddings.shape == (len(kept), 16)
+
+
 def test_the_stages_take_precomputed_texts_and_images(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,8 +162,7 @@ def test_the_stages_take_precomputed_texts_and_images(
     write_texts(tmp_path / "table.parquet", texts)
     write_params(tmp_path, tmp_path / "table.parquet", embedded_images(tmp_path))
     monkeypatch.chdir(tmp_path)
-    columns = {"text": texts, "sources": [["corpus"]] * 3, "caption_ids": [[]] * 3}
-    write_table("artifacts/universe/texts.parquet", UNIVERSE, columns)
+    write_universe(texts, [])
     assert stage("embed_universe").main(load_params()) == (3, 3)
     assert stage("embed_images").main(load_params(), "menagerie") == (6, 6)
     assert len(read_table("artifacts/images/menagerie.parquet", EMBEDDED_IMAGES)) == 6

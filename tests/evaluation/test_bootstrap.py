@@ -3,10 +3,14 @@ import pytest
 
 from infopursuit.evaluation.bootstrap import (
     BLOCK,
+    SeedMeans,
     accuracy_interval,
     auc_difference,
     percentiles,
     resampled_means,
+    seed_means,
+    seed_shares,
+    two_level_intervals,
 )
 from infopursuit.evaluation.budget_curves import accuracy_curve, area_under_curve
 
@@ -69,3 +73,46 @@ def test_paired_difference_is_narrower_than_two_separate_intervals() -> None:
 def test_a_run_does_not_differ_from_itself() -> None:
     correct = np.random.default_rng(0).random((50, 4)) < 0.5
     assert tuple(auc_difference(correct, correct, 200)) == (0.0, 0.0, 0.0)
+
+
+def test_seed_shares_are_draws_with_replacement_equal_on_repeat() -> None:
+    shares = seed_shares(4, 3000)
+    np.testing.assert_array_equal(shares * 4, (shares * 4).round())
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    assert abs(shares.mean(axis=0) - 0.25).max() < 0.01
+    np.testing.assert_array_equal(shares, seed_shares(4, 3000))
+    assert (shares != seed_shares(4, 3000, seed=1)).any()
+
+
+def test_one_seed_gives_the_interval_over_images() -> None:
+    correct = np.random.default_rng(0).random((300, 5)) < 0.7
+    found = two_level_intervals(seed_means(correct[None], 400))
+    for column, interval in enumerate(found):
+        assert interval == pytest.approx(accuracy_interval(correct[:, column], 400))
+
+
+def test_seeds_that_disagree_widen_the_interval_and_equal_ones_do_not() -> None:
+    draw = np.random.default_rng(0)
+    alike = np.repeat(draw.random((1, 400, 1)) < 0.7, 5, axis=0)
+    apart = draw.random((5, 400, 1)) < np.array([0.5, 0.6, 0.7, 0.8, 0.9])[:, None, None]
+    (one,), (many,) = (two_level_intervals(seed_means(each, 2000)) for each in (alike, apart))
+    assert one == pytest.approx(accuracy_interval(alike[0, :, 0], 2000))
+    assert many.value == pytest.approx(apart.mean())
+    # Variances add: of the mean over seeds (by the plain variance of 5) and over images.
+    across = apart.mean(axis=1).var() / 5
+    within = apart.mean(axis=0).var() / 400
+    width = 2 * 1.96 * np.sqrt(across + within)
+    assert many.high - many.low == pytest.approx(width, rel=0.1)
+
+
+def test_paired_difference_over_seeds_cancels_what_both_share() -> None:
+    draw = np.random.default_rng(0)
+    hard, luck = draw.random((1, 500, 1)), draw.normal(0, 0.1, (4, 1, 1))
+    first, second = hard < 0.7 + luck, hard < 0.68 + luck
+    one, two = (seed_means(each, 1000) for each in (first, second))
+    (apart,) = two_level_intervals(one)
+    difference = SeedMeans(one.measured - two.measured, one.resampled - two.resampled)
+    (paired,) = two_level_intervals(difference)
+    assert paired.value == pytest.approx(first.mean() - second.mean())
+    assert paired.low > 0  # two points, told apart although each interval spans many more
+    assert apart.high - apart.low > 5 * (paired.high - paired.low)

@@ -48,6 +48,8 @@ def test_metrics_agree_with_curve_and_stopping(summary: PosteriorSummary) -> Non
     assert metrics["accuracy_at_10"] == curve.accuracy[10]
     assert "accuracy_at_20" not in metrics  # T is 11
     assert metrics["accuracy_at_T"] == curve.accuracy[11]
+    assert (metrics["ece_at_10"], metrics["nll_at_10"]) == (curve.ece[10], curve.nll[10])
+    assert "ece_at_20" not in metrics
     assert (metrics["budget"], metrics["test_images"]) == (11, 60)
     assert (metrics["queries"], metrics["distinct_queries"]) == (3, 2)
     (stop,) = sweep(summary, {"max_probability": [0.85]})
@@ -62,10 +64,14 @@ def test_usage_of_one_query_of_two_and_of_all() -> None:
     assert usage_metrics(usage) == {
         "share_of_queries_ever_asked": 0.75,
         "share_of_queries_in_first_10": 0.25,
+        "usage_entropy": pytest.approx(-(5 * np.log(5 / 7) + 2 * np.log(1 / 7)) / 7),
         "usage_entropy_in_first_10": 0.0,
+        "usage_perplexity": pytest.approx((7 / 5) ** (5 / 7) * 7 ** (2 / 7)),
+        "usage_perplexity_in_first_10": 1.0,
     }
     spread = usage_metrics(np.ones((3, 4), dtype=np.int64))
     assert spread["usage_entropy_in_first_10"] == pytest.approx(np.log(4))
+    assert spread["usage_perplexity"] == pytest.approx(4)
 
 
 def test_files_read_back_the_same(summary: PosteriorSummary, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from infopursuit.params import Params, load_params
 from infopursuit.pursuit.images import LabelledImages
 from infopursuit.pursuit.model import TrainedModel
 from infopursuit.stage import Rows
-from infopursuit.tables import EMBEDDED_CLASSES, EMBEDDED_IMAGES, write_table
+from infopursuit.tables import EMBEDDED_CLASSES, EMBEDDED_IMAGES, EMBEDDED_TEXTS, write_table
 
 ROOT = Path(__file__).parents[2]
 RUN = "menagerie-llm-fixed-0"
@@ -45,6 +45,11 @@ def params(
     }
     write_table("artifacts/images/menagerie.parquet", EMBEDDED_IMAGES, columns)
     write_class_embeddings(np.eye(3, 5))
+    texts = {"text": [f"text {i}" for i in range(60)], "source": ["menagerie"] * 60}
+    rows = np.random.default_rng(0).normal(size=(60, 5))
+    write_table(
+        "artifacts/universe/embeddings.parquet", EMBEDDED_TEXTS, {**texts, "embedding": rows}
+    )
     model.save(f"artifacts/models/{RUN}")
     settings = load_params(ROOT / "params.yaml")
     black_box = settings.black_box.model_copy(update={"hidden": 16, "updates": 40})
@@ -88,17 +93,22 @@ def test_evaluate_writes_one_consistent_set_of_numbers(params: Params) -> None:
     assert [(row["rule"], float(row["threshold"])) for row in stopping] == expected
 
 
-def test_black_box_reports_three_baselines(params: Params) -> None:
-    assert stage("black_box")(params, "menagerie") == Rows(40, 3)
+def test_black_box_reports_five_baselines(params: Params) -> None:
+    assert stage("black_box")(params, "menagerie") == Rows(40, 5)
     metrics = json.loads(Path("artifacts/black_box/menagerie.json").read_text())
     for name in ("mlp", "linear_probe", "zero_shot"):
         accuracy = metrics[f"{name}_accuracy"]
         assert metrics[f"{name}_accuracy_low"] <= accuracy <= metrics[f"{name}_accuracy_high"]
+    for name in ("plain_random", "plain_greedy"):
+        assert metrics[f"{name}_at_T_low"] <= metrics[f"{name}_at_T"]
+        assert metrics[f"{name}_at_T"] <= metrics[f"{name}_at_T_high"]
+        assert f"{name}_at_20" in metrics
+        assert f"{name}_at_50" not in metrics  # T is 48
 
 
 def test_black_box_leaves_zero_shot_out_where_no_class_could_be_embedded(params: Params) -> None:
     write_class_embeddings(np.zeros((0, 5)))
-    assert stage("black_box")(params, "menagerie") == Rows(40, 2)
+    assert stage("black_box")(params, "menagerie") == Rows(40, 4)
     metrics = json.loads(Path("artifacts/black_box/menagerie.json").read_text())
     assert not [name for name in metrics if name.startswith("zero_shot")]
 

@@ -31,6 +31,7 @@ def test_the_report_and_every_output_are_there(world: World) -> None:
     assert b"</html>" in files["report/index.html"]
     for run in (FIXED, LEARNED):
         assert f"models/{run}/weights.safetensors" in files
+        assert json.loads(files[f"truth/{run}.json"])["phrases_queries"] > 100
         metrics = json.loads(files[f"evaluation/{run}.json"])
         assert metrics["auc"] == pytest.approx(metrics["auc"])
         assert metrics["selected_on"] == "held_out"
@@ -45,9 +46,8 @@ def test_a_second_run_does_nothing(world: World) -> None:
 
 def test_an_edit_to_one_method_runs_its_branch_alone(world: World) -> None:
     world.edit({("recipes", "alternating"): {**_recipe(world), "dictionary_learning_rate": 0.05}})
-    assert world.repro() == [
-        f"train@{LEARNED}", f"evaluate@{LEARNED}", f"explain@{LEARNED}", "report"
-    ]  # fmt: skip
+    stages = [f"{stage}@{LEARNED}" for stage in ("train", "evaluate", "truth", "explain")]
+    assert world.repro() == [*stages, "report"]
 
 
 def test_an_edit_to_the_explanations_trains_nothing(world: World) -> None:
@@ -82,8 +82,8 @@ def test_metrics_and_plots_are_readable_by_dvc(world: World) -> None:
 def test_forced_repetition_gives_the_same_bytes(world: World) -> None:
     before = world.artifacts()
     stages = ["generate_queries@menagerie", "generate_dictionary@menagerie", "build_universe"]
-    stages += ["embed_universe", "embed_images@menagerie", "initialize@menagerie-llm"]
-    stages += [f"{stage}@{LEARNED}" for stage in ("train", "evaluate", "explain")]
+    stages += ["embed_universe", "embed_images@menagerie", "initialize@menagerie-llm-0"]
+    stages += [f"{stage}@{LEARNED}" for stage in ("train", "evaluate", "truth", "explain")]
     stages += ["black_box@menagerie", "report"]
     assert world.repro("--force", "--single-item", *stages) == stages
     after = world.artifacts()
@@ -164,7 +164,7 @@ def test_the_trained_model_explains_a_new_picture(world: World) -> None:
             "generate_dictionary@menagerie",
             "recorded_answers.jsonl",
         ),
-        ({("datasets", "menagerie", "k"): 5000}, "initialize@menagerie-llm", "k = 5000"),
+        ({("datasets", "menagerie", "k"): 5000}, "initialize@menagerie-llm-0", "k = 5000"),
         ({("run", "seeds"): ["a"]}, "report", "run.seeds.0"),
         ({("clip",): "artifacts/menagerie/pairs.parquet"}, "embed_universe", "embedding"),
     ],

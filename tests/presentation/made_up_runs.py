@@ -22,6 +22,7 @@ from infopursuit.evaluation.stopping import StoppingPoint, sweep
 from infopursuit.presentation.explanation_figure import explanation_png
 from infopursuit.presentation.runs import RunKey
 from infopursuit.presentation.trajectories import Stop, trajectories, write_trajectories
+from infopursuit.pursuit.evidence_networks import EvidenceClassifier, InformationGain
 from infopursuit.pursuit.model import TrainedModel
 from infopursuit.pursuit.networks import HistoryNetwork
 from infopursuit.pursuit.rollout import RollOut
@@ -37,8 +38,24 @@ TEXTS = (
     "beak", "a vehicle that people travel in on the road", "trunk", "snow", "green grass",
     "windows in a row", "spots", "round basket below", "sails", "rotor",
 )  # fmt: skip
-SKILL = {"fixed": 0.34, "alternating": 0.42, "joint": 0.39}
-START = {"llm": 1.0, "random": 0.75, "medoids": 0.9}
+SKILL = {
+    "fixed": 0.34, "alternating": 0.42, "joint": 0.39, "soft_answers": 0.46, "free_queries": 0.48,
+    "evidence": 0.5, "threshold_fixed": 0.4,
+}  # fmt: skip
+START = {"llm": 1.0, "random": 0.75, "medoids": 0.9, "informative": 1.1, "words": 0.4}
+RECIPE = {
+    "hidden": [8, 4], "answers": "minmax", "dictionary": "fixed", "networks": "mlp",
+    "learning_rate": 1e-3, "quantize_queries": True,
+}  # fmt: skip
+RECIPES = {
+    "fixed": RECIPE,
+    "alternating": {**RECIPE, "dictionary": "alternating"},
+    "joint": {**RECIPE, "dictionary": "joint"},
+    "soft_answers": {**RECIPE, "dictionary": "alternating", "answers": "soft"},
+    "free_queries": {**RECIPE, "dictionary": "alternating", "quantize_queries": False},
+    "evidence": {**RECIPE, "networks": "evidence", "answers": "threshold"},
+    "threshold_fixed": {**RECIPE, "answers": "threshold"},
+}
 
 
 def made_up_roll_out(labels: np.ndarray, k: int, budget: int, skill: float, seed: int) -> RollOut:
@@ -75,9 +92,11 @@ def make_run(
     )
     texts = [TEXTS[row % len(TEXTS)] + " again" * (row // len(TEXTS)) for row in range(k)]
     midway, final = list(texts), list(texts)
-    if key.method != "fixed":
+    recipe = RECIPES[key.method] | {"select_on": select_on}
+    if recipe["dictionary"] != "fixed":
         midway[1::2] = [f"half {text}" for text in texts[1::2]]
         final = [f"learned {row // 6}" if row % 3 else text for row, text in enumerate(texts)]
+        final[-1] += f" of seed {key.seed}"
     evolution = {"initial": texts, "midway": midway, "final": final}
 
     folder = artifacts / "evaluation" / key.name
@@ -87,30 +106,42 @@ def make_run(
     usage = np.zeros((budget, k), dtype=np.int64)
     for step in range(budget):
         usage[step] = np.bincount(found.order[:, step].numpy(), minlength=k)
-    metrics = run_metrics(summary, usage, curve, auc, evolution["final"])
+    depends = recipe["answers"] != "threshold"
+    metrics = run_metrics(summary, usage, curve, auc, evolution["final"]) | {
+        "asked_answers_changed_by_unasked": 0.0413 * depends,
+        "predictions_changed_by_unasked": 0.0871 * depends,
+        "answers_flipped_by_deletion": 0.00271 * depends,
+    }
     write_json(artifacts / "evaluation" / f"{key.name}.json", metrics)
 
-    updates = list(range(50, 1001, 50))
-    areas = [auc.value * (1 - 0.6 * np.exp(-update / 200)) for update in updates]
+    trained = recipe["networks"] == "mlp"
+    updates = list(range(50, 1001, 50)) if trained else [0]
+    areas = [auc.value * (1 - 0.6 * np.exp(-update / 200) * trained) for update in updates]
+    stages = [("random" if update <= 500 else "biased") if trained else "evidence"
+              for update in updates]  # fmt: skip
     write_csv(
         artifacts / "training" / f"{key.name}.csv",
         ("stage", "updates", "loss", "validation_auc", "distinct_queries"),
         [
-            ("random" if update <= 500 else "biased", update, 2 - area, area, k)
-            for update, area in zip(updates, areas, strict=True)
+            (stage, update, 2 - area, area, k)
+            for stage, update, area in zip(stages, updates, areas, strict=True)
         ],
     )
     settings = {
         "dataset": key.dataset, "init": key.init, "method": key.method, "seed": key.seed,
-        "recipe": {"hidden": [8, 4], "answers": "minmax", "select_on": select_on,
-                   "learning_rate": 1e-3, "quantize_queries": True},
+        "recipe": recipe,
         "clip": "a small clip", "budget": budget,
         "inputs": {"universe": "ab" * 32, "images": "cd" * 32, "initial": "ef" * 32},
-        "selected": {"stage": "biased", "updates": 1000, "validation_auc": areas[-1]},
+        "selected": {"stage": stages[-1], "updates": updates[-1], "validation_auc": areas[-1]},
     }  # fmt: skip
+    rates = torch.full((len(CLASSES), k), 0.5), torch.full((len(CLASSES),), 1 / len(CLASSES))
+    networks = (
+        (HistoryNetwork(k, k, (8, 4)), HistoryNetwork(k, len(CLASSES), (8, 4)))
+        if trained
+        else (InformationGain(*rates), EvidenceClassifier(*rates))
+    )
     TrainedModel(
-        HistoryNetwork(k, k, (8, 4)),
-        HistoryNetwork(k, len(CLASSES), (8, 4)),
+        *networks,
         torch.eye(k),
         tuple(evolution["final"]),
         CLASSES,
@@ -142,7 +173,9 @@ def _png(number: int) -> bytes:
     return buffer.getvalue()
 
 
-def make_black_box(artifacts: Path, dataset: str, *, zero_shot: bool = True) -> None:
+def make_black_box(
+    artifacts: Path, dataset: str, *, zero_shot: bool = True, plain: bool = True
+) -> None:
     """Write the baselines of a data set."""
     accuracies = {"mlp": 0.948, "linear_probe": 0.939} | ({"zero_shot": 0.62} if zero_shot else {})
     metrics = {}
@@ -150,4 +183,9 @@ def make_black_box(artifacts: Path, dataset: str, *, zero_shot: bool = True) -> 
         metrics[f"{name}_accuracy"] = accuracy
         metrics[f"{name}_accuracy_low"] = accuracy - 0.012
         metrics[f"{name}_accuracy_high"] = accuracy + 0.011
+    for name, accuracy in (("random", 0.4), ("greedy", 0.5)) if plain else ():
+        metrics |= {f"plain_{name}_at_{t}": accuracy + t / 100 for t in (5, 10)}
+        metrics[f"plain_{name}_at_T"] = accuracy + 0.3
+        metrics[f"plain_{name}_at_T_low"] = accuracy + 0.29
+        metrics[f"plain_{name}_at_T_high"] = accuracy + 0.32
     write_json(artifacts / "black_box" / f"{dataset}.json", metrics)

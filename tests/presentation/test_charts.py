@@ -36,7 +36,7 @@ def test_ticks_are_round():
 def test_chart_is_well_formed_and_names_its_lines():
     line = Series(
         "a & <b>",
-        "line-fixed",
+        "hue-0 dash-1",
         [0.0, 1.0, 2.0],
         [0.0, 5.0, 9.0],
         [0.0, 4.0, 8.0],
@@ -58,10 +58,18 @@ def test_chart_is_well_formed_and_names_its_lines():
     assert all(0 <= float(x) <= 360 and 0 <= float(y) <= 252 for x, y in places)
 
 
-def test_small_pieces_are_well_formed():
-    for piece in (
-        swatch("line-fixed"),
-        swatch("line-any", "square"),
-        interval_bar(-1.0, 0.0, 1.0, 2.0),
-    ):
-        ElementTree.fromstring(piece)
+def test_swatch_is_well_formed():
+    (line,) = ElementTree.fromstring(swatch("hue-3 dash-2"))
+    assert line.get("class") == "line hue-3 dash-2"
+
+
+@given(found=st.tuples(*[st.floats(-1, 1)] * 3).map(sorted))
+def test_interval_bar_holds_interval_and_zero(found):
+    low, value, high = found
+    bar = interval_bar((value, low, high), min(low, -0.1), max(high, 0.1))
+    rule, span, dot = ElementTree.fromstring(bar)
+    places = [float(span.get("x1")), float(dot.get("cx")), float(span.get("x2"))]
+    assert 4 <= places[0] <= places[1] <= places[2] <= 136
+    zero = float(rule.get("x1"))
+    assert (places[0] > zero) <= (low > 0)
+    assert (places[2] < zero) <= (high < 0)

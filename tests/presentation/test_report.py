@@ -2,16 +2,31 @@
 
 import base64
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise, product
 
 import pytest
 
 from infopursuit.errors import InputError
+from infopursuit.evaluation.run_metrics import BUDGETS, write_json
+from infopursuit.presentation.groups import measured_groups
 from infopursuit.presentation.report import in_words, render_report, shown_run
-from infopursuit.presentation.report_tables import differences, evolution, results_table
-from infopursuit.presentation.runs import RunKey, read_columns, read_dataset, read_run
-from tests.presentation.made_up_runs import make_black_box, make_run
+from infopursuit.presentation.report_tables import (
+    dependence_table,
+    evolution,
+    evolutions,
+    plain_rows,
+    results_table,
+)
+from infopursuit.presentation.runs import (
+    RunKey,
+    read_columns,
+    read_dataset,
+    read_metrics,
+    read_run,
+)
+from tests.presentation.made_up_runs import RECIPES, make_black_box, make_run
 
 VOID = {"meta", "img", "br", "link", "input", "hr"}
 
@@ -44,8 +59,11 @@ class Page(HTMLParser):
         return [attrs for found, attrs in self.tags if found == tag]
 
 
-def make_dataset(folder, dataset="menagerie", seeds=(0,), methods=("fixed", "alternating"), **run):
-    keys = [RunKey(dataset, *key) for key in product(("llm", "random"), methods, seeds)]
+def make_dataset(
+    folder, dataset="menagerie", seeds=(0,), methods=("fixed", "alternating"),
+    inits=("llm", "random"), **run,
+):  # fmt: skip
+    keys = [RunKey(dataset, *key) for key in product(inits, methods, seeds)]
     for key in keys:
         make_run(folder, key, **run)
     make_black_box(folder, dataset)
@@ -140,11 +158,86 @@ def test_several_data_sets_and_seeds(tmp_path):
     told = render_report(results, 200)
     assert "Lines are means over seeds" in told
     Page(told)
-    table = results_table(results[0])
+    groups = measured_groups(results[0], BUDGETS, 200)
+    table = results_table(results[0], groups)
+    assert table.budgets == ["5", "6"]
     assert len(table.runs) == 8
-    assert [row.seed for row in table.means] == ["mean of 2"] * 4
-    found = differences(results[0], 200)
-    assert [row.seed for row in found] == ["0", "1", "0", "1", "mean of 2", "mean of 2"]
+    assert [row.seed for row in table.means] == ["2"] * 4
+    for row, group in zip(table.means, groups, strict=True):
+        areas = [run.metrics["auc"] for run in group.runs]
+        assert float(row.auc.value) == pytest.approx(50 * sum(areas), abs=0.051)
+        assert row.auc.interval.startswith("[")
+        assert len(row.accuracies) == 2
+    assert sum(row.best for row in table.means) == 1
+
+
+def test_one_row_tells_of_dependence_exactly(tmp_path):
+    keys = make_dataset(tmp_path, seeds=(0, 1), methods=("alternating", "evidence"), k=12)
+    groups = measured_groups(read_dataset(tmp_path, "menagerie", keys), BUDGETS, 100)
+    learned, evidence = dependence_table(groups)[:2]
+    assert learned.tests == ("4.13", "8.71", "0.27")
+    assert evidence.tests == ("0", "0", "0")
+    assert evidence.overlap == "1.00"
+    # All texts but the last are the same with both seeds.
+    alike = len(set(groups[0].runs[0].evolution["final"])) - 1
+    assert learned.overlap == f"{alike / (alike + 2):.2f}"
+
+
+def test_what_was_not_measured_is_a_dash(tmp_path):
+    keys = make_dataset(tmp_path, seeds=(0, 1), methods=("alternating",))
+    names = (
+        "asked_answers_changed_by_unasked",
+        "predictions_changed_by_unasked",
+        "answers_flipped_by_deletion",
+        "usage_perplexity_in_first_10",
+    )
+    for key in keys:
+        path = tmp_path / "evaluation" / f"{key.name}.json"
+        found = read_metrics(path, names)
+        if key.init == "llm" and key.seed == 1:  # one run of a group is enough
+            write_json(path, {name: value for name, value in found.items() if name not in names})
+    results = read_dataset(tmp_path, "menagerie", keys)
+    without, whole = dependence_table(measured_groups(results, BUDGETS, 100))
+    assert (*without.tests, without.perplexity) == ("–",) * 4
+    assert whole.tests == ("4.13", "8.71", "0.27")
+    assert "–" in "".join(Page(render_report([results], 100)).words)
+
+
+def test_plain_baselines_stand_at_the_budgets_of_the_table(results, page, tmp_path):
+    random, greedy = plain_rows(results, ["5", "20", "24"])
+    assert [cell.value for cell in random.accuracies] == ["45.0", "–", "70.0"]
+    assert greedy.accuracies[-1].interval == "[79.0, 82.0]"
+    words = "Without choosing questions for each image"
+    assert words in page
+    make_black_box(tmp_path, "menagerie", plain=False)
+    lacking = read_metrics(tmp_path / "black_box" / "menagerie.json", ())
+    assert words not in render_report([replace(results, black_box=lacking)], 100)
+
+
+def test_many_methods_with_all_inits(tmp_path):
+    inits = ("llm", "random", "medoids", "informative", "words")
+    keys = make_dataset(tmp_path, methods=tuple(RECIPES), inits=inits, images=28, k=8, budget=6)
+    results = read_dataset(tmp_path, "menagerie", keys)
+    told = render_report([results], 100)
+    found = Page(told)
+    assert len(found.ids) == len(set(found.ids))
+    for words in ("Against the paper", "What are the concepts worth?", "What quantisation costs"):
+        assert words in told
+    for attrs in found.attributes("a"):
+        assert attrs["href"].removeprefix("#") in found.ids
+    styles = {attrs["class"] for attrs in found.attributes("path") if "hue-" in attrs["class"]}
+    assert len({style.removeprefix("line ") for style in styles if style[:4] == "line"}) == 7
+    assert shown_run(results.runs).key.method not in ("soft_answers", "free_queries")
+    assert shown_run(results.runs).key.init != "words"
+    assert [each.method for each in evolutions(results)][:5] == ["alternating"] * 5
+
+
+def test_training_without_updates_has_no_chart(tmp_path):
+    keys = make_dataset(tmp_path, methods=("evidence",), images=28, k=8, budget=6)
+    told = render_report([read_dataset(tmp_path, "menagerie", keys)], 100)
+    assert "AUC in training" not in told
+    assert 'id="menagerie-training"' not in told
+    Page(told)
 
 
 def test_only_fixed_runs_make_a_page_without_learning(tmp_path):

@@ -97,7 +97,13 @@ def test_report_joins_all_runs_of_the_parameters(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    params = edited(load_params(ROOT / "params.yaml"), "run", inits=["llm", "medoids"])
+    params = edited(
+        load_params(ROOT / "params.yaml"),
+        "run",
+        inits=["llm", "medoids"],
+        methods=["fixed", "alternating"],
+        seeds=[0],
+    )
     for key in product(params.run.datasets, params.run.inits, params.run.methods, params.run.seeds):
         make_run(Path("artifacts"), RunKey(*key), images=20, k=8, budget=6)
     make_black_box(Path("artifacts"), "menagerie", zero_shot=False)

@@ -19,9 +19,7 @@ from tests.pursuit.test_training import RECIPE, K, planted
 def trainer(processes: Processes) -> Trainer:
     train, universe = planted(250, seed=10)  # an odd share for each of two processes
     validation, _ = planted(61, seed=11)
-    return Trainer(
-        train, validation, universe, torch.arange(K), RECIPE, "alternating", K, 0, "cpu", processes
-    )
+    return Trainer(train, validation, universe, torch.arange(K), RECIPE, K, 0, "cpu", processes)
 
 
 def main(folder: Path, batches: int | None) -> None:

@@ -13,6 +13,7 @@ from infopursuit.pursuit.training import Trained, Trainer
 
 K, D, CLASSES = 8, 24, 6
 RECIPE = Recipe(
+    dictionary="alternating",
     hidden=(32, 16),
     random_updates=24,
     biased_updates=24,
@@ -41,8 +42,8 @@ def planted(images: int, seed: int) -> tuple[LabelledImages, torch.Tensor]:
 def run(path: Path, method: str = "alternating", seed: int = 0, **settings: object) -> Trained:
     train, universe = planted(240, seed=10)
     validation, _ = planted(60, seed=11)
-    recipe = Recipe(**{**RECIPE.__dict__, **settings})  # type: ignore[arg-type]
-    trainer = Trainer(train, validation, universe, torch.arange(K), recipe, method, K, seed)
+    recipe = Recipe(**{**RECIPE.__dict__, "dictionary": method, **settings})  # type: ignore[arg-type]
+    trainer = Trainer(train, validation, universe, torch.arange(K), recipe, K, seed)
     return trainer.train(Checkpoint(path, seconds=1e9))
 
 
@@ -119,7 +120,7 @@ def test_a_run_interrupted_anywhere_ends_in_the_same_bits(tmp_path: Path, rollou
         train, universe = planted(240, seed=10)
         validation, _ = planted(60, seed=11)
         recipe = Recipe(**{**RECIPE.__dict__, "rollouts": rollouts})
-        trainer = Trainer(train, validation, universe, torch.arange(K), recipe, "alternating", K, 0)
+        trainer = Trainer(train, validation, universe, torch.arange(K), recipe, K, 0)
         with pytest.raises(KilledError):
             trainer.train(Interrupted(path, 0.0))
         resumed = run(path, rollouts=rollouts)

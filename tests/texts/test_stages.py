@@ -35,6 +35,7 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     annotations = [{"id": 10 - row, "caption": text} for row, text in enumerate(texts)]
     Path("captions.json").write_text(json.dumps({"annotations": annotations}), encoding="utf-8")
     Path("nouns.txt").write_text("Street Lamp\nfour wheels\n", encoding="utf-8")
+    Path("control.txt").write_text("Therefore\nGreen grass\nmortgage\n", encoding="utf-8")
     Path("classes.txt").write_text("zebra\nbus\n", encoding="utf-8")
     templates = {path.stem: path.read_text(encoding="utf-8") for path in PROMPTS.glob("*.jinja")}
     recordings = [
@@ -50,7 +51,7 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     raw["language_model"]["recorded"] = "recorded.jsonl"
     raw["queries"]["corpora"] = {"coco": "captions.json", "nouns": "nouns.txt"}
     raw["queries"]["prompt"] = str(PROMPTS / "caption_concepts.jinja")
-    raw["universe"]["drop_class_names"] = True
+    raw["universe"] |= {"drop_class_names": True, "control_words": "control.txt"}
     raw["datasets"]["menagerie"] |= {
         "classes": "classes.txt",
         "dictionary": str(PROMPTS / "class_queries.jinja"),
@@ -64,7 +65,7 @@ def run_all(params: Params) -> dict[str, bytes]:
     assert stage("generate_queries")(params, "coco") == Rows(read=4, written=8)
     assert stage("generate_queries")(params, "nouns") == Rows(read=2, written=2)
     assert stage("generate_dictionary")(params, "menagerie") == Rows(read=2, written=2)
-    assert stage("build_universe")(params) == Rows(read=12, written=5)
+    assert stage("build_universe")(params) == Rows(read=15, written=7)
     files = sorted(path for path in Path("artifacts").rglob("*") if path.is_file())
     return {str(path): path.read_bytes() for path in files}
 
@@ -82,6 +83,7 @@ def test_from_captions_to_the_universe(params: Params) -> None:
         "artifacts/dictionaries/menagerie.txt",
         "artifacts/queries/coco.parquet",
         "artifacts/queries/nouns.parquet",
+        "artifacts/universe/control.parquet",
         "artifacts/universe/counts.json",
         "artifacts/universe/rejected.parquet",
         "artifacts/universe/texts.parquet",
@@ -96,6 +98,12 @@ def test_from_captions_to_the_universe(params: Params) -> None:
     ]
     counts = json.loads(files["artifacts/universe/counts.json"])
     assert counts["dropped"]["class_names"] == 1
+    control = read_table("artifacts/universe/control.parquet", UNIVERSE).to_pylist()
+    assert [tuple(row.values()) for row in control] == [
+        ("Therefore", ["control"], []),
+        ("mortgage", ["control"], []),
+    ]
+    assert counts["control"] == {"words": 3, "in_universe": 1, "merged_spellings": 0, "texts": 2}
     rejected = read_table("artifacts/answers/coco.rejected.parquet", REJECTED_LINES)
     assert rejected.column("reason").to_pylist() == ["or", "chatter", "unfit caption"]
     answers = read_table("artifacts/answers/coco.parquet", ANSWERS)
@@ -105,6 +113,13 @@ def test_from_captions_to_the_universe(params: Params) -> None:
 
 def test_repeats_are_equal_to_the_byte(params: Params) -> None:
     assert run_all(params) == run_all(params)
+
+
+def test_control_words_that_are_nowhere_end_the_stage(params: Params) -> None:
+    run_all(params)
+    Path("control.txt").unlink()
+    with pytest.raises(InputError, match=r"control\.txt: no such file"):
+        stage("build_universe")(params)
 
 
 def test_a_caption_without_recorded_answer(params: Params) -> None:

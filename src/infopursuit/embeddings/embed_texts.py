@@ -1,14 +1,15 @@
-"""Embed the texts of the universe, and the class names of a data set, into Parquet files."""
+"""Embed texts of the universe, control texts and the class names of a data set into Parquet."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float32
+from jaxtyping import Bool, Float32
 
 from infopursuit.embeddings.chunks import Chunk, ChunkFolder, Embedding, batch_bounds
 from infopursuit.embeddings.clip import Clip, OpenClip, choose_device
@@ -48,9 +49,7 @@ def embed_universe(
     sources: list[list[str]] = table.column("sources").to_pylist()
     if not names:
         raise InputError(f"{texts}: no rows; expected at least one text")
-    folder = ChunkFolder(how, [clip.stamp, *names], len(names))
-    folder.fill(_chunks(names, clip, how, folder), "texts")
-
+    folder = _filled(names, clip, how)
     keep = np.ones(len(names), dtype=bool)
     if max_similarity is not None:
         matrix = np.concatenate([chunk.embeddings for chunk in folder.read()])
@@ -58,10 +57,32 @@ def embed_universe(
         keep = distinct_rows(matrix, given, max_similarity, choose_device(device))
         dropped = len(keep) - int(keep.sum())
         logger.info("%d of %d texts dropped, near an earlier text", dropped, len(keep))
-    columns = pa.table({"text": names, "source": [",".join(several) for several in sources]})
-    folder.write(out, EMBEDDED_TEXTS, columns, keep, clip.width, clip.name)
-    folder.remove()
+    _write(out, folder, names, sources, keep, clip)
     return len(names), int(keep.sum())
+
+
+def embed_control(texts: Path, out: Path, clip: Clip, how: Embedding) -> tuple[int, int]:
+    """Embed control texts (UNIVERSE -> EMBEDDED_TEXTS), in their order; there may be none.
+
+    A table of texts gives those that it has, which may be none.
+
+    Returns:
+        Numbers of texts read and written.
+
+    Raises:
+        InputError: `texts` breaks its schema.
+    """
+    table = read_table(texts, UNIVERSE, columns=["text", "sources"])
+    rows: list[dict[str, Any]] = table.to_pylist()
+    if not isinstance(clip, OpenClip):
+        rows = [row for row in rows if row["text"] in clip]
+        absent = len(table) - len(rows)
+        logger.info("%d of %d control texts have no embedding: left out", absent, len(table))
+    names = [row["text"] for row in rows]
+    folder = _filled(names, clip, how)
+    sources = [row["sources"] for row in rows]
+    _write(out, folder, names, sources, np.ones(len(names), dtype=bool), clip)
+    return len(table), len(names)
 
 
 def embed_classes(classes: Sequence[str], out: Path, clip: Clip, batch_size: int) -> int:
@@ -92,6 +113,32 @@ def embed_classes(classes: Sequence[str], out: Path, clip: Clip, batch_size: int
 def _encoded(texts: list[str], clip: Clip, batch_size: int) -> Float32[np.ndarray, "n d"]:
     bounds = batch_bounds(0, len(texts), batch_size)
     return np.concatenate([clip.encode_texts(texts[begin:end]) for begin, end in bounds])
+
+
+def _filled(texts: list[str], clip: Clip, how: Embedding) -> ChunkFolder:
+    """The chunks of all texts, made or found finished."""
+    folder = ChunkFolder(how, [clip.stamp, *texts], len(texts))
+    folder.fill(_chunks(texts, clip, how, folder), "texts")
+    return folder
+
+
+def _write(
+    out: Path,
+    folder: ChunkFolder,
+    texts: list[str],
+    sources: list[list[str]],
+    keep: Bool[np.ndarray, " n"],
+    clip: Clip,
+) -> None:
+    """Join the chunks with texts and sources in `out`, and remove them."""
+    columns = pa.table(
+        {
+            "text": pa.array(texts, pa.string()),
+            "source": pa.array([",".join(several) for several in sources], pa.string()),
+        }
+    )
+    folder.write(out, EMBEDDED_TEXTS, columns, keep, clip.width, clip.name)
+    folder.remove()
 
 
 def _chunks(texts: list[str], clip: Clip, how: Embedding, folder: ChunkFolder) -> Iterator[Chunk]:

@@ -1,7 +1,8 @@
 """Bootstrap confidence intervals over test images, and of the difference between two runs.
 
 A resample of n images is a row of multinomial counts, so the means of all resamples are one matrix
-product. Mean accuracy and AUC are both means over images of per-image values.
+product. Mean accuracy and AUC are both means over images of per-image values. Where a method was
+trained with several seeds, a resample draws seeds as well as images.
 """
 
 from __future__ import annotations
@@ -61,12 +62,6 @@ def percentiles(
     return np.asarray(low), np.asarray(high)
 
 
-def accuracy_interval(correct: Bool[np.ndarray, " n"], resamples: int, seed: int = 0) -> Interval:
-    """Accuracy of one classifier with its 95 % interval over test images."""
-    low, high = percentiles(resampled_means(correct[:, None], resamples, seed))
-    return Interval(float(correct.mean()), float(low[0]), float(high[0]))
-
-
 def auc_difference(
     first: Bool[np.ndarray, "n t"],
     second: Bool[np.ndarray, "n t"],
@@ -85,3 +80,54 @@ def auc_difference(
     per_image = area_under_curve(difference)[:, None]
     low, high = percentiles(resampled_means(per_image, resamples, seed))
     return Interval(float(per_image.mean()), float(low[0]), float(high[0]))
+
+
+def seed_shares(seeds: int, resamples: int, seed: int = 0) -> Float[np.ndarray, "r s"]:
+    """Shares of s training seeds in r resamples of them; rows sum to 1.
+
+    Equal arguments give equal shares, so that two methods with the same seeds are compared on the
+    same draws.
+    """
+    # Its own stream: the draws of images (`resampled_means`) start from the plain seed.
+    draw = np.random.default_rng((seed, 1))
+    return draw.multinomial(seeds, np.full(seeds, 1 / seeds), size=resamples) / seeds
+
+
+class SeedMeans(NamedTuple):
+    """Means over images for each of s training seeds, and the same over resampled images.
+
+    Differences of two of them, field by field, are those of a paired comparison.
+
+    Attributes:
+        measured: on the images as they are.
+        resampled: on r resamples of the images, the same images for every seed.
+    """
+
+    measured: Float[np.ndarray, "s m"]
+    resampled: Float[np.ndarray, "r s m"]
+
+
+def seed_means(values: Shaped[np.ndarray, "s n m"], resamples: int, seed: int = 0) -> SeedMeans:
+    """Means of m numbers of each image, for each of s seeds; values as in `resampled_means`."""
+    seeds, n, m = values.shape
+    columns = np.moveaxis(values, 0, 1).reshape(n, seeds * m)
+    means = resampled_means(columns, resamples, seed).reshape(resamples, seeds, m)
+    return SeedMeans(values.mean(axis=1, dtype=np.float64), means)
+
+
+def two_level_intervals(means: SeedMeans, seed: int = 0) -> list[Interval]:
+    """The m means over seeds and images with 95 % intervals over resamples of both.
+
+    With one seed these are the intervals over images alone.
+    """
+    resamples, seeds, _ = means.resampled.shape
+    shares = seed_shares(seeds, resamples, seed)
+    low, high = percentiles(np.einsum("rs,rsm->rm", shares, means.resampled))
+    edges = zip(means.measured.mean(axis=0).tolist(), low.tolist(), high.tolist(), strict=True)
+    return [Interval(*each) for each in edges]
+
+
+def accuracy_interval(correct: Bool[np.ndarray, " n"], resamples: int, seed: int = 0) -> Interval:
+    """Accuracy of one classifier with its 95 % interval over test images."""
+    low, high = percentiles(resampled_means(correct[:, None], resamples, seed))
+    return Interval(float(correct.mean()), float(low[0]), float(high[0]))

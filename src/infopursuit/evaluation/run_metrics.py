@@ -19,6 +19,8 @@ from infopursuit.evaluation.stopping import at_stop, stop_at_max_probability
 
 # Budgets whose accuracy stands in the metrics, where T reaches them.
 BUDGETS = (5, 10, 20, 50)
+# Budgets whose calibration stands there.
+CALIBRATION_BUDGETS = (10, 20)
 # The threshold of method and tables: stop once the largest posterior probability is 0.85.
 STOP_AT_PROBABILITY = 0.85
 # The budget over which the use of queries is counted: with T = k, all T are all queries.
@@ -69,17 +71,27 @@ def budget_curve(
 def usage_metrics(usage: Int[np.ndarray, "t k"]) -> dict[str, float]:
     """How the querier spreads its questions over the dictionary, from (T, k) counts.
 
-    `share_of_queries_ever_asked` is of k, over all images and T queries. The two
-    `_in_first_10` look at the first 10 queries of each image (T, where that is less):
-    the share of k asked there, and the entropy in nats of which query it is, log k at most.
+    `share_of_queries_...` is the share of k that any image was asked, `usage_entropy...` the
+    entropy in nats of which query an ask is, and `usage_perplexity...` its exponential: how many
+    queries asked equally often would be as varied, 1 to k. Over all T queries of each image,
+    and `_in_first_10` over its first 10 (T, where that is less): with T = k, all T are all k.
     """
-    early = usage[:USAGE_BUDGET].sum(axis=0)
-    share = early[early > 0] / early.sum()
+    every, early = usage.sum(axis=0), usage[:USAGE_BUDGET].sum(axis=0)
+    entropy, early_entropy = _entropy(every), _entropy(early)
     return {
-        "share_of_queries_ever_asked": float((usage.sum(axis=0) > 0).mean()),
+        "share_of_queries_ever_asked": float((every > 0).mean()),
         "share_of_queries_in_first_10": float((early > 0).mean()),
-        "usage_entropy_in_first_10": max(0.0, float(-(share * np.log(share)).sum())),
+        "usage_entropy": entropy,
+        "usage_entropy_in_first_10": early_entropy,
+        "usage_perplexity": float(np.exp(entropy)),
+        "usage_perplexity_in_first_10": float(np.exp(early_entropy)),
     }
+
+
+def _entropy(counts: Int[np.ndarray, " k"]) -> float:
+    """Entropy in nats of counts, of which one at least is positive."""
+    share = counts[counts > 0] / counts.sum()
+    return max(0.0, float(-(share * np.log(share)).sum()))
 
 
 def run_metrics(
@@ -95,11 +107,18 @@ def run_metrics(
     stop = at_stop(summary, stops, "max_probability", STOP_AT_PROBABILITY)
     percent = round(100 * STOP_AT_PROBABILITY)
     at_budgets = {f"accuracy_at_{t}": float(curve.accuracy[t]) for t in BUDGETS if t <= budget}
+    calibration = {
+        f"{name}_at_{t}": float(values[t])
+        for name, values in (("ece", curve.ece), ("nll", curve.nll))
+        for t in CALIBRATION_BUDGETS
+        if t <= budget
+    }
     return {
         "auc": auc.value,
         "auc_low": auc.low,
         "auc_high": auc.high,
         **at_budgets,
+        **calibration,
         "accuracy_at_T": float(curve.accuracy[-1]),
         "ece_at_T": float(curve.ece[-1]),
         "nll_at_T": float(curve.nll[-1]),

@@ -1,7 +1,7 @@
 """Line charts as inline SVG: small, sharp at any size, and coloured by the style sheet of the page.
 
 matplotlib would fix the colours; these charts follow the reader's light or dark scheme. Every chart
-has a title and a description for those who do not see it, and every line a dash pattern or marker
+has a title and a description for those who do not see it, and every line a dash pattern
 beside its colour.
 """
 
@@ -18,12 +18,8 @@ LEFT, RIGHT, TOP, BOTTOM = 40, 12, 10, 40
 LEVEL_LABELS = 92  # room right of the plot where levels are labelled
 LINE_HEIGHT = 13
 
-MARKERS = {
-    "circle": "M-3.4 0a3.4 3.4 0 1 0 6.8 0a3.4 3.4 0 1 0 -6.8 0z",
-    "square": "M-3.1 -3.1h6.2v6.2h-6.2z",
-    "triangle": "M0 -4.2L4 3H-4z",
-    "": "",
-}
+# Drawn at a point of a line.
+MARKERS = {"circle": "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z", "": ""}
 
 
 @dataclass(frozen=True)
@@ -32,7 +28,7 @@ class Series:
 
     Attributes:
         label: its name, also shown on hover.
-        style: a class of the style sheet that gives colour and dash pattern.
+        style: classes of the style sheet that give colour and dash pattern.
         x, y: its points, left to right.
         low, high: edges of the band around it, empty for none.
         marker: a key of `MARKERS`, drawn at each point.
@@ -122,26 +118,26 @@ def line_chart(
     )
 
 
-def swatch(style: str, marker: str = "") -> Markup:
+def swatch(style: str) -> Markup:
     """A short piece of a line for the legend."""
-    mark = f'<path class="mark {style}" transform="translate(18 7)" d="{MARKERS[marker]}"/>'
     return Markup(
         f'<svg class="swatch" viewBox="0 0 36 14" aria-hidden="true">'
-        f'<path class="line {style}" d="M1 7H35"/>{mark if marker else ""}</svg>'
+        f'<path class="line {style}" d="M1 7H35"/></svg>'
     )
 
 
-def interval_bar(low: float, value: float, high: float, limit: float) -> Markup:
-    """An interval with its value on a scale from -limit to limit, and a rule at zero."""
+def interval_bar(found: tuple[float, float, float], least: float, most: float) -> Markup:
+    """An interval (value, low, high) on a scale from `least` <= 0 to `most` >= 0, a rule at 0."""
 
     def at(number: float) -> float:
-        return round(80 + 76 * number / limit, 1)
+        return round(4 + 132 * (number - least) / (most - least), 1)
 
+    value, low, high, zero = map(at, (*found, 0.0))
     return Markup(
-        '<svg class="interval" viewBox="0 0 160 16" aria-hidden="true">'
-        '<line class="rule" x1="80" x2="80" y1="0" y2="16"/>'
-        f'<line class="span" x1="{at(low)}" x2="{at(high)}" y1="8" y2="8"/>'
-        f'<circle class="dot" cx="{at(value)}" cy="8" r="3.6"/></svg>'
+        '<svg class="interval" viewBox="0 0 140 16" aria-hidden="true">'
+        f'<line class="rule" x1="{zero}" x2="{zero}" y1="0" y2="16"/>'
+        f'<line class="span" x1="{low}" x2="{high}" y1="8" y2="8"/>'
+        f'<circle class="dot" cx="{value}" cy="8" r="3.6"/></svg>'
     )
 
 

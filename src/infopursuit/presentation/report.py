@@ -7,24 +7,38 @@ offline. Equal inputs give equal bytes. The words are in `templates/report.html.
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
 import infopursuit.presentation
 from infopursuit.errors import InputError
+from infopursuit.evaluation.run_metrics import BUDGETS
 from infopursuit.presentation import report_charts, report_tables
+from infopursuit.presentation.comparisons import Comparisons, comparisons
+from infopursuit.presentation.groups import Group, grouped, measured_groups
+from infopursuit.presentation.methods import CONTROL, explains_in_words, line_styles
 from infopursuit.presentation.numbers import decimal, interval, percent, share
-from infopursuit.presentation.report_charts import LegendEntry, Panel
-from infopursuit.presentation.report_tables import Baseline, Difference, Evolution, Results
+from infopursuit.presentation.paper_tables import paper_tables, table_budgets
+from infopursuit.presentation.report_charts import LegendEntry, Panel, RulePanels
+from infopursuit.presentation.report_tables import (
+    Baseline,
+    DependenceRow,
+    Evolution,
+    PlainRow,
+    Results,
+)
 from infopursuit.presentation.runs import DatasetResults, Explanation, Run
 from infopursuit.presentation.trajectories import Trajectory
 
 SAMPLE_QUERIES = 8
+SAMPLE_EVOLUTIONS = 6
+# More rows than this are folded away.
+LONG_TABLE = 12
 NB = "\N{NO-BREAK SPACE}"
 
 
@@ -50,16 +64,17 @@ class DatasetPart(NamedTuple):
     selected_on_test: bool
     facts: list[Fact]
     lines: list[LegendEntry]
-    lines_and_markers: list[LegendEntry]
     baselines_legend: list[LegendEntry]
     budget: list[Panel]
-    stopping: list[Panel]
+    stopping: list[RulePanels]
     calibration: list[Panel]
     likelihood: list[Panel]
     training: list[Panel]
     results: Results
     baselines: list[Baseline]
-    differences: list[Difference]
+    plain: list[PlainRow]
+    dependence: list[DependenceRow]
+    comparisons: Comparisons
     evolutions: list[Evolution]
     shown: ExplainedRun
     others: list[Run]
@@ -86,41 +101,56 @@ def render_report(datasets: Sequence[DatasetResults], resamples: int) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(percent=percent, share=share, in_words=in_words)
+    environment.filters.update(
+        percent=percent, share=share, in_words=in_words, groupby_in_order=in_order
+    )
     template = environment.get_template("report.html.jinja")
+    styles = line_styles(run.key.method for results in datasets for run in results.runs)
+    groups = {results.name: _groups(results, resamples) for results in datasets}
     return template.render(
         style=Markup(_resource("report.css")),
-        datasets=[dataset_part(results, resamples) for results in datasets],
-        methods_of_charts=report_charts.METHODS,
-        inits=report_charts.INITS,
+        datasets=[dataset_part(results, groups[results.name], styles) for results in datasets],
+        paper_tables=paper_tables(groups),
         stop_percent=report_tables.STOP_PERCENT,
         sample_queries=SAMPLE_QUERIES,
-        setting=report_tables.setting,
+        sample_evolutions=SAMPLE_EVOLUTIONS,
+        long_table=LONG_TABLE,
     )
 
 
-def dataset_part(results: DatasetResults, resamples: int) -> DatasetPart:
+def _groups(results: DatasetResults, resamples: int) -> tuple[Group, ...]:
+    """The runs of a data set, measured at the budgets of all tables."""
+    budgets = (*BUDGETS, *table_budgets(results.name, results.runs[0].classes))
+    return measured_groups(results, budgets, resamples)
+
+
+def dataset_part(
+    results: DatasetResults, groups: Sequence[Group], styles: Mapping[str, str]
+) -> DatasetPart:
     """Everything the page shows about one data set."""
     shown = shown_run(results.runs)
     methods, settings = report_tables.settings_rows(results.runs)
+    table = report_tables.results_table(results, groups)
+    firsts = [runs[0] for runs in grouped(results.runs).values()]
     return DatasetPart(
         name=results.name,
         selected_on_test=any(run.selected_on_test for run in results.runs),
         facts=facts(results, shown),
-        lines=report_charts.legend(results),
-        lines_and_markers=report_charts.legend(results, markers=True),
+        lines=report_charts.legend(results, styles),
         baselines_legend=report_charts.baseline_legend(results),
-        budget=report_charts.budget_panels(results),
-        stopping=report_charts.stopping_panels(results),
-        calibration=report_charts.calibration_panels(results),
-        likelihood=report_charts.likelihood_panels(results),
-        training=report_charts.training_panels(results),
-        results=report_tables.results_table(results),
+        budget=report_charts.budget_panels(results, styles),
+        stopping=report_charts.stopping_panels(results, styles),
+        calibration=report_charts.calibration_panels(results, styles),
+        likelihood=report_charts.likelihood_panels(results, styles),
+        training=report_charts.training_panels(results, styles),
+        results=table,
         baselines=report_tables.baseline_rows(results),
-        differences=report_tables.differences(results, resamples),
+        plain=report_tables.plain_rows(results, table.budgets),
+        dependence=report_tables.dependence_table(groups),
+        comparisons=comparisons(groups),
         evolutions=report_tables.evolutions(results),
         shown=ExplainedRun(shown, [(each, data_uri(each.figure)) for each in shown.explanations]),
-        others=[run for run in results.runs if run is not shown],
+        others=[run for run in firsts if run.key[:3] != shown.key[:3]],
         methods=methods,
         settings=settings,
         runs=results.runs,
@@ -129,8 +159,12 @@ def dataset_part(results: DatasetResults, resamples: int) -> DatasetPart:
 
 
 def shown_run(runs: Sequence[Run]) -> Run:
-    """The run whose figures are shown: best in validation, so that the test plays no part."""
-    return max(runs, key=lambda run: run.validation_auc)
+    """The run whose figures are shown: best in validation, so that the test plays no part.
+
+    Of those whose explanations are texts answered by yes or no, and that are no control, if any.
+    """
+    telling = [run for run in runs if explains_in_words(run.recipe) and run.key.init != CONTROL]
+    return max(telling or runs, key=lambda run: run.validation_auc)
 
 
 def facts(results: DatasetResults, run: Run) -> list[Fact]:
@@ -158,11 +192,24 @@ def facts(results: DatasetResults, run: Run) -> list[Fact]:
             f"{share(found[f'accuracy_at_probability_{stop}'])}{NB}% of images are then right",
         ),
         Fact(
+            share(found.get("asked_answers_changed_by_unasked")),
+            "%",
+            "of answers given change when questions that were never asked are answered otherwise",
+        ),
+        Fact(
             str(run.distinct_queries),
             "queries",
             f"different ones in the dictionary of {len(run.evolution['final'])}",
         ),
     ]
+
+
+def in_order(rows: Sequence[Any], name: str) -> list[tuple[str, list[Any]]]:
+    """Rows by the value of an attribute, values and rows in the order they come."""
+    groups: dict[str, list[Any]] = {}
+    for row in rows:
+        groups.setdefault(getattr(row, name), []).append(row)
+    return list(groups.items())
 
 
 def in_words(trajectory: Trajectory) -> str:

@@ -1,32 +1,24 @@
 """The charts of the report: small multiples of one data set, a panel for each initial dictionary.
 
-A line is the mean over seeds. Its band spans the seeds where there are several, and the 95 %
-bootstrap interval over test images where there is one.
+A line is the mean over seeds, in the style of its method (`methods.line_styles`). Its band spans
+the seeds where there are several, and the 95 % bootstrap interval over test images where there is
+one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from markupsafe import Markup
 
 from infopursuit.presentation.charts import Axis, Level, Series, axis, line_chart, swatch
+from infopursuit.presentation.groups import grouped
+from infopursuit.presentation.methods import INITS, meaning
 from infopursuit.presentation.numbers import share
 from infopursuit.presentation.runs import DatasetResults, Run
 
-METHODS = {
-    "fixed": "the dictionary stays as it is (V-IP)",
-    "alternating": "the dictionary learns in turn with the networks",
-    "joint": "dictionary and networks learn in every step",
-}
-INITS = {
-    "llm": "asked of a language model",
-    "random": "drawn at random",
-    "medoids": "medoids of the universe",
-}
-MARKERS = {"llm": "circle", "random": "square", "medoids": "triangle"}
 BASELINES = {
     "mlp_accuracy": ("MLP", "level-mlp", "two-layer network on the whole embedding"),
     "linear_probe_accuracy": (
@@ -43,6 +35,10 @@ RULES = {
 }
 
 
+# A method's classes of the style sheet.
+Styles = Mapping[str, str]
+
+
 class Panel(NamedTuple):
     """One chart with its heading and the unit of its vertical axis."""
 
@@ -51,8 +47,15 @@ class Panel(NamedTuple):
     chart: Markup
 
 
+class RulePanels(NamedTuple):
+    """The charts of one stopping rule."""
+
+    title: str
+    panels: list[Panel]
+
+
 class LegendEntry(NamedTuple):
-    """What a line style or marker stands for."""
+    """What a line style stands for."""
 
     swatch: Markup
     name: str
@@ -70,22 +73,12 @@ class Lines(NamedTuple):
     high: np.ndarray
 
 
-def grouped(runs: Iterable[Run]) -> dict[tuple[str, str], list[Run]]:
-    """Runs that differ only in their seed, by initial dictionary and method, in order."""
-    groups: dict[tuple[str, str], list[Run]] = {}
-    for run in runs:
-        groups.setdefault((run.key.init, run.key.method), []).append(run)
-    return groups
-
-
-def legend(results: DatasetResults, markers: bool = False) -> list[LegendEntry]:
-    """Methods, and with `markers` the initial dictionaries, that the data set's runs have."""
-    methods = list(dict.fromkeys(run.key.method for run in results.runs))
-    entries = [LegendEntry(swatch(f"line-{name}"), name, METHODS[name]) for name in methods]
-    if markers:
-        for init in dict.fromkeys(run.key.init for run in results.runs):
-            entries.append(LegendEntry(swatch("line-any", MARKERS[init]), init, INITS[init]))
-    return entries
+def legend(results: DatasetResults, styles: Styles) -> list[LegendEntry]:
+    """The methods that the data set's runs have."""
+    recipes = {run.key.method: run.recipe for run in results.runs}
+    return [
+        LegendEntry(swatch(styles[name]), name, meaning(recipe)) for name, recipe in recipes.items()
+    ]
 
 
 def baseline_legend(results: DatasetResults) -> list[LegendEntry]:
@@ -97,7 +90,7 @@ def baseline_legend(results: DatasetResults) -> list[LegendEntry]:
     ]
 
 
-def budget_panels(results: DatasetResults) -> list[Panel]:
+def budget_panels(results: DatasetResults, styles: Styles) -> list[Panel]:
     """Accuracy after t queries, with the baselines as levels."""
     levels = [
         Level(f"{name} {share(results.black_box[key])}", style, 100 * results.black_box[key])
@@ -107,6 +100,7 @@ def budget_panels(results: DatasetResults) -> list[Panel]:
     lines = _lines(results, "accuracy", scale=100.0, bands=True)
     return _by_init(
         lines,
+        styles,
         "Accuracy",
         "accuracy, %",
         "questions asked",
@@ -116,47 +110,62 @@ def budget_panels(results: DatasetResults) -> list[Panel]:
     )
 
 
-def calibration_panels(results: DatasetResults) -> list[Panel]:
+def calibration_panels(results: DatasetResults, styles: Styles) -> list[Panel]:
     """Expected calibration error after t queries."""
     lines = _lines(results, "ece", scale=100.0)
     unit = "expected calibration error, %"
-    return _by_init(lines, "Calibration error", unit, "questions asked", 0.0)
+    return _by_init(lines, styles, "Calibration error", unit, "questions asked", 0.0)
 
 
-def likelihood_panels(results: DatasetResults) -> list[Panel]:
+def likelihood_panels(results: DatasetResults, styles: Styles) -> list[Panel]:
     """Negative log-likelihood of the true class after t queries."""
     lines = _lines(results, "nll")
     unit = "negative log-likelihood, nats"
-    return _by_init(lines, "Log-likelihood loss", unit, "questions asked", 0.0)
+    return _by_init(lines, styles, "Log-likelihood loss", unit, "questions asked", 0.0)
 
 
-def training_panels(results: DatasetResults) -> list[Panel]:
-    """AUC on the held-out images over the updates of training."""
+def training_panels(results: DatasetResults, styles: Styles) -> list[Panel]:
+    """AUC on the held-out images over the updates of training; none without any updates."""
     lines = [
         _averaged(key, runs, [run.training["updates"] for run in runs],
                   [[100 * value for value in run.training["validation_auc"]] for run in runs])
         for key, runs in grouped(results.runs).items()
     ]  # fmt: skip
+    lines = [line for line in lines if line.x[-1] > 0]
     rules = sorted({end for run in results.runs for end in _stage_ends(run)})
-    return _by_init(lines, "AUC in training", "validation AUC, %", "updates", rules=rules)
+    if not lines:
+        return []
+    unit = "validation AUC, %"
+    return _by_init(lines, styles, "AUC in training", unit, "updates", rules=rules)
 
 
-def stopping_panels(results: DatasetResults) -> list[Panel]:
-    """Mean explanation length against accuracy, a panel a rule, a point a threshold."""
+def stopping_panels(results: DatasetResults, styles: Styles) -> list[RulePanels]:
+    """Mean explanation length against accuracy, a panel a start, a point a threshold."""
     of_rules = {rule: _stopping_lines(results, rule) for rule in RULES}
     every = [line for lines in of_rules.values() for line in lines]
     x = axis("questions asked, mean", np.concatenate([line.x for line in every]).tolist(), 0.0)
     y = axis("accuracy", np.concatenate([line.mean for line in every]).tolist())
+    return [
+        RulePanels(RULES[rule], _stopping_rule(lines, styles, RULES[rule], x, y))
+        for rule, lines in of_rules.items()
+    ]
+
+
+def _stopping_rule(
+    lines: Sequence[Lines], styles: Styles, title: str, x: Axis, y: Axis
+) -> list[Panel]:
+    """A panel for each initial dictionary."""
     panels = []
-    for rule, lines in of_rules.items():
+    for init in dict.fromkeys(line.init for line in lines):
+        shown = [line for line in lines if line.init == init]
         chart = line_chart(
-            RULES[rule],
-            _spoken(lines, lambda line: f"{line.mean[-1]:.1f} % with {line.x[-1]:.1f} questions"),
-            [_series(line, f"{line.init}, {line.method}", MARKERS[line.init]) for line in lines],
+            f"{title}, for the initial dictionary {init}",
+            _spoken(shown, lambda line: f"{line.mean[-1]:.1f} % with {line.x[-1]:.1f} questions"),
+            [_series(line, styles, "circle") for line in shown],
             x,
             y,
         )
-        panels.append(Panel(RULES[rule], "accuracy at the stop, %", chart))
+        panels.append(Panel(f"{init}: {INITS[init]}", "accuracy at the stop, %", chart))
     return panels
 
 
@@ -204,6 +213,7 @@ def _averaged(
 
 def _by_init(
     lines: Sequence[Lines],
+    styles: Styles,
     title: str,
     unit: str,
     x_label: str,
@@ -222,7 +232,7 @@ def _by_init(
         chart = line_chart(
             f"{title} for the initial dictionary {init}",
             _spoken(shown, lambda line: f"{line.mean[-1]:.3g} at {line.x[-1]:g}"),
-            [_series(line, line.method) for line in shown],
+            [_series(line, styles) for line in shown],
             _ending(x, shown),
             y,
             levels,
@@ -237,10 +247,10 @@ def _ending(x: Axis, lines: Sequence[Lines]) -> Axis:
     return Axis(x.label, x.low, float(max(line.x[-1] for line in lines)))
 
 
-def _series(line: Lines, label: str, marker: str = "") -> Series:
+def _series(line: Lines, styles: Styles, marker: str = "") -> Series:
     columns = (line.x, line.mean, line.low, line.high)
     x, mean, low, high = (column.tolist() for column in columns)
-    return Series(label, f"line-{line.method}", x, mean, low, high, marker)
+    return Series(line.method, styles[line.method], x, mean, low, high, marker)
 
 
 def _spoken(lines: Sequence[Lines], end: Callable[[Lines], str]) -> str:

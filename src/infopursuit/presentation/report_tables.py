@@ -1,23 +1,29 @@
-"""The tables of the report: results, paired differences, and how the dictionaries changed."""
+"""The tables of the report: results, what answers depend on, baselines, dictionaries, settings."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-from markupsafe import Markup
-
-from infopursuit.evaluation.bootstrap import Interval
-from infopursuit.evaluation.predictions import compare_runs
-from infopursuit.evaluation.run_metrics import BUDGETS, STOP_AT_PROBABILITY
-from infopursuit.presentation.charts import interval_bar
-from infopursuit.presentation.numbers import decimal, interval, points, share
-from infopursuit.presentation.report_charts import BASELINES, grouped
+from infopursuit.evaluation.run_metrics import STOP_AT_PROBABILITY
+from infopursuit.presentation.groups import Group, grouped
+from infopursuit.presentation.numbers import decimal, interval, share
+from infopursuit.presentation.report_charts import BASELINES
 from infopursuit.presentation.runs import DatasetResults, Run
 
 STOP_PERCENT = round(100 * STOP_AT_PROBABILITY)
 STAGES = ("initial", "midway", "final")
+PLAIN = {
+    "plain_random": ("random texts", "drawn from the universe, mean of several draws"),
+    "plain_greedy": ("chosen texts", "chosen one by one by forward selection on training images"),
+}
+
+
+class Measured(NamedTuple):
+    """A value with its interval."""
+
+    value: str
+    interval: str
 
 
 class ResultRow(NamedTuple):
@@ -26,11 +32,11 @@ class ResultRow(NamedTuple):
     init: str
     method: str
     seed: str
-    auc: str
-    auc_interval: str
-    accuracies: list[str]
+    auc: Measured
+    accuracies: list[Measured]
     accuracy_at_stop: str
     length_at_stop: str
+    ece: str
     distinct: str
     best: bool
     selected_on_test: bool
@@ -44,6 +50,20 @@ class Results(NamedTuple):
     means: list[ResultRow]
 
 
+class DependenceRow(NamedTuple):
+    """What touching only other queries does to answers and predictions, and what is asked.
+
+    `tests` are shares of answers given, of predictions, and of answers to other queries, in %.
+    """
+
+    init: str
+    method: str
+    tests: tuple[str, str, str]
+    perplexity: str
+    distinct: str
+    overlap: str
+
+
 class Baseline(NamedTuple):
     """Accuracy of a classifier that sees the whole embedding."""
 
@@ -53,16 +73,12 @@ class Baseline(NamedTuple):
     interval: str
 
 
-class Difference(NamedTuple):
-    """AUC of a learned dictionary less that of the fixed one it started from."""
+class PlainRow(NamedTuple):
+    """A classifier on answers to the same texts for every image."""
 
-    init: str
-    method: str
-    seed: str
-    value: str
-    interval: str
-    verdict: str
-    bar: Markup
+    name: str
+    meaning: str
+    accuracies: list[Measured]
 
 
 class Evolution(NamedTuple):
@@ -76,67 +92,106 @@ class Evolution(NamedTuple):
     distinct: int
 
 
-def results_table(results: DatasetResults) -> Results:
-    """AUC, accuracy at budgets and at the stop, explanation length, distinct queries."""
-    budget = int(results.runs[0].metrics["budget"])  # a setting of the data set
-    at = [t for t in BUDGETS if t < budget]
-    rows = [_row(run, at) for run in results.runs]
-    means = [_mean_row(runs, at) for runs in grouped(results.runs).values() if len(runs) > 1]
-    return Results([*map(str, at), str(budget)], _marked(rows), _marked(means))
+def results_table(results: DatasetResults, groups: Sequence[Group]) -> Results:
+    """AUC, accuracy at budgets and at the stop, explanation length, distinct queries.
+
+    Args:
+        results: the runs of a data set.
+        groups: the same runs measured together; their budgets are the columns.
+    """
+    budgets = groups[0].measures[1:]
+    rows = [_run_row(run, budgets) for run in results.runs]
+    several = any(len(group.runs) > 1 for group in groups)
+    means = [_group_row(group) for group in groups] if several else []
+    return Results([str(t) for t in budgets], _marked(rows), _marked(means))
 
 
 def _marked(rows: list[ResultRow]) -> list[ResultRow]:
     """The rows with the highest AUC marked."""
-    best = max((float(row.auc) for row in rows), default=0.0)
-    return [row._replace(best=float(row.auc) == best) for row in rows]
+    best = max((float(row.auc.value) for row in rows), default=0.0)
+    return [row._replace(best=float(row.auc.value) == best) for row in rows]
 
 
-def _columns(run: Run, at: Sequence[int]) -> dict[str, float]:
-    return {
-        "auc": run.metrics["auc"],
-        **{f"at_{t}": run.metrics[f"accuracy_at_{t}"] for t in at},
-        "at_T": run.metrics["accuracy_at_T"],
-        "stop": run.metrics[f"accuracy_at_probability_{STOP_PERCENT}"],
-        "length": run.metrics[f"mean_length_at_probability_{STOP_PERCENT}"],
-        "distinct": run.distinct_queries,
-    }
-
-
-def _row(run: Run, at: Sequence[int]) -> ResultRow:
-    values = _columns(run, at)
+def _run_row(run: Run, budgets: Sequence[int]) -> ResultRow:
+    """A single run, with intervals over test images."""
+    found, curve = run.metrics, run.curve
     return ResultRow(
-        run.key.init,
-        run.key.method,
+        *run.key[1:3],
         str(run.key.seed),
-        share(values["auc"]),
-        interval(run.metrics["auc_low"], run.metrics["auc_high"]),
-        [share(values[f"at_{t}"]) for t in (*at, "T")],
-        share(values["stop"]),
-        decimal(values["length"]),
+        Measured(share(found["auc"]), interval(found["auc_low"], found["auc_high"])),
+        [
+            Measured(share(curve["accuracy"][t]), interval(curve["low"][t], curve["high"][t]))
+            for t in budgets
+        ],
+        share(found[f"accuracy_at_probability_{STOP_PERCENT}"]),
+        decimal(found[f"mean_length_at_probability_{STOP_PERCENT}"]),
+        share(found["ece_at_T"]),
         str(run.distinct_queries),
         False,
         run.selected_on_test,
     )
 
 
-def _mean_row(runs: Sequence[Run], at: Sequence[int]) -> ResultRow:
-    """Means over seeds, the AUC with its standard deviation."""
-    columns = [_columns(run, at) for run in runs]
-    mean = {name: float(np.mean([values[name] for values in columns])) for name in columns[0]}
-    spread = float(np.std([values["auc"] for values in columns], ddof=1))
+def _group_row(group: Group) -> ResultRow:
+    """Means over seeds, with intervals over seeds and test images."""
+    measured = [
+        Measured(share(found.value), interval(found.low, found.high))
+        for found in (group.intervals[measure] for measure in group.measures)
+    ]
+    auc, *accuracies = measured  # the order of the measures
     return ResultRow(
-        runs[0].key.init,
-        runs[0].key.method,
-        f"mean of {len(runs)}",
-        share(mean["auc"]),
-        f"± {share(spread)}",
-        [share(mean[f"at_{t}"]) for t in (*at, "T")],
-        share(mean["stop"]),
-        decimal(mean["length"]),
-        decimal(mean["distinct"]),
+        group.init,
+        group.method,
+        str(len(group.runs)),
+        auc,
+        accuracies,
+        share(_metric(group, f"accuracy_at_probability_{STOP_PERCENT}")),
+        decimal(_metric(group, f"mean_length_at_probability_{STOP_PERCENT}")),
+        share(_metric(group, "ece_at_T")),
+        _count(group.mean(lambda run: run.distinct_queries)),
         False,
-        any(run.selected_on_test for run in runs),
+        group.selected_on_test,
     )
+
+
+def dependence_table(groups: Sequence[Group]) -> list[DependenceRow]:
+    """Means over seeds of the tests of dependence, and how the querier uses the dictionary."""
+    return [
+        DependenceRow(
+            group.init,
+            group.method,
+            (
+                _small_share(_metric(group, "asked_answers_changed_by_unasked")),
+                _small_share(_metric(group, "predictions_changed_by_unasked")),
+                _small_share(_metric(group, "answers_flipped_by_deletion")),
+            ),
+            decimal(_metric(group, "usage_perplexity_in_first_10")),
+            _count(group.mean(lambda run: run.distinct_queries)),
+            decimal(group.overlap, 2),
+        )
+        for group in groups
+    ]
+
+
+def _metric(group: Group, name: str) -> float | None:
+    """Mean over seeds; None where a run was evaluated without this metric."""
+    if any(name not in run.metrics for run in group.runs):
+        return None
+    return group.mean(lambda run: run.metrics[name])
+
+
+def _small_share(value: float | None) -> str:
+    """Percent with two decimals, and a plain 0 only where nothing at all changed."""
+    if value == 0:
+        return "0"
+    if value is not None and value < 0.00005:
+        return "< 0.01"
+    return decimal(None if value is None else 100 * value, 2)
+
+
+def _count(mean: float) -> str:
+    """A mean of counts, whole where it is."""
+    return f"{mean:g}" if mean == int(mean) else decimal(mean)
 
 
 def baseline_rows(results: DatasetResults) -> list[Baseline]:
@@ -154,62 +209,33 @@ def baseline_rows(results: DatasetResults) -> list[Baseline]:
     ]
 
 
-def differences(results: DatasetResults, resamples: int) -> list[Difference]:
-    """Every learned dictionary against the fixed one with the same start and seed.
-
-    Raises:
-        InputError: two runs have predictions of different test images.
-    """
-    fixed = {
-        (run.key.init, run.key.seed): run.predictions
-        for run in results.runs
-        if run.key.method == "fixed"
-    }
-    pairs = []
-    for run in results.runs:
-        other = fixed.get((run.key.init, run.key.seed))
-        if run.key.method != "fixed" and other is not None:
-            pairs.append((run, compare_runs(run.predictions, other, resamples)))
-    limit = max([0.01, *(abs(edge) for _, found in pairs for edge in found)])
-    rows = [_difference(run, found, limit) for run, found in pairs]
-    for runs in grouped(run for run, _ in pairs).values():
-        if len(runs) > 1:
-            values = [found.value for run, found in pairs if run in runs]
-            rows.append(_mean_difference(runs, values))
-    return rows
-
-
-def _difference(run: Run, found: Interval, limit: float) -> Difference:
-    return Difference(
-        run.key.init,
-        run.key.method,
-        str(run.key.seed),
-        points(found.value),
-        f"[{points(found.low)}, {points(found.high)}]",
-        "better" if found.low > 0 else "worse" if found.high < 0 else "not told apart",
-        interval_bar(found.low, found.value, found.high, limit),
-    )
-
-
-def _mean_difference(runs: Sequence[Run], values: Sequence[float]) -> Difference:
-    """The mean over seeds with its standard deviation."""
-    return Difference(
-        runs[0].key.init,
-        runs[0].key.method,
-        f"mean of {len(runs)}",
-        points(float(np.mean(values))),
-        f"± {decimal(100 * float(np.std(values, ddof=1)), 2)}",
-        f"better with {sum(value > 0 for value in values)} of {len(values)} seeds",
-        Markup(),
-    )
+def plain_rows(results: DatasetResults, budgets: Sequence[str]) -> list[PlainRow]:
+    """Accuracy of the plain baselines at the budgets of the results table, the last of them T."""
+    measured = results.black_box
+    return [
+        PlainRow(
+            name,
+            meaning,
+            [
+                *(Measured(share(measured.get(f"{key}_at_{t}")), "") for t in budgets[:-1]),
+                Measured(
+                    share(measured[f"{key}_at_T"]),
+                    interval(measured[f"{key}_at_T_low"], measured[f"{key}_at_T_high"]),
+                ),
+            ],
+        )
+        for key, (name, meaning) in PLAIN.items()
+        if f"{key}_at_T" in measured
+    ]
 
 
 def evolutions(results: DatasetResults) -> list[Evolution]:
-    """How the learned dictionaries of the first seed changed."""
+    """How the learned dictionaries of the first seed changed, one method after the other."""
+    first = [runs[0] for runs in grouped(results.runs).values()]
+    learned = [run for run in first if run.recipe["dictionary"] != "fixed"]
+    methods = list(dict.fromkeys(run.key.method for run in learned))
     return [
-        evolution(runs[0])
-        for (_, method), runs in grouped(results.runs).items()
-        if method != "fixed"
+        evolution(run) for run in sorted(learned, key=lambda run: methods.index(run.key.method))
     ]
 
 
@@ -229,7 +255,7 @@ def evolution(run: Run) -> Evolution:
 
 def settings_rows(runs: Sequence[Run]) -> tuple[list[str], list[tuple[str, list[str]]]]:
     """Names of the methods, and each setting of their recipes with its value for each method."""
-    recipes: dict[str, Mapping[str, Any]] = {run.key.method: run.settings["recipe"] for run in runs}
+    recipes: dict[str, Mapping[str, Any]] = {run.key.method: run.recipe for run in runs}
     names = sorted({name for recipe in recipes.values() for name in recipe})
     return list(recipes), [
         (name, [setting(recipe.get(name)) for recipe in recipes.values()]) for name in names

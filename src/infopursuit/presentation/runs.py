@@ -17,7 +17,15 @@ from infopursuit.pursuit.model import DESCRIPTION, TrainedModel
 
 CURVE = ("t", "accuracy", "low", "high", "nll", "ece")
 TRAINING = ("stage", "updates", "loss", "validation_auc", "distinct_queries")
-METRICS = ("auc", "auc_low", "auc_high", "accuracy_at_T", "budget", "test_images")
+METRICS = (
+    "auc",
+    "auc_low",
+    "auc_high",
+    "accuracy_at_T",
+    "ece_at_T",
+    "budget",
+    "test_images",
+)
 
 
 class RunKey(NamedTuple):
@@ -52,6 +60,7 @@ class Run:
         stopping: all rules at all thresholds.
         training: columns of the training log, one value a validation.
         predictions: the file of test predictions, for paired comparisons.
+        classes: how many there are.
         settings: of the trained model: recipe, hashes of inputs, CLIP.
         evolution: the k texts of the dictionary at `initial`, `midway` and `final`.
         stop: when the explanations stop.
@@ -65,6 +74,7 @@ class Run:
     stopping: tuple[StoppingPoint, ...]
     training: Mapping[str, list[Any]]
     predictions: Path
+    classes: int
     settings: Mapping[str, Any]
     evolution: Mapping[str, list[str]]
     stop: Stop
@@ -72,9 +82,14 @@ class Run:
     sources: Mapping[str, str]
 
     @property
+    def recipe(self) -> Mapping[str, Any]:
+        """How it was trained; what a method is, for its name is free."""
+        return self.settings["recipe"]
+
+    @property
     def selected_on_test(self) -> bool:
         """Whether the weights were selected on the very images the figures are about."""
-        return self.settings["recipe"]["select_on"] == "test"
+        return self.recipe["select_on"] == "test"
 
     @property
     def distinct_queries(self) -> int:
@@ -135,6 +150,7 @@ def read_run(artifacts: Path, key: RunKey) -> Run:
         ),
         training=read_columns(training, TRAINING),
         predictions=predictions,
+        classes=len(loaded.class_names),
         settings=loaded.settings,
         evolution=loaded.evolution,
         stop=stop,

@@ -21,6 +21,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from infopursuit.pursuit.evidence_networks import EvidenceClassifier, InformationGain
 from infopursuit.pursuit.networks import HistoryNetwork
 
 ANSWERS, MASK = 0, 1  # the channels of a history
@@ -39,8 +40,15 @@ class GrowingHistories(Protocol):
         ...
 
 
-def growing_histories(network: HistoryNetwork, batch: int) -> GrowingHistories:
-    """`batch` empty histories, in the way that suits the network's device."""
+# What can ask or classify, one answer after the other.
+Querier = HistoryNetwork | InformationGain
+Classifier = HistoryNetwork | EvidenceClassifier
+
+
+def growing_histories(network: Querier | Classifier, batch: int) -> GrowingHistories:
+    """`batch` empty histories, in the way that suits the network and its device."""
+    if not isinstance(network, HistoryNetwork):
+        return network.grow(batch)
     if network.head.weight.is_cpu:
         return DistinctHistories(network, batch)
     return DenseHistories(network, batch)

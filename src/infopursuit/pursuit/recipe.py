@@ -16,8 +16,12 @@ class Recipe:
     """Settings of one training run. Defaults are the paper's where it states one.
 
     Attributes:
+        dictionary: `fixed` keeps the initial queries; `alternating` and `joint` learn them.
+        networks: `mlp`, the paper's querier and classifier; `evidence`, a table of what each class
+            answers, which asks by information gain and needs no updates.
         answers: `minmax` thresholds the min-max normalised scores at 0.5 (the paper), `soft` keeps
-            the normalised scores themselves as answers (ablation).
+            the normalised scores themselves as answers (ablation), `threshold` compares the score
+            of each query with a threshold of its own, fitted on training images.
         quantize_queries: snap every theta to its nearest text; False uses normalize(theta)
             (ablation, no longer explainable in words).
         hidden: widths of the two hidden layers of querier and classifier.
@@ -40,7 +44,9 @@ class Recipe:
         validate_every: updates of the networks between two measurements of the AUC.
     """
 
-    answers: Literal["minmax", "soft"] = "minmax"
+    dictionary: Literal["fixed", "alternating", "joint"] = "fixed"
+    networks: Literal["mlp", "evidence"] = "mlp"
+    answers: Literal["minmax", "soft", "threshold"] = "minmax"
     quantize_queries: bool = True
     hidden: tuple[int, int] = (2000, 500)
     random_updates: int = 1000
@@ -78,6 +84,18 @@ class Recipe:
             raise ValueError(
                 f"random_updates is {self.random_updates} and biased_updates "
                 f"{self.biased_updates}; expected 0 or more each and not both 0"
+            )
+        if self.answers == "threshold" and (
+            self.dictionary != "fixed" or not self.quantize_queries
+        ):
+            raise ValueError(
+                f"answers is threshold, dictionary {self.dictionary!r} and quantize_queries "
+                f"{self.quantize_queries}; a threshold belongs to a text: expected fixed and true"
+            )
+        if self.networks == "evidence" and (self.dictionary != "fixed" or self.answers == "soft"):
+            raise ValueError(
+                f"networks is evidence, dictionary {self.dictionary!r} and answers "
+                f"{self.answers!r}; expected a fixed dictionary and answers of yes and no"
             )
         if not 0 < self.held_out < 1:
             raise ValueError(f"held_out is {self.held_out}; expected a share between 0 and 1")

@@ -12,8 +12,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from infopursuit.pursuit.growing_histories import GrowingHistories, growing_histories
-from infopursuit.pursuit.networks import HistoryNetwork
+from infopursuit.pursuit.growing_histories import (
+    Classifier,
+    GrowingHistories,
+    Querier,
+    growing_histories,
+)
 
 # Images rolled out together by `roll_out`. On a CPU enough to share masks, few enough to stay in
 # the cache; on a GPU as many as hide the launches.
@@ -36,7 +40,7 @@ class RollOut(NamedTuple):
 
 @torch.no_grad()
 def greedy_orders(
-    querier: HistoryNetwork, answers: Float[Tensor, "b k"], lengths: Int[Tensor, " b"], longest: int
+    querier: Querier, answers: Float[Tensor, "b k"], lengths: Int[Tensor, " b"], longest: int
 ) -> Int[Tensor, "b longest"]:
     """The queries asked of each image from the empty history, up to its own length (<= longest).
 
@@ -52,7 +56,7 @@ def greedy_orders(
     return torch.empty_like(sorted_orders).index_copy_(0, by_length, sorted_orders)
 
 
-def _orders(querier: HistoryNetwork, answers: Tensor, active: list[int]) -> Tensor:
+def _orders(querier: Querier, answers: Tensor, active: list[int]) -> Tensor:
     """Orders of images of which the first `active[step]` are asked at each step."""
     histories = growing_histories(querier, len(answers))
     asked = torch.zeros_like(answers, dtype=torch.bool)
@@ -65,8 +69,8 @@ def _orders(querier: HistoryNetwork, answers: Tensor, active: list[int]) -> Tens
 
 @torch.no_grad()
 def roll_out(
-    querier: HistoryNetwork,
-    classifier: HistoryNetwork,
+    querier: Querier,
+    classifier: Classifier,
     answers: Float[Tensor, "n k"],
     budget: int,
 ) -> RollOut:
@@ -76,9 +80,7 @@ def roll_out(
     return RollOut(*(torch.cat(parts) for parts in zip(*blocks, strict=True)))
 
 
-def _roll_out(
-    querier: HistoryNetwork, classifier: HistoryNetwork, answers: Tensor, budget: int
-) -> RollOut:
+def _roll_out(querier: Querier, classifier: Classifier, answers: Tensor, budget: int) -> RollOut:
     rows = len(answers)
     asking, judging = growing_histories(querier, rows), growing_histories(classifier, rows)
     asked = torch.zeros_like(answers, dtype=torch.bool)

@@ -9,15 +9,15 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from infopursuit.pursuit.networks import HistoryNetwork
+from infopursuit.pursuit.growing_histories import Classifier, Querier
 from infopursuit.pursuit.processes import ALONE, Processes
 from infopursuit.pursuit.rollout import GPU_BLOCK, roll_out
 
 
 @torch.no_grad()
 def curve_area(
-    querier: HistoryNetwork,
-    classifier: HistoryNetwork,
+    querier: Querier,
+    classifier: Classifier,
     answers: Float[Tensor, "n k"],
     labels: Int[Tensor, " n"],
     budget: int,

@@ -4,7 +4,7 @@
         for each of t updates:  update querier and classifier, dictionary frozen
         update the dictionary, querier and classifier frozen
 
-`fixed` never updates the dictionary, `joint` updates all three at once, `alternating` is the
+A `fixed` dictionary is never updated, `joint` updates all three at once, `alternating` is the
 algorithm. A stage is measured in updates of the networks, so that methods compare update for
 update. All updates between two batches share one mini-batch.
 """
@@ -12,7 +12,7 @@ update. All updates between two batches share one mini-batch.
 from __future__ import annotations
 
 import logging
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -20,9 +20,11 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from infopursuit.dictionary.learnable import LearnableDictionary
+from infopursuit.pursuit.answers import AnswerRule, fit_threshold_rule
 from infopursuit.pursuit.batches import Batches
 from infopursuit.pursuit.captured import CapturedCalls
 from infopursuit.pursuit.checkpoints import Checkpoint
+from infopursuit.pursuit.growing_histories import Classifier, Querier
 from infopursuit.pursuit.histories import HistoryDraws
 from infopursuit.pursuit.images import LabelledImages
 from infopursuit.pursuit.networks import HistoryNetwork
@@ -43,14 +45,16 @@ class Trained(NamedTuple):
         querier: g with the selected weights.
         classifier: f with the selected weights.
         queries: (k, d) unit-norm embeddings of the selected dictionary.
+        rule: how images answer them.
         rows: for `initial`, `midway` and `final` (selected) the universe rows of the k texts.
         selected: stage, updates and AUC of the selection.
         log: one row a validation: stage, updates, loss, validation_auc, distinct_queries, ...
     """
 
-    querier: HistoryNetwork
-    classifier: HistoryNetwork
+    querier: Querier
+    classifier: Classifier
     queries: Float[Tensor, "k d"]
+    rule: AnswerRule
     rows: dict[str, Int[Tensor, " k"]]
     selected: dict[str, Any]
     log: list[dict[str, Any]]
@@ -64,7 +68,6 @@ class Trainer:
         validation: images to select on.
         universe: (u, d) embeddings of all texts.
         initial: (k,) rows of the universe that the dictionary starts from.
-        method: `fixed`, `alternating` or `joint`.
         budget: T of the validation curve.
         seed: of weights, order of images and histories.
         device: where to compute; images and, on a GPU, the universe move there once.
@@ -78,13 +81,12 @@ class Trainer:
         universe: Float[Tensor, "u d"],
         initial: Int[Tensor, " k"],
         recipe: Recipe,
-        method: str,
         budget: int,
         seed: int,
         device: torch.device | str = "cpu",
         processes: Processes = ALONE,
     ) -> None:
-        self.recipe, self.method, self.budget, self.device = recipe, method, budget, device
+        self.recipe, self.budget, self.device = recipe, budget, device
         self.processes = processes
         self.k, classes = len(initial), len(train.class_names)
         self.images = ImageShard(train.embeddings, processes, device)
@@ -112,6 +114,7 @@ class Trainer:
             recipe,
             self.batches.size // processes.count,
             processes,
+            self._rule(train, universe),
         )
         self.call = CapturedCalls()
         self.selection = Selection()
@@ -120,6 +123,14 @@ class Trainer:
         self.losses = 0
         self.midway: Tensor | None = None
         self.log: list[dict[str, Any]] = []
+
+    def _rule(self, train: LabelledImages, universe: Tensor) -> AnswerRule | None:
+        """The answers of a dictionary that stays, on the device."""
+        if self.recipe.answers != "threshold":
+            return None
+        queries = self.dictionary().detach().cpu()
+        rule = fit_threshold_rule(queries, universe, train.embeddings, train.labels)
+        return rule.to(self.device)
 
     # -- Algorithm 1 ------------------------------------------------------------------------
 
@@ -140,13 +151,13 @@ class Trainer:
         """The updates that share one mini-batch: t of the networks, one of the dictionary."""
         stage, done, remaining = self._stage()
         self.step.follow_schedules(done)
-        alternating = self.method == "alternating"
+        alternating = self.recipe.dictionary == "alternating"
         updates = min(self.recipe.network_updates if alternating else 1, remaining)
         learns = alternating and updates == self.recipe.network_updates
         images, labels = self._next_images()
         sizes, orders = self._histories(stage, images, updates + learns)
 
-        if self.method == "joint":
+        if self.recipe.dictionary == "joint":
             self.call(self.step.update_all, images, labels, sizes, *orders)
             self.dictionary_updates += 1
         else:
@@ -233,12 +244,15 @@ class Trainer:
         self.selection.apply(self._modules())
         with torch.no_grad():
             queries = self.dictionary().cpu()
+        kind: Literal["minmax", "soft"] = "soft" if self.recipe.answers == "soft" else "minmax"
+        rule = self.step.rule.to("cpu") if self.step.rule else AnswerRule(kind, queries)
         assert self.midway is not None  # set at the latest by the last update
         rows = {"initial": self.initial, "midway": self.midway, "final": self.dictionary.rows}
         return Trained(
             self.querier.cpu(),
             self.classifier.cpu(),
             queries,
+            rule,
             {name: found.cpu() for name, found in rows.items()},
             self.selection.facts,
             self.log,

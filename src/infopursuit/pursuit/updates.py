@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from infopursuit.dictionary.learnable import LearnableDictionary
-from infopursuit.pursuit.answers import minmax_answers
+from infopursuit.pursuit.answers import AnswerRule, minmax_answers
 from infopursuit.pursuit.histories import prefix_masks
 from infopursuit.pursuit.networks import HistoryNetwork
 from infopursuit.pursuit.objective import pursuit_loss
@@ -27,7 +27,8 @@ class Updates:
 
     The histories of r updates come as `sizes` (r, h, b), h sizes for each image, and `orders`
     (r or 1, h or 1, b, length), whose prefixes of those sizes they are; without `orders` the
-    querier is rolled out for every update. `batch` is b, in this process.
+    querier is rolled out for every update. `batch` is b, in this process. `rule` answers for a
+    dictionary that stays as it is; without it answers follow theta.
     """
 
     def __init__(
@@ -38,7 +39,9 @@ class Updates:
         recipe: Recipe,
         batch: int,
         processes: Processes = ALONE,
+        rule: AnswerRule | None = None,
     ) -> None:
+        self.rule = rule
         self.querier, self.classifier, self.dictionary = querier, classifier, dictionary
         self.recipe, self.processes = recipe, processes
         self.k = len(dictionary.rows)
@@ -67,6 +70,8 @@ class Updates:
 
     def answers(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
         """Answers of images to all k queries of the dictionary as it is now."""
+        if self.rule is not None:
+            return self.rule.answers(self.rule.scores(images))
         return minmax_answers(images @ self.dictionary().T, hard=self.recipe.answers == "minmax")
 
     def follow_schedules(self, done: float) -> None:

@@ -1,0 +1,143 @@
+"""Does an answer depend on its own query and image alone? Two tests of an answer rule.
+
+Invariance: ask an image its first queries, let another image answer all the others, and see which
+of the answers given, and which predictions made from them, are now different. Deletion: take one
+query out of the dictionary and see which answers to the others flip. The rule `threshold` cannot
+fail either, `minmax` normalises every answer over the whole dictionary and does.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from tqdm import tqdm
+
+from infopursuit.errors import InputError
+from infopursuit.pursuit.answers import AnswerRule
+from infopursuit.pursuit.growing_histories import Classifier
+from infopursuit.pursuit.images import LabelledImages
+from infopursuit.pursuit.model import TrainedModel
+
+# Queries that an image has been asked when the answers to all others are replaced.
+ASKED = 10
+# Queries that are deleted one at a time, evenly spaced over a larger dictionary.
+DELETIONS = 64
+# Images whose scores are held at once.
+BATCH_SIZE = 512
+
+
+class Invariance(NamedTuple):
+    """What changed when other images answered the unasked queries.
+
+    Attributes:
+        answers: (n, t) whether the answer to each asked query turned from yes to no or back.
+        predictions: (n,) whether the most probable class is another.
+    """
+
+    answers: Bool[Tensor, "n t"]
+    predictions: Bool[Tensor, " n"]
+
+
+@torch.no_grad()
+def invariance(
+    rule: AnswerRule,
+    classifier: Classifier,
+    scores: Float[Tensor, "n k"],
+    others: Float[Tensor, "n k"],
+    order: Int[Tensor, "n t"],
+) -> Invariance:
+    """Replace the scores of the queries not asked, answer again, classify again.
+
+    Args:
+        rule: turns the scores of an image into answers.
+        classifier: f, judges answers and mask.
+        scores: of n images.
+        others: of another image for each of them.
+        order: the t queries that each image was asked.
+    """
+    asked = torch.zeros_like(scores, dtype=torch.bool).scatter_(1, order, True)
+    before = rule.answers(scores)
+    after = rule.answers(torch.where(asked, scores, others))
+    mask = asked.to(scores.dtype)
+    return Invariance(
+        _flipped(before, after).gather(1, order),
+        classifier(before, mask).argmax(dim=1) != classifier(after, mask).argmax(dim=1),
+    )
+
+
+@torch.no_grad()
+def deletion(
+    rule: AnswerRule, scores: Float[Tensor, "n k"], deleted: Int[Tensor, " m"]
+) -> Int[Tensor, " m"]:
+    """How many of the n (k - 1) answers to the other queries flip without each of m queries.
+
+    Args:
+        rule: of the k queries.
+        scores: of n images.
+        deleted: which queries are taken out, one at a time.
+    """
+    answers = rule.answers(scores)
+    columns = torch.arange(scores.shape[1], device=scores.device)
+    counts = torch.zeros(len(deleted), dtype=torch.long)
+    for place, query in enumerate(deleted.tolist()):
+        kept = columns[columns != query]
+        alone = rule.select(kept).answers(scores[:, kept])
+        counts[place] = _flipped(answers[:, kept], alone).sum()
+    return counts
+
+
+def spaced(k: int, most: int = DELETIONS) -> Int[Tensor, " m"]:
+    """All of k places, or `most` of them, evenly spaced from the first to the last."""
+    return torch.linspace(0, k - 1, min(k, most)).round().long()
+
+
+def dependence_metrics(
+    model: TrainedModel, images: LabelledImages, seed: int = 0, batch_size: int = BATCH_SIZE
+) -> dict[str, float]:
+    """Shares in [0, 1] of what changes when only other queries are touched.
+
+    `asked_answers_changed_by_unasked` and `predictions_changed_by_unasked` look at each image
+    after its first 10 queries (T, where that is less); `answers_flipped_by_deletion` is the mean
+    over single deleted queries. Soft answers count as yes above 0.5.
+
+    Args:
+        model: on any device.
+        images: labelled test images.
+        seed: of which image answers in place of which.
+        batch_size: images held at once; changes nothing.
+
+    Raises:
+        InputError: there are fewer than two images or two queries, so that there is no other.
+    """
+    n, k = len(images.labels), len(model.queries)
+    if n < 2 or k < 2:
+        raise InputError(
+            f"{n} images and {k} queries to test the answers with; expected at least 2 of both"
+        )
+    device = model.embeddings.device
+    places = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
+    donors = torch.empty_like(places).index_copy_(0, places, places.roll(1))  # never itself
+    steps, deleted = min(ASKED, model.budget), spaced(k)
+    answers = predictions = flips = 0
+    for rows in tqdm(torch.arange(n).split(batch_size), desc="dependence", disable=None):
+        shown = images.embeddings[rows].to(device)
+        scores = model.rule.scores(shown)
+        others = model.rule.scores(images.embeddings[donors[rows]].to(device))
+        order = model.roll_out(shown, steps).order
+        found = invariance(model.rule, model.classifier, scores, others, order)
+        answers += int(found.answers.sum())
+        predictions += int(found.predictions.sum())
+        flips += int(deletion(model.rule, scores, deleted).sum())
+    return {
+        "asked_answers_changed_by_unasked": answers / (n * steps),
+        "predictions_changed_by_unasked": predictions / n,
+        "answers_flipped_by_deletion": flips / (n * len(deleted) * (k - 1)),
+    }
+
+
+def _flipped(before: Tensor, after: Tensor) -> Tensor:
+    """Where yes turned to no or no to yes."""
+    return (before > 0.5) != (after > 0.5)

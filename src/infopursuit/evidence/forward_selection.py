@@ -1,0 +1,52 @@
+"""Forward selection: texts whose answers together predict the class, chosen one by one.
+
+Orthogonal matching pursuit: the next column is the one that, with those before, leaves the least
+squared error of a linear prediction of the one-hot labels.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional
+
+# Columns with less of their variance left are combinations of those chosen.
+NOTHING_NEW = 1e-3
+
+
+def forward_selection(
+    answers: Float[Tensor, "n m"], labels: Int[Tensor, " n"], count: int
+) -> list[int]:
+    """`count` of m columns, the most useful first; fewer where the rest adds nothing.
+
+    Costs O(count n m): correlations with the residual are updated, never computed anew.
+
+    Args:
+        answers: of n images to m texts, any numbers.
+        labels: classes 0..c-1; each counts the same, however many images it has.
+    """
+    columns = answers - answers.mean(dim=0)
+    members = functional.one_hot(labels).to(answers.dtype)
+    target = members / members.sum(dim=0).sqrt()
+    target = target - target.mean(dim=0)
+    left = columns.square().sum(dim=0)  # squared norm of each column beyond those chosen
+    enough = NOTHING_NEW * left
+    correlation = columns.T @ target
+    chosen: list[int] = []
+    basis = columns.new_zeros(min(count, len(columns)), len(columns))
+    while len(chosen) < min(count, len(columns)):
+        usable = (left > enough) & (left > 0)
+        usable[chosen] = False
+        if not usable.any():
+            break
+        gain = correlation.square().sum(dim=1) / left
+        best = int(gain.masked_fill(~usable, -torch.inf).argmax())
+        direction = columns[:, best] - basis.T @ (basis @ columns[:, best])
+        direction = direction / direction.norm()
+        basis[len(chosen)] = direction
+        chosen.append(best)
+        share = columns.T @ direction
+        left = (left - share.square()).clamp_min(0)
+        correlation -= torch.outer(share, direction @ target)
+    return chosen

@@ -1,0 +1,94 @@
+"""The k texts of a universe whose answers tell most of the class together (`informative`).
+
+Twice as many texts as needed are chosen by forward selection; then those go that gain least when
+Information Pursuit may ask what it likes, a quarter at a time.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from infopursuit.evidence.forward_selection import forward_selection
+from infopursuit.evidence.information import class_prior, credited_information
+from infopursuit.evidence.rates import score_rates
+from infopursuit.evidence.score_map import ScoreMap, fit_score_map
+from infopursuit.evidence.thresholds import fit_thresholds
+
+# Texts whose answers are held at once; of a larger universe those most informative alone.
+CANDIDATES = 8192
+# Images looked at, a random sample of more.
+IMAGES = 4096
+# Images rolled out to see which queries are asked.
+ROLLED_OUT = 1024
+# Sizes of the dictionary on the way to k, in units of k.
+SIZES = (2.0, 1.6, 1.25)
+# Queries asked of an image, k where that is less.
+BUDGET = 128
+
+
+def informative_rows(
+    universe: Float[Tensor, "u d"],
+    images: Float[Tensor, "n d"],
+    labels: Int[Tensor, " n"],
+    k: int,
+    seed: int,
+) -> Int[Tensor, " k"]:
+    """Rows of k texts, sorted.
+
+    Args:
+        universe: unit norm, of any float type; read in blocks.
+        images: training images, unit norm.
+        labels: their classes 0..c-1.
+        k: at most u.
+        seed: of the samples of images, where there are many.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    score_map = fit_score_map(universe, images, labels)
+    if len(images) > IMAGES:
+        sample = _sample(labels, IMAGES, generator)
+        images, labels = images[sample], labels[sample]
+    rows = _candidates(universe, score_map, images, labels)
+    scores = images @ score_map.directions(universe[rows].float()).T
+    thresholds = fit_thresholds(scores, labels).values
+    answers = (scores > thresholds).float()
+    chosen = forward_selection(answers, labels, round(SIZES[0] * k))
+    chosen = torch.tensor(_filled(chosen, len(rows), k))
+
+    rates = score_rates(scores, thresholds, labels)
+    shown = _sample(labels, ROLLED_OUT, generator)
+    for size in (*(round(share * k) for share in SIZES[1:]), k):
+        if len(chosen) > size:
+            credit = credited_information(
+                answers[shown][:, chosen], rates[:, chosen], class_prior(labels), min(BUDGET, k)
+            )
+            chosen = chosen[credit.argsort(descending=True, stable=True)[:size].sort().values]
+    return rows[chosen].sort().values
+
+
+def _candidates(universe: Tensor, score_map: ScoreMap, images: Tensor, labels: Tensor) -> Tensor:
+    """Rows of the texts most informative alone, sorted; all of a small universe."""
+    if len(universe) <= CANDIDATES:
+        return torch.arange(len(universe))
+    told = [
+        fit_thresholds(images @ score_map.directions(block.float()).T, labels).information
+        for block in universe.split(CANDIDATES)
+    ]
+    return torch.cat(told).argsort(descending=True, stable=True)[:CANDIDATES].sort().values
+
+
+def _filled(chosen: list[int], count: int, k: int) -> list[int]:
+    """At least k columns: where forward selection found fewer that add anything, the next ones."""
+    others = (column for column in range(count) if column not in set(chosen))
+    return chosen + [column for column, _ in zip(others, range(k - len(chosen)), strict=False)]
+
+
+def _sample(labels: Tensor, size: int, generator: torch.Generator) -> Tensor:
+    """Sorted places of at most `size` images, of each class as many as of any other, or all."""
+    order = torch.randperm(len(labels), generator=generator)
+    turn = torch.empty_like(labels)
+    for label in range(int(labels.max()) + 1):
+        places = order[labels[order] == label]
+        turn[places] = torch.arange(len(places))
+    return turn.argsort(stable=True)[:size].sort().values

@@ -1,0 +1,60 @@
+"""Where an answer turns to yes: a threshold for each query, of its own.
+
+Of a few thresholds the one is taken whose answer tells most of the class. A query names something,
+and most things are absent from most images: at most half of the training images say yes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional
+
+from infopursuit.evidence.information import binary_entropy, class_prior
+
+# Shares of the training images that may say yes; of equals the first is taken.
+SHARES_OF_YES = tuple(share / 20 for share in range(10, 0, -1))
+
+
+class Thresholds(NamedTuple):
+    """One threshold a query.
+
+    Attributes:
+        values: an image answers yes where its score is above.
+        information: mutual information of answer and class on the training images, in nats.
+    """
+
+    values: Float[Tensor, " m"]
+    information: Float[Tensor, " m"]
+
+
+def fit_thresholds(
+    scores: Float[Tensor, "n m"],
+    labels: Int[Tensor, " n"],
+    shares: tuple[float, ...] = SHARES_OF_YES,
+) -> Thresholds:
+    """The most informative threshold of each of m queries.
+
+    Args:
+        scores: of n training images.
+        labels: their classes 0..c-1.
+        shares: of images that say yes, those to choose from.
+    """
+    members = functional.one_hot(labels).to(scores.dtype)
+    counts, prior = members.sum(dim=0).unsqueeze(1), class_prior(labels)
+    ordered = scores.sort(dim=0).values
+    best = Thresholds(ordered[0].clone(), torch.full_like(ordered[0], -torch.inf))
+    for share in shares:
+        values = ordered[min(int((1 - share) * len(scores)), len(scores) - 1)]
+        yes = (scores > values).to(scores.dtype)
+        # Half an image of each answer is added: a class of few images is never certain.
+        rates = (members.T @ yes + 0.5) / (counts + 1)
+        told = binary_entropy(prior @ rates) - prior @ binary_entropy(rates)
+        better = told > best.information
+        best = Thresholds(
+            torch.where(better, values, best.values), torch.where(better, told, best.information)
+        )
+    return best
