@@ -50,6 +50,14 @@ class ExplainedClassifier:
         """The c classes."""
         return self.model.class_names
 
+    def without(self, *queries: str) -> ExplainedClassifier:
+        """The same without some of its questions; for models with `networks: evidence`.
+
+        Raises:
+            InputError: as `TrainedModel.without` says.
+        """
+        return ExplainedClassifier(self.model.without(*queries), self._clip_path, self._device)
+
     def classify(self, pictures: Sequence[Picture], stop: Stop | None = None) -> list[str]:
         """The class of each picture."""
         return [found.predicted_class for found in self.explain(pictures, stop)]

@@ -1,11 +1,15 @@
 """What each part of a method is worth: accuracy over budgets on the test split, seeds 0 to 4.
 
     python -m tests.benchmarks.methods run OUT.npz --images IMAGES.parquet --texts TEXTS.parquet \
-        --llm LIST.txt [--classes NAMES.txt] [--seeds 5] [--rows ROW ...]
+        [--llm LIST.txt] [--control WORDS.parquet] [--classes NAMES.txt] [--k 128] [--seeds 5]
     python -m tests.benchmarks.methods show OUT.npz ...
 
 `run` trains every row below on embedded images and texts, in one process, and keeps whether each
 test image was classified correctly after each budget. A file that exists goes on where it ended.
+WORDS.parquet holds embedded words that say nothing of images, for the rows "words"
+(artifacts/universe/control_embeddings.parquet is such a table); with --classes, texts that contain
+one of these names are left out of the universe.
+
 `show` prints means over seeds with paired intervals: seeds and test images are resampled
 together, the same for all rows.
 
@@ -79,34 +83,37 @@ ROWS = {
     "alternating, medoids": Row("medoids", LEARNED),
     "fixed, informative": Row("informative", PAPER),
     "threshold, informative": Row("informative", THRESHOLD),
+    "evidence, words": Row("words", EVIDENCE),
+    "fixed, words": Row("words", PAPER),
+    "alternating, words": Row("words", LEARNED),
 }
 PAPERS = ("fixed, llm", "alternating, llm", "alternating, medoids")
 OURS = "evidence, informative"
-K, BUDGETS = 128, (5, 10, 20, 50, 128)
+BUDGETS = (5, 10, 20, 50)
 BLACK_BOX = BlackBoxSettings(512, 800, 256, 1e-3, 0.01, 0)
 
 
 def run(given: argparse.Namespace) -> None:
     universe = without_names(load_universe(given.texts), given.classes)
-    texts = torch.from_numpy(universe.embeddings)
     images, test = load_images(given.images, "train"), load_images(given.images, "test")
     kept = dict(np.load(given.out)) if given.out.exists() else {}
-    medoids = torch.from_numpy(k_medoids(universe.embeddings, K, 0, 8000, 5))
+    control = None if given.control is None else load_universe(given.control)
+    dictionaries = Dictionaries(universe, control, given.llm, given.k)
     for seed in range(given.seeds):
         train, held_out = hold_out(images, 0.1, seed)
         if f"black box/{seed}" not in kept:
             network, _ = train_black_box(train, held_out, replace(BLACK_BOX, seed=seed))
             kept[f"black box/{seed}"] = correct_predictions(network, test).numpy()
         for name, row in ROWS.items():
-            known = f"{name}/{seed}/correct" in kept or (row.init == "llm" and given.llm is None)
-            if known or (given.rows and name not in given.rows):
+            wanted = name in given.rows if given.rows else dictionaries.can_start(row.init)
+            if not wanted or f"{name}/{seed}/correct" in kept:
                 continue
             started = time.perf_counter()
-            initial = first_dictionary(row.init, universe, train, medoids, given.llm, seed)
+            texts, initial = dictionaries.start(row.init, train, seed)
             trained = fit(row.recipe, train, held_out, texts, initial, seed)
             seconds = time.perf_counter() - started
             answers = trained.rule.answers(trained.rule.scores(test.embeddings))
-            posteriors = roll_out(trained.querier, trained.classifier, answers, K).posteriors
+            posteriors = roll_out(trained.querier, trained.classifier, answers, given.k).posteriors
             correct = (posteriors.argmax(dim=2) == test.labels.unsqueeze(1)).numpy()
             confidence = posteriors.amax(dim=2).numpy()
             kept[f"{name}/{seed}/correct"] = correct
@@ -137,24 +144,38 @@ def without_names(universe: Universe, classes: Path | None) -> Universe:
     )
 
 
-def first_dictionary(
-    init: str,
-    universe: Universe,
-    train: LabelledImages,
-    medoids: torch.Tensor,
-    llm: Path | None,
-    seed: int,
-) -> torch.Tensor:
-    if init == "medoids":
-        return medoids
-    if init == "llm":
-        assert llm is not None
-        return torch.from_numpy(universe.indices(read_text_list(llm), str(llm)))
-    if init == "random":
+class Dictionaries:
+    """The texts and the rows of them that runs start from."""
+
+    def __init__(
+        self, universe: Universe, control: Universe | None, llm: Path | None, k: int
+    ) -> None:
+        self.universe, self.control, self.llm, self.k = universe, control, llm, k
+        self.medoids = torch.from_numpy(k_medoids(universe.embeddings, k, 0, 8000, 5))
+
+    def can_start(self, init: str) -> bool:
+        """Whether what an initial dictionary is made of was given."""
+        given = {"llm": self.llm, "words": self.control}
+        return given.get(init, self.universe) is not None
+
+    def start(
+        self, init: str, train: LabelledImages, seed: int
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Embeddings of all texts (u, d), and the k rows."""
+        universe = self.control if init == "words" else self.universe
+        assert universe is not None
+        texts = torch.from_numpy(universe.embeddings)
+        if init == "medoids":
+            return texts, self.medoids
+        if init == "llm":
+            return texts, torch.from_numpy(
+                universe.indices(read_text_list(str(self.llm)), str(self.llm))
+            )
+        if init == "informative":
+            rows = informative_rows(texts, train.embeddings, train.labels, self.k, seed)
+            return texts, rows
         generator = torch.Generator().manual_seed(seed)
-        return torch.randperm(len(universe.texts), generator=generator)[:K].sort().values
-    embeddings = torch.from_numpy(universe.embeddings)
-    return informative_rows(embeddings, train.embeddings, train.labels, K, seed)
+        return texts, torch.randperm(len(texts), generator=generator)[: self.k].sort().values
 
 
 def fit(
@@ -166,8 +187,8 @@ def fit(
     seed: int,
 ) -> Trained:
     if recipe.networks == "evidence":
-        return fit_evidence(train, held_out, texts, initial, recipe, K)
-    trainer = Trainer(train, held_out, texts, initial, recipe, K, seed)
+        return fit_evidence(train, held_out, texts, initial, recipe, len(initial))
+    trainer = Trainer(train, held_out, texts, initial, recipe, len(initial), seed)
     return trainer.train(Checkpoint(Path("never"), seconds=1e9))
 
 
@@ -178,7 +199,8 @@ def area(correct: np.ndarray) -> float:
 
 def measures(correct: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """AUC and accuracies in percent, (seeds, n, T + 1) weighted by (r, seeds, n)."""
-    values = np.stack([correct[..., 1:].mean(axis=2), *(correct[..., t] for t in BUDGETS)])
+    budgets = [t for t in BUDGETS if t < correct.shape[2]]
+    values = np.stack([correct[..., 1:].mean(axis=2), *(correct[..., t] for t in (*budgets, -1))])
     return 100 * np.einsum("msn,rsn->rm", values.astype(np.float64), weights)
 
 
@@ -201,9 +223,11 @@ def show(paths: list[Path], resamples: int = 1000) -> None:
         reference = max((n for n in PAPERS if n in rows), key=lambda name: facts[name][1])
         print(f"\n{path.stem}: {len(seeds)} seeds, {images} test images, black box {black_box:.1f}")
         print(f"reference: {reference}; differences to it with 95 % intervals\n")
-        header = "| row | AUC | " + " | ".join(f"Acc@{t}" for t in BUDGETS)
-        print(f"{header} | gap at {K} | held-out AUC | calibration | distinct | seconds |")
-        print("|---" * (len(BUDGETS) + 7) + "|")
+        last = correct[OURS].shape[2] - 1
+        budgets = [*(t for t in BUDGETS if t < last), last]
+        header = "| row | AUC | " + " | ".join(f"Acc@{t}" for t in budgets)
+        print(f"{header} | gap at {last} | held-out AUC | calibration | distinct | seconds |")
+        print("|---" * (len(budgets) + 7) + "|")
         for name in rows:
             cells = []
             differences = found[name] - found[reference]
@@ -228,6 +252,8 @@ def main() -> None:
     running.add_argument("--images", type=Path, required=True)
     running.add_argument("--texts", type=Path, required=True)
     running.add_argument("--llm", type=Path)
+    running.add_argument("--control", type=Path)
+    running.add_argument("--k", type=int, default=128)
     running.add_argument("--classes", type=Path, help="leave texts with these names out")
     running.add_argument("--seeds", type=int, default=5)
     running.add_argument("--rows", nargs="+", choices=ROWS, help="only these")
