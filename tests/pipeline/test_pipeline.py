@@ -94,6 +94,8 @@ def test_killed_training_resumes_and_ends_in_the_same_bytes(world: World) -> Non
     command = ["python", "stages/train.py", "--dataset", "menagerie", "--init", "llm"]
     command += ["--method", "alternating", "--seed", "7"]
     world.edit({("compute", "checkpoint_seconds"): 0.0})
+    begin = ["python", "stages/initialize.py", "--dataset", "menagerie", "--init", "llm"]
+    assert world.run(*begin, "--seed", "7")[0] == 0
     model = world.folder / f"artifacts/models/{LEARNED[:-1]}7"
     status, output = world.run(*command)
     assert status == 0, output
