@@ -70,6 +70,7 @@ class LanguageModelParams(Section):
     recorded: str
     vllm: VllmParams
     openai: OpenAIParams
+    structured_output: bool
     sampling: SamplingParams
 
 
@@ -139,10 +140,22 @@ class ExplainParams(Section):
     classes_shown: Annotated[int, Field(ge=2)]
 
 
+class RayParams(Section):
+    address: str
+    workers: Annotated[int, Field(ge=1)]
+    cpus_per_worker: Annotated[float, Field(ge=0)]
+    gpus_per_worker: Annotated[float, Field(ge=0)]
+
+
 class ComputeParams(Section):
     device: Literal["auto", "cpu", "cuda"]
     threads: Annotated[int, Field(ge=1)] | None
     processes: Annotated[int, Field(ge=1)]
+    engine: Literal["local", "ray"]
+    ray: RayParams
+    vllm_engine: dict[str, Any]
+    vllm_python: str | None
+    half_precision: bool
     embed_batch_size: Annotated[int, Field(ge=1)]
     embed_chunk: Annotated[int, Field(ge=1)]
     checkpoint_seconds: Annotated[float, Field(ge=0)]
