@@ -5,10 +5,10 @@ import pyarrow as pa
 import pytest
 
 from infopursuit.errors import InputError
-from infopursuit.evaluation.bootstrap import auc_difference
 from infopursuit.evaluation.predictions import (
-    compare_runs,
+    Predictions,
     read_predictions,
+    require_same_images,
     write_predictions,
 )
 from infopursuit.tables import PREDICTIONS, write_table
@@ -27,31 +27,21 @@ def test_written_predictions_read_back(tmp_path: Path) -> None:
     assert found.correct.tolist() == [[True, True], [False, True], [False, False]]
 
 
-def test_comparison_reads_both_runs(tmp_path: Path) -> None:
-    better = np.array([[0, 0], [0, 1], [0, 2]])
-    write_predictions(tmp_path / "one.parquet", IDS, LABELS, better)
-    write_predictions(tmp_path / "two.parquet", IDS, LABELS, PREDICTED)
-    found = compare_runs(tmp_path / "one.parquet", tmp_path / "two.parquet", 200)
-    assert found.value == pytest.approx(1 / 3)
-    truth = LABELS[:, None]
-    assert found == auc_difference(better == truth, truth == PREDICTED, 200)
-
-
 @pytest.mark.parametrize(
     ("ids", "labels", "predicted", "message"),
     [
         (["a", "b", "x"], LABELS, PREDICTED, "different images or labels"),
         (IDS, np.array([0, 1, 1]), PREDICTED, "different images or labels"),
-        (IDS, LABELS, PREDICTED[:, :1], "a budget of 1 queries"),
+        (IDS, LABELS, PREDICTED[:, :1], r"two.parquet of 0"),
     ],
 )
 def test_runs_that_cannot_be_paired_are_refused(
-    tmp_path: Path, ids: list[str], labels: np.ndarray, predicted: np.ndarray, message: str
+    ids: list[str], labels: np.ndarray, predicted: np.ndarray, message: str
 ) -> None:
-    write_predictions(tmp_path / "one.parquet", IDS, LABELS, PREDICTED)
-    write_predictions(tmp_path / "two.parquet", ids, labels, predicted)
-    with pytest.raises(InputError, match=message):
-        compare_runs(tmp_path / "one.parquet", tmp_path / "two.parquet", 200)
+    one = Predictions(IDS, LABELS, PREDICTED)
+    require_same_images("one.parquet", one, "two.parquet", one)
+    with pytest.raises(InputError, match=f"one.parquet.*{message}"):
+        require_same_images("one.parquet", one, "two.parquet", Predictions(ids, labels, predicted))
 
 
 def test_rows_of_unequal_length_and_empty_files_are_refused(tmp_path: Path) -> None:

@@ -12,8 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Shaped
 
-from infopursuit.evaluation.budget_curves import area_under_curve
-
 LEVEL = 0.95
 # Resamples whose counts are held at once: 64 x 50,000 images are 26 MB.
 BLOCK = 64
@@ -60,26 +58,6 @@ def percentiles(
     tail = (1 - level) / 2
     low, high = np.quantile(samples, [tail, 1 - tail], axis=0)
     return np.asarray(low), np.asarray(high)
-
-
-def auc_difference(
-    first: Bool[np.ndarray, "n t"],
-    second: Bool[np.ndarray, "n t"],
-    resamples: int,
-    seed: int = 0,
-) -> Interval:
-    """AUC of the first run less that of the second, with the paired 95 % interval.
-
-    Both runs answer the same resampled images, so what makes an image hard for both cancels.
-
-    Args:
-        first, second: (n, T + 1) correct predictions of two runs, row for row the same images.
-    """
-    difference = first.astype(np.float64) - second.astype(np.float64)
-    # The difference of each image's own areas: means over images commute with means over t.
-    per_image = area_under_curve(difference)[:, None]
-    low, high = percentiles(resampled_means(per_image, resamples, seed))
-    return Interval(float(per_image.mean()), float(low[0]), float(high[0]))
 
 
 def seed_shares(seeds: int, resamples: int, seed: int = 0) -> Float[np.ndarray, "r s"]:

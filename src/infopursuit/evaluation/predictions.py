@@ -1,4 +1,4 @@
-"""The predicted labels of a run, for each test image and budget, and two runs compared by them."""
+"""The predicted labels of a run, for each test image and budget."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pyarrow as pa
 from jaxtyping import Bool, Int
 
 from infopursuit.errors import InputError
-from infopursuit.evaluation.bootstrap import Interval, auc_difference
 from infopursuit.tables import PREDICTIONS, read_table, write_table
 
 
@@ -75,16 +74,15 @@ def read_predictions(path: str | Path) -> Predictions:
     return Predictions(table.column("id").to_pylist(), labels, predicted)
 
 
-def compare_runs(first: str | Path, second: str | Path, resamples: int, seed: int = 0) -> Interval:
-    """AUC of the first run less that of the second, with the paired 95 % bootstrap interval.
+def require_same_images(
+    first: str | Path, one: Predictions, second: str | Path, two: Predictions
+) -> None:
+    """Raise InputError unless two runs answered the same test images, up to the same budget T.
 
     Args:
-        first, second: paths of two files of predictions on one test split.
-
-    Raises:
-        InputError: a file is malformed, or the two differ in their images, labels or budget T.
+        first, second: the files that messages name.
+        one, two: what is in them.
     """
-    one, two = read_predictions(first), read_predictions(second)
     if one.ids != two.ids or not np.array_equal(one.labels, two.labels):
         raise InputError(
             f"{first} and {second} are of different images or labels ({len(one.ids)} and "
@@ -95,4 +93,3 @@ def compare_runs(first: str | Path, second: str | Path, resamples: int, seed: in
             f"{first} has a budget of {one.predicted.shape[1] - 1} queries and {second} of "
             f"{two.predicted.shape[1] - 1}; expected one budget"
         )
-    return auc_difference(one.correct, two.correct, resamples, seed)

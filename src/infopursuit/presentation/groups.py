@@ -18,7 +18,11 @@ from jaxtyping import Float
 from infopursuit.errors import InputError
 from infopursuit.evaluation.bootstrap import Interval, SeedMeans, seed_means, two_level_intervals
 from infopursuit.evaluation.budget_curves import area_under_curve
-from infopursuit.evaluation.predictions import Predictions, read_predictions
+from infopursuit.evaluation.predictions import (
+    Predictions,
+    read_predictions,
+    require_same_images,
+)
 from infopursuit.presentation.methods import is_paper_method
 from infopursuit.presentation.runs import DatasetResults, Run
 
@@ -155,16 +159,7 @@ def _of_images(
 ) -> Float[np.ndarray, "n m"]:
     """Each image's own area under the curve, and whether it is right after t queries."""
     found = read_predictions(run.predictions)
-    if found.ids != pattern.ids or not np.array_equal(found.labels, pattern.labels):
-        raise InputError(
-            f"{run.predictions} and {first.predictions} are of different images or labels "
-            f"({len(found.ids)} and {len(pattern.ids)} rows); expected one test split in one order"
-        )
-    if found.predicted.shape != pattern.predicted.shape:
-        raise InputError(
-            f"{run.predictions} has a budget of {found.predicted.shape[1] - 1} queries and "
-            f"{first.predictions} of {pattern.predicted.shape[1] - 1}; expected one budget"
-        )
+    require_same_images(run.predictions, found, first.predictions, pattern)
     correct = found.correct.astype(np.float64)
     columns = [area_under_curve(correct) if t == AUC else correct[:, t] for t in measures]
     return np.stack(columns, axis=1)
