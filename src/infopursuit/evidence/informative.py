@@ -9,6 +9,7 @@ from __future__ import annotations
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from tqdm import tqdm
 
 from infopursuit.evidence.forward_selection import forward_selection
 from infopursuit.evidence.information import class_prior, credited_information
@@ -73,7 +74,7 @@ def _candidates(universe: Tensor, score_map: ScoreMap, images: Tensor, labels: T
         return torch.arange(len(universe))
     told = [
         fit_thresholds(images @ score_map.directions(block.float()).T, labels).information
-        for block in universe.split(CANDIDATES)
+        for block in tqdm(universe.split(CANDIDATES), "screening", unit="block", disable=None)
     ]
     return torch.cat(told).argsort(descending=True, stable=True)[:CANDIDATES].sort().values
 

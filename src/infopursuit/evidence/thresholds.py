@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -45,7 +46,7 @@ def fit_thresholds(
     """
     members = functional.one_hot(labels).to(scores.dtype)
     counts, prior = members.sum(dim=0).unsqueeze(1), class_prior(labels)
-    ordered = scores.sort(dim=0).values
+    ordered = _sorted(scores)
     best = Thresholds(ordered[0].clone(), torch.full_like(ordered[0], -torch.inf))
     for share in shares:
         values = ordered[min(int((1 - share) * len(scores)), len(scores) - 1)]
@@ -58,3 +59,11 @@ def fit_thresholds(
             torch.where(better, values, best.values), torch.where(better, told, best.information)
         )
     return best
+
+
+def _sorted(scores: Tensor) -> Tensor:
+    """Each column in ascending order."""
+    if scores.device.type != "cpu":
+        return scores.sort(dim=0).values
+    # Ten times as fast as torch's on a CPU, which walks down one column at a time.
+    return torch.from_numpy(np.sort(scores.numpy(force=True), axis=0))
