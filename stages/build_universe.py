@@ -10,8 +10,6 @@ counts by source and filter (counts.json).
 import json
 from pathlib import Path
 
-import polars as pl
-
 from infopursuit.params import Params
 from infopursuit.stage import Rows, run
 from infopursuit.tables import QUERIES, REJECTED_TEXTS, UNIVERSE, read_table, write_table
@@ -28,8 +26,7 @@ def main(params: Params) -> Rows:
     settings = params.universe
     dictionaries = {name: read_text_list(DICTIONARIES / f"{name}.txt") for name in params.datasets}
     corpora = {
-        name: pl.DataFrame(read_table(CORPORA / f"{name}.parquet", QUERIES))
-        for name in params.queries.corpora
+        name: read_table(CORPORA / f"{name}.parquet", QUERIES) for name in params.queries.corpora
     }
     class_names: list[str] = []
     if settings.drop_class_names:
@@ -45,7 +42,7 @@ def main(params: Params) -> Rows:
     )
     texts, rejected, counts = build_universe(dictionaries, corpora, filters)
     words = read_text_list(settings.control_words)
-    control, counts["control"] = control_texts(words, texts["text"])
+    control, counts["control"] = control_texts(words, (text.as_py() for text in texts["text"]))
     write_table(FOLDER / "texts.parquet", UNIVERSE, texts)
     write_table(FOLDER / "rejected.parquet", REJECTED_TEXTS, rejected)
     write_table(FOLDER / "control.parquet", UNIVERSE, control)

@@ -9,15 +9,19 @@ run goes on where it was.
 """
 
 import json
+from functools import partial
 from pathlib import Path
 
+from infopursuit.engines import choose_workers
 from infopursuit.params import Params
 from infopursuit.stage import SCRATCH, Rows, run
 from infopursuit.tables import ANSWERS, QUERIES, REJECTED_LINES, write_table
+from infopursuit.texts.answer_pattern import answer_pattern
 from infopursuit.texts.captions import read_captions
 from infopursuit.texts.corpora import Corpus, described_corpus, given_corpus, has_captions
 from infopursuit.texts.generation import answer_captions
 from infopursuit.texts.language_models import Sampling, open_language_model
+from infopursuit.texts.language_models.vllm_environment import run_where_vllm_is
 from infopursuit.texts.templates import load_template
 
 QUERIES_FOLDER = Path("artifacts/queries")
@@ -40,18 +44,24 @@ def main(params: Params, corpus: str) -> Rows:
 
 
 def describe(params: Params, path: str) -> tuple[Corpus, int]:
-    settings = params.queries
+    settings, language_model, compute = params.queries, params.language_model, params.compute
+    if language_model.backend == "vllm" and compute.engine == "local":
+        run_where_vllm_is(compute.vllm_python)
     captions = read_captions(path, settings.max_captions)
     template = load_template(settings.prompt, needed=["caption"], offered=["max_concepts"])
+    limit = settings.concepts_per_caption
+    pattern = answer_pattern(template.text, limit) if language_model.structured_output else None
+    open_model = partial(open_language_model, language_model.model_dump(), compute.vllm_engine)
     answers = answer_captions(
-        open_language_model(params.language_model.model_dump()),
+        open_model(),
         template,
         captions,
-        settings.concepts_per_caption,
-        Sampling(**params.language_model.sampling.model_dump()),
+        limit,
+        Sampling(**language_model.sampling.model_dump(), pattern=pattern),
         SCRATCH / "answers",
+        choose_workers(compute, open_model),
     )
-    corpus = described_corpus(captions, answers, settings.concepts_per_caption)
+    corpus = described_corpus(captions, answers, limit)
     return corpus, corpus.counts["captions"]
 
 

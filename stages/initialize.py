@@ -6,6 +6,7 @@ python stages/initialize.py --dataset menagerie --init medoids --seed 0
 import torch
 
 from infopursuit.dictionary.initial import listed_texts, medoid_texts, random_texts
+from infopursuit.dictionary.medoids import MedoidSearch
 from infopursuit.dictionary.universe import Universe, load_universe
 from infopursuit.errors import InputError
 from infopursuit.evidence.informative import informative_rows
@@ -34,7 +35,9 @@ def main(params: Params, dataset: str, init: str, seed: int) -> Rows:
         texts = random_texts(universe, k, seed)
     elif init == "medoids":
         settings = params.initialize
-        texts = medoid_texts(universe, k, seed, settings.medoids_sample, settings.medoids_repeats)
+        search = MedoidSearch(settings.medoids_distances, settings.medoids_reach)
+        device = params.compute.torch_device()
+        texts = medoid_texts(universe, k, seed, search, device, SCRATCH / "medoids")
     else:
         texts = informative_texts(params, universe, dataset, k, seed)
     write_text_list(f"artifacts/initial/{dataset}-{init}-{seed}.txt", texts)

@@ -18,6 +18,7 @@ PIPELINES = (ROOT / "dvc.yaml", ROOT / "stages/menagerie/dvc.yaml")
 FLOORS = [
     {
         "errors",
+        "engines",
         "repeatable",
         "settings_files",
         "text_lists",

@@ -109,8 +109,8 @@ class DatasetParams(Section):
 
 
 class InitializeParams(Section):
-    medoids_sample: Annotated[int, Field(ge=100)]
-    medoids_repeats: Annotated[int, Field(ge=1)]
+    medoids_distances: Annotated[int, Field(ge=1)]
+    medoids_reach: Annotated[int, Field(ge=2)]
     held_out: Annotated[float, Field(gt=0, lt=1)]
 
 

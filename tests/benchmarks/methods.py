@@ -151,7 +151,7 @@ class Dictionaries:
         self, universe: Universe, control: Universe | None, llm: Path | None, k: int
     ) -> None:
         self.universe, self.control, self.llm, self.k = universe, control, llm, k
-        self.medoids = torch.from_numpy(k_medoids(universe.embeddings, k, 0, 8000, 5))
+        self.medoids = torch.from_numpy(k_medoids(universe.embeddings, k, seed=0))
 
     def can_start(self, init: str) -> bool:
         """Whether what an initial dictionary is made of was given."""

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from infopursuit.dictionary import initial
 from infopursuit.dictionary.initial import listed_texts, medoid_texts, random_texts
 from infopursuit.dictionary.universe import Universe
 from infopursuit.errors import InputError
@@ -13,6 +14,22 @@ UNIVERSE = Universe(
 def test_a_list_is_found_whatever_its_case_and_keeps_its_order() -> None:
     found = listed_texts(UNIVERSE, ["wheels", "striped  body"], 2, "list.txt")
     assert found == ["wheels", "Striped body"]
+
+
+def test_texts_are_normalised_only_where_a_query_is_not_found_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    normalised: list[str] = []
+
+    def counting(text: str) -> str:
+        normalised.append(text)
+        return text.lower()
+
+    monkeypatch.setattr(initial, "normalize", counting)
+    assert listed_texts(UNIVERSE, ["wheels", "wings"], 2, "list.txt") == ["wheels", "wings"]
+    assert not normalised
+    assert listed_texts(UNIVERSE, ["Wheels", "wings"], 2, "list.txt") == ["wheels", "wings"]
+    assert [text for text in normalised if text in UNIVERSE.texts] == list(UNIVERSE.texts)
 
 
 def test_a_query_missing_from_the_universe_is_named() -> None:
@@ -37,6 +54,6 @@ def test_random_texts_are_distinct_and_follow_the_seed() -> None:
 
 
 def test_medoids_are_texts_of_the_universe() -> None:
-    found = medoid_texts(UNIVERSE, 2, seed=0, sample=100, repeats=1)
+    found = medoid_texts(UNIVERSE, 2, seed=0)
     assert len(set(found)) == 2
     assert set(found) <= set(UNIVERSE.texts)

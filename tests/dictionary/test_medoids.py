@@ -1,56 +1,195 @@
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
 import kmedoids
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infopursuit.dictionary.medoids import euclidean, k_medoids, swap_medoids, total_deviation
+from infopursuit.dictionary import medoid_swaps, medoids
+from infopursuit.dictionary.medoids import MedoidSearch, k_medoids
 from infopursuit.errors import InputError
+from infopursuit.tables import embedding_matrix
+from tests.dictionary.reference_medoids import change, deviation, euclidean, swap_medoids
+
+ROOT = Path(__file__).parents[2]
+REAL = ROOT / "../shared/data/clip_vitb32/texts.parquet"
 
 
-def _points(n: int, seed: int, d: int = 6) -> np.ndarray:
+def clustered(n: int, seed: int, d: int = 6, clusters: int = 8) -> np.ndarray:
     generator = np.random.default_rng(seed)
-    centres = 3 * generator.standard_normal((8, d))
-    return centres[np.arange(n) % 8] + generator.standard_normal((n, d))
+    centres = 3 * generator.standard_normal((clusters, d))
+    return centres[np.arange(n) % clusters] + generator.standard_normal((n, d))
+
+
+@pytest.fixture
+def sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Universes of a hundred points are searched as those of a hundred thousand are."""
+    monkeypatch.setattr(medoids, "WHOLE", 100)
+    monkeypatch.setattr(medoids, "PER_MEDOID", 4)
+    monkeypatch.setattr(medoid_swaps, "LANDMARKS", 40)
+    monkeypatch.setattr(medoid_swaps, "FEWEST", 6)
 
 
 @given(st.integers(2, 30), st.integers(1, 8), st.integers(0, 99))
 def test_no_single_swap_can_better_the_result(n: int, k: int, seed: int) -> None:
-    points, k = _points(n, seed), min(k, n)
-    distances = euclidean(points, points)
-    medoids = swap_medoids(distances, np.arange(k))
-    assert len(set(medoids.tolist())) == k
-    reached = distances[medoids].min(axis=0).sum()
+    points, k = clustered(n, seed), min(k, n)
+    found = k_medoids(points, k, seed)
+    assert len(set(found.tolist())) == k
+    distances = euclidean(points)
     for position in range(k):
-        for other in range(n):
-            swapped = medoids.copy()
-            swapped[position] = other
-            assert distances[swapped].min(axis=0).sum() >= reached - 1e-3
+        for candidate in range(n):
+            assert change(distances, found, position, candidate) >= -1e-3
 
 
-def test_deviation_matches_fasterpam() -> None:
-    points = _points(600, seed=1)
-    medoids = k_medoids(points, 24, seed=0)
-    oracle = kmedoids.fasterpam(euclidean(points, points), 24, random_state=0)
-    assert total_deviation(points, medoids) <= 1.01 * oracle.loss
+def test_deviation_is_that_of_the_reference_and_of_fasterpam() -> None:
+    points = clustered(120, seed=1)
+    distances = euclidean(points)
+    reached = deviation(distances, k_medoids(points, 9, seed=0))
+    assert reached <= 1.02 * deviation(distances, swap_medoids(distances, np.arange(9)))
+    points = clustered(600, seed=1)
+    distances = euclidean(points)
+    oracle = kmedoids.fasterpam(distances.astype(np.float32), 24, random_state=0)
+    assert deviation(distances, k_medoids(points, 24, seed=0)) <= 1.005 * oracle.loss
 
 
-def test_samples_of_a_larger_universe_come_close_to_the_whole() -> None:
-    points = _points(1200, seed=2)
-    whole = total_deviation(points, k_medoids(points, 16, seed=0))
-    sampled = total_deviation(points, k_medoids(points, 16, seed=0, sample=300, repeats=3))
-    assert whole <= sampled <= 1.1 * whole
+@pytest.mark.skipif(not REAL.is_file(), reason="the embedded real texts are not there")
+@pytest.mark.parametrize("whole", [8000, 0], ids=["all texts count", "texts around count"])
+@pytest.mark.parametrize("k", [48, 128])
+def test_real_texts_reach_the_deviation_of_fasterpam(
+    k: int, whole: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(medoids, "WHOLE", whole)
+    points = np.array(embedding_matrix(pq.read_table(REAL, columns=["embedding"])))
+    assert len(points) == 1612
+    distances = euclidean(points)
+    oracle = min(
+        kmedoids.fasterpam(distances.astype(np.float32), k, random_state=seed).loss
+        for seed in range(5)
+    )
+    assert deviation(distances, k_medoids(points, k, seed=0)) <= 1.005 * oracle
 
 
-def test_medoids_are_distinct_sorted_and_repeat_with_the_seed() -> None:
-    points = np.zeros((40, 3))  # all texts alike: still k distinct medoids
-    medoids = k_medoids(points, 7, seed=3)
-    assert len(set(medoids.tolist())) == 7
-    assert medoids.tolist() == sorted(medoids.tolist())
-    points = _points(100, seed=5)
-    assert np.array_equal(k_medoids(points, 9, seed=4), k_medoids(points, 9, seed=4))
+@pytest.mark.usefixtures("sampled")
+def test_a_larger_universe_comes_close_to_the_search_of_all_swaps() -> None:
+    for seed in range(3):
+        points = clustered(2000, seed, clusters=60)
+        distances = euclidean(points)
+        oracle = kmedoids.fasterpam(distances.astype(np.float32), 40, random_state=seed)
+        for reach in (8, 40):  # the texts around count, or all
+            found = k_medoids(points, 40, seed, MedoidSearch(reach=reach))
+            assert deviation(distances, found) <= 1.02 * oracle.loss
+
+
+@pytest.mark.usefixtures("sampled")
+def test_the_work_is_limited_by_a_count() -> None:
+    points = clustered(2000, seed=2, clusters=60)
+    distances = euclidean(points)
+    reached = [
+        deviation(distances, k_medoids(points, 40, 0, MedoidSearch(distances=limit)))
+        for limit in (1, 50, 100, 400)
+    ]
+    assert reached == sorted(reached, reverse=True)
+    assert len(set(reached)) == 4
+    # No swap at all: those drawn at first.
+    drawn = torch.randperm(2000, generator=torch.Generator().manual_seed(0))[:40]
+    assert k_medoids(points, 40, 0, MedoidSearch(distances=1)).tolist() == sorted(drawn.tolist())
+
+
+@pytest.mark.parametrize("n", [90, 150])
+@pytest.mark.usefixtures("sampled")
+def test_medoids_are_distinct_sorted_and_repeat_with_the_seed(n: int) -> None:
+    found = k_medoids(np.zeros((n, 3)), 7, seed=3)  # all texts alike: still k distinct medoids
+    assert len(set(found.tolist())) == 7
+    assert found.tolist() == sorted(found.tolist())
+    points = clustered(n, seed=5)
+    points[n // 2 :] = points[: n - n // 2]  # every text twice
+    found = k_medoids(points, 9, seed=4)
+    assert len(set(found.tolist())) == 9
+    assert np.array_equal(found, k_medoids(points, 9, seed=4))
+    assert not np.array_equal(found, k_medoids(points, 9, seed=6))
+
+
+@pytest.mark.usefixtures("sampled")
+def test_a_memory_map_gives_the_same_medoids(tmp_path: Path) -> None:
+    points = clustered(400, seed=6).astype(np.float16)
+    points.tofile(tmp_path / "rows")
+    mapped = np.memmap(tmp_path / "rows", np.float16, mode="c", shape=points.shape)
+    assert np.array_equal(k_medoids(mapped, 12, seed=0), k_medoids(points, 12, seed=0))
+
+
+def test_one_medoid_or_as_many_as_points() -> None:
+    points = clustered(20, seed=7)
+    assert k_medoids(points, 1, seed=0).tolist() == [euclidean(points).sum(axis=1).argmin()]
+    assert k_medoids(points, 20, seed=0).tolist() == list(range(20))
 
 
 def test_k_above_the_universe_is_an_error() -> None:
     with pytest.raises(InputError, match=r"k is 9; expected at most 8"):
-        k_medoids(_points(8, seed=0), 9, seed=0)
+        k_medoids(clustered(8, seed=0), 9, seed=0)
+
+
+# Searches a universe in a process of its own that kills itself when it has tried the texts around
+# so many medoids; prints how many it tried.
+RUN = """
+    import os, signal, sys
+    import numpy as np
+    from infopursuit.dictionary import medoid_swaps, medoids
+    from infopursuit.dictionary.medoid_swaps import NearMedoids
+
+    folder, patience = sys.argv[1], int(sys.argv[2])
+    medoids.WHOLE, medoids.PER_MEDOID = 100, 4
+    medoid_swaps.LANDMARKS, medoid_swaps.FEWEST = 40, 6
+    tried, try_around = 0, NearMedoids.try_around
+
+    def counting(self, *arguments):
+        global tried
+        if tried == patience:
+            os.kill(os.getpid(), signal.SIGKILL)
+        tried += 1
+        return try_around(self, *arguments)
+
+    NearMedoids.try_around = counting
+    found = medoids.k_medoids(np.load(folder + "/points.npy"), 20, 0, scratch=folder + "/scratch")
+    np.save(folder + "/found.npy", found)
+    print(tried)
+"""
+
+
+def test_a_killed_search_goes_on_and_ends_alike(tmp_path: Path) -> None:
+    np.save(tmp_path / "points.npy", clustered(900, seed=8, clusters=30))
+
+    def run(patience: int) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(RUN), str(tmp_path), str(patience)],
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=120,
+        )
+
+    in_one_go = run(10**6)
+    expected = np.load(tmp_path / "found.npy")
+    (tmp_path / "found.npy").unlink()
+    assert not list((tmp_path / "scratch").glob("*"))
+    for patience in (10, 30, 25):  # in the first round, in the second, in the third
+        assert run(patience).returncode == -signal.SIGKILL
+    assert len(list((tmp_path / "scratch").glob("*/search.pt"))) == 1
+    resumed = run(10**6)
+    assert np.array_equal(np.load(tmp_path / "found.npy"), expected)
+    assert int(resumed.stdout) == int(in_one_go.stdout) - 40
+    assert not list((tmp_path / "scratch").glob("*"))
+
+
+def test_a_search_of_other_points_or_settings_does_not_go_on_from_there(tmp_path: Path) -> None:
+    points = clustered(50, seed=9)
+    settings = [(points, 4, 0), (points[:40], 4, 0), (points, 5, 0), (points, 4, 1)]
+    names = {medoids._digest(*one, MedoidSearch(), "cpu") for one in settings}
+    names.add(medoids._digest(points, 4, 0, MedoidSearch(reach=9), "cpu"))
+    names.add(medoids._digest(points + 1, 4, 0, MedoidSearch(), "cpu"))
+    assert len(names) == 6

@@ -94,44 +94,44 @@ def test_an_empty_universe_and_an_unknown_text_are_told(clip: Clip, tmp_path: Pa
 
 
 class StoppedError(Exception):
-    """Stands for a kill between two batches."""
+    """Stands for a kill between two calls of a tower."""
 
 
 @contextlib.contextmanager
-def stopping_after(clip: Clip, batches: int, method: str) -> Iterator[None]:
-    """Make one of the towers of `clip` raise after so many batches."""
+def stopping_after(clip: Clip, calls: int, method: str) -> Iterator[None]:
+    """Make one of the towers of `clip` raise after so many calls."""
     original = getattr(clip, method)
-    left = batches
+    left = calls
 
-    def encode(batch: object) -> object:
+    def encode(*batch: object) -> object:
         nonlocal left
         if not left:
             raise StoppedError
         left -= 1
-        return original(batch)
+        return original(*batch)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clip, method, encode)
         yield
 
 
-@pytest.mark.parametrize("batches", range(5))
-def test_texts_resume_to_the_same_bytes(clip: Clip, tmp_path: Path, batches: int) -> None:
+@pytest.mark.parametrize("chunks", range(3))
+def test_texts_resume_to_the_same_bytes(clip: Clip, tmp_path: Path, chunks: int) -> None:
     texts = [f"thing {number}" for number in range(7)]
     path = universe(tmp_path, texts, [["corpus"]] * 7)
     whole, resumed = tmp_path / "whole.parquet", tmp_path / "resumed.parquet"
     embed_universe(path, whole, clip, how(tmp_path), None, "cpu")
-    with pytest.raises(StoppedError), stopping_after(clip, batches, "encode_texts"):
+    with pytest.raises(StoppedError), stopping_after(clip, chunks, "encode_texts"):
         embed_universe(path, resumed, clip, how(tmp_path), None, "cpu")
     assert not resumed.exists()
-    with stopping_after(clip, 5 - batches // 2 * 2, "encode_texts"):
+    with stopping_after(clip, 3 - chunks, "encode_texts"):
         embed_universe(path, resumed, clip, how(tmp_path), None, "cpu")
     assert resumed.read_bytes() == whole.read_bytes()
 
 
 def test_other_texts_do_not_resume(clip: Clip, tmp_path: Path) -> None:
     out = tmp_path / "out.parquet"
-    with pytest.raises(StoppedError), stopping_after(clip, 2, "encode_texts"):
+    with pytest.raises(StoppedError), stopping_after(clip, 1, "encode_texts"):
         embed_universe(universe(tmp_path), out, clip, how(tmp_path), None, "cpu")
     assert len(list((tmp_path / "scratch").iterdir())) == 1
     texts = [text.upper() for text in TEXTS]
@@ -176,7 +176,7 @@ def test_too_many_unreadable_images_stop_the_run_with_reasons(
     images = [encoded(row) for row in range(12)]
     images[4] = images[5] = b"no picture"
     source = open_image_source(image_table(image=images), CLASSES)
-    message = r"2 of the first 6 images cannot be read \(image-4: not an image .*max_rejected"
+    message = r"2 of 6 images so far cannot be read \(image-4: not an image .*max_rejected"
     with pytest.raises(InputError, match=message):
         embed(source, tmp_path, clip, 0.1)
     assert embed(source, tmp_path, clip, 0.2)[0] == (12, 10)

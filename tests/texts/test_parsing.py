@@ -1,9 +1,11 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infopursuit.texts.language_models import Answer
-from infopursuit.texts.parsing import MAX_WORDS, Reason, parse_answer
+from infopursuit.texts.parsing import LONGEST_KEPT, MAX_WORDS, Reason, parse_answer
+from tests.texts import grammar
+from tests.texts import reference_parsing as reference
 
 MARKS = [
     "{n}. ", "{n}) ", "({n}) ", "{n}: ", "{n}.", "[{n}] ", "{n}] ", "{n} - ", "- ",
@@ -151,3 +153,38 @@ def test_beyond_the_limit() -> None:
         ("5. or", Reason.OR),
         ("6. eye", Reason.BEYOND_LIMIT),
     ]
+
+
+def test_agrees_with_the_obvious_version_on_answers_of_every_kind() -> None:
+    found: set[Reason] = set()
+    longest = 0
+    for answer in grammar.answers(2000):
+        parsed = parse_answer(answer, grammar.CONCEPTS)
+        assert parsed == reference.parse_answer(answer, grammar.CONCEPTS)
+        found |= {line.reason for line in parsed.rejected}
+        longest = max(longest, *(len(line.line) for line in parsed.rejected), 0)
+    assert found == set(Reason)
+    assert longest > LONGEST_KEPT
+
+
+PIECES = st.sampled_from(
+    [
+        "1.", "2) ", "(3)", "[4]", "5 - ", "- ", "* ", "> ", "a) ", "--", "**", "__", "`", '"',
+        "tail", "Fur", "or", "ör", "ﬁn", "ＳＮＯＷ", "e\u0301", "UNFIT", "unfit", "Answer:",
+        "Caption:", "caption :", "Sure!", "note:", "I'm sorry", "As an AI", "<think>", "</think>",
+        "(", ")", ",", "/", " - ", " 3. ", ":", ".", " ", "\t", "\n", "\r\n", "\r", "\x0b", "\x0c",
+        "\x1c", "\x1f", "\x85", "\u2028", "\u00a0", "\u3000", "\u200b", "\ufeff", "\ufffd", "\x07",
+        "🚌", "İ", "ß", "\u0345",
+    ]
+)  # fmt: skip
+
+
+@given(
+    st.lists(PIECES, max_size=30).map("".join) | st.text(),
+    st.sampled_from(["stop", "length"]),
+    st.integers(1, 4),
+)
+@settings(max_examples=500)
+def test_agrees_with_the_obvious_version_on_anything(text: str, reason: str, limit: int) -> None:
+    answer = Answer(text, reason)
+    assert parse_answer(answer, limit) == reference.parse_answer(answer, limit)

@@ -1,7 +1,7 @@
 import re
 from typing import Any
 
-import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,19 +18,22 @@ STRICT = UniverseFilters(
 )  # fmt: skip
 
 
-def corpus(*rows: tuple[str, int | None] | str) -> pl.DataFrame:
+def corpus(*rows: tuple[str, int | None] | str) -> pa.Table:
     pairs = [(row, None) if isinstance(row, str) else row for row in rows]
-    return pl.DataFrame(
-        pairs, schema={"text": pl.String, "caption_id": pl.Int64}, orient="row"
-    )  # fmt: skip
+    columns = {"text": [text for text, _ in pairs], "caption_id": [number for _, number in pairs]}
+    return pa.table(columns, pa.schema({"text": pa.string(), "caption_id": pa.int64()}))
+
+
+def rows_of(columns: dict[str, Any]) -> list[tuple[Any, ...]]:
+    return list(zip(*(column.to_pylist() for column in columns.values()), strict=True))
 
 
 def kept(universe: Universe) -> list[tuple[Any, ...]]:
-    return list(zip(*universe.texts.values(), strict=True))
+    return rows_of(universe.texts)
 
 
 def rejected(universe: Universe) -> list[tuple[Any, ...]]:
-    return list(zip(*universe.rejected.values(), strict=True))
+    return rows_of(universe.rejected)
 
 
 def test_dictionaries_first_then_corpora_in_order_of_appearance() -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from pathlib import Path
 
 import numpy as np
 
-from infopursuit.dictionary.medoids import k_medoids
+from infopursuit.dictionary.medoids import MedoidSearch, k_medoids
 from infopursuit.dictionary.universe import Universe
 from infopursuit.errors import InputError
 from infopursuit.texts.normalization import normalize
@@ -21,16 +22,30 @@ def listed_texts(universe: Universe, queries: Sequence[str], k: int, where: str)
     """
     if len(queries) != k:
         raise InputError(f"{where}: {len(queries)} queries; expected k = {k}")
-    spelling: dict[str, str] = {}
-    for text in universe.texts:
-        spelling.setdefault(normalize(text), text)
-    known = set(universe.texts)
-    texts = [text if text in known else spelling.get(normalize(text), text) for text in queries]
+    known = set(queries).intersection(universe.texts)
+    spelling = _spellings(universe, {query for query in queries if query not in known})
+    texts = [
+        query if query in known else spelling.get(normalize(query), query) for query in queries
+    ]
     universe.indices(texts, where)
     for first, text in enumerate(texts):
         if text in texts[:first]:
             raise InputError(f"{where}: {queries[first]!r} is there twice, as {text!r}")
     return texts
+
+
+def _spellings(universe: Universe, queries: Collection[str]) -> dict[str, str]:
+    """For the normalised form of each query the first text of the universe with that form.
+
+    A universe has millions of texts and none is kept but those asked for.
+    """
+    wanted = {normalize(query) for query in queries}
+    spelling: dict[str, str] = {}
+    for text in universe.texts if wanted else ():
+        key = normalize(text)
+        if key in wanted:
+            spelling.setdefault(key, text)
+    return spelling
 
 
 def random_texts(universe: Universe, k: int, seed: int) -> list[str]:
@@ -43,7 +58,14 @@ def random_texts(universe: Universe, k: int, seed: int) -> list[str]:
     return [universe.texts[row] for row in sorted(rows.tolist())]
 
 
-def medoid_texts(universe: Universe, k: int, seed: int, sample: int, repeats: int) -> list[str]:
-    """The k-medoids of the universe (`medoids`)."""
-    rows = k_medoids(universe.embeddings, k, seed, sample, repeats)
+def medoid_texts(
+    universe: Universe,
+    k: int,
+    seed: int,
+    search: MedoidSearch | None = None,
+    device: str = "cpu",
+    scratch: str | Path | None = None,
+) -> list[str]:
+    """The k-medoids of the universe (`medoids`); the arguments are those of `k_medoids`."""
+    rows = k_medoids(universe.embeddings, k, seed, search, device, scratch)
     return [universe.texts[row] for row in rows.tolist()]

@@ -1,8 +1,9 @@
 """Embedding that survives being killed: finished chunks of rows lie in a scratch folder.
 
-Chunks are made in order and appear under their name only when complete. Batches never cross the
-border of a chunk, so a run that resumes forms the same batches, and the same bytes, as one that was
-never interrupted. The file that joins the chunks is written from them one by one.
+A chunk appears under its name only when it is complete, in whatever order chunks are made. Batches
+never cross the border of a chunk, so a run that resumes, here or on a cluster, forms the same
+batches, and the same bytes, as one that was never interrupted. The file that joins the chunks is
+written from them one by one.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ import hashlib
 import logging
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +27,8 @@ from tqdm import tqdm
 from infopursuit.tables import EMBEDDING, TableSchema, embedding_array, table_writer
 
 logger = logging.getLogger(__name__)
+
+REASON = "reason"
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class Chunk(NamedTuple):
 class ChunkFolder:
     """The finished chunks of one job, in `scratch/<hash of the job>`."""
 
-    def __init__(self, how: Embedding, job: Sequence[str], rows: int) -> None:
+    def __init__(self, how: Embedding, job: Iterable[str], rows: int) -> None:
         """Open the folder of a job; folders that other inputs or settings left there are removed.
 
         Args:
@@ -61,47 +65,83 @@ class ChunkFolder:
             rows: number of rows n.
         """
         self.rows, self.size = rows, how.chunk
-        parts = [*job, str(rows), str(how.chunk), str(how.batch_size)]
-        digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+        digest = hashlib.sha256()
+        for part in chain(job, map(str, (rows, how.chunk, how.batch_size))):
+            digest.update(part.encode() + b"\0")
         self._scratch = how.scratch
-        self._folder = how.scratch / digest[:16]
+        self._folder = how.scratch / digest.hexdigest()[:16]
         if how.scratch.is_dir():
             for other in sorted(how.scratch.iterdir()):
                 if other != self._folder:
                     shutil.rmtree(other)
         self._folder.mkdir(parents=True, exist_ok=True)
         self._count = -(-rows // how.chunk)
-        self._finished = 0
-        while self._finished < self._count and self._file(self._finished).is_file():
-            self._finished += 1
+        there = {file.name for file in self._folder.iterdir()}
+        self._finished = {index for index in range(self._count) if self._file(index).name in there}
 
     @property
     def done(self) -> int:
         """Number of rows in finished chunks."""
-        return min(self._finished * self.size, self.rows)
+        return sum(stop - start for start, stop in map(self._bounds, self._finished))
 
-    def bounds(self) -> Iterator[tuple[int, int]]:
-        """First row and end of each chunk that is missing."""
-        return batch_bounds(self.done, self.rows, self.size)
+    def missing(self) -> Iterator[tuple[int, int, int]]:
+        """Number, first row and end of each chunk that is not finished."""
+        for index in range(self._count):
+            if index not in self._finished:
+                yield index, *self._bounds(index)
 
-    def fill(self, chunks: Iterable[Chunk], what: str) -> None:
-        """Keep the missing chunks, made in the order of `bounds`."""
+    def fill(self, chunks: Iterable[tuple[int, Chunk]], what: str) -> None:
+        """Keep the missing chunks, made in any order, each with its number."""
         if self._finished:
             logger.info("%s: resuming after %d of %d rows", what, self.done, self.rows)
         quiet = not sys.stderr.isatty()
         with tqdm(total=self.rows, initial=self.done, desc=what, disable=quiet) as bar:
-            for chunk in chunks:
-                self._add(chunk)
+            for index, chunk in chunks:
+                self.add(index, chunk)
                 bar.update(len(chunk.reasons))
 
-    def read(self) -> Iterator[Chunk]:
-        """The finished chunks, in order."""
-        for index in range(self._finished):
-            table = pq.read_table(self._file(index))
+    def add(self, index: int, chunk: Chunk) -> None:
+        """Keep one chunk."""
+        start, stop = self._bounds(index)
+        if len(chunk.reasons) != stop - start or len(chunk.embeddings) != stop - start:
+            raise ValueError(
+                f"chunk {index} has {len(chunk.embeddings)} rows; expected {start} to {stop}"
+            )
+        columns = {
+            REASON: pa.array(chunk.reasons, pa.string()),
+            EMBEDDING: embedding_array(chunk.embeddings),
+        }
+        file = self._file(index)
+        partial = file.with_suffix(".partial")
+        pq.write_table(pa.table(columns), partial, compression="none")
+        partial.replace(file)
+        self._finished.add(index)
+
+    def rejected(self) -> dict[int, str]:
+        """The rows of finished chunks that could not be embedded, in order, with the reason."""
+        reasons: dict[int, str] = {}
+        for index in sorted(self._finished):
+            column = pq.read_table(self._file(index), columns=[REASON]).column(REASON)
+            reasons.update(rejected_rows(self._bounds(index)[0], column.to_pylist()))
+        return reasons
+
+    def read(self) -> Iterator[Float16[np.ndarray, "m d"]]:
+        """The embeddings of each chunk, in order; none may be missing."""
+        for index in range(self._count):
+            table = pq.read_table(self._file(index), columns=[EMBEDDING])
             column = table.column(EMBEDDING).combine_chunks()
             values = column.flatten().to_numpy(zero_copy_only=False)
-            matrix = values.reshape(len(table), column.type.list_size)
-            yield Chunk(matrix, table.column("reason").to_pylist())
+            yield values.reshape(len(table), column.type.list_size)
+
+    def matrix(self, width: int) -> Float16[np.ndarray, "n d"]:
+        """All embeddings as one array, which lies in a file of the scratch folder."""
+        path = self._folder / "embeddings.float16"
+        matrix = np.memmap(path, dtype=np.float16, mode="w+", shape=(self.rows, width))
+        start = 0
+        for embeddings in self.read():
+            matrix[start : start + len(embeddings)] = embeddings
+            start += len(embeddings)
+        return matrix
 
     def write(
         self,
@@ -116,11 +156,11 @@ class ChunkFolder:
         arrow = schema.arrow(width, clip)
         with table_writer(out, schema, width, clip) as writer:
             start = 0
-            for chunk in self.read():
-                kept = keep[start : start + len(chunk.reasons)]
+            for embeddings in self.read():
+                kept = keep[start : start + len(embeddings)]
                 rows = columns.slice(start, len(kept)).filter(pa.array(kept))
                 arrays = [rows.column(field.name).combine_chunks() for field in schema.columns]
-                arrays.append(embedding_array(chunk.embeddings[kept]))
+                arrays.append(embedding_array(embeddings[kept]))
                 writer.write_table(pa.Table.from_arrays(arrays, schema=arrow))
                 start += len(kept)
 
@@ -128,19 +168,16 @@ class ChunkFolder:
         """Remove the scratch folder, once the result is in place."""
         shutil.rmtree(self._scratch)
 
-    def _add(self, chunk: Chunk) -> None:
-        columns = {
-            "reason": pa.array(chunk.reasons, pa.string()),
-            EMBEDDING: embedding_array(chunk.embeddings),
-        }
-        file = self._file(self._finished)
-        partial = file.with_suffix(".partial")
-        pq.write_table(pa.table(columns), partial, compression="none")
-        partial.replace(file)
-        self._finished += 1
+    def _bounds(self, index: int) -> tuple[int, int]:
+        return index * self.size, min((index + 1) * self.size, self.rows)
 
     def _file(self, index: int) -> Path:
         return self._folder / f"chunk-{index + 1:06d}.parquet"
+
+
+def rejected_rows(start: int, reasons: Iterable[str | None]) -> dict[int, str]:
+    """Those of the rows from `start` that have a reason."""
+    return {row: reason for row, reason in enumerate(reasons, start) if reason is not None}
 
 
 def batch_bounds(start: int, stop: int, size: int) -> Iterator[tuple[int, int]]:

@@ -19,17 +19,22 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32
+from jaxtyping import Float, Float32, UInt8
 from PIL.Image import Image
 
 from infopursuit.embeddings.clip_files import CONFIG, ClipFiles, find_clip_files
+from infopursuit.embeddings.half_precision import HalfPrecision, Tower
 from infopursuit.embeddings.precomputed_texts import PrecomputedTexts
+from infopursuit.embeddings.text_tower import TextTower
 from infopursuit.embeddings.unit_rows import unit_rows
 from infopursuit.errors import InputError
+
+if TYPE_CHECKING:  # it imports torchvision, which only an image needs
+    from infopursuit.embeddings.preprocessing import Preprocessing
 
 # What torch and open_clip raise for files that are damaged or of another architecture.
 LOADING_ERRORS = (OSError, RuntimeError, ValueError, TypeError, KeyError, pickle.UnpicklingError)
@@ -38,21 +43,28 @@ OPENAI_EXTRAS = ("input_resolution", "context_length", "vocab_size")
 
 
 class OpenClip:
-    """A CLIP that open_clip builds, in float32; the towers are loaded when first used.
+    """A CLIP that open_clip builds; the towers are loaded when first used.
 
     Attributes:
         name: the name of its embedding space, kept in the metadata of every file it makes.
+        device: where the towers compute.
     """
 
-    def __init__(self, files: ClipFiles, device: torch.device) -> None:
+    def __init__(
+        self, files: ClipFiles, device: torch.device, dtype: torch.dtype = torch.float32
+    ) -> None:
+        """`dtype` is what the towers compute in, float32 or, once checked, float16."""
         self._files = files
-        self._device = device
+        self._dtype = dtype
+        self._half = HalfPrecision(files.where)
+        self.device = device
         self.name = files.name
 
     @property
     def stamp(self) -> str:
         """What the last bits of its numbers depend on besides weights and batches."""
-        return f"{self.name} torch {torch.__version__} {self._device} {torch.get_num_threads()}"
+        machine = f"{self.device} {self._dtype} {torch.get_num_threads()}"
+        return f"{self.name} torch {torch.__version__} {machine}"
 
     @cached_property
     def width(self) -> int:
@@ -69,41 +81,84 @@ class OpenClip:
             )
         return config["embed_dim"]
 
-    def encode_texts(self, texts: Sequence[str]) -> Float32[np.ndarray, "n d"]:
-        """Embed one batch of texts, as they are, with unit norm."""
-        _, _, tokenize = self._loaded
-        with torch.inference_mode():
-            tokens = tokenize(list(texts)).to(self._device)
-            return self._unit(self._loaded[0].encode_text(tokens))
+    def encode_texts(
+        self, texts: Sequence[str], batch_size: int = 64
+    ) -> Float32[np.ndarray, "n d"]:
+        """Embed texts, as they are and in their order, with unit norm.
 
-    def encode_images(self, batch: Float[torch.Tensor, "b 3 h w"]) -> Float32[np.ndarray, "b d"]:
-        """Embed one batch of preprocessed images, with unit norm."""
+        Args:
+            texts: any number of texts.
+            batch_size: texts of full length per batch of the tower.
+        """
+        if not texts:
+            return np.zeros((0, self.width), dtype=np.float32)
+        tower = self._text_tower
+        return self._unit(self._rows("texts", lambda _: tower.encode(texts, batch_size)))
+
+    def encode_images(
+        self, batch: UInt8[torch.Tensor, "b 3 h w"] | Float[torch.Tensor, "b 3 h w"]
+    ) -> Float32[np.ndarray, "b d"]:
+        """Embed one batch of images as `pixels` (uint8) or `preprocess` (float32) give them.
+
+        Returns:
+            Rows of unit norm.
+        """
+        model, preprocessing, _ = self._loaded
         with torch.inference_mode():
-            return self._unit(self._loaded[0].encode_image(batch.to(self._device)))
+            images = preprocessing.normalized(batch.to(self.device, non_blocking=True))
+            return self._unit(
+                self._rows("images", lambda dtype: model.encode_image(images.to(dtype)))
+            )
 
     @property
     def preprocess(self) -> Callable[[Image], torch.Tensor]:
         """Turns an image into a (3, h, w) float32 tensor for `encode_images`."""
-        return self._loaded[1]
+        return self._loaded[1].whole
+
+    @property
+    def pixels(self) -> Callable[[Image], UInt8[np.ndarray, "3 h w"]]:
+        """Turns an image into uint8, which `encode_images` scales and normalises on the device."""
+        return self._loaded[1].pixels
+
+    def _rows(
+        self, tower: Tower, encode: Callable[[torch.dtype], torch.Tensor]
+    ) -> Float[torch.Tensor, "b d"]:
+        """What `encode` gives with its tower, in the precision of this CLIP."""
+        if self._dtype == torch.float32:
+            return encode(torch.float32)
+        try:
+            return self._half.rows(tower, self._loaded[0], encode)
+        except InputError:
+            # The model is between two precisions: whoever goes on all the same gets a fresh one.
+            self._half = HalfPrecision(self._files.where)
+            for name in ("_loaded", "_text_tower"):
+                self.__dict__.pop(name, None)
+            raise
 
     def _unit(self, rows: torch.Tensor) -> Float32[np.ndarray, "n d"]:
         return unit_rows(rows.float().cpu().numpy(), f"{self._files.where}: a batch")
 
     @cached_property
-    def _loaded(self) -> tuple[Any, Callable[[Image], torch.Tensor], Callable[..., torch.Tensor]]:
-        return _load_towers(self._files, self._device)
+    def _text_tower(self) -> TextTower:
+        return TextTower(self._loaded[0], self._loaded[2], self.device)
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, Preprocessing, Callable[..., torch.Tensor]]:
+        return _load_towers(self._files, self.device)
 
 
 Clip = OpenClip | PrecomputedTexts
 
 
-def load_clip(path: str | Path, device: str = "auto") -> Clip:
+def load_clip(path: str | Path, device: str = "auto", *, half_precision: bool = False) -> Clip:
     """The CLIP at `path`.
 
     Args:
         path: a folder in open_clip's layout (open_clip_config.json and weights), a card (.yaml)
             that pins weights, or a Parquet file of precomputed texts (text, source, embedding).
         device: `auto`, `cpu` or `cuda`.
+        half_precision: whether the towers compute in float16, on a GPU alone; their first batch
+            must agree with float32.
 
     Raises:
         InputError: the path is none of these, weights cannot be fetched or are not those pinned,
@@ -111,7 +166,9 @@ def load_clip(path: str | Path, device: str = "auto") -> Clip:
     """
     if Path(path).suffix == ".parquet":
         return PrecomputedTexts(path)
-    return OpenClip(find_clip_files(path), choose_device(device))
+    chosen = choose_device(device)
+    halved = half_precision and chosen.type == "cuda"
+    return OpenClip(find_clip_files(path), chosen, torch.float16 if halved else torch.float32)
 
 
 def choose_device(name: str) -> torch.device:
@@ -124,10 +181,12 @@ def choose_device(name: str) -> torch.device:
 
 def _load_towers(
     files: ClipFiles, device: torch.device
-) -> tuple[Any, Callable[[Image], torch.Tensor], Callable[..., torch.Tensor]]:
+) -> tuple[Any, Preprocessing, Callable[..., torch.Tensor]]:
     """The model with its weights, the preprocessing of images, the tokenizer."""
     import open_clip
     from safetensors import SafetensorError
+
+    from infopursuit.embeddings.preprocessing import Preprocessing
 
     create: Callable[..., tuple[Any, Any, Any]] = open_clip.create_model_and_transforms
     try:
@@ -144,7 +203,7 @@ def _load_towers(
         raise InputError(
             f"{files.where}: open_clip cannot load {files.weights} as {files.model} ({message})"
         ) from error
-    return built.to(device).eval().requires_grad_(False), preprocess, tokenizer
+    return built.to(device).eval().requires_grad_(False), Preprocessing(preprocess), tokenizer
 
 
 def _torchscript_state(path: Path) -> dict[str, torch.Tensor]:

@@ -1,4 +1,4 @@
-"""Encoded images to tensors, in threads that work ahead of the image tower."""
+"""Encoded images to pixels, in threads that work ahead of the image tower."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import io
 import re
 import struct
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
-import torch
 from PIL import Image, UnidentifiedImageError
+
+T = TypeVar("T")
 
 # Encoded bytes, a file, a function that opens an image, or none where there should be one.
 Encoded = bytes | Path | Callable[[], Image.Image] | None
@@ -34,9 +36,9 @@ def decode(encoded: Encoded) -> Image.Image:
         raise UnreadableError("missing")
     try:
         if callable(encoded):
-            return encoded().convert("RGB")
+            return _rgb(encoded())
         with Image.open(io.BytesIO(encoded) if isinstance(encoded, bytes) else encoded) as image:
-            return image.convert("RGB")
+            return _rgb(image)
     except FileNotFoundError as error:
         raise UnreadableError("missing") from error
     except UnidentifiedImageError as error:
@@ -47,26 +49,29 @@ def decode(encoded: Encoded) -> Image.Image:
         raise UnreadableError(f"damaged: {reason}") from error
 
 
+def _rgb(image: Image.Image) -> Image.Image:
+    image.load()
+    # An image that is RGB already would only be copied.
+    return image if image.mode == "RGB" else image.convert("RGB")
+
+
 def prepared_ahead(
-    images: Iterable[Encoded],
-    preprocess: Callable[[Image.Image], torch.Tensor],
-    workers: int,
-    ahead: int,
-) -> Iterator[torch.Tensor | UnreadableError]:
+    images: Iterable[Encoded], preprocess: Callable[[Image.Image], T], workers: int, ahead: int
+) -> Generator[T | UnreadableError, None, None]:
     """Decode and preprocess images in threads, in order, at most `ahead` of what is taken.
 
     Yields:
-        A (3, h, w) float32 tensor, or why there is none.
+        What `preprocess` gives for an image, or why there is none.
     """
 
-    def prepare(encoded: Encoded) -> torch.Tensor | UnreadableError:
+    def prepare(encoded: Encoded) -> T | UnreadableError:
         try:
             return preprocess(decode(encoded))
         except UnreadableError as reason:
             return reason
 
     pool = ThreadPoolExecutor(workers, thread_name_prefix="decode")
-    pending: deque[Future[torch.Tensor | UnreadableError]] = deque()
+    pending: deque[Future[T | UnreadableError]] = deque()
     try:
         for encoded in images:
             pending.append(pool.submit(prepare, encoded))

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
-import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
-import torch
 
-from infopursuit.embeddings.chunks import Chunk, ChunkFolder, Embedding, batch_bounds
-from infopursuit.embeddings.clip import Clip, OpenClip
-from infopursuit.embeddings.decoding import UnreadableError, prepared_ahead
+from infopursuit.embeddings.chunks import Chunk, ChunkFolder, Embedding, rejected_rows
+from infopursuit.embeddings.clip import Clip, OpenClip, load_clip
+from infopursuit.embeddings.clip_workers import SameClip, same_clip
+from infopursuit.embeddings.decoding import Encoded
 from infopursuit.embeddings.image_rows import check_splits
 from infopursuit.embeddings.image_source import ImageSource
+from infopursuit.embeddings.image_sources import open_image_source
+from infopursuit.embeddings.image_tower import encode_image_rows
+from infopursuit.engines import Workers, run_shards
 from infopursuit.errors import InputError
-from infopursuit.tables import EMBEDDED_IMAGES, REJECTED_IMAGES, write_table
+from infopursuit.tables import EMBEDDED_IMAGES, REJECTED_IMAGES, ROW_GROUP, write_table
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +30,13 @@ REASONS_TOLD = 3
 
 
 def embed_images(
-    source: ImageSource, out: Path, rejected: Path, clip: Clip, how: Embedding, max_rejected: float
+    source: ImageSource,
+    out: Path,
+    rejected: Path,
+    clip: Clip,
+    how: Embedding,
+    max_rejected: float,
+    workers: Workers[tuple[Clip, ImageSource]] | None = None,
 ) -> tuple[int, int]:
     """Embed a data set (EMBEDDED_IMAGES, in its order), without the images that cannot be read.
 
@@ -35,6 +47,8 @@ def embed_images(
         clip: what embeds.
         how: batches, chunks, scratch.
         max_rejected: the share of unreadable images above which the data set is at fault.
+        workers: processes that read and embed, each with the same `clip` and `source` (see
+            `open_both`); None for this one.
 
     Returns:
         Numbers of images read and written.
@@ -43,26 +57,34 @@ def embed_images(
         InputError: too many images cannot be read, or they empty a split, or `clip` has no image
             tower.
     """
-    preprocess = clip.preprocess
-    assert isinstance(clip, OpenClip)
+    if not isinstance(clip, OpenClip):
+        clip.encode_images(None)  # says that there is no image tower
     ids: list[str] = source.rows.column("id").to_pylist()
     folder = ChunkFolder(how, [clip.stamp, source.stamp, *ids], len(ids))
-    reasons = [reason for chunk in folder.read() for reason in chunk.reasons]
-    _check_rejected(source.where, ids, reasons, max_rejected)
+    reasons = folder.rejected()
+    _check_rejected(source.where, ids, reasons, folder.done, max_rejected)
 
-    def checked() -> Iterator[Chunk]:
-        images = source.images(folder.done)
-        prepared = prepared_ahead(images, preprocess, _workers(), ahead=2 * how.batch_size)
-        for chunk in _chunks(prepared, clip, how, folder):
-            reasons.extend(chunk.reasons)
-            _check_rejected(source.where, ids, reasons, max_rejected)
-            yield chunk
+    def checked(chunks: Iterable[tuple[int, Chunk]]) -> Iterator[tuple[int, Chunk]]:
+        done = folder.done
+        for index, chunk in chunks:
+            reasons.update(rejected_rows(index * how.chunk, chunk.reasons))
+            done += len(chunk.reasons)
+            _check_rejected(source.where, ids, reasons, done, max_rejected)
+            yield index, chunk
 
-    folder.fill(checked(), "images")
-    keep = np.array([reason is None for reason in reasons])
+    shards = ((index, (start, stop)) for index, start, stop in folder.missing())
+    if workers is None:
+        found = run_shards(lambda: ImageChunks(clip, source, how.batch_size), shards)
+    else:
+        work = ImageWork(workers.open, same_clip(clip), _digest(source), how.batch_size)
+        found = run_shards(work, shards, workers.cluster)
+    with closing(found):
+        folder.fill(checked(found), "images")
+    bad = sorted(reasons)
+    keep = np.ones(len(ids), dtype=bool)
+    keep[bad] = False
     splits = np.array(source.rows.column("split").to_pylist(), dtype=object)
     check_splits(source.where, splits[keep].tolist())
-    bad = np.flatnonzero(~keep).tolist()
     listed = {"id": [ids[row] for row in bad], "reason": [reasons[row] for row in bad]}
     write_table(rejected, REJECTED_IMAGES, listed)
     if bad:
@@ -72,42 +94,81 @@ def embed_images(
     return len(ids), int(keep.sum())
 
 
-def _chunks(
-    prepared: Iterator[torch.Tensor | UnreadableError],
-    clip: OpenClip,
-    how: Embedding,
-    folder: ChunkFolder,
-) -> Iterator[Chunk]:
-    """Batches are ranges of rows less the unreadable ones, so they never depend on a resumption."""
-    for start, stop in folder.bounds():
-        matrix = np.zeros((stop - start, clip.width), dtype=np.float16)
-        reasons: list[str | None] = [None] * (stop - start)
-        for begin, end in batch_bounds(0, stop - start, how.batch_size):
-            pixels: dict[int, torch.Tensor] = {}
-            for row in range(begin, end):
-                item = next(prepared)
-                if isinstance(item, UnreadableError):
-                    reasons[row] = str(item)
-                else:
-                    pixels[row] = item
-            if pixels:
-                matrix[list(pixels)] = clip.encode_images(torch.stack(list(pixels.values())))
-        yield Chunk(matrix, reasons)
+def open_both(
+    clip: str, device: str, half_precision: bool, images: str, classes: Sequence[str]
+) -> tuple[Clip, ImageSource]:
+    """The CLIP (see `load_clip`) and the images (`open_image_source`) of a worker.
+
+    Raises:
+        InputError: as those two say.
+    """
+    opened = load_clip(clip, device, half_precision=half_precision)
+    return opened, open_image_source(images, classes)
+
+
+class ImageChunks:
+    """Embeds ranges of the rows of a data set; ranges that ascend are read in one pass."""
+
+    def __init__(self, clip: OpenClip, source: ImageSource, batch_size: int) -> None:
+        self._clip = clip
+        self._source = source
+        self._batch_size = batch_size
+        self._images: Iterator[Encoded] = iter(())
+        self._next: int | None = None
+
+    def __call__(self, rows: tuple[int, int]) -> Chunk:
+        """Embed the rows from the first of two numbers to the one before the second."""
+        start, stop = rows
+        images = self._between(start, stop)
+        return encode_image_rows(self._clip, images, stop - start, self._batch_size)
+
+    def _between(self, start: int, stop: int) -> Iterator[Encoded]:
+        """The images of some rows; those that a source cannot jump over are read once at most."""
+        if self._next is None or not 0 <= start - self._next <= ROW_GROUP:
+            self._images = self._source.images(start)
+        else:
+            for _ in islice(self._images, start - self._next):
+                pass
+        self._next = stop
+        return islice(self._images, stop - start)
+
+
+@dataclass(frozen=True)
+class ImageWork:
+    """Opens CLIP and images in a worker and gives what embeds ranges of rows there."""
+
+    open: Callable[[], tuple[Clip, ImageSource]]
+    same: SameClip
+    source_digest: str
+    batch_size: int
+
+    def __call__(self) -> Callable[[tuple[int, int]], Chunk]:
+        clip, source = self.open()
+        self.same.check(clip)
+        assert isinstance(clip, OpenClip)
+        if _digest(source) != self.source_digest:
+            raise InputError(
+                f"{source.where}: a worker of the cluster finds other images there, or files "
+                "changed at another time; expected storage that all machines share, left alone "
+                "while it is read"
+            )
+        return ImageChunks(clip, source, self.batch_size)
+
+
+def _digest(source: ImageSource) -> str:
+    digest = hashlib.sha256(source.stamp.encode())
+    for name in source.rows.column("id").to_pylist():
+        digest.update(b"\0" + name.encode())
+    return digest.hexdigest()
 
 
 def _check_rejected(
-    where: str, ids: list[str], reasons: list[str | None], max_rejected: float
+    where: str, ids: list[str], reasons: dict[int, str], done: int, max_rejected: float
 ) -> None:
-    bad = [row for row, reason in enumerate(reasons) if reason is not None]
-    if len(bad) > max_rejected * len(ids):
-        told = "; ".join(f"{ids[row]}: {reasons[row]}" for row in bad[:REASONS_TOLD])
+    if len(reasons) > max_rejected * len(ids):
+        first = sorted(reasons)[:REASONS_TOLD]
+        told = "; ".join(f"{ids[row]}: {reasons[row]}" for row in first)
         raise InputError(
-            f"{where}: {len(bad)} of the first {len(reasons)} images cannot be read ({told}); "
+            f"{where}: {len(reasons)} of {done} images so far cannot be read ({told}); "
             f"expected at most {max_rejected:g} of all {len(ids)} (max_rejected)"
         )
-
-
-def _workers() -> int:
-    """Threads that decode: as many as this process has cores."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1

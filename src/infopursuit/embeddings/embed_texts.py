@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Bool, Float32
+import pyarrow.compute as pc
+from jaxtyping import Bool
 
-from infopursuit.embeddings.chunks import Chunk, ChunkFolder, Embedding, batch_bounds
+from infopursuit.embeddings.chunks import Chunk, ChunkFolder, Embedding
 from infopursuit.embeddings.clip import Clip, OpenClip, choose_device
+from infopursuit.embeddings.clip_workers import SameClip, same_clip
 from infopursuit.embeddings.near_duplicates import distinct_rows
 from infopursuit.embeddings.unit_rows import unit_rows
+from infopursuit.engines import Workers, run_shards
 from infopursuit.errors import InputError
-from infopursuit.tables import EMBEDDED_CLASSES, EMBEDDED_TEXTS, UNIVERSE, read_table, write_table
+from infopursuit.tables import (
+    EMBEDDED_CLASSES,
+    EMBEDDED_TEXTS,
+    ROW_GROUP,
+    UNIVERSE,
+    read_table,
+    write_table,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +37,13 @@ CLASS_PROMPTS = ("{}", "a photo of a {}.")
 
 
 def embed_universe(
-    texts: Path, out: Path, clip: Clip, how: Embedding, max_similarity: float | None, device: str
+    texts: Path,
+    out: Path,
+    clip: Clip,
+    how: Embedding,
+    max_similarity: float | None,
+    device: str,
+    workers: Workers[Clip] | None = None,
 ) -> tuple[int, int]:
     """Embed the texts of a universe (UNIVERSE -> EMBEDDED_TEXTS), in their order.
 
@@ -37,6 +55,7 @@ def embed_universe(
         max_similarity: drop a text whose cosine with an earlier kept text is at least this, unless
             a dictionary has it; None keeps all.
         device: where similarities are computed, `auto`, `cpu` or `cuda`.
+        workers: processes that embed, each with the same `clip`; None for this one.
 
     Returns:
         Numbers of texts read and written.
@@ -45,26 +64,23 @@ def embed_universe(
         InputError: `texts` is no universe or empty, or `clip` cannot embed one of its texts.
     """
     table = read_table(texts, UNIVERSE, columns=["text", "sources"])
-    names: list[str] = table.column("text").to_pylist()
-    sources: list[list[str]] = table.column("sources").to_pylist()
-    if not names:
+    if not len(table):
         raise InputError(f"{texts}: no rows; expected at least one text")
-    folder = _filled(names, clip, how)
-    keep = np.ones(len(names), dtype=bool)
+    folder = _filled(table, clip, how, workers)
+    keep = np.ones(len(table), dtype=bool)
     if max_similarity is not None:
-        matrix = np.concatenate([chunk.embeddings for chunk in folder.read()])
-        given = np.array([any(s.startswith(DICTIONARY) for s in several) for several in sources])
-        keep = distinct_rows(matrix, given, max_similarity, choose_device(device))
+        matrix = folder.matrix(clip.width)
+        keep = distinct_rows(matrix, _given(table), max_similarity, choose_device(device))
         dropped = len(keep) - int(keep.sum())
         logger.info("%d of %d texts dropped, near an earlier text", dropped, len(keep))
-    _write(out, folder, names, sources, keep, clip)
-    return len(names), int(keep.sum())
+    _write(out, folder, table, keep, clip)
+    return len(table), int(keep.sum())
 
 
 def embed_control(texts: Path, out: Path, clip: Clip, how: Embedding) -> tuple[int, int]:
     """Embed control texts (UNIVERSE -> EMBEDDED_TEXTS), in their order; there may be none.
 
-    A table of texts gives those that it has, which may be none.
+    They are few, so this process does it. A table of texts gives those that it has.
 
     Returns:
         Numbers of texts read and written.
@@ -73,16 +89,15 @@ def embed_control(texts: Path, out: Path, clip: Clip, how: Embedding) -> tuple[i
         InputError: `texts` breaks its schema.
     """
     table = read_table(texts, UNIVERSE, columns=["text", "sources"])
-    rows: list[dict[str, Any]] = table.to_pylist()
+    there = table
     if not isinstance(clip, OpenClip):
-        rows = [row for row in rows if row["text"] in clip]
-        absent = len(table) - len(rows)
+        known = [text in clip for text in table.column("text").to_pylist()]
+        there = table.filter(pa.array(known, pa.bool_()))
+        absent = len(table) - len(there)
         logger.info("%d of %d control texts have no embedding: left out", absent, len(table))
-    names = [row["text"] for row in rows]
-    folder = _filled(names, clip, how)
-    sources = [row["sources"] for row in rows]
-    _write(out, folder, names, sources, np.ones(len(names), dtype=bool), clip)
-    return len(table), len(names)
+    folder = _filled(there, clip, how, workers=None)
+    _write(out, folder, there, np.ones(len(there), dtype=bool), clip)
+    return len(table), len(there)
 
 
 def embed_classes(classes: Sequence[str], out: Path, clip: Clip, batch_size: int) -> int:
@@ -95,7 +110,7 @@ def embed_classes(classes: Sequence[str], out: Path, clip: Clip, batch_size: int
     """
     if isinstance(clip, OpenClip):
         prompted = [
-            _encoded([prompt.format(name) for name in classes], clip, batch_size)
+            clip.encode_texts([prompt.format(name) for name in classes], batch_size)
             for prompt in CLASS_PROMPTS
         ]
         matrix = unit_rows(np.mean(prompted, axis=0), "class names")
@@ -110,38 +125,64 @@ def embed_classes(classes: Sequence[str], out: Path, clip: Clip, batch_size: int
     return len(classes)
 
 
-def _encoded(texts: list[str], clip: Clip, batch_size: int) -> Float32[np.ndarray, "n d"]:
-    bounds = batch_bounds(0, len(texts), batch_size)
-    return np.concatenate([clip.encode_texts(texts[begin:end]) for begin, end in bounds])
+@dataclass(frozen=True)
+class TextWork:
+    """Opens the CLIP in a worker and gives what embeds a chunk of texts there."""
+
+    open: Callable[[], Clip]
+    same: SameClip
+    batch_size: int
+
+    def __call__(self) -> Callable[[list[str]], Chunk]:
+        return partial(_text_chunk, self.same.check(self.open()), self.batch_size)
 
 
-def _filled(texts: list[str], clip: Clip, how: Embedding) -> ChunkFolder:
+def _text_chunk(clip: Clip, batch_size: int, texts: list[str]) -> Chunk:
+    matrix = clip.encode_texts(texts, batch_size)
+    return Chunk(matrix.astype(np.float16), [None] * len(texts))
+
+
+def _filled(
+    table: pa.Table, clip: Clip, how: Embedding, workers: Workers[Clip] | None
+) -> ChunkFolder:
     """The chunks of all texts, made or found finished."""
-    folder = ChunkFolder(how, [clip.stamp, *texts], len(texts))
-    folder.fill(_chunks(texts, clip, how, folder), "texts")
+    texts = table.column("text")
+
+    def job() -> Iterator[str]:
+        yield clip.stamp
+        for start in range(0, len(texts), ROW_GROUP):
+            yield from texts.slice(start, ROW_GROUP).to_pylist()
+
+    folder = ChunkFolder(how, job(), len(texts))
+    shards = (
+        (index, texts.slice(start, stop - start).to_pylist())
+        for index, start, stop in folder.missing()
+    )
+    if workers is None:
+        found = run_shards(lambda: partial(_text_chunk, clip, how.batch_size), shards)
+    else:
+        work = TextWork(workers.open, same_clip(clip), how.batch_size)
+        found = run_shards(work, shards, workers.cluster)
+    with closing(found):
+        folder.fill(found, "texts")
     return folder
 
 
+def _given(table: pa.Table) -> Bool[np.ndarray, " n"]:
+    """Which texts a dictionary has."""
+    sources = table.column("sources").combine_chunks()
+    begins = pc.MatchSubstringOptions(DICTIONARY)
+    found = pc.call_function("starts_with", [sources.flatten()], begins)
+    given = np.zeros(len(table), dtype=bool)
+    given[sources.value_parent_indices().filter(found).to_numpy()] = True
+    return given
+
+
 def _write(
-    out: Path,
-    folder: ChunkFolder,
-    texts: list[str],
-    sources: list[list[str]],
-    keep: Bool[np.ndarray, " n"],
-    clip: Clip,
+    out: Path, folder: ChunkFolder, table: pa.Table, keep: Bool[np.ndarray, " n"], clip: Clip
 ) -> None:
     """Join the chunks with texts and sources in `out`, and remove them."""
-    columns = pa.table(
-        {
-            "text": pa.array(texts, pa.string()),
-            "source": pa.array([",".join(several) for several in sources], pa.string()),
-        }
-    )
+    source = pc.call_function("binary_join", [table.column("sources"), pa.scalar(",")])
+    columns = pa.table({"text": table.column("text"), "source": source})
     folder.write(out, EMBEDDED_TEXTS, columns, keep, clip.width, clip.name)
     folder.remove()
-
-
-def _chunks(texts: list[str], clip: Clip, how: Embedding, folder: ChunkFolder) -> Iterator[Chunk]:
-    for start, stop in folder.bounds():
-        matrix = _encoded(texts[start:stop], clip, how.batch_size)
-        yield Chunk(matrix.astype(np.float16), [None] * len(matrix))

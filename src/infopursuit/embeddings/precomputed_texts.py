@@ -45,8 +45,10 @@ class PrecomputedTexts:
     def __contains__(self, text: str) -> bool:
         return text in self._row
 
-    def encode_texts(self, texts: Sequence[str]) -> Float32[np.ndarray, "n d"]:
-        """The embeddings of `texts`, with unit norm.
+    def encode_texts(
+        self, texts: Sequence[str], batch_size: int = 64
+    ) -> Float32[np.ndarray, "n d"]:
+        """The embeddings of `texts`, with unit norm; `batch_size` makes no difference to a table.
 
         Raises:
             InputError: a text is not in the table.

@@ -54,6 +54,11 @@ def is_list(path: str | Path) -> bool:
     return suffix == LIST_SUFFIX
 
 
+def is_prompt(path: str | Path) -> bool:
+    """Whether a dictionary is a prompt that the language model of the settings answers."""
+    return Path(path).suffix == PROMPT_SUFFIX
+
+
 def read_dictionary(path: str | Path, k: int) -> list[str]:
     """A dictionary given as a list of exactly k texts.
 
@@ -67,21 +72,22 @@ def read_dictionary(path: str | Path, k: int) -> list[str]:
 
 
 def open_prompt(
-    path: str | Path, settings: Mapping[str, Any]
+    path: str | Path, settings: Mapping[str, Any], vllm_engine: Mapping[str, Any] | None = None
 ) -> tuple[LanguageModel, PromptTemplate]:
     """The prompt of a dictionary, and the language model to put it to.
 
     Args:
         path: a prompt, or recorded answers, which bring prompt and model themselves.
         settings: of the language model that answers a prompt; see `open_language_model`.
+        vllm_engine: how vLLM computes; see there, too.
 
     Raises:
         InputError: the file is missing or has a mistake, recorded answers have no template
             `class_queries`, the prompt does not use just the variables `classes` and `k`, or the
             settings of the language model are no good.
     """
-    if Path(path).suffix == PROMPT_SUFFIX:
-        return open_language_model(settings), load_template(path, needed=VARIABLES)
+    if is_prompt(path):
+        return open_language_model(settings, vllm_engine), load_template(path, needed=VARIABLES)
     model = RecordedAnswers(path, remedy=RECORDED_REMEDY)
     template = model.template(RECORDED_TEMPLATE)
     used = template.variables()

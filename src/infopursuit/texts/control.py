@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from infopursuit.texts.normalization import normalize
@@ -17,7 +17,7 @@ class Control(NamedTuple):
     counts: dict[str, int]
 
 
-def control_texts(words: Sequence[str], universe: Sequence[str]) -> Control:
+def control_texts(words: Sequence[str], universe: Iterable[str]) -> Control:
     """The control texts that the universe does not have, in their order and spelling.
 
     A text that is in the universe is left out: the two must share no query, or the control would
@@ -31,11 +31,12 @@ def control_texts(words: Sequence[str], universe: Sequence[str]) -> Control:
         `texts`, all of the source `control`; `counts`, where words is the sum of in_universe,
         merged_spellings (texts that normalise to nothing among them) and texts.
     """
-    taken = {normalize(text) for text in universe}
+    keys = [normalize(word) for word in words]
+    asked = set(keys)
+    taken = {key for text in universe if (key := normalize(text)) in asked}
     kept: dict[str, str] = {}
     in_universe = 0
-    for word in words:
-        key = normalize(word)
+    for word, key in zip(words, keys, strict=True):
         if key in taken:
             in_universe += 1
         elif key:

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+
 from infopursuit.errors import InputError
-from infopursuit.tables import QUERIES, read_table
+from infopursuit.tables import QUERIES, REJECTED_LINES, ROW_GROUP, TableSchema, read_table
 from infopursuit.text_lists import read_text_list
 from infopursuit.texts.captions import Caption
 from infopursuit.texts.language_models.model import Answer
-from infopursuit.texts.parsing import parse_answer
+from infopursuit.texts.parsing import Reason, parse_answer
 
 CAPTIONS_SUFFIX, LIST_SUFFIX, TABLE_SUFFIX = ".json", ".txt", ".parquet"
 
@@ -20,12 +22,13 @@ CAPTIONS_SUFFIX, LIST_SUFFIX, TABLE_SUFFIX = ".json", ".txt", ".parquet"
 class Corpus(NamedTuple):
     """Columns of the three tables of a corpus (`tables.QUERIES`, ANSWERS, REJECTED_LINES).
 
-    `counts` sums them up: how many captions and lines there were, and what became of them.
+    Each is a list or an Arrow array. `counts` sums them up: how many captions and lines there were,
+    and what became of them.
     """
 
-    queries: dict[str, list[Any]]
-    answers: dict[str, list[Any]]
-    rejected: dict[str, list[Any]]
+    queries: dict[str, Any]
+    answers: dict[str, Any]
+    rejected: dict[str, Any]
     counts: dict[str, Any]
 
 
@@ -52,37 +55,43 @@ def described_corpus(captions: Sequence[Caption], answers: Sequence[Answer], lim
         answers: one for each caption.
         limit: at most this many concepts a caption.
 
+    Returns:
+        A row of `queries` for each caption id and concept. In `counts`, lines (those that are not
+        blank) is the sum of concepts and rejected_lines.
+
     Raises:
         InputError: no answer holds any concept.
     """
-    queries: dict[str, list[Any]] = {"text": [], "caption_id": []}
-    rejected: dict[str, list[Any]] = {"caption": [], "line": [], "reason": []}
-    without_concepts = 0
+    queries, rejected = _Rows(QUERIES), _Rows(REJECTED_LINES)
+    concepts = without_concepts = 0
+    reasons: Counter[Reason] = Counter()
     for caption, answer in zip(captions, answers, strict=True):
         parsed = parse_answer(answer, limit)
-        without_concepts += not parsed.concepts
-        for concept in parsed.concepts:
-            for number in caption.ids:
-                queries["text"].append(concept)
-                queries["caption_id"].append(number)
-        for line, reason in parsed.rejected:
-            rejected["caption"].append(caption.text)
-            rejected["line"].append(line)
-            rejected["reason"].append(reason.value)
-    reasons = Counter(rejected["reason"])
-    if not queries["text"]:
+        found = parsed.concepts
+        concepts += len(found)
+        without_concepts += not found
+        queries.add([text for text in found for _ in caption.ids], list(caption.ids) * len(found))
+        lines = [line for line, _ in parsed.rejected]
+        why = [reason for _, reason in parsed.rejected]
+        rejected.add([caption.text] * len(lines), lines, why)
+        reasons.update(why)
+    tally = {reason.value: number for reason, number in reasons.items()}
+    if not concepts:
         raise InputError(
             f"none of {len(answers)} answers holds a concept; lines rejected by reason: "
-            f"{dict(reasons.most_common()) or 'no line at all'}"
+            f"{dict(Counter(tally).most_common()) or 'no line at all'}"
         )
+    rows = queries.columns()
     counts = {
         "captions": sum(len(caption.ids) for caption in captions),
         "distinct_captions": len(captions),
         "captions_without_concepts": without_concepts,
         "finish_reasons": dict(Counter(answer.finish_reason for answer in answers)),
-        "rejected_lines": dict(reasons),
-        "rows": len(queries["text"]),
-        "distinct_texts": len(set(queries["text"])),
+        "lines": concepts + reasons.total(),
+        "concepts": concepts,
+        "rejected_lines": tally,
+        "rows": len(rows["text"]),
+        "distinct_texts": len(rows["text"].unique()),
     }
     columns = {
         "caption": [caption.text for caption in captions],
@@ -90,7 +99,41 @@ def described_corpus(captions: Sequence[Caption], answers: Sequence[Answer], lim
         "answer": [answer.text for answer in answers],
         "finish_reason": [answer.finish_reason for answer in answers],
     }
-    return Corpus(queries, columns, rejected, counts)
+    return Corpus(rows, columns, rejected.columns(), counts)
+
+
+class _Rows:
+    """Rows of a table as they come, kept in Arrow: millions of Python objects take ten times more.
+
+    Chunks end where row groups end, so that the file does not depend on how rows were added.
+    """
+
+    CHUNK = 4 * ROW_GROUP
+
+    def __init__(self, schema: TableSchema) -> None:
+        self._types = {field.name: field.type for field in schema.columns}
+        self._open: dict[str, list[Any]] = {name: [] for name in self._types}
+        self._closed: dict[str, list[pa.Array]] = {name: [] for name in self._types}
+
+    def add(self, *columns: Sequence[Any]) -> None:
+        """Add rows, given as columns in the schema's order."""
+        for rows, more in zip(self._open.values(), columns, strict=True):
+            rows.extend(more)
+        while len(next(iter(self._open.values()))) >= self.CHUNK:
+            self._close(self.CHUNK)
+
+    def _close(self, count: int) -> None:
+        for name, rows in self._open.items():
+            self._closed[name].append(pa.array(rows[:count], self._types[name]))
+            del rows[:count]
+
+    def columns(self) -> dict[str, pa.ChunkedArray]:
+        """All rows so far."""
+        self._close(self.CHUNK)
+        return {
+            name: pa.chunked_array(chunks, self._types[name])
+            for name, chunks in self._closed.items()
+        }
 
 
 def given_corpus(path: str | Path) -> Corpus:
@@ -101,17 +144,17 @@ def given_corpus(path: str | Path) -> Corpus:
     """
     path = Path(path)
     if path.suffix == LIST_SUFFIX:
-        texts = read_text_list(path)
+        texts = pa.chunked_array([read_text_list(path)], pa.string())
     else:
-        texts = read_table(path, QUERIES, columns=["text"]).column("text").to_pylist()
-        if not texts:
+        texts = read_table(path, QUERIES, columns=["text"]).column("text")
+        if not len(texts):
             raise InputError(f"{path}: no rows; expected one text a row")
         for row, text in enumerate(texts):
-            if not text.strip():
+            if not text.as_py().strip():
                 raise InputError(f"{path}: the text of row {row} is blank; expected a text")
-    counts = {"rows": len(texts), "distinct_texts": len(set(texts))}
+    counts = {"rows": len(texts), "distinct_texts": len(texts.unique())}
     return Corpus(
-        {"text": texts, "caption_id": [None] * len(texts)},
+        {"text": texts, "caption_id": pa.nulls(len(texts), pa.int64())},
         {"caption": [], "caption_ids": [], "answer": [], "finish_reason": []},
         {"caption": [], "line": [], "reason": []},
         counts,

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from infopursuit.texts.language_models.model import Answer
 from infopursuit.texts.normalization import normalize
 
 MAX_WORDS = 5
+LONGEST_KEPT = 200  # characters
 
 
 class Reason(StrEnum):
@@ -51,9 +53,20 @@ class ParsedAnswer(NamedTuple):
     rejected: list[RejectedLine]
 
 
+class _Content(NamedTuple):
+    """All that a line says by itself, without its marks."""
+
+    concept: str
+    fault: Reason | None  # why it is no concept, where the answer is a list and this line of it
+    plain_fault: Reason | None  # the same where the answer is no list
+    next_caption: bool
+    unfit: bool
+    refusal: bool
+
+
 class _Line(NamedTuple):
     raw: str
-    content: str
+    content: _Content
     marked: bool
 
 
@@ -84,6 +97,7 @@ _CHATTER = re.compile(
     r"|let me know\b|please\b|i hope\b|i have\b|these are\b|the following\b|based on\b|\#",
     re.IGNORECASE,
 )
+_BRACKETS = re.compile(r"[()（）]")
 _OR = re.compile(r"\bor\b")
 _SEVERAL = re.compile(r"[,;:|/]|\s[-–—]\s|\s\d{1,3}[.)]\s")
 
@@ -100,33 +114,34 @@ def parse_answer(answer: Answer, limit: int) -> ParsedAnswer:
     thoughts, text = _without_thoughts(answer.text)
     rejected = [RejectedLine(line, Reason.REASONING) for line in thoughts]
     physical = text.splitlines()
-    lines = [_split_marks(line.strip()) for line in physical if line.strip()]
+    lines = [_line(stripped) for line in physical if (stripped := line.strip())]
     cut = answer.finish_reason == "length" and bool(physical and physical[-1].strip())
     complete = not cut or text.endswith(("\n", "\r"))
 
-    ends = [i for i, line in enumerate(lines) if _NEXT_CAPTION.match(line.content)]
-    after = lines[ends[0] :] if ends else []
-    lines = lines[: ends[0]] if ends else lines
+    end = next((i for i, line in enumerate(lines) if line.content.next_caption), len(lines))
+    lines, after = lines[:end], lines[end:]
     last = lines.pop() if lines and not complete and not after else None
 
-    verdict = _verdict(lines)
-    concepts: list[str] = []
-    has_list = any(line.marked for line in lines)
-    for line in lines:
-        concept = normalize(line.content)
-        reason = verdict or _line_reason(line, concept, has_list)
-        if reason is None and concept in concepts:
-            reason = Reason.REPEATED
-        if reason is None and len(concepts) == limit:
-            reason = Reason.BEYOND_LIMIT
+    has_list = True in [line.marked for line in lines]
+    verdict = _verdict(lines, has_list)
+    concepts: dict[str, None] = {}
+    for raw, content, marked in lines:
+        reason = verdict or (content.fault if has_list else content.plain_fault)
+        if has_list and not marked and verdict is None and reason is not Reason.EMPTY:
+            reason = Reason.CHATTER
         if reason is None:
-            concepts.append(concept)
+            if content.concept in concepts:
+                reason = Reason.REPEATED
+            elif len(concepts) == limit:
+                reason = Reason.BEYOND_LIMIT
+        if reason is None:
+            concepts[content.concept] = None
         else:
-            rejected.append(RejectedLine(line.raw, reason))
+            rejected.append(RejectedLine(raw, reason))
     if last is not None:
         rejected.append(RejectedLine(last.raw, verdict or Reason.TRUNCATED))
     rejected += [RejectedLine(line.raw, Reason.NEXT_CAPTION) for line in after]
-    return ParsedAnswer(concepts, rejected)
+    return ParsedAnswer(list(concepts), rejected)
 
 
 def _without_thoughts(text: str) -> tuple[list[str], str]:
@@ -140,35 +155,43 @@ def _without_thoughts(text: str) -> tuple[list[str], str]:
     return [line.strip() for line in thoughts.splitlines() if line.strip()], rest
 
 
-def _split_marks(raw: str) -> _Line:
-    line = _EMPHASIS.sub("", raw).strip()
+def _line(raw: str) -> _Line:
+    line = raw
+    if "*" in raw or "_" in raw or "`" in raw:
+        line = _EMPHASIS.sub("", raw).strip()
     marks = _MARKS.match(line)
-    content = line[marks.end() :] if marks else line
+    text = line[marks.end() :] if marks else line
+    # A line of a thousand characters hardly comes again, and would only fill the memory.
+    content = _content(text) if len(text) <= LONGEST_KEPT else _content.__wrapped__(text)
     # A line of marks alone, a rule for example, does not make the answer a list.
-    return _Line(raw, content, marked=marks is not None and bool(normalize(content)))
+    return _Line(raw, content, marks is not None and bool(content.concept))
 
 
-def _verdict(lines: list[_Line]) -> Reason | None:
-    """A reason that holds for the whole answer."""
-    if any(_SENTINEL.match(line.content) or normalize(line.content) == "unfit" for line in lines):
-        return Reason.UNFIT
-    has_list = any(line.marked for line in lines)
-    if not has_list and any(_REFUSAL.match(line.content) for line in lines):
-        return Reason.REFUSAL
-    return None
+@lru_cache(maxsize=2**17)
+def _content(text: str) -> _Content:
+    """Kept for the lines seen last: most concepts are in the answers to many captions."""
+    concept = normalize(text)
+    fault = _fault(text, concept)
+    chatter = bool(concept) and _CHATTER.match(text) is not None
+    return _Content(
+        concept,
+        fault,
+        plain_fault=Reason.CHATTER if chatter else fault,
+        next_caption=_NEXT_CAPTION.match(text) is not None,
+        unfit=_SENTINEL.match(text) is not None or concept == "unfit",
+        refusal=_REFUSAL.match(text) is not None,
+    )
 
 
-def _line_reason(line: _Line, concept: str, has_list: bool) -> Reason | None:
+def _fault(text: str, concept: str) -> Reason | None:
     if not concept:
         return Reason.EMPTY
-    if has_list and not line.marked:
-        return Reason.CHATTER
-    if line.content.rstrip().endswith(":") or (not has_list and _CHATTER.match(line.content)):
+    if text.rstrip().endswith(":"):
         return Reason.CHATTER
     # The replacement character stands for bytes that were no text.
     if not concept.isprintable() or "\N{REPLACEMENT CHARACTER}" in concept:
         return Reason.UNPRINTABLE
-    if any(bracket in line.content for bracket in "()（）"):
+    if _BRACKETS.search(text):
         return Reason.PARENTHESES
     if _OR.search(concept):
         return Reason.OR
@@ -176,4 +199,13 @@ def _line_reason(line: _Line, concept: str, has_list: bool) -> Reason | None:
         return Reason.SEVERAL
     if len(concept.split()) > MAX_WORDS:
         return Reason.TOO_MANY_WORDS
+    return None
+
+
+def _verdict(lines: list[_Line], has_list: bool) -> Reason | None:
+    """A reason that holds for the whole answer."""
+    if True in [line.content.unfit for line in lines]:
+        return Reason.UNFIT
+    if not has_list and True in [line.content.refusal for line in lines]:
+        return Reason.REFUSAL
     return None

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -14,6 +15,7 @@ from infopursuit.texts.language_models import Answer, Sampling, open_language_mo
 from infopursuit.texts.language_models.openai_server import OpenAIServer
 
 SAMPLING = Sampling(temperature=0.5, top_p=0.9, max_tokens=30, seed=3)
+LISTS = replace(SAMPLING, pattern="1[.] [a-z]+")
 Reply = tuple[int, Any]
 
 
@@ -108,6 +110,34 @@ def test_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
         },
     }
     assert requests[1]["authorization"] is None
+
+
+def test_a_pattern_is_sent_as_the_server_of_vllm_takes_it() -> None:
+    with serving(lambda request: completion(" 1. tail\n")) as (url, requests):
+        assert client(url).answer(["A dog."], LISTS) == [Answer(" 1. tail\n", "stop")]
+    assert requests[0]["body"]["structured_outputs"] == {"regex": "1[.] [a-z]+"}
+    assert requests[0]["body"].keys() - {"structured_outputs"} == {
+        "model", "messages", "temperature", "top_p", "max_tokens", "seed"
+    }  # fmt: skip
+
+
+def test_a_server_that_ignores_the_pattern_is_found_out() -> None:
+    with (
+        serving(lambda request: completion("Sure! A tail.")) as (url, _),
+        pytest.raises(InputError, match=r"found 'Sure! A tail\.': .*structured_output to false"),
+    ):
+        client(url).answer(["A dog."], LISTS)
+    with serving(lambda request: completion("1. ta1", "length")) as (url, _):
+        assert client(url).answer(["A dog."], LISTS) == [Answer("1. ta1", "length")]
+
+
+def test_a_server_that_refuses_the_pattern() -> None:
+    message = "status 400: 'unknown argument'; if it does not know structured_outputs, set"
+    with (
+        serving(lambda request: (400, b"unknown argument")) as (url, _),
+        pytest.raises(InputError, match=message),
+    ):
+        client(url).answer(["A dog."], LISTS)
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])

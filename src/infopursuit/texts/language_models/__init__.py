@@ -13,12 +13,15 @@ from infopursuit.texts.language_models.vllm_engine import VllmEngine
 __all__ = ["Answer", "LanguageModel", "Sampling", "open_language_model"]
 
 
-def open_language_model(settings: Mapping[str, Any]) -> LanguageModel:
+def open_language_model(
+    settings: Mapping[str, Any], vllm_engine: Mapping[str, Any] | None = None
+) -> LanguageModel:
     """The backend that `settings` chooses.
 
     Args:
         settings: `backend` (recorded, vllm or openai) and, under each backend's name, its own
             settings: a path for `recorded`, the arguments of VllmEngine and OpenAIServer.
+        vllm_engine: how vLLM computes, `compute.vllm_engine`; nothing of it changes an answer.
 
     Raises:
         InputError: the settings of the backend are no good, as its class says.
@@ -27,7 +30,7 @@ def open_language_model(settings: Mapping[str, Any]) -> LanguageModel:
         case "recorded":
             return RecordedAnswers(settings["recorded"])
         case "vllm":
-            return VllmEngine(**settings["vllm"])
+            return VllmEngine(**settings["vllm"], compute=vllm_engine or {})
         case "openai":
             return OpenAIServer(**settings["openai"])
         case unknown:

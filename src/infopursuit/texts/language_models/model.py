@@ -17,12 +17,17 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Sampling:
-    """How answers are drawn: temperature (0 for the likeliest), top-p, tokens at most, and seed."""
+    """How answers are drawn: temperature (0 for the likeliest), top-p, tokens at most, and seed.
+
+    `pattern`, a regular expression, admits no other answers, but for those that `max_tokens` cuts
+    off; None admits all. Recorded answers stay as they are.
+    """
 
     temperature: float
     top_p: float
     max_tokens: int
     seed: int
+    pattern: str | None = None
 
     def seed_for(self, prompt: str) -> int:
         """The seed of one request, 31 bits.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,7 @@ CONCURRENT_REQUESTS = 16
 LONGEST_PAUSE_SECONDS = 60.0
 # Statuses that another try can cure: too early, too many requests, and the server's own failures.
 PASSING_STATUSES = frozenset({408, 425, 429, *range(500, 600)})
+UNSTRUCTURED = "set language_model.structured_output to false, or use vLLM's server"
 
 
 class OpenAIServer:
@@ -73,11 +75,13 @@ class OpenAIServer:
         """Put each prompt to the server as one user message.
 
         A failed connection, a time-out, status 429 and statuses from 500 are tried again with
-        growing pauses; the first prompt that fails for good stops all others.
+        growing pauses; the first prompt that fails for good stops all others. A pattern is sent as
+        vLLM's server takes it (`structured_outputs`), and an answer that came to its end without
+        matching it shows that this server does not.
 
         Raises:
             InputError: the server stays out of reach, refuses the request, or its reply is no chat
-                completion; the message names the address.
+                completion or breaks the pattern; the message names the address.
         """
         key = os.environ.get(self.api_key_variable)
         headers = {"Authorization": f"Bearer {key}"} if key else {}
@@ -108,7 +112,7 @@ class OpenAIServer:
         stopped: threading.Event,
         reported: set[int],
     ) -> Answer:
-        body = {
+        body: dict[str, Any] = {
             "model": self.model,
             "messages": [{"role": "user", "content": prompt}],
             "temperature": sampling.temperature,
@@ -116,6 +120,8 @@ class OpenAIServer:
             "max_tokens": sampling.max_tokens,
             "seed": sampling.seed_for(prompt),
         }
+        if sampling.pattern is not None:
+            body["structured_outputs"] = {"regex": sampling.pattern}
         failure = ""
         for attempt in range(self.max_retries + 1):
             try:
@@ -124,10 +130,12 @@ class OpenAIServer:
                 failure = f"{type(error).__name__}: {error}"
             else:
                 if response.status_code == 200:
-                    return self._answer_in(response)
+                    answer = self._answer_in(response)
+                    self._check_form(answer, sampling.pattern)
+                    return answer
                 failure = f"status {response.status_code}: {_start(response.text)}"
                 if response.status_code not in PASSING_STATUSES:
-                    hint = self._key_hint(response.status_code)
+                    hint = self._hint(response.status_code, sampling)
                     raise InputError(f"{self.url} refused the request, {failure}{hint}")
             if attempt == self.max_retries:
                 break
@@ -143,10 +151,21 @@ class OpenAIServer:
             f"{failure}; check that the server runs, then run this again: answers so far are kept"
         )
 
-    def _key_hint(self, status: int) -> str:
-        if status not in (401, 403):
-            return ""
-        return f"; the key is read from the environment variable {self.api_key_variable}"
+    def _hint(self, status: int, sampling: Sampling) -> str:
+        if status in (401, 403):
+            return f"; the key is read from the environment variable {self.api_key_variable}"
+        if status in (400, 422) and sampling.pattern is not None:
+            return f"; if it does not know structured_outputs, {UNSTRUCTURED}"
+        return ""
+
+    def _check_form(self, answer: Answer, pattern: str | None) -> None:
+        if pattern is None or answer.finish_reason != "stop":
+            return
+        if re.fullmatch(pattern, answer.text.strip()) is None:
+            raise InputError(
+                f"{self.url}: expected answers of the form asked for by structured_outputs, found "
+                f"{_start(answer.text)}: the server seems to ignore it; {UNSTRUCTURED}"
+            )
 
     def _answer_in(self, response: httpx.Response) -> Answer:
         try:

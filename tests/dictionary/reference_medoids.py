@@ -1,0 +1,38 @@
+"""k-medoids the slow and obvious way: the whole distance matrix in float64."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def euclidean(points: np.ndarray) -> np.ndarray:
+    """(n, n) distances; exactly 0 on the diagonal."""
+    points = points.astype(np.float64)
+    squares = (points * points).sum(axis=1)
+    distances = np.sqrt(np.maximum(squares[:, None] + squares - 2 * points @ points.T, 0))
+    np.fill_diagonal(distances, 0)
+    return distances
+
+
+def deviation(distances: np.ndarray, medoids: np.ndarray) -> float:
+    """Sum of the distances to the nearest medoid."""
+    return float(distances[medoids].min(axis=0).sum())
+
+
+def change(distances: np.ndarray, medoids: np.ndarray, position: int, candidate: int) -> float:
+    """What a swap adds to the deviation."""
+    swapped = medoids.copy()
+    swapped[position] = candidate
+    return deviation(distances, swapped) - deviation(distances, medoids)
+
+
+def swap_medoids(distances: np.ndarray, medoids: np.ndarray) -> np.ndarray:
+    """Take the first swap that lowers the deviation, until there is none."""
+    medoids, found = medoids.copy(), True
+    while found:
+        found = False
+        for candidate in np.setdiff1d(np.arange(len(distances)), medoids):
+            changes = [change(distances, medoids, at, candidate) for at in range(len(medoids))]
+            if min(changes) < -1e-9:
+                medoids[int(np.argmin(changes))], found = candidate, True
+    return medoids

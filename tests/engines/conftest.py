@@ -1,0 +1,71 @@
+"""A cluster of two nodes, started once for all tests that ask for it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from infopursuit.engines import RayCluster
+from tests.embeddings.conftest import image_table, tiny_clip
+
+__all__ = ["image_table", "tiny_clip"]
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class TwoNodes:
+    """The process that keeps the cluster."""
+
+    address: str
+    commands: IO[str]
+    answers: IO[str]
+
+    def tell(self, command: str) -> None:
+        """`kill` or `join` the second node."""
+        self.commands.write(f"{command}\n")
+        self.commands.flush()
+        assert self.answers.readline() == "done\n"
+
+    def workers(self, count: int = 2) -> RayCluster:
+        """Workers of one core each, so that two of them are on two nodes."""
+        return RayCluster(self.address, count, cpus_per_worker=1.0, gpus_per_worker=0.0)
+
+
+@pytest.fixture(scope="session")
+def two_nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoNodes]:
+    pytest.importorskip("ray", reason="Ray is not installed")
+    environment = {
+        **os.environ,
+        "RAY_USAGE_STATS_ENABLED": "0",
+        # Else workers give way to all other processes, and tests beside them make them wait.
+        "RAY_worker_niceness": "0",
+        # Workers import the tests' own work from the repository.
+        "PYTHONPATH": str(ROOT),
+    }
+    log = tmp_path_factory.mktemp("cluster") / "log"
+    with (
+        log.open("w") as stderr,
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.engines.two_nodes"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            cwd=ROOT,
+            env=environment,
+        ) as process,
+    ):
+        assert process.stdin is not None and process.stdout is not None
+        address = process.stdout.readline().strip()
+        assert address, log.read_text()
+        yield TwoNodes(address, process.stdin, process.stdout)
+        process.stdin.close()
+        assert process.wait(60) == 0, log.read_text()
