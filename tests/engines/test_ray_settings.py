@@ -44,9 +44,11 @@ def free_port() -> int:
         return free.getsockname()[1]
 
 
-def test_an_address_where_nothing_listens() -> None:
+@pytest.mark.parametrize("auto", [False, True])
+def test_an_address_where_nothing_listens(auto: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ray", reason="Ray is not installed")
     address = f"127.0.0.1:{free_port()}"
+    monkeypatch.setenv("RAY_ADDRESS", address if auto else "127.0.0.1:1")
     message = rf"compute\.ray\.address: no Ray cluster answers at '{address}'.*ray start --head"
     with pytest.raises(InputError, match=message):
-        run(address)
+        run("auto" if auto else address)

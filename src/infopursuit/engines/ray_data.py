@@ -37,7 +37,8 @@ class RayCluster:
     """A running Ray cluster that this machine belongs to, and what is taken of it.
 
     Attributes:
-        address: `auto`, or HOST:PORT of the head.
+        address: `auto` (that of the environment variable RAY_ADDRESS, or of the cluster started
+            on this machine), or HOST:PORT of the head.
         workers: processes that hold a model each.
         cpus_per_worker: cores that Ray sets aside for each of them.
         gpus_per_worker: GPUs likewise; a fraction shares one.
@@ -160,6 +161,8 @@ def _connected(ray: Any, address: str) -> Iterator[None]:
         "start one with `ray start --head` and join machines with `ray start --address=HOST:PORT`, "
         "or set compute.engine to local"
     )
+    if address == "auto":
+        address = os.environ.get("RAY_ADDRESS", address)
     if address != "auto":
         _knock(address, advice)
     try:
