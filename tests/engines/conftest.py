@@ -20,23 +20,31 @@ __all__ = ["image_table", "tiny_clip"]
 ROOT = Path(__file__).parents[2]
 
 
-@dataclass(frozen=True)
+@dataclass
 class TwoNodes:
     """The process that keeps the cluster."""
 
     address: str
     commands: IO[str]
     answers: IO[str]
+    whole: bool = True
 
-    def tell(self, command: str) -> None:
-        """`kill` or `join` the second node."""
+    def kill_one(self) -> None:
+        """Kill the second node."""
+        self._tell("kill")
+        self.whole = False
+
+    def cluster(self) -> RayCluster:
+        """Two workers of one core each, so that they are on two nodes."""
+        if not self.whole:
+            self._tell("join")
+            self.whole = True
+        return RayCluster(self.address, 2, cpus_per_worker=1.0, gpus_per_worker=0.0)
+
+    def _tell(self, command: str) -> None:
         self.commands.write(f"{command}\n")
         self.commands.flush()
         assert self.answers.readline() == "done\n"
-
-    def workers(self, count: int = 2) -> RayCluster:
-        """Workers of one core each, so that two of them are on two nodes."""
-        return RayCluster(self.address, count, cpus_per_worker=1.0, gpus_per_worker=0.0)
 
 
 @pytest.fixture(scope="session")

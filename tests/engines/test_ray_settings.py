@@ -1,13 +1,17 @@
-"""A cluster that is not there, or Ray itself: told in one line."""
+"""What does not work is told in one line: no Ray, no cluster, a worker that cannot start."""
 
 from __future__ import annotations
 
+import pickle
 import socket
 import sys
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from infopursuit.engines import RayCluster, run_shards
+from infopursuit.engines.ray_data import Worker
 from infopursuit.errors import InputError
 from tests.engines.work import Doubled
 
@@ -52,3 +56,24 @@ def test_an_address_where_nothing_listens(auto: bool, monkeypatch: pytest.Monkey
     message = rf"compute\.ray\.address: no Ray cluster answers at '{address}'.*ray start --head"
     with pytest.raises(InputError, match=message):
         run("auto" if auto else address)
+
+
+def told_by_a_worker(folder: Path, start: Doubled) -> str:
+    worker = Worker(str(folder), pickle.dumps(start))
+    found = worker(pa.table({"index": [7], "shard": [pickle.dumps("a")]}))
+    assert found.column("index").to_pylist() == [7]
+    assert found.column("result").to_pylist() == [None]
+    return found.column("error")[0].as_py()
+
+
+def test_a_worker_that_cannot_open_its_model_says_so_for_each_shard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert told_by_a_worker(tmp_path, Doubled(fails_to_open=True)) == "there is no model at NOWHERE"
+
+
+def test_a_worker_that_does_not_see_the_project_says_so(tmp_path: Path) -> None:
+    message = told_by_a_worker(tmp_path / "elsewhere", Doubled())
+    assert message.startswith(f"{tmp_path / 'elsewhere'}: no such folder on {socket.gethostname()}")
+    assert "expected the folder of the project under the same path" in message

@@ -77,7 +77,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     """The planted world up to its trained model, after a detour to shorter texts."""
     world = World(tmp_path_factory.mktemp("made"))
     plant(world)
-    name_the_model(world)
     ran = world.repro(TRAIN)
     assert ran[-1] == TRAIN
     assert len(ran) == 7
@@ -222,16 +221,6 @@ def test_both_sides_of_a_conflict_in_the_lock_file_lead_to_the_same(
     assert b"universe.max_words: 4" in ours
     world.commit("both")
     assert do(world, "git", "status", "--short") == ""
-
-
-def name_the_model(world: World) -> None:
-    """Name the trained model in dvc.yaml, where it is not named yet."""
-    path = world.folder / "dvc.yaml"
-    text = path.read_text(encoding="utf-8")
-    if "\nartifacts:" not in text:
-        run = "${run.datasets[-1]}-${run.inits[-1]}-${run.methods[-1]}-${run.seeds[-1]}"
-        text += f"\nartifacts:\n  trained:\n    path: artifacts/models/{run}\n"
-        path.write_text(text, encoding="utf-8")
 
 
 def copied(world: World, folder: Path) -> World:

@@ -118,6 +118,7 @@ def _copier(
         with torch.cuda.stream(stream):
             there = torch.from_numpy(batch).pin_memory().to(device, non_blocking=True)
         # This holds up the thread that puts batches together, and neither tower nor decoders.
+        # The memory is used again only after the tower is done: its rows are read back before.
         stream.synchronize()
         return there
 

@@ -142,6 +142,8 @@ def _imported() -> Any:
     """The module `ray` with `ray.data`, which tell of failures alone."""
     # Read by Ray's C++ part, which otherwise writes to the terminal by itself.
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    # Tries of 40 s to reach an address that does not answer as Ray does; 20 unless told.
+    os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "3")
     try:
         ray = importlib.import_module("ray")
         importlib.import_module("ray.data")
