@@ -12,9 +12,9 @@ import sys
 
 from ray.cluster_utils import Cluster
 
-# A node that is gone is found out in 2 s, not in 15.
-HEALTH = {"health_check_initial_delay_ms": 500, "health_check_period_ms": 500}
-HEALTH["health_check_failure_threshold"] = 4
+# A node that is gone is found out in 3 s, not in 15.
+HEALTH = {"health_check_initial_delay_ms": 1000, "health_check_period_ms": 1000}
+HEALTH["health_check_failure_threshold"] = 3
 
 
 def main() -> None:

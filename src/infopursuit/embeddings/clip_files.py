@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 import shutil
 import urllib.request
 from dataclasses import dataclass
@@ -144,7 +145,8 @@ def _downloaded(path: Path, card: ClipWeightsCard) -> Path:
             )
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(target.name + ".partial")
+    # A name of its own: another process of this machine may be fetching the same weights.
+    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
     logger.info("%s: downloading %s", path, card.url)
     try:
         with (
