@@ -155,6 +155,7 @@ def _downloaded(path: Path, card: ClipWeightsCard) -> Path:
         ):
             shutil.copyfileobj(source, file, length=1 << 20)
     except (OSError, ValueError) as error:
+        partial.unlink(missing_ok=True)
         raise InputError(
             f"{path}: cannot download {card.url} ({_first_line(error)}); connect to the network, "
             f"or place the file at {target}"
