@@ -47,7 +47,7 @@ class MedoidSearch:
             nearest. From k on it counts all points.
     """
 
-    distances: int = 7000
+    distances: int = 5000
     reach: int = 8
 
 
