@@ -179,7 +179,8 @@ def test_nothing_is_lost_or_doubled_when_a_node_is_killed(
 
     with serving(reply) as (url, _):
         settings = {"base_url": url, "model": "m", "api_key_variable": "NO_SUCH_KEY"}
-        settings |= {"timeout_seconds": 30.0, "max_retries": 0}
+        # A busy machine may refuse a connection; that is no part of what is tested here.
+        settings |= {"timeout_seconds": 30.0, "max_retries": 3}
         open_model = partial(open_language_model, {"backend": "openai", "openai": settings})
         assert open_model().chunk == size
         alone = answer_prompts(open_model(), prompts, sampling, tmp_path / "local")
