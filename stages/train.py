@@ -27,6 +27,7 @@ from infopursuit.stage import SCRATCH, Rows, run
 from infopursuit.tables import check_same_space
 from infopursuit.text_lists import read_text_list
 
+UNIVERSE = "artifacts/universe/embeddings.parquet"
 CONTROL = "artifacts/universe/control_embeddings.parquet"
 
 
@@ -35,13 +36,16 @@ def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Row
     name = f"{dataset}-{init}-{method}-{seed}"
     recipe = params.recipe(method, dataset)
     paths = {
-        "universe": CONTROL if init == "words" else "artifacts/universe/embeddings.parquet",
+        "universe": UNIVERSE,
         "images": f"artifacts/images/{dataset}.parquet",
         "initial": f"artifacts/initial/{dataset}-{init}-{seed}.txt",
     }
     check_same_space(paths["universe"], paths["images"])
-    universe = load_universe(paths["universe"], SCRATCH / "universe")
-    initial = universe.indices(read_text_list(paths["initial"]), paths["initial"])
+    universe = texts = load_universe(paths["universe"], SCRATCH / "universe")
+    if init == "words":  # a control: other texts to choose from, all else stays
+        paths["control"] = CONTROL
+        texts = load_universe(CONTROL, SCRATCH / "universe")
+    initial = texts.indices(read_text_list(paths["initial"]), paths["initial"])
     train, validation = hold_out(load_images(paths["images"], "train"), recipe.held_out, seed)
     if recipe.select_on == "test":
         validation = load_images(paths["images"], "test")
@@ -58,23 +62,24 @@ def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Row
         "inputs": {key: file_sha256(path) for key, path in paths.items()},
     }
     images = train, validation
-    dictionary = torch.from_numpy(universe.embeddings), torch.from_numpy(initial)
+    dictionary = torch.from_numpy(texts.embeddings), torch.from_numpy(initial)
+    reference = torch.from_numpy(universe.embeddings)
     if recipe.networks == "evidence":
-        trained = fit_evidence(*images, *dictionary, recipe, budget)
+        trained = fit_evidence(*images, *dictionary, recipe, budget, reference)
     else:
-        trained = train_networks(params, settings, recipe, images, dictionary)
+        trained = train_networks(params, settings, recipe, images, dictionary, reference)
 
     folder = Path("artifacts/models") / name
     TrainedModel(
         trained.querier,
         trained.classifier,
         trained.queries,
-        tuple(universe.texts[row] for row in trained.rows["final"].tolist()),
+        tuple(texts.texts[row] for row in trained.rows["final"].tolist()),
         train.class_names,
         budget,
         {**settings, "selected": trained.selected},
         {
-            moment: [universe.texts[row] for row in rows.tolist()]
+            moment: [texts.texts[row] for row in rows.tolist()]
             for moment, rows in trained.rows.items()
         },
         trained.rule.directions,
@@ -97,6 +102,7 @@ def train_networks(
     recipe: Recipe,
     images: tuple[LabelledImages, LabelledImages],
     dictionary: tuple[torch.Tensor, torch.Tensor],
+    reference: torch.Tensor,
 ) -> Trained:
     """Train from the last checkpoint on, in as many processes as asked for."""
     group = Processes(count=params.compute.processes)
@@ -107,7 +113,7 @@ def train_networks(
     device = params.compute.torch_device()
     processes = Processes.join()
     budget, seed = settings["budget"], settings["seed"]
-    trainer = Trainer(*images, *dictionary, recipe, budget, seed, device, processes)
+    trainer = Trainer(*images, *dictionary, recipe, budget, seed, device, processes, reference)
     # Devices draw other random numbers: none goes on from the checkpoint of another kind.
     state = settings_sha256({**settings, "device": device})[:16]
     checkpoint = Checkpoint(

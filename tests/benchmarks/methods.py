@@ -1,17 +1,20 @@
 """What each part of a method is worth: accuracy over budgets on the test split, seeds 0 to 4.
 
     python -m tests.benchmarks.methods run OUT.npz --images IMAGES.parquet --texts TEXTS.parquet \
-        [--llm LIST.txt] [--control WORDS.parquet] [--classes NAMES.txt] [--k 128] [--seeds 5]
+        [--llm LIST.txt] [--control WORDS.parquet] [--classes NAMES.txt] [--k 128] [--seeds 5] \
+        [--skip_test 960]
     python -m tests.benchmarks.methods show OUT.npz ...
 
 `run` trains every row below on embedded images and texts, in one process, and keeps whether each
 test image was classified correctly after each budget. A file that exists goes on where it ended.
-WORDS.parquet holds embedded words that say nothing of images, for the rows "words"
-(artifacts/universe/control_embeddings.parquet is such a table); with --classes, texts that contain
-one of these names are left out of the universe.
+WORDS.parquet holds embedded words that say nothing of images, for the rows of words
+(artifacts/universe/control_embeddings.parquet is such a table). In the rows "words" they take the
+place of the dictionary and all else stays: answers are relative to the universe as before. In the
+rows "words alone" they are the whole universe. With --classes, texts that contain one of these
+names are left out of the universe; with --skip_test, so many test images, the first.
 
 `show` prints means over seeds with paired intervals: seeds and test images are resampled
-together, the same for all rows.
+together, the same for all rows; and what concepts gain over words.
 
 The reference of a data set is the row of the paper's methods with the best mean AUC on held-out
 training images; nothing is chosen on test images.
@@ -81,14 +84,34 @@ ROWS = {
     "fixed, llm": Row("llm", PAPER),
     "alternating, llm": Row("llm", LEARNED),
     "alternating, medoids": Row("medoids", LEARNED),
+    "alternating, random": Row("random", LEARNED),
+    "fixed, random": Row("random", PAPER),
+    "fixed, medoids": Row("medoids", PAPER),
+    "joint, llm": Row("llm", replace(PAPER, dictionary="joint")),
+    "soft answers, llm": Row("llm", replace(LEARNED, answers="soft")),
+    "free queries, llm": Row("llm", replace(LEARNED, quantize_queries=False)),
     "fixed, informative": Row("informative", PAPER),
     "threshold, informative": Row("informative", THRESHOLD),
     "evidence, words": Row("words", EVIDENCE),
+    "evidence, words alone": Row("words alone", EVIDENCE),
+    "evidence, words chosen": Row("words chosen", EVIDENCE),
     "fixed, words": Row("words", PAPER),
     "alternating, words": Row("words", LEARNED),
 }
-PAPERS = ("fixed, llm", "alternating, llm", "alternating, medoids")
+PAPERS = tuple(
+    f"{method}, {init}"
+    for method in ("fixed", "alternating")
+    for init in ("llm", "random", "medoids")
+)
 OURS = "evidence, informative"
+# Rows with concepts, and the same method with random words.
+GAINS = (
+    (OURS, "evidence, words"),
+    (OURS, "evidence, words alone"),
+    ("fixed, llm", "fixed, words"),
+    ("alternating, llm", "fixed, words"),
+    ("alternating, llm", "alternating, words"),
+)
 BUDGETS = (5, 10, 20, 50)
 BLACK_BOX = BlackBoxSettings(512, 800, 256, 1e-3, 0.01, 0)
 
@@ -96,6 +119,7 @@ BLACK_BOX = BlackBoxSettings(512, 800, 256, 1e-3, 0.01, 0)
 def run(given: argparse.Namespace) -> None:
     universe = without_names(load_universe(given.texts), given.classes)
     images, test = load_images(given.images, "train"), load_images(given.images, "test")
+    test = test.subset(torch.arange(given.skip_test, len(test.ids)))
     kept = dict(np.load(given.out)) if given.out.exists() else {}
     control = None if given.control is None else load_universe(given.control)
     dictionaries = Dictionaries(universe, control, given.llm, given.k)
@@ -110,7 +134,8 @@ def run(given: argparse.Namespace) -> None:
                 continue
             started = time.perf_counter()
             texts, initial = dictionaries.start(row.init, train, seed)
-            trained = fit(row.recipe, train, held_out, texts, initial, seed)
+            reference = None if row.init != "words" else torch.from_numpy(universe.embeddings)
+            trained = fit(row.recipe, train, held_out, texts, initial, seed, reference)
             seconds = time.perf_counter() - started
             answers = trained.rule.answers(trained.rule.scores(test.embeddings))
             posteriors = roll_out(trained.querier, trained.classifier, answers, given.k).posteriors
@@ -155,14 +180,15 @@ class Dictionaries:
 
     def can_start(self, init: str) -> bool:
         """Whether what an initial dictionary is made of was given."""
-        given = {"llm": self.llm, "words": self.control}
-        return given.get(init, self.universe) is not None
+        if init.startswith("words"):
+            return self.control is not None
+        return init != "llm" or self.llm is not None
 
     def start(
         self, init: str, train: LabelledImages, seed: int
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Embeddings of all texts (u, d), and the k rows."""
-        universe = self.control if init == "words" else self.universe
+        universe = self.control if init.startswith("words") else self.universe
         assert universe is not None
         texts = torch.from_numpy(universe.embeddings)
         if init == "medoids":
@@ -171,7 +197,7 @@ class Dictionaries:
             return texts, torch.from_numpy(
                 universe.indices(read_text_list(str(self.llm)), str(self.llm))
             )
-        if init == "informative":
+        if init in ("informative", "words chosen"):
             rows = informative_rows(texts, train.embeddings, train.labels, self.k, seed)
             return texts, rows
         generator = torch.Generator().manual_seed(seed)
@@ -185,9 +211,10 @@ def fit(
     texts: torch.Tensor,
     initial: torch.Tensor,
     seed: int,
+    reference: torch.Tensor | None,
 ) -> Trained:
     if recipe.networks == "evidence":
-        return fit_evidence(train, held_out, texts, initial, recipe, len(initial))
+        return fit_evidence(train, held_out, texts, initial, recipe, len(initial), reference)
     trainer = Trainer(train, held_out, texts, initial, recipe, len(initial), seed)
     return trainer.train(Checkpoint(Path("never"), seconds=1e9))
 
@@ -242,6 +269,24 @@ def show(paths: list[Path], resamples: int = 1000) -> None:
                 f"{100 * calibration:.1f} | {distinct:.0f} | {seconds:.1f} |"
             )
 
+        show_gains({pair: found[pair[0]] - found[pair[1]] for pair in GAINS if {*pair} <= {*rows}})
+
+
+def show_gains(gains: dict[tuple[str, str], np.ndarray]) -> None:
+    """What concepts gain over words, and how much more that is with our method."""
+
+    def cell(values: np.ndarray) -> str:
+        low, high = np.quantile(values[1:], [0.025, 0.975])
+        return f"{values[0]:.2f} [{low:.2f}, {high:.2f}]"
+
+    ours = [pair for pair in gains if pair[0] == OURS]
+    if gains:
+        print("\n| gain in AUC | | " + " | ".join(f"{pair[1]}: ours is more by" for pair in ours))
+        print("|---" * (len(ours) + 2) + "|")
+    for pair, values in gains.items():
+        more = [cell((gains[our] - values)[:, 0]) if pair not in ours else "" for our in ours]
+        print(f"| {pair[0]} - {pair[1]} | {cell(values[:, 0])} | {' | '.join(more)} |")
+
 
 def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(message)s")
@@ -256,6 +301,7 @@ def main() -> None:
     running.add_argument("--k", type=int, default=128)
     running.add_argument("--classes", type=Path, help="leave texts with these names out")
     running.add_argument("--seeds", type=int, default=5)
+    running.add_argument("--skip_test", type=int, default=0, help="leave so many test images out")
     running.add_argument("--rows", nargs="+", choices=ROWS, help="only these")
     showing = commands.add_parser("show")
     showing.add_argument("paths", type=Path, nargs="+")

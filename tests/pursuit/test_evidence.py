@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from infopursuit.errors import InputError
 from infopursuit.evidence.information import information_gain
@@ -115,6 +116,28 @@ def test_a_table_is_fitted_without_updates(answers: str) -> None:
     assert found.selected["updates"] == 0
     assert found.log[0]["distinct_queries"] == 20
     assert (found.rule.thresholds is not None) == (answers == "threshold")
+
+
+@pytest.mark.parametrize("networks", ["evidence", "mlp"])
+def test_other_texts_answer_relative_to_the_reference(networks: str) -> None:
+    train, universe = planted(240, seed=10)
+    validation, _ = planted(60, seed=11)
+    control = universe[:30]
+    recipe = Recipe(**{**asdict(EVIDENCE), "networks": networks})
+    data = train, validation, control, torch.arange(12)
+    if networks == "evidence":
+        rule = fit_evidence(*data, recipe, 10, reference=universe).rule
+    else:
+        found = Trainer(*data, recipe, 10, 0, reference=universe).step.rule
+        assert found is not None
+        rule = found
+    queries = normalize(control[:12], dim=1)
+    expected = fit_threshold_rule(queries, universe, train.embeddings, train.labels)
+    torch.testing.assert_close(rule.directions, expected.directions)
+    assert not torch.allclose(
+        rule.directions,
+        fit_threshold_rule(queries, control, train.embeddings, train.labels).directions,
+    )
 
 
 def test_the_patience_fits_held_out_images_best() -> None:

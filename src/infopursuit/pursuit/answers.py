@@ -56,12 +56,15 @@ class AnswerRule:
 
 def fit_threshold_rule(
     queries: Float[Tensor, "k d"],
-    universe: Float[Tensor, "u d"],
+    reference: Float[Tensor, "u d"],
     images: Float[Tensor, "n d"],
     labels: Int[Tensor, " n"],
 ) -> AnswerRule:
-    """Directions and thresholds of queries, fitted on training images with labels 0..c-1."""
-    directions = fit_score_map(universe, images, labels).directions(queries)
+    """Directions and thresholds of queries, fitted on training images with labels 0..c-1.
+
+    Scores are relative to what the texts of `reference`, the universe, have in common.
+    """
+    directions = fit_score_map(reference, images, labels).directions(queries)
     thresholds = fit_thresholds(images @ directions.T, labels).values
     return AnswerRule("threshold", directions, thresholds)
 

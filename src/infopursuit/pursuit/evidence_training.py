@@ -34,6 +34,7 @@ def fit_evidence(
     initial: Int[Tensor, " k"],
     recipe: Recipe,
     budget: int,
+    reference: Float[Tensor, "v d"] | None = None,
 ) -> Trained:
     """Querier and classifier of a dictionary that stays as it is.
 
@@ -44,10 +45,12 @@ def fit_evidence(
         initial: rows of the universe that are the dictionary.
         recipe: with `networks` evidence.
         budget: T of the validation curve.
+        reference: texts that threshold answers are relative to, where it is not the universe.
     """
     queries = functional.normalize(universe[initial].float(), dim=1)
     if recipe.answers == "threshold":
-        rule = fit_threshold_rule(queries, universe, train.embeddings, train.labels)
+        reference = universe if reference is None else reference
+        rule = fit_threshold_rule(queries, reference, train.embeddings, train.labels)
     else:
         rule = AnswerRule("minmax", queries)
     scores, prior = rule.scores(train.embeddings), class_prior(train.labels)

@@ -72,6 +72,7 @@ class Trainer:
         seed: of weights, order of images and histories.
         device: where to compute; images and, on a GPU, the universe move there once.
         processes: those that train this run together.
+        reference: texts that threshold answers are relative to, where it is not the universe.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class Trainer:
         seed: int,
         device: torch.device | str = "cpu",
         processes: Processes = ALONE,
+        reference: Float[Tensor, "v d"] | None = None,
     ) -> None:
         self.recipe, self.budget, self.device = recipe, budget, device
         self.processes = processes
@@ -114,7 +116,7 @@ class Trainer:
             recipe,
             self.batches.size // processes.count,
             processes,
-            self._rule(train, universe),
+            self._rule(train, universe if reference is None else reference),
         )
         self.call = CapturedCalls()
         self.selection = Selection()
@@ -124,12 +126,12 @@ class Trainer:
         self.midway: Tensor | None = None
         self.log: list[dict[str, Any]] = []
 
-    def _rule(self, train: LabelledImages, universe: Tensor) -> AnswerRule | None:
+    def _rule(self, train: LabelledImages, reference: Tensor) -> AnswerRule | None:
         """The answers of a dictionary that stays, on the device."""
         if self.recipe.answers != "threshold":
             return None
         queries = self.dictionary().detach().cpu()
-        rule = fit_threshold_rule(queries, universe, train.embeddings, train.labels)
+        rule = fit_threshold_rule(queries, reference, train.embeddings, train.labels)
         return rule.to(self.device)
 
     # -- Algorithm 1 ------------------------------------------------------------------------
