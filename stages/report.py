@@ -28,6 +28,7 @@ def main(params: Params) -> Rows:
             ARTIFACTS,
             dataset,
             [RunKey(dataset, *key) for key in product(runs.inits, runs.methods, runs.seeds)],
+            truths=dataset in runs.truths,
         )
         for dataset in runs.datasets
     ]

@@ -47,8 +47,8 @@ def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Row
         for of, (queries, told) in found.items()
         for query, *shares in zip(queries, *told, strict=True)
     ]
-    write_json(f"artifacts/truth/{name}.json", metrics)
-    write_csv(f"artifacts/truth/{name}.csv", (*COLUMNS, *Agreement._fields), rows)
+    write_json(f"artifacts/evaluation/{name}.truth.json", metrics)
+    write_csv(f"artifacts/evaluation/{name}.truth.csv", (*COLUMNS, *Agreement._fields), rows)
     return Rows(read=len(test.ids), written=len(rows))
 
 

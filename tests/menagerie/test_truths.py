@@ -113,7 +113,9 @@ def save_model(answers: str, queries: tuple[str, ...] = ("striped body", "someth
 def run_stage(params: Params) -> tuple[Rows, dict[str, float]]:
     main = runpy.run_path(str(ROOT / "stages/menagerie/truth.py"))["main"]
     rows = main(params, "menagerie", "llm", "fixed", 0)
-    return rows, json.loads(Path(f"artifacts/truth/{RUN}.json").read_text(encoding="utf-8"))
+    return rows, json.loads(
+        Path(f"artifacts/evaluation/{RUN}.truth.json").read_text(encoding="utf-8")
+    )
 
 
 def test_the_stage_compares_the_dictionary_and_all_phrases_with_the_truth(params: Params) -> None:
@@ -127,7 +129,7 @@ def test_the_stage_compares_the_dictionary_and_all_phrases_with_the_truth(params
         assert metrics[f"{of}_share_true"] == 0.5
         assert metrics[f"{of}_share_of_yes"] == pytest.approx(0.5, abs=0.1)
     assert metrics["dictionary_agreement"] == 1.0, "the thresholds are the model's"
-    with Path(f"artifacts/truth/{RUN}.csv").open(newline="", encoding="utf-8") as file:
+    with Path(f"artifacts/evaluation/{RUN}.truth.csv").open(newline="", encoding="utf-8") as file:
         told = list(csv.DictReader(file))
     assert list(told[0]) == ["of", "query", "attribute", "holds", *Agreement._fields]
     assert [(row["of"], row["query"], row["attribute"], row["holds"]) for row in told] == [
@@ -159,7 +161,9 @@ def test_repeats_are_equal_bytes(params: Params) -> None:
     written = []
     for _ in range(2):
         run_stage(params)
-        written.append([path.read_bytes() for path in sorted(Path("artifacts/truth").iterdir())])
+        written.append(
+            [path.read_bytes() for path in sorted(Path("artifacts/evaluation").iterdir())]
+        )
     assert len(written[0]) == 2
     assert written[0] == written[1]
 

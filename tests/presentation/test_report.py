@@ -11,6 +11,7 @@ import pytest
 from infopursuit.errors import InputError
 from infopursuit.evaluation.run_metrics import BUDGETS, write_json
 from infopursuit.presentation.groups import measured_groups
+from infopursuit.presentation.numbers import NOTHING
 from infopursuit.presentation.report import in_words, render_report, shown_run
 from infopursuit.presentation.report_tables import (
     dependence_table,
@@ -18,6 +19,7 @@ from infopursuit.presentation.report_tables import (
     evolutions,
     plain_rows,
     results_table,
+    truth_table,
 )
 from infopursuit.presentation.runs import (
     RunKey,
@@ -201,6 +203,28 @@ def test_what_was_not_measured_is_a_dash(tmp_path):
     assert (*without.tests, without.perplexity) == ("–",) * 4
     assert whole.tests == ("4.13", "8.71", "0.27")
     assert "–" in "".join(Page(render_report([results], 100)).words)
+
+
+def test_truth_is_told_where_it_is_known(tmp_path, page):
+    keys = make_dataset(tmp_path, seeds=(1, 2), inits=("llm",), truth=True)
+    results = read_dataset(tmp_path, "menagerie", keys, truths=True)
+    found = truth_table(measured_groups(results, (10, 12), 10))
+    assert (found.phrases, found.share_true) == ("134", "64.0")
+    assert found.rows[0].dictionary == ("1.5", "77.0", "77.0")
+    assert found.rows[0].phrases == ("64.0", "64.0", "64.0")
+    told = render_report([results], 20)
+    assert "the 134 texts of the universe that name an attribute" in " ".join(Page(told).words)
+    assert "Are the answers true?" not in page
+    (tmp_path / "evaluation" / f"{keys[1].name}.truth.json").unlink()
+    with pytest.raises(InputError, match=f"{keys[1].name}.truth.json: no such file"):
+        read_dataset(tmp_path, "menagerie", keys, truths=True)
+
+
+def test_a_dictionary_that_names_no_attribute_has_dashes(tmp_path):
+    keys = make_dataset(tmp_path, inits=("llm",), truth=True)
+    results = read_dataset(tmp_path, "menagerie", keys, truths=True)
+    found = truth_table(measured_groups(results, (10, 12), 10))
+    assert found.rows[0].dictionary == ("0", NOTHING, NOTHING)
 
 
 def test_plain_baselines_stand_at_the_budgets_of_the_table(results, page, tmp_path):

@@ -31,6 +31,7 @@ from infopursuit.presentation.report_tables import (
     Evolution,
     PlainRow,
     Results,
+    Truths,
 )
 from infopursuit.presentation.runs import DatasetResults, Explanation, Run
 from infopursuit.presentation.trajectories import Trajectory
@@ -74,6 +75,7 @@ class DatasetPart(NamedTuple):
     baselines: list[Baseline]
     plain: list[PlainRow]
     dependence: list[DependenceRow]
+    truth: Truths | None
     comparisons: Comparisons
     evolutions: list[Evolution]
     shown: ExplainedRun
@@ -147,6 +149,7 @@ def dataset_part(
         baselines=report_tables.baseline_rows(results),
         plain=report_tables.plain_rows(results, table.budgets),
         dependence=report_tables.dependence_table(groups),
+        truth=report_tables.truth_table(groups),
         comparisons=comparisons(groups),
         evolutions=report_tables.evolutions(results),
         shown=ExplainedRun(shown, [(each, data_uri(each.figure)) for each in shown.explanations]),

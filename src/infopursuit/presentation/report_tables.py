@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from infopursuit.evaluation.run_metrics import STOP_AT_PROBABILITY
@@ -62,6 +62,28 @@ class DependenceRow(NamedTuple):
     perplexity: str
     distinct: str
     overlap: str
+
+
+class TruthRow(NamedTuple):
+    """How often answers agree with what is in the pictures, in %.
+
+    `dictionary` is of those of the dictionary's queries that name an attribute: how many there
+    are, agreement, balanced agreement. `phrases` is of all such phrases of the universe:
+    agreement, balanced agreement, share of yes.
+    """
+
+    init: str
+    method: str
+    dictionary: tuple[str, str, str]
+    phrases: tuple[str, str, str]
+
+
+class Truths(NamedTuple):
+    """The table of truth: a row a group, the number of phrases and the share of yes in truth."""
+
+    rows: list[TruthRow]
+    phrases: str
+    share_true: str
 
 
 class Baseline(NamedTuple):
@@ -173,11 +195,44 @@ def dependence_table(groups: Sequence[Group]) -> list[DependenceRow]:
     ]
 
 
+def truth_table(groups: Sequence[Group]) -> Truths | None:
+    """Means over seeds of the agreement with the truth; None where nobody knows it."""
+    if not all(run.truth for group in groups for run in group.runs):
+        return None
+
+    def of(group: Group, name: str) -> str:
+        return share(_mean(group, name, lambda run: run.truth))
+
+    rows = [
+        TruthRow(
+            group.init,
+            group.method,
+            (
+                _count(group.mean(lambda run: run.truth["dictionary_queries"])),
+                of(group, "dictionary_agreement"),
+                of(group, "dictionary_balanced_agreement"),
+            ),
+            (
+                of(group, "phrases_agreement"),
+                of(group, "phrases_balanced_agreement"),
+                of(group, "phrases_share_of_yes"),
+            ),
+        )
+        for group in groups
+    ]
+    phrases = groups[0].runs[0].truth["phrases_queries"]
+    return Truths(rows, str(phrases), of(groups[0], "phrases_share_true"))
+
+
 def _metric(group: Group, name: str) -> float | None:
     """Mean over seeds; None where a run was evaluated without this metric."""
-    if any(name not in run.metrics for run in group.runs):
+    return _mean(group, name, lambda run: run.metrics)
+
+
+def _mean(group: Group, name: str, of: Callable[[Run], Mapping[str, Any]]) -> float | None:
+    if any(name not in of(run) for run in group.runs):
         return None
-    return group.mean(lambda run: run.metrics[name])
+    return group.mean(lambda run: of(run)[name])
 
 
 def _small_share(value: float | None) -> str:

@@ -6,7 +6,7 @@ import csv
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +26,9 @@ METRICS = (
     "budget",
     "test_images",
 )
+
+# Of the comparison with what is in the pictures, where a data set knows that.
+TRUTH = ("dictionary_queries", "phrases_queries", "phrases_agreement", "phrases_share_true")
 
 
 class RunKey(NamedTuple):
@@ -66,6 +69,7 @@ class Run:
         stop: when the explanations stop.
         explanations: of single test images.
         sources: path and SHA-256 of each file read.
+        truth: how far answers agree with what is in the pictures; empty where that is not known.
     """
 
     key: RunKey
@@ -80,6 +84,7 @@ class Run:
     stop: Stop
     explanations: tuple[Explanation, ...]
     sources: Mapping[str, str]
+    truth: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def recipe(self) -> Mapping[str, Any]:
@@ -111,19 +116,21 @@ class DatasetResults:
     black_box: Mapping[str, Any]
 
 
-def read_dataset(artifacts: Path, dataset: str, keys: Sequence[RunKey]) -> DatasetResults:
-    """Read all results of one data set.
+def read_dataset(
+    artifacts: Path, dataset: str, keys: Sequence[RunKey], truths: bool = False
+) -> DatasetResults:
+    """Read all results of one data set; with `truths`, how true its answers are.
 
     Raises:
         InputError: a file is missing or malformed.
     """
     path = artifacts / "black_box" / f"{dataset}.json"
-    runs = tuple(read_run(artifacts, key) for key in keys)
+    runs = tuple(read_run(artifacts, key, truths) for key in keys)
     return DatasetResults(dataset, runs, read_metrics(path, ("mlp_accuracy",)))
 
 
-def read_run(artifacts: Path, key: RunKey) -> Run:
-    """Read what the stages train, evaluate and explain wrote about a run.
+def read_run(artifacts: Path, key: RunKey, truths: bool = False) -> Run:
+    """Read what the stages train, evaluate and explain wrote about a run, and with `truths` truth.
 
     Raises:
         InputError: a file is missing or malformed.
@@ -139,7 +146,8 @@ def read_run(artifacts: Path, key: RunKey) -> Run:
     loaded = TrainedModel.load(model)
     stop, explained = read_trajectories(explanations / "trajectories.json")
     points = read_columns(stopping, StoppingPoint._fields)
-    files = [metrics, curve, stopping, predictions, training, model / DESCRIPTION]
+    truth = [evaluation / f"{key.name}.truth.json"] if truths else []
+    files = [metrics, curve, stopping, predictions, training, model / DESCRIPTION, *truth]
     return Run(
         key=key,
         metrics=read_metrics(metrics, METRICS),
@@ -158,6 +166,7 @@ def read_run(artifacts: Path, key: RunKey) -> Run:
             Explanation(trajectory, explanations / figure) for trajectory, figure in explained
         ),
         sources={path.relative_to(artifacts).as_posix(): sha256(path) for path in files},
+        truth=read_metrics(truth[0], TRUTH) if truth else {},
     )
 
 
