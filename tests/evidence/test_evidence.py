@@ -15,7 +15,7 @@ from infopursuit.evidence.information import (
     credited_information,
     information_gain,
 )
-from infopursuit.evidence.informative import informative_rows
+from infopursuit.evidence.informative import FAINT, heard_rows, informative_rows
 from infopursuit.evidence.rates import LEAST, MOST, class_rates, score_rates
 from infopursuit.evidence.score_map import class_means, fit_score_map
 from infopursuit.evidence.thresholds import fit_thresholds
@@ -167,6 +167,24 @@ def test_informative_texts_are_those_that_tell_the_classes_apart() -> None:
         assert len(rows.unique()) == k
         assert {0, 1, 2} <= set(rows.tolist())
         assert torch.equal(rows, informative_rows(universe, images, labels, k, seed=0))
+
+
+def test_a_text_whose_scores_hardly_differ_is_not_chosen() -> None:
+    """Faint texts lie near the mean text, in the very directions that tell the classes apart."""
+    universe, images, labels = planted()
+    faint = torch.zeros(60, 16)
+    faint[:, :3] = 0.01 * drawn(60, 3, seed=9)
+    texts = torch.cat([universe, faint - faint.mean(dim=0) + universe.mean(dim=0)])
+    centre = texts.mean(dim=0)
+    spread = ((texts - centre) @ images.T).std(dim=1, correction=0)
+    expected = [row for row, value in enumerate(spread) if value >= FAINT * spread.median()]
+    assert heard_rows(texts, centre, images, 5).tolist() == expected
+    assert not {*expected} & {*range(100, 160)}
+    chosen = informative_rows(texts, images, labels, 5, seed=0)
+    assert {0, 1, 2} <= set(chosen.tolist())
+    assert int(chosen.max()) < 100
+    least = spread.argsort(descending=True)[:150].sort().values
+    assert torch.equal(heard_rows(texts, centre, images, 150), least), "k are needed"
 
 
 def test_a_large_universe_is_screened_first(monkeypatch: pytest.MonkeyPatch) -> None:

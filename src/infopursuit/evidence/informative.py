@@ -1,6 +1,7 @@
 """The k texts of a universe whose answers tell most of the class together (`informative`).
 
-Twice as many texts as needed are chosen by forward selection; then those go that gain least when
+Texts that CLIP hardly tells from the mean text in these images are left out (`heard_rows`). Of the
+others twice as many as needed are chosen by forward selection; then those go that gain least when
 Information Pursuit may ask what it likes, a quarter at a time.
 """
 
@@ -17,6 +18,8 @@ from infopursuit.evidence.rates import score_rates
 from infopursuit.evidence.score_map import ScoreMap, fit_score_map
 from infopursuit.evidence.thresholds import fit_thresholds
 
+# Scores of a text that vary less than this share of the median text's say little of any image.
+FAINT = 0.5
 # Texts whose answers are held at once; of a larger universe those most informative alone.
 CANDIDATES = 8192
 # Images looked at, a random sample of more.
@@ -50,7 +53,8 @@ def informative_rows(
     if len(images) > IMAGES:
         sample = _sample(labels, IMAGES, generator)
         images, labels = images[sample], labels[sample]
-    rows = _candidates(universe, score_map, images, labels)
+    heard = heard_rows(universe, score_map.centre, images, k)
+    rows = _candidates(universe, heard, score_map, images, labels)
     scores = images @ score_map.directions(universe[rows].float()).T
     thresholds = fit_thresholds(scores, labels).values
     answers = (scores > thresholds).float()
@@ -68,15 +72,46 @@ def informative_rows(
     return rows[chosen].sort().values
 
 
-def _candidates(universe: Tensor, score_map: ScoreMap, images: Tensor, labels: Tensor) -> Tensor:
-    """Rows of the texts most informative alone, sorted; all of a small universe."""
-    if len(universe) <= CANDIDATES:
-        return torch.arange(len(universe))
+def heard_rows(
+    universe: Float[Tensor, "u d"],
+    centre: Float[Tensor, " d"],
+    images: Float[Tensor, "n d"],
+    k: int,
+) -> Int[Tensor, " m"]:
+    """Rows of the texts whose scores vary among the images, sorted; at least k.
+
+    An answer only asks if a score is above a threshold, so that any text splits the images, one
+    that has nothing to do with them too, such as "therefore": its embedding is near the mean text
+    and its scores hardly differ. The scale of scores tells the two apart, which thresholds ignore.
+    """
+    deviations = images - images.mean(dim=0)
+    covariance = deviations.T @ deviations / len(images)
+    spread = (
+        torch.cat(
+            [
+                ((block.float() - centre) @ covariance * (block.float() - centre)).sum(dim=1)
+                for block in universe.split(CANDIDATES)
+            ]
+        )
+        .clamp_min(0)
+        .sqrt()
+    )
+    heard = int((spread >= FAINT * spread.median()).sum())
+    return spread.argsort(descending=True, stable=True)[: max(heard, k)].sort().values
+
+
+def _candidates(
+    universe: Tensor, rows: Tensor, score_map: ScoreMap, images: Tensor, labels: Tensor
+) -> Tensor:
+    """Of the given rows those of the texts most informative alone, sorted; all where few."""
+    if len(rows) <= CANDIDATES:
+        return rows
     told = [
-        fit_thresholds(images @ score_map.directions(block.float()).T, labels).information
-        for block in tqdm(universe.split(CANDIDATES), "screening", unit="block", disable=None)
+        fit_thresholds(images @ score_map.directions(universe[block].float()).T, labels).information
+        for block in tqdm(rows.split(CANDIDATES), "screening", unit="block", disable=None)
     ]
-    return torch.cat(told).argsort(descending=True, stable=True)[:CANDIDATES].sort().values
+    best = torch.cat(told).argsort(descending=True, stable=True)[:CANDIDATES]
+    return rows[best.sort().values]
 
 
 def _filled(chosen: list[int], count: int, k: int) -> list[int]:
