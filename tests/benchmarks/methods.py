@@ -281,7 +281,8 @@ def show_gains(gains: dict[tuple[str, str], np.ndarray]) -> None:
 
     ours = [pair for pair in gains if pair[0] == OURS]
     if gains:
-        print("\n| gain in AUC | | " + " | ".join(f"{pair[1]}: ours is more by" for pair in ours))
+        heads = ["gain in AUC", "", *(f"ours over {pair[1]}: more by" for pair in ours)]
+        print(f"\n| {' | '.join(heads)} |")
         print("|---" * (len(ours) + 2) + "|")
     for pair, values in gains.items():
         more = [cell((gains[our] - values)[:, 0]) if pair not in ours else "" for our in ours]

@@ -18,8 +18,9 @@ from infopursuit.evidence.rates import score_rates
 from infopursuit.evidence.score_map import ScoreMap, fit_score_map
 from infopursuit.evidence.thresholds import fit_thresholds
 
-# Scores of a text that vary less than this share of the median text's say little of any image.
-FAINT = 0.5
+# A text says little of any image where its scores vary less than this share of what those of one
+# text in ten exceed. (Not of the median, which falls where much of a universe says little.)
+FAINT = 1 / 3
 # Texts whose answers are held at once; of a larger universe those most informative alone.
 CANDIDATES = 8192
 # Images looked at, a random sample of more.
@@ -96,8 +97,9 @@ def heard_rows(
         .clamp_min(0)
         .sqrt()
     )
-    heard = int((spread >= FAINT * spread.median()).sum())
-    return spread.argsort(descending=True, stable=True)[: max(heard, k)].sort().values
+    order = spread.argsort(descending=True, stable=True)
+    heard = int((spread >= FAINT * spread[order[len(order) // 10]]).sum())
+    return order[: max(heard, k)].sort().values
 
 
 def _candidates(
