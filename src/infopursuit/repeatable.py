@@ -11,4 +11,5 @@ def compute_repeatably() -> None:
     """Let torch use deterministic algorithms only; call before the first product on a GPU."""
     # cuBLAS is repeatable with a workspace of fixed size only, and reads this when it starts.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    torch.use_deterministic_algorithms(True)
+    # The same as `use_deterministic_algorithms(True)`, which would load torch's compiler: seconds.
+    torch.set_deterministic_debug_mode("error")

@@ -44,7 +44,7 @@ def pursued(rates: Tensor, prior: Tensor, answers: Tensor, t: int, patience: flo
             query = int(gains.argmax())
             asked.append(query)
             likelihood = likelihood * (rates[:, query] if image[query] else 1 - rates[:, query])
-            worn = (prior * likelihood) ** ((1 + step / patience) ** -0.5)
+            worn = (prior * likelihood) ** (1 / (1 + step / patience))
             posteriors.append(worn / worn.sum())
         yield torch.tensor(asked), torch.stack(posteriors)
 

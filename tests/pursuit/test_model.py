@@ -54,8 +54,8 @@ def test_what_is_no_model_or_no_image_of_its_space_is_an_input_error(tmp_path: P
         model().roll_out(torch.randn(2, 4), budget=4)
     description = tmp_path / "model.json"
     text = description.read_text(encoding="utf-8")
-    description.write_text(text.replace('"format": 2', '"format": 9'), encoding="utf-8")
-    with pytest.raises(InputError, match="format 9; expected 2"):
+    description.write_text(text.replace('"format": 3', '"format": 9'), encoding="utf-8")
+    with pytest.raises(InputError, match="format 9; expected 3"):
         TrainedModel.load(tmp_path)
     description.write_text("{", encoding="utf-8")
     with pytest.raises(InputError, match="not a readable trained model"):

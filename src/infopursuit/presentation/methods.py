@@ -56,6 +56,11 @@ def explains_in_words(recipe: Mapping[str, Any]) -> bool:
     return recipe["quantize_queries"] and recipe["answers"] != "soft"
 
 
+def stands_alone(recipe: Mapping[str, Any]) -> bool:
+    """Whether every answer depends on its own question and the image alone."""
+    return recipe["answers"] == "threshold"
+
+
 def is_paper_method(
     recipe: Mapping[str, Any], dictionary: str, answers: str = "minmax", quantized: bool = True
 ) -> bool:

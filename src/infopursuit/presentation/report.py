@@ -21,7 +21,12 @@ from infopursuit.evaluation.run_metrics import BUDGETS
 from infopursuit.presentation import report_charts, report_tables
 from infopursuit.presentation.comparisons import Comparisons, comparisons
 from infopursuit.presentation.groups import Group, grouped, measured_groups
-from infopursuit.presentation.methods import CONTROL, explains_in_words, line_styles
+from infopursuit.presentation.methods import (
+    CONTROL,
+    explains_in_words,
+    line_styles,
+    stands_alone,
+)
 from infopursuit.presentation.numbers import decimal, interval, percent, share
 from infopursuit.presentation.paper_tables import paper_tables, table_budgets
 from infopursuit.presentation.report_charts import LegendEntry, Panel, RulePanels
@@ -79,6 +84,7 @@ class DatasetPart(NamedTuple):
     comparisons: Comparisons
     evolutions: list[Evolution]
     shown: ExplainedRun
+    shown_alone: bool
     others: list[Run]
     methods: list[str]
     settings: list[tuple[str, list[str]]]
@@ -153,6 +159,7 @@ def dataset_part(
         comparisons=comparisons(groups),
         evolutions=report_tables.evolutions(results),
         shown=ExplainedRun(shown, [(each, data_uri(each.figure)) for each in shown.explanations]),
+        shown_alone=stands_alone(shown.recipe),
         others=[run for run in firsts if run.key[:3] != shown.key[:3]],
         methods=methods,
         settings=settings,
@@ -164,10 +171,12 @@ def dataset_part(
 def shown_run(runs: Sequence[Run]) -> Run:
     """The run whose figures are shown: best in validation, so that the test plays no part.
 
-    Of those whose explanations are texts answered by yes or no, and that are no control, if any.
+    Of those whose explanations are texts answered by yes or no, and that are no control, if any;
+    of these, of those whose answers depend on their own question alone, if any.
     """
     telling = [run for run in runs if explains_in_words(run.recipe) and run.key.init != CONTROL]
-    return max(telling or runs, key=lambda run: run.validation_auc)
+    alone = [run for run in telling if stands_alone(run.recipe)]
+    return max(alone or telling or runs, key=lambda run: run.validation_auc)
 
 
 def facts(results: DatasetResults, run: Run) -> list[Fact]:

@@ -44,7 +44,8 @@ class EvidenceClassifier(EvidenceTable):
     """f: the posterior from added evidence.
 
     Answers are not quite independent given the class, so that their sum is too sure of itself, the
-    more the more were asked: after t queries it is divided by sqrt(1 + t / patience), with the one
+    more the more were asked: t answers, each correlated alike with every other, are worth about
+    t / (1 + t / patience) independent ones. So the sum is divided by 1 + t / patience, with the one
     number `patience` fitted on held-out images. The most probable class stays the same.
     """
 
@@ -66,7 +67,7 @@ class EvidenceClassifier(EvidenceTable):
         self, evidence: Float[Tensor, "b c"], asked: Float[Tensor, "b 1"] | int
     ) -> Float[Tensor, "b c"]:
         """Logits from the evidence of so many answers."""
-        return evidence * (1 + asked / self.patience).rsqrt()
+        return evidence / (1 + asked / self.patience)
 
     def grow(self, batch: int) -> GrowingEvidence:
         """`batch` empty histories."""

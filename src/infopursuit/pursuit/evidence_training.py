@@ -97,7 +97,7 @@ def _patience(
         told = torch.lerp(classifier.of_no[rolled.order], classifier.of_yes[rolled.order], said)
         evidence = classifier.log_prior + told.cumsum(dim=1)
         for place, patience in enumerate(PATIENCES):
-            logits = evidence * (1 + asked / patience).rsqrt()
+            logits = evidence / (1 + asked / patience)
             losses[place] += functional.cross_entropy(
                 logits.flatten(0, 1), truth.repeat_interleave(budget), reduction="sum"
             )

@@ -28,7 +28,7 @@ from infopursuit.pursuit.rollout import RollOut, roll_out
 
 WEIGHTS, DESCRIPTION = "weights.safetensors", "model.json"
 CLIP_CARD = "clip.yaml"  # beside them where the CLIP is a card
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True)
