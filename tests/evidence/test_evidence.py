@@ -18,7 +18,7 @@ from infopursuit.evidence.information import (
 from infopursuit.evidence.informative import FAINT, heard_rows, informative_rows
 from infopursuit.evidence.rates import LEAST, MOST, class_rates, score_rates
 from infopursuit.evidence.score_map import class_means, fit_score_map
-from infopursuit.evidence.thresholds import fit_thresholds
+from infopursuit.evidence.thresholds import ALMOST, SHARES_OF_YES, fit_thresholds
 
 
 def drawn(*shape: int, seed: int = 0) -> Tensor:
@@ -87,6 +87,26 @@ def test_thresholds_are_the_most_informative_and_at_most_half_say_yes() -> None:
     expected = information_gain(torch.full((1, 3), 1 / 3), rates)
     torch.testing.assert_close(found.information[:1], expected[0])
     assert (found.information[1:] < found.information[0]).all()
+
+
+def test_of_thresholds_that_tell_almost_the_most_the_one_with_fewest_yes_is_taken() -> None:
+    labels = torch.arange(400) % 4
+    scores = drawn(400, 30) + 0.5 * (labels.unsqueeze(1) == torch.arange(30) % 4)
+    found = fit_thresholds(scores, labels)
+    fewer = 0
+    for column in range(30):
+        told = {}
+        for share in SHARES_OF_YES:
+            value = scores[:, column].sort().values[int((1 - share) * 400)]
+            yes = (scores[:, column] > value).float()
+            counts = torch.stack([yes[labels == label].sum() for label in range(4)])
+            rates = ((counts + 0.5) / 101).unsqueeze(1)
+            told[float(value)] = information_gain(torch.full((1, 4), 0.25), rates).item()
+        enough = [value for value, gain in told.items() if gain >= ALMOST * max(told.values())]
+        assert found.values[column].item() == max(enough)
+        assert found.information[column].item() == pytest.approx(told[max(enough)])
+        fewer += max(enough) > max(told, key=told.__getitem__)
+    assert fewer > 0
 
 
 def test_rates_count_answers_and_are_never_certain() -> None:

@@ -105,7 +105,7 @@ def test_report_joins_all_runs_of_the_parameters(
         seeds=[0],
     )
     for key in product(params.run.datasets, params.run.inits, params.run.methods, params.run.seeds):
-        make_run(Path("artifacts"), RunKey(*key), images=20, k=8, budget=6)
+        make_run(Path("artifacts"), RunKey(*key), images=20, k=8, budget=6, truth=True)
     make_black_box(Path("artifacts"), "menagerie", zero_shot=False)
     assert stage("report")(params) == Rows(4, 1)
     page = Path("artifacts/report/index.html").read_bytes()
