@@ -87,16 +87,12 @@ def heard_rows(
     """
     deviations = images - images.mean(dim=0)
     covariance = deviations.T @ deviations / len(images)
-    spread = (
-        torch.cat(
-            [
-                ((block.float() - centre) @ covariance * (block.float() - centre)).sum(dim=1)
-                for block in universe.split(CANDIDATES)
-            ]
-        )
-        .clamp_min(0)
-        .sqrt()
-    )
+
+    def variance(texts: Tensor) -> Tensor:
+        directions = texts.float() - centre
+        return (directions @ covariance * directions).sum(dim=1).clamp_min(0)
+
+    spread = torch.cat([variance(block) for block in universe.split(CANDIDATES)]).sqrt()
     order = spread.argsort(descending=True, stable=True)
     heard = int((spread >= FAINT * spread[order[len(order) // 10]]).sum())
     return order[: max(heard, k)].sort().values
