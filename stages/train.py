@@ -44,6 +44,7 @@ def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Row
     universe = texts = load_universe(paths["universe"], SCRATCH / "universe")
     if init == "words":  # a control: other texts to choose from, all else stays
         paths["control"] = CONTROL
+        check_same_space(CONTROL, paths["images"])
         texts = load_universe(CONTROL, SCRATCH / "universe")
     initial = texts.indices(read_text_list(paths["initial"]), paths["initial"])
     train, validation = hold_out(load_images(paths["images"], "train"), recipe.held_out, seed)

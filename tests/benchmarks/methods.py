@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.methods run OUT.npz --images IMAGES.parquet --texts TEXTS.parquet \
         [--llm LIST.txt] [--control WORDS.parquet] [--classes NAMES.txt] [--k 128] [--seeds 5] \
-        [--skip_test 960]
+        [--skip-test 960]
     python -m tests.benchmarks.methods show OUT.npz ...
 
 `run` trains every row below on embedded images and texts, in one process, and keeps whether each
@@ -11,7 +11,7 @@ WORDS.parquet holds embedded words that say nothing of images, for the rows of w
 (artifacts/universe/control_embeddings.parquet is such a table). In the rows "words" they take the
 place of the dictionary and all else stays: answers are relative to the universe as before. In the
 rows "words alone" they are the whole universe. With --classes, texts that contain one of these
-names are left out of the universe; with --skip_test, so many test images, the first.
+names are left out of the universe; with --skip-test, so many test images, the first.
 
 `show` prints means over seeds with paired intervals: seeds and test images are resampled
 together, the same for all rows; and what concepts gain over words.
@@ -134,7 +134,7 @@ def run(given: argparse.Namespace) -> None:
                 continue
             started = time.perf_counter()
             texts, initial = dictionaries.start(row.init, train, seed)
-            reference = None if row.init != "words" else torch.from_numpy(universe.embeddings)
+            reference = torch.from_numpy(universe.embeddings) if row.init == "words" else None
             trained = fit(row.recipe, train, held_out, texts, initial, seed, reference)
             seconds = time.perf_counter() - started
             answers = trained.rule.answers(trained.rule.scores(test.embeddings))
@@ -302,7 +302,7 @@ def main() -> None:
     running.add_argument("--k", type=int, default=128)
     running.add_argument("--classes", type=Path, help="leave texts with these names out")
     running.add_argument("--seeds", type=int, default=5)
-    running.add_argument("--skip_test", type=int, default=0, help="leave so many test images out")
+    running.add_argument("--skip-test", type=int, default=0, help="leave so many test images out")
     running.add_argument("--rows", nargs="+", choices=ROWS, help="only these")
     showing = commands.add_parser("show")
     showing.add_argument("paths", type=Path, nargs="+")

@@ -84,6 +84,12 @@ def heard_rows(
     An answer only asks if a score is above a threshold, so that any text splits the images, one
     that has nothing to do with them too, such as "therefore": its embedding is near the mean text
     and its scores hardly differ. The scale of scores tells the two apart, which thresholds ignore.
+
+    Args:
+        universe: unit norm, of any float type; read in blocks.
+        centre: the mean text.
+        images: unit norm.
+        k: at most u.
     """
     deviations = images - images.mean(dim=0)
     covariance = deviations.T @ deviations / len(images)
