@@ -14,7 +14,7 @@ UV := $(VENV)/bin/uv
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 unexport VIRTUAL_ENV
 
-.PHONY: help env vllm repro test lint bench lock clean
+.PHONY: help env vllm repro test lint docs bench lock clean
 
 help: ## Show this list.
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -61,7 +61,8 @@ vllm: ## Set up vLLM in .venv-vllm, for the backend `vllm`.
 	echo "Set in params.yaml, under compute: vllm_python: $(VLLM_VENV)/bin/python"
 
 repro: env ## Run the pipeline; a second time only what has changed.
-	@dvc repro
+	@infopursuit check
+	dvc repro
 	echo "The report is at artifacts/report/index.html"
 
 test: env lint ## Check the code and run all tests.
@@ -72,15 +73,20 @@ lint: env ## Check style and types.
 	ruff format --check .
 	basedpyright
 
+docs: env ## Build the documentation site into site/.
+	@NO_MKDOCS_2_WARNING=1 mkdocs build --strict
+	echo "The site is at site/index.html"
+
 bench: env ## Time the training engine against a naive one (half an hour).
 	@python -m tests.benchmarks.engine
 	python -m tests.benchmarks.scaling
 	python -m tests.benchmarks.searches
 
 lock: ## Resolve the pinned versions anew.
-	@$(UV) pip compile pyproject.toml --group dev --generate-hashes --no-emit-index-url \
+	@$(UV) pip compile pyproject.toml --extra pipeline --group dev --group docs --generate-hashes \
+	  --no-emit-index-url \
 	  --no-annotate --no-header --universal --python-version 3.11 --quiet --upgrade \
 	  --output-file requirements.lock
 
 clean: ## Remove what the pipeline made, not its cache.
-	rm -rf artifacts .scratch
+	rm -rf artifacts .scratch site

@@ -10,38 +10,50 @@ counts by source and filter (counts.json).
 import json
 from pathlib import Path
 
-from infopursuit.params import Params
-from infopursuit.stage import Rows, run
-from infopursuit.tables import QUERIES, REJECTED_TEXTS, UNIVERSE, read_table, write_table
-from infopursuit.text_lists import read_text_list
-from infopursuit.texts.control import control_texts
-from infopursuit.texts.universe import UniverseFilters, build_universe
+from infopursuit.core.settings import Section
+from infopursuit.core.stage import Rows, run
+from infopursuit.core.tables import QUERIES, REJECTED_TEXTS, UNIVERSE, read_table, write_table
+from infopursuit.core.text_lists import read_text_list
+from infopursuit.datasets.settings import Datasets
+from infopursuit.queries.control import control_texts
+from infopursuit.queries.settings import QueriesSettings, UniverseSettings
+from infopursuit.queries.universe import UniverseFilters, build_universe
 
 DICTIONARIES = Path("artifacts/dictionaries")
 CORPORA = Path("artifacts/queries")
 FOLDER = Path("artifacts/universe")
 
 
-def main(params: Params) -> Rows:
-    settings = params.universe
-    dictionaries = {name: read_text_list(DICTIONARIES / f"{name}.txt") for name in params.datasets}
+class Settings(Section):
+    """What this stage reads of params.yaml."""
+
+    datasets: Datasets
+    queries: QueriesSettings
+    universe: UniverseSettings
+
+
+def main(settings: Settings) -> Rows:
+    limits = settings.universe
+    dictionaries = {
+        name: read_text_list(DICTIONARIES / f"{name}.txt") for name in settings.datasets
+    }
     corpora = {
-        name: read_table(CORPORA / f"{name}.parquet", QUERIES) for name in params.queries.corpora
+        name: read_table(CORPORA / f"{name}.parquet", QUERIES) for name in settings.queries.corpora
     }
     class_names: list[str] = []
-    if settings.drop_class_names:
-        for name in params.datasets:
+    if limits.drop_class_names:
+        for name in settings.datasets:
             class_names += read_text_list(DICTIONARIES / f"{name}.classes.txt")
     filters = UniverseFilters(
-        max_words=settings.max_words,
-        min_characters=settings.min_characters,
-        max_characters=settings.max_characters,
-        drop_or=settings.drop_or,
-        drop_parentheses=settings.drop_parentheses,
+        max_words=limits.max_words,
+        min_characters=limits.min_characters,
+        max_characters=limits.max_characters,
+        drop_or=limits.drop_or,
+        drop_parentheses=limits.drop_parentheses,
         class_names=tuple(class_names),
     )
     texts, rejected, counts = build_universe(dictionaries, corpora, filters)
-    words = read_text_list(settings.control_words)
+    words = read_text_list(limits.control_words)
     control, counts["control"] = control_texts(words, (text.as_py() for text in texts["text"]))
     write_table(FOLDER / "texts.parquet", UNIVERSE, texts)
     write_table(FOLDER / "rejected.parquet", REJECTED_TEXTS, rejected)

@@ -1,44 +1,62 @@
 """Embed the images and class names of a data set: NAME.parquet, NAME.classes.parquet.
 
+NAME.rejected.parquet lists the unreadable images, NAME.duplicates.parquet the test images that
+nearly equal a training image.
+
 python stages/embed_images.py --dataset menagerie
 """
 
 from functools import partial
 from pathlib import Path
 
-from infopursuit.embeddings.chunks import Embedding
-from infopursuit.embeddings.clip import load_clip
-from infopursuit.embeddings.embed_images import embed_images, open_both
-from infopursuit.embeddings.embed_texts import embed_classes
-from infopursuit.embeddings.image_sources import has_embeddings, open_image_source
-from infopursuit.embeddings.precomputed_images import copy_embedded_images
-from infopursuit.engines import choose_workers
-from infopursuit.params import Params
-from infopursuit.stage import SCRATCH, Rows, run
-from infopursuit.text_lists import read_text_list
+from infopursuit.clip.embed_images import embed_images, open_both
+from infopursuit.clip.embed_universe import embed_classes
+from infopursuit.clip.embedding_chunks import Embedding
+from infopursuit.clip.towers import choose_device, load_clip
+from infopursuit.core.settings import Section
+from infopursuit.core.stage import SCRATCH, Rows, run
+from infopursuit.core.text_lists import read_text_list
+from infopursuit.datasets.duplicates import list_near_copies, tell_empty_classes
+from infopursuit.datasets.embedded_images import copy_embedded_images
+from infopursuit.datasets.open_images import has_embeddings, open_image_source
+from infopursuit.datasets.settings import Datasets
+from infopursuit.executors import choose_workers
+from infopursuit.executors.settings import ComputeSettings
 
 IMAGES = Path("artifacts/images")
 
 
-def main(params: Params, dataset: str) -> Rows:
+class Settings(Section):
+    """What this stage reads of params.yaml."""
+
+    clip: str
+    datasets: Datasets
+    compute: ComputeSettings
+
+
+def main(settings: Settings, dataset: str) -> Rows:
     """Embed the images (or take their embeddings), list the unreadable ones, embed the classes."""
-    settings, compute = params.datasets[dataset], params.compute
-    classes = read_text_list(settings.classes)
-    clip = load_clip(params.clip, compute.device, half_precision=compute.half_precision)
+    chosen, compute = settings.datasets[dataset], settings.compute
+    classes = read_text_list(chosen.classes)
+    clip = load_clip(settings.clip, compute.device, half_precision=compute.half_precision)
     out = IMAGES / f"{dataset}.parquet"
     rejected = IMAGES / f"{dataset}.rejected.parquet"
-    if has_embeddings(settings.images):
-        rows = copy_embedded_images(Path(settings.images), classes, out, rejected, clip)
+    if has_embeddings(chosen.images):
+        images = Path(chosen.images)
+        rows = copy_embedded_images(images, classes, out, rejected, clip.width, clip.name)
     else:
         how = Embedding(
             batch_size=compute.embed_batch_size,
             chunk=compute.embed_chunk,
             scratch=SCRATCH / "embed" / f"images-{dataset}",
         )
-        source = open_image_source(settings.images, classes)
-        opened = (params.clip, compute.device, compute.half_precision, settings.images, classes)
+        source = open_image_source(chosen.images, classes)
+        opened = (settings.clip, compute.device, compute.half_precision, chosen.images, classes)
         workers = choose_workers(compute, partial(open_both, *opened))
-        rows = embed_images(source, out, rejected, clip, how, settings.max_rejected, workers)
+        rows = embed_images(source, out, rejected, clip, how, chosen.max_rejected, workers)
+    tell_empty_classes(out, classes)
+    copies = IMAGES / f"{dataset}.duplicates.parquet"
+    list_near_copies(out, copies, choose_device(compute.device))
     embed_classes(classes, IMAGES / f"{dataset}.classes.parquet", clip, compute.embed_batch_size)
     return Rows(*rows)
 

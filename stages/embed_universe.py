@@ -6,21 +6,31 @@ python stages/embed_universe.py
 from functools import partial
 from pathlib import Path
 
-from infopursuit.embeddings.chunks import Embedding
-from infopursuit.embeddings.clip import load_clip
-from infopursuit.embeddings.embed_texts import embed_control, embed_universe
-from infopursuit.engines import choose_workers
-from infopursuit.params import Params
-from infopursuit.stage import SCRATCH, Rows, run
+from infopursuit.clip.embed_universe import embed_control, embed_universe
+from infopursuit.clip.embedding_chunks import Embedding
+from infopursuit.clip.towers import load_clip
+from infopursuit.core.settings import Section
+from infopursuit.core.stage import SCRATCH, Rows, run
+from infopursuit.executors import choose_workers
+from infopursuit.executors.settings import ComputeSettings
+from infopursuit.queries.settings import UniverseSettings
 
 UNIVERSE = Path("artifacts/universe")
 
 
-def main(params: Params) -> Rows:
+class Settings(Section):
+    """What this stage reads of params.yaml."""
+
+    clip: str
+    universe: UniverseSettings
+    compute: ComputeSettings
+
+
+def main(settings: Settings) -> Rows:
     """Embed every text and keep where it came from."""
-    compute = params.compute
+    compute = settings.compute
     open_clip = partial(
-        load_clip, params.clip, compute.device, half_precision=compute.half_precision
+        load_clip, settings.clip, compute.device, half_precision=compute.half_precision
     )
     clip, workers = open_clip(), choose_workers(compute, open_clip)
     batch_size, chunk = compute.embed_batch_size, compute.embed_chunk
@@ -36,7 +46,7 @@ def main(params: Params) -> Rows:
         UNIVERSE / "embeddings.parquet",
         clip,
         Embedding(batch_size, chunk, SCRATCH / "embed" / "universe"),
-        max_similarity=params.universe.max_similarity,
+        max_similarity=settings.universe.max_similarity,
         device=compute.device,
         workers=workers,
     )

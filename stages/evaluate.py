@@ -7,43 +7,52 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from infopursuit.core.settings import Section
+from infopursuit.core.stage import Rows, run
+from infopursuit.datasets.labelled_images import load_images
+from infopursuit.estimators.saved import load
 from infopursuit.evaluation.dependence import dependence_metrics
+from infopursuit.evaluation.files import write_csv, write_json
 from infopursuit.evaluation.measurement import measure
 from infopursuit.evaluation.predictions import write_predictions
-from infopursuit.evaluation.run_metrics import (
-    BudgetCurve,
-    budget_curve,
-    run_metrics,
-    write_csv,
-    write_json,
-)
+from infopursuit.evaluation.run_metrics import BudgetCurve, budget_curve, run_metrics
+from infopursuit.evaluation.settings import EvaluateSettings
 from infopursuit.evaluation.stopping import StoppingPoint, sweep
-from infopursuit.params import Params
-from infopursuit.pursuit.images import load_images
-from infopursuit.pursuit.model import TrainedModel
-from infopursuit.stage import Rows, run
+from infopursuit.executors.settings import ComputeSettings
+from infopursuit.explanation.settings import ExplainSettings
+from infopursuit.explanation.stopping import StoppingRule
 
 
-def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Rows:
+class Settings(Section):
+    """What this stage reads of params.yaml."""
+
+    evaluate: EvaluateSettings
+    explain: ExplainSettings
+    compute: ComputeSettings
+
+
+def main(settings: Settings, dataset: str, init: str, method: str, seed: int) -> Rows:
     name = f"{dataset}-{init}-{method}-{seed}"
     folder = Path("artifacts/evaluation") / name
-    settings = params.evaluate
-    model = TrainedModel.load(Path("artifacts/models") / name, params.compute.torch_device())
+    wanted, explain = settings.evaluate, settings.explain
+    stop = StoppingRule(explain.stop_at_probability, explain.max_queries)
+    model = load(Path("artifacts/models") / name, settings.compute.torch_device())
+    pursuit, budget = model.pursuit_, model.provenance_["budget"]
     images = load_images(f"artifacts/images/{dataset}.parquet", "test")
 
-    summary, usage = measure(model, images, model.budget)
-    curve, auc = budget_curve(summary, settings.calibration_bins, settings.bootstrap_resamples)
+    summary, usage = measure(pursuit, images, budget)
+    curve, auc = budget_curve(summary, wanted.calibration_bins, wanted.bootstrap_resamples)
     points = sweep(
         summary,
         {
-            "max_probability": settings.max_probability,
-            "entropy": settings.entropy_nats,
-            "stability": settings.stability_steps,
+            "max_probability": wanted.max_probability,
+            "entropy": wanted.entropy_nats,
+            "stability": wanted.stability_steps,
         },
     )
-    metrics = run_metrics(summary, usage, curve, auc, model.queries)
-    metrics |= dependence_metrics(model, images)
-    metrics["selected_on"] = model.settings["recipe"]["select_on"]
+    metrics = run_metrics(summary, usage, curve, auc, pursuit.queries, stop)
+    metrics |= dependence_metrics(pursuit, images, budget)
+    metrics["selected_on"] = model.provenance_["settings"]["select_on"]
 
     write_csv(folder / "curve.csv", ("t", *BudgetCurve._fields), curve.rows())
     write_csv(folder / "stopping.csv", StoppingPoint._fields, points)

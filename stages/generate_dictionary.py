@@ -8,37 +8,48 @@ Writes artifacts/dictionaries/DATASET.txt, one query a line, and the class names
 
 from pathlib import Path
 
-from infopursuit.params import Params
-from infopursuit.stage import SCRATCH, Rows, run
-from infopursuit.text_lists import read_text_list, write_text_list
-from infopursuit.texts.answer_pattern import answer_pattern
-from infopursuit.texts.class_queries import (
+from infopursuit.core.settings import Section
+from infopursuit.core.stage import SCRATCH, Rows, run
+from infopursuit.core.text_lists import read_text_list, write_text_list
+from infopursuit.datasets.settings import Datasets
+from infopursuit.executors.settings import ComputeSettings
+from infopursuit.queries.answer_pattern import answer_pattern
+from infopursuit.queries.class_queries import (
     ask_dictionary,
     is_list,
     is_prompt,
     open_prompt,
     read_dictionary,
 )
-from infopursuit.texts.language_models import Sampling
-from infopursuit.texts.language_models.vllm_environment import run_where_vllm_is
+from infopursuit.queries.language_models import Sampling
+from infopursuit.queries.language_models.vllm_environment import run_where_vllm_is
+from infopursuit.queries.settings import LanguageModelSettings
 
 FOLDER = Path("artifacts/dictionaries")
 
 
-def main(params: Params, dataset: str) -> Rows:
-    settings = params.datasets[dataset]
-    classes = read_text_list(settings.classes)
-    if is_list(settings.dictionary):
-        queries = read_dictionary(settings.dictionary, settings.k)
+class Settings(Section):
+    """What this stage reads of params.yaml."""
+
+    datasets: Datasets
+    language_model: LanguageModelSettings
+    compute: ComputeSettings
+
+
+def main(settings: Settings, dataset: str) -> Rows:
+    chosen = settings.datasets[dataset]
+    classes = read_text_list(chosen.classes)
+    if is_list(chosen.dictionary):
+        queries = read_dictionary(chosen.dictionary, chosen.k)
     else:
-        queries = ask(params, settings.dictionary, classes, settings.k)
+        queries = ask(settings, chosen.dictionary, classes, chosen.k)
     write_text_list(FOLDER / f"{dataset}.txt", queries)
     write_text_list(FOLDER / f"{dataset}.classes.txt", classes)
     return Rows(read=len(classes), written=len(queries))
 
 
-def ask(params: Params, path: str, classes: list[str], k: int) -> list[str]:
-    language_model, compute = params.language_model, params.compute
+def ask(settings: Settings, path: str, classes: list[str], k: int) -> list[str]:
+    language_model, compute = settings.language_model, settings.compute
     if is_prompt(path) and language_model.backend == "vllm":
         run_where_vllm_is(compute.vllm_python)
     model, template = open_prompt(path, language_model.model_dump(), compute.vllm_engine)

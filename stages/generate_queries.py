@@ -12,26 +12,36 @@ import json
 from functools import partial
 from pathlib import Path
 
-from infopursuit.engines import choose_workers
-from infopursuit.params import Params
-from infopursuit.stage import SCRATCH, Rows, run
-from infopursuit.tables import ANSWERS, QUERIES, REJECTED_LINES, write_table
-from infopursuit.texts.answer_pattern import answer_pattern
-from infopursuit.texts.captions import read_captions
-from infopursuit.texts.corpora import Corpus, described_corpus, given_corpus, has_captions
-from infopursuit.texts.generation import answer_captions
-from infopursuit.texts.language_models import Sampling, open_language_model
-from infopursuit.texts.language_models.vllm_environment import run_where_vllm_is
-from infopursuit.texts.templates import load_template
+from infopursuit.core.settings import Section
+from infopursuit.core.stage import SCRATCH, Rows, run
+from infopursuit.core.tables import ANSWERS, QUERIES, REJECTED_LINES, write_table
+from infopursuit.executors import choose_workers
+from infopursuit.executors.settings import ComputeSettings
+from infopursuit.queries.answer_pattern import answer_pattern
+from infopursuit.queries.captions import read_captions
+from infopursuit.queries.corpora import Corpus, described_corpus, given_corpus, has_captions
+from infopursuit.queries.generation import answer_captions
+from infopursuit.queries.language_models import Sampling, open_language_model
+from infopursuit.queries.language_models.vllm_environment import run_where_vllm_is
+from infopursuit.queries.settings import LanguageModelSettings, QueriesSettings
+from infopursuit.queries.templates import load_template
 
 QUERIES_FOLDER = Path("artifacts/queries")
 ANSWERS_FOLDER = Path("artifacts/answers")
 
 
-def main(params: Params, corpus: str) -> Rows:
-    path = params.queries.corpora[corpus]
+class Settings(Section):
+    """What this stage reads of params.yaml."""
+
+    queries: QueriesSettings
+    language_model: LanguageModelSettings
+    compute: ComputeSettings
+
+
+def main(settings: Settings, corpus: str) -> Rows:
+    path = settings.queries.corpora[corpus]
     if has_captions(path):
-        texts, read = describe(params, path)
+        texts, read = describe(settings, path)
     else:
         texts = given_corpus(path)
         read = texts.counts["rows"]
@@ -43,13 +53,13 @@ def main(params: Params, corpus: str) -> Rows:
     return Rows(read=read, written=texts.counts["rows"])
 
 
-def describe(params: Params, path: str) -> tuple[Corpus, int]:
-    settings, language_model, compute = params.queries, params.language_model, params.compute
+def describe(settings: Settings, path: str) -> tuple[Corpus, int]:
+    queries, language_model, compute = settings.queries, settings.language_model, settings.compute
     if language_model.backend == "vllm" and compute.engine == "local":
         run_where_vllm_is(compute.vllm_python)
-    captions = read_captions(path, settings.max_captions)
-    template = load_template(settings.prompt, needed=["caption"], offered=["max_concepts"])
-    limit = settings.concepts_per_caption
+    captions = read_captions(path, queries.max_captions)
+    template = load_template(queries.prompt, needed=["caption"], offered=["max_concepts"])
+    limit = queries.concepts_per_caption
     pattern = answer_pattern(template.text, limit) if language_model.structured_output else None
     open_model = partial(open_language_model, language_model.model_dump(), compute.vllm_engine)
     answers = answer_captions(

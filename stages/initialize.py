@@ -3,62 +3,74 @@
 python stages/initialize.py --dataset menagerie --init medoids --seed 0
 """
 
-import torch
+from typing import Annotated
 
+from pydantic import Field
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.settings import Section
+from infopursuit.core.stage import SCRATCH, Rows, run
+from infopursuit.core.tables import check_same_space
+from infopursuit.core.text_lists import read_text_list, write_text_list
+from infopursuit.datasets.labelled_images import hold_out, load_images
+from infopursuit.datasets.settings import Datasets
 from infopursuit.dictionary.initial import listed_texts, medoid_texts, random_texts
 from infopursuit.dictionary.medoids import MedoidSearch
+from infopursuit.dictionary.settings import INITS, InitializeSettings
 from infopursuit.dictionary.universe import Universe, load_universe
-from infopursuit.errors import InputError
-from infopursuit.evidence.informative import informative_rows
-from infopursuit.params import Params
-from infopursuit.pursuit.images import hold_out, load_images
-from infopursuit.stage import SCRATCH, Rows, run
-from infopursuit.tables import check_same_space
-from infopursuit.text_lists import read_text_list, write_text_list
+from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
+from infopursuit.executors.settings import ComputeSettings
 
 UNIVERSE = "artifacts/universe/embeddings.parquet"
 CONTROL = "artifacts/universe/control_embeddings.parquet"
 
 
-def main(params: Params, dataset: str, init: str, seed: int) -> Rows:
-    k = params.datasets[dataset].k
-    universe = load_universe(CONTROL if init == "words" else UNIVERSE, SCRATCH / "universe")
+class Settings(Section):
+    """What this stage reads of params.yaml."""
+
+    datasets: Datasets
+    validation_fraction: Annotated[float, Field(gt=0, lt=1)]
+    initialize: InitializeSettings
+    compute: ComputeSettings
+
+
+def main(settings: Settings, dataset: str, init: str, seed: int) -> Rows:
+    k = settings.datasets[dataset].k
+    universe = load_universe(CONTROL if init == "random_words" else UNIVERSE, SCRATCH / "universe")
+    if k > len(universe.texts):
+        raise InputError(
+            f"k is {k}; expected at most the {len(universe.texts)} texts of the universe"
+        )
     if init == "llm":
         path = f"artifacts/dictionaries/{dataset}.txt"
         texts = listed_texts(universe, read_text_list(path), k, path)
-    elif init in ("random", "words"):
-        if init == "words" and k > len(universe.texts):
-            raise InputError(
-                f"{CONTROL}: {len(universe.texts)} control words; expected at least k = {k} (a "
-                "CLIP that is a table of texts has no embeddings of new words)"
-            )
+    elif init in ("random", "random_words"):
         texts = random_texts(universe, k, seed)
     elif init == "medoids":
-        settings = params.initialize
-        search = MedoidSearch(settings.medoids_distances, settings.medoids_reach)
-        device = params.compute.torch_device()
+        search = MedoidSearch(
+            settings.initialize.medoids_distances, settings.initialize.medoids_reach
+        )
+        device = settings.compute.torch_device()
         texts = medoid_texts(universe, k, seed, search, device, SCRATCH / "medoids")
+    elif init == "informative":
+        texts = informative_texts(settings, universe, dataset, k, seed)
     else:
-        texts = informative_texts(params, universe, dataset, k, seed)
+        raise InputError(f"--init {init}: expected one of {', '.join(INITS)}")
     write_text_list(f"artifacts/initial/{dataset}-{init}-{seed}.txt", texts)
     return Rows(read=len(universe.texts), written=len(texts))
 
 
 def informative_texts(
-    params: Params, universe: Universe, dataset: str, k: int, seed: int
+    settings: Settings, universe: Universe, dataset: str, k: int, seed: int
 ) -> list[str]:
     """Chosen on training images, without those that runs of this seed hold out."""
     path = f"artifacts/images/{dataset}.parquet"
     check_same_space(UNIVERSE, path)
-    if k > len(universe.texts):
-        raise InputError(
-            f"k is {k}; expected at most {len(universe.texts)}, the size of the universe"
-        )
-    train, _ = hold_out(load_images(path, "train"), params.initialize.held_out, seed)
-    rows = informative_rows(
-        torch.from_numpy(universe.embeddings), train.embeddings, train.labels, k, seed
+    train, _ = hold_out(load_images(path, "train"), settings.validation_fraction, seed)
+    chooser = InformationPursuitClassifier(
+        universe.texts, universe.embeddings, k, random_state=seed
     )
-    return [universe.texts[row] for row in rows.tolist()]
+    return chooser.select_queries(train.embeddings, train.labels.numpy())
 
 
 if __name__ == "__main__":

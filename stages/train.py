@@ -1,131 +1,175 @@
-"""Train querier, classifier and dictionary on one data set; the best on held-out images is kept.
+"""Fit one method on one data set from one initial dictionary, without a look at the test images.
 
-python stages/train.py --dataset menagerie --init llm --method alternating --seed 0
+    python stages/train.py --dataset menagerie --init llm --method alternating --seed 0
+
+Writes artifacts/models/RUN, which `infopursuit.load` reads, and artifacts/training/RUN.csv.
 """
 
+from __future__ import annotations
+
 import csv
-import shutil
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import torch
+from pydantic import Field
 
+from infopursuit.core.hashing import file_sha256, settings_sha256
+from infopursuit.core.repeatable import compute_repeatably
+from infopursuit.core.settings import Section
+from infopursuit.core.stage import SCRATCH, Rows, run
+from infopursuit.core.tables import check_same_space
+from infopursuit.core.text_lists import read_text_list
+from infopursuit.datasets.labelled_images import LabelledImages, hold_out, load_images
+from infopursuit.datasets.settings import Datasets
 from infopursuit.dictionary.universe import load_universe
-from infopursuit.params import Params
-from infopursuit.pursuit.checkpoints import Checkpoint
-from infopursuit.pursuit.evidence_training import fit_evidence
-from infopursuit.pursuit.fingerprints import file_sha256, settings_sha256
-from infopursuit.pursuit.images import LabelledImages, hold_out, load_images
-from infopursuit.pursuit.model import CLIP_CARD, TrainedModel
-from infopursuit.pursuit.processes import Processes, restart_as_group, started_by_torchrun
-from infopursuit.pursuit.recipe import Recipe
-from infopursuit.pursuit.training import Trained, Trainer
-from infopursuit.repeatable import compute_repeatably
-from infopursuit.stage import SCRATCH, Rows, run
-from infopursuit.tables import check_same_space
-from infopursuit.text_lists import read_text_list
+from infopursuit.estimators.base import PursuitClassifier
+from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
+from infopursuit.estimators.pictures import clip_source
+from infopursuit.estimators.variational import VariationalInformationPursuit
+from infopursuit.executors.settings import ComputeSettings
+from infopursuit.naive_bayes.settings import NaiveBayesSettings
+from infopursuit.pipeline.methods import Method, build_method
+from infopursuit.vip.checkpoints import Checkpoint
+from infopursuit.vip.processes import Processes, restart_as_group, started_by_torchrun
+from infopursuit.vip.settings import VariationalSettings
 
 UNIVERSE = "artifacts/universe/embeddings.parquet"
 CONTROL = "artifacts/universe/control_embeddings.parquet"
 
 
-def main(params: Params, dataset: str, init: str, method: str, seed: int) -> Rows:
+class Settings(Section):
+    """What this stage reads of params.yaml."""
+
+    clip: str
+    datasets: Datasets
+    validation_fraction: Annotated[float, Field(gt=0, lt=1)]
+    methods: dict[str, dict[str, Any]]
+    compute: ComputeSettings
+
+
+def main(settings: Settings, dataset: str, init: str, method: str, seed: int) -> Rows:
     compute_repeatably()
     name = f"{dataset}-{init}-{method}-{seed}"
-    recipe = params.recipe(method, dataset)
+    chosen = settings.datasets[dataset]
+    where = f"methods.{method} with datasets.{dataset}.variational"
+    how = build_method(settings.methods[method], chosen.variational, where)
     paths = {
         "universe": UNIVERSE,
         "images": f"artifacts/images/{dataset}.parquet",
         "initial": f"artifacts/initial/{dataset}-{init}-{seed}.txt",
     }
-    check_same_space(paths["universe"], paths["images"])
-    universe = texts = load_universe(paths["universe"], SCRATCH / "universe")
-    if init == "words":  # a control: other texts to choose from, all else stays
+    check_same_space(UNIVERSE, paths["images"])
+    universe = texts = load_universe(UNIVERSE, SCRATCH / "universe")
+    if init == "random_words":  # a control: other texts to choose from, all else stays
         paths["control"] = CONTROL
         check_same_space(CONTROL, paths["images"])
         texts = load_universe(CONTROL, SCRATCH / "universe")
-    initial = texts.indices(read_text_list(paths["initial"]), paths["initial"])
-    train, validation = hold_out(load_images(paths["images"], "train"), recipe.held_out, seed)
-    if recipe.select_on == "test":
-        validation = load_images(paths["images"], "test")
-    budget = params.budget(dataset)
-    settings = {
+    queries = read_text_list(paths["initial"])
+    texts.indices(queries, paths["initial"])
+    images = load_images(paths["images"], "train")
+    train, held_out = hold_out(images, settings.validation_fraction, seed)
+    if isinstance(how, VariationalSettings) and how.select_on == "test":
+        held_out = load_images(paths["images"], "test")
+    provenance = {
         "dataset": dataset,
         "init": init,
         "method": method,
         "seed": seed,
-        "recipe": asdict(recipe),
-        "clip": universe.clip,
-        "clip_path": params.clip,
-        "budget": budget,
+        "settings": described(how, settings.validation_fraction),
+        "budget": chosen.largest_budget,
+        "clip_path": settings.clip,
         "inputs": {key: file_sha256(path) for key, path in paths.items()},
     }
-    images = train, validation
-    dictionary = torch.from_numpy(texts.embeddings), torch.from_numpy(initial)
-    reference = torch.from_numpy(universe.embeddings)
-    if recipe.networks == "evidence":
-        trained = fit_evidence(*images, *dictionary, recipe, budget, reference)
+    given = {
+        "texts": texts.texts,
+        "text_embeddings": texts.embeddings,
+        "queries": queries,
+        "reference_embeddings": None if texts is universe else universe.embeddings,
+        "random_state": seed,
+    }
+    if isinstance(how, NaiveBayesSettings):
+        model, log = fit_naive_bayes(how, given, train, held_out, chosen.largest_budget)
     else:
-        trained = train_networks(params, settings, recipe, images, dictionary, reference)
-
-    folder = Path("artifacts/models") / name
-    TrainedModel(
-        trained.querier,
-        trained.classifier,
-        trained.queries,
-        tuple(texts.texts[row] for row in trained.rows["final"].tolist()),
-        train.class_names,
-        budget,
-        {**settings, "selected": trained.selected},
-        {
-            moment: [texts.texts[row] for row in rows.tolist()]
-            for moment, rows in trained.rows.items()
-        },
-        trained.rule.directions,
-        trained.rule.thresholds,
-    ).save(folder)
-    if Path(params.clip).suffix == ".yaml":  # a card is small: the model can be used without us
-        shutil.copyfile(params.clip, folder / CLIP_CARD)
-    path = Path("artifacts/training") / f"{name}.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(trained.log[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(trained.log)
-    return Rows(read=len(train.ids) + len(validation.ids), written=len(trained.log))
+        model, log = fit_variational(settings, how, given, train, held_out, provenance)
+    model = model.with_class_names(train.class_names)
+    model.clip_, model.clip_source_ = universe.clip, clip_source(settings.clip)
+    model.provenance_ = {**model.provenance_, **provenance}
+    write(model, log, name)
+    return Rows(read=len(train.ids) + len(held_out.ids), written=len(log))
 
 
-def train_networks(
-    params: Params,
-    settings: dict[str, Any],
-    recipe: Recipe,
-    images: tuple[LabelledImages, LabelledImages],
-    dictionary: tuple[torch.Tensor, torch.Tensor],
-    reference: torch.Tensor,
-) -> Trained:
+def described(how: Method, validation_fraction: float) -> dict[str, Any]:
+    """The settings of the method as plain values, with what it is."""
+    kind = "naive_bayes" if isinstance(how, NaiveBayesSettings) else "variational"
+    shared = {"method": kind, "validation_fraction": validation_fraction, "select_on": "held_out"}
+    return {**shared, **asdict(how)}
+
+
+def fit_naive_bayes(
+    how: NaiveBayesSettings,
+    given: dict[str, Any],
+    train: LabelledImages,
+    held_out: LabelledImages,
+    budget: int,
+) -> tuple[PursuitClassifier, list[dict[str, Any]]]:
+    """One pass over the training images; held-out ones calibrate."""
+    shown = held_out.embeddings, held_out.labels.numpy()
+    model = InformationPursuitClassifier(**given, answers=how.answers)
+    model.fit(train.embeddings, train.labels.numpy(), validation=shown)
+    area = float(model.accuracy_by_budget(*shown, budget)[1:].mean())
+    facts = {"phase": "naive_bayes", "updates": 0, "validation_auc": area}
+    same = list(model.queries_)
+    model.provenance_ |= {
+        "selected": facts,
+        "evolution": {"initial": same, "midway": same, "final": same},
+    }
+    return model, [{**facts, "distinct_queries": len(same)}]
+
+
+def fit_variational(
+    settings: Settings,
+    how: VariationalSettings,
+    given: dict[str, Any],
+    train: LabelledImages,
+    held_out: LabelledImages,
+    provenance: dict[str, Any],
+) -> tuple[PursuitClassifier, list[dict[str, Any]]]:
     """Train from the last checkpoint on, in as many processes as asked for."""
-    group = Processes(count=params.compute.processes)
-    group.part(min(recipe.batch_size, len(images[0].ids)))
+    compute = settings.compute
+    group = Processes(count=compute.processes)
+    group.part(min(how.batch_size, len(train.ids)))
     if group.count > 1 and not started_by_torchrun():
         restart_as_group(group.count)  # all inputs have been read: what is wrong is told once
-    name = "-".join(str(settings[key]) for key in ("dataset", "init", "method", "seed"))
-    device = params.compute.torch_device()
+    device = compute.torch_device()
     processes = Processes.join()
-    budget, seed = settings["budget"], settings["seed"]
-    trainer = Trainer(*images, *dictionary, recipe, budget, seed, device, processes, reference)
     # Devices draw other random numbers: none goes on from the checkpoint of another kind.
-    state = settings_sha256({**settings, "device": device})[:16]
-    checkpoint = Checkpoint(
-        SCRATCH / "train" / f"{name}-{state}.pt", params.compute.checkpoint_seconds
+    state = settings_sha256({**provenance, "device": device})[:16]
+    name = "-".join(str(provenance[key]) for key in ("dataset", "init", "method", "seed"))
+    checkpoint = Checkpoint(SCRATCH / "train" / f"{name}-{state}.pt", compute.checkpoint_seconds)
+    options = {key: value for key, value in asdict(how).items() if key != "select_on"}
+    model = VariationalInformationPursuit(
+        **given, **options, budget=provenance["budget"], device=device
     )
-    trained = trainer.train(checkpoint)
+    shown = held_out.embeddings, held_out.labels.numpy()
+    model.fit(train.embeddings, train.labels.numpy(), shown, checkpoint, processes)
     processes.leave()
     if processes.rank > 0:
         sys.exit(0)  # the first process writes
     checkpoint.remove()
-    return trained
+    return model, model.log_
+
+
+def write(model: PursuitClassifier, log: list[dict[str, Any]], name: str) -> None:
+    """The model and the log of its training."""
+    model.save(Path("artifacts/models") / name)
+    path = Path("artifacts/training") / f"{name}.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(log[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(log)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Draw the menagerie: labelled images, the truth about them, captions, and pairs to train a CLIP.
+"""Draw the menagerie: labelled images, the truth about them, captions, switched pairs.
 
 python stages/menagerie/draw.py
 """
@@ -11,18 +11,19 @@ import sys
 import time
 from pathlib import Path
 
-from infopursuit.errors import InputError
-from infopursuit.menagerie.captions import coco_captions
-from infopursuit.menagerie.pairs import PAIRS
-from infopursuit.menagerie.pictures import (
+from menagerie.captions import coco_captions
+from menagerie.counterfactuals import COUNTERFACTUALS, counterfactual_columns, draw_pairs
+from menagerie.pictures import (
     ATTRIBUTES,
     attribute_columns,
     draw_pictures,
     image_columns,
 )
-from infopursuit.menagerie.settings import load_settings
-from infopursuit.menagerie.species import CLASS_NAMES
-from infopursuit.tables import IMAGES, write_table
+from menagerie.settings import load_settings
+from menagerie.species import CLASS_NAMES
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.tables import IMAGES, write_table
 
 logger = logging.getLogger("infopursuit")
 
@@ -36,7 +37,7 @@ def main() -> int:
 
     counts = {"train": draw.train_per_class, "test": draw.test_per_class}
     pictures = {
-        split: draw_pictures(count * len(CLASS_NAMES), draw.seed, split, draw.size, 0, workers)
+        split: draw_pictures(count * len(CLASS_NAMES), draw.seed, split, draw.size, workers)
         for split, count in counts.items()
     }
     write_table(OUT / "images.parquet", IMAGES, image_columns(pictures))
@@ -47,10 +48,10 @@ def main() -> int:
     text = json.dumps(captions, indent=1, sort_keys=True) + "\n"
     (OUT / "captions.json").write_text(text, encoding="utf-8")
 
-    pairs = draw_pictures(draw.pairs, draw.seed, "pairs", draw.size, draw.texts_per_pair, workers)
-    columns = {"image": [pair.png for pair in pairs], "texts": [list(pair.texts) for pair in pairs]}
-    write_table(OUT / "pairs.parquet", PAIRS, columns)
-    return sum(map(len, pictures.values())) + draw.captions + len(pairs)
+    switched = draw_pairs(draw.switched_pairs, draw.seed, draw.size, workers)
+    columns = counterfactual_columns(switched)
+    write_table(OUT / "counterfactuals.parquet", COUNTERFACTUALS, columns)
+    return sum(map(len, pictures.values())) + draw.captions + len(switched)
 
 
 if __name__ == "__main__":

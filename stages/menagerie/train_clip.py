@@ -11,46 +11,40 @@ import time
 from pathlib import Path
 
 import torch
+from menagerie.clip_folder import write_config, write_weights
+from menagerie.contrastive import train
+from menagerie.settings import load_settings
+from menagerie.training_set import load_training_set
 
-from infopursuit.errors import InputError
-from infopursuit.menagerie.contrastive import (
-    decode,
-    retrieval_accuracy,
-    tokenize,
-    train,
-    write_config,
-    write_weights,
-)
-from infopursuit.menagerie.pairs import PAIRS
-from infopursuit.menagerie.settings import load_settings
-from infopursuit.tables import read_table
+from infopursuit.core.errors import InputError
+from infopursuit.core.hashing import file_sha256, settings_sha256
 
 logger = logging.getLogger("infopursuit")
 
 SOURCE = Path("artifacts/menagerie/pairs.parquet")
-OUT = Path("artifacts/menagerie/clip")
-RETRIEVED = 256
+OUT = Path("stages/menagerie/clip")
+# Partial work, named after inputs and settings; removed where the result is in place.
+SCRATCH = Path(".scratch/menagerie-clip")
 
 
 def main() -> int:
     settings = load_settings("stages/menagerie/params.yaml")
     torch.set_num_threads(settings.compute.threads)
-    table = read_table(SOURCE, PAIRS)
-    pixels = decode(table.column("image").to_pylist(), str(SOURCE))
-    tokens = tokenize(table.column("texts").to_pylist(), settings.clip.text.context_length)
-
-    write_config(OUT, settings.clip, pixels.shape[-1])
-    model = train(OUT, pixels, tokens, settings.clip)
+    data = load_training_set(SOURCE)
+    origin = {"pairs": file_sha256(SOURCE), **settings.clip.model_dump()}
+    checkpoint = SCRATCH / f"{settings_sha256(origin)[:16]}.pt"
+    checkpoint.parent.mkdir(parents=True, exist_ok=True)
+    write_config(OUT, settings.clip, data.pixels.shape[-1])
+    model = train(OUT, data, settings.clip, checkpoint)
     write_weights(OUT, model)
-
-    found = retrieval_accuracy(model, pixels[:RETRIEVED], tokens[:RETRIEVED, 0])
-    logger.info("text of a training picture found among %d: %.1f %%", RETRIEVED, 100 * found)
-    return len(pixels)
+    checkpoint.unlink(missing_ok=True)
+    return len(data.pixels)
 
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
     logging.getLogger("infopursuit").setLevel(logging.INFO)
+    logging.getLogger("menagerie").setLevel(logging.INFO)
     started = time.perf_counter()
     try:
         rows = main()

@@ -23,9 +23,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.pursuit.rollout import roll_out
-from infopursuit.repeatable import compute_repeatably
-from tests.benchmarks.engine_step import RECIPE, EngineStep, seconds
+from tests.benchmarks.engine_step import SETTINGS, UPDATES, EngineStep, seconds
 from tests.benchmarks.margins import margins
 from tests.benchmarks.memory import peak_memory
 from tests.benchmarks.naive import Naive
@@ -68,24 +68,27 @@ class Pair:
             updates.dictionary.universe.float(),
             torch.optim.AdamW(
                 [p for network in copies for p in network.parameters()],
-                RECIPE.learning_rate,
-                weight_decay=RECIPE.weight_decay,
+                SETTINGS.learning_rate,
+                weight_decay=SETTINGS.weight_decay,
                 fused=True,
             ),
-            torch.optim.Adam([theta], RECIPE.dictionary_learning_rate, fused=True),
-            RECIPE.temperature[0],
+            torch.optim.Adam([theta], SETTINGS.dictionary_learning_rate, fused=True),
+            SETTINGS.temperature[0],
         )
 
     def run_naive(
-        self, images: Tensor, labels: Tensor, sizes: Tensor, orders: list[Tensor]
+        self, images: Tensor, labels: Tensor, sizes: Tensor, orders: Tensor | None
     ) -> None:
-        """One step, or the evaluation."""
+        """One step, in the biased phase with a roll-out for every update, or the evaluation."""
+        naive = self.naive
         if self.case.kind == "evaluation":
-            self.naive.evaluate(self.engine.images, 128)
+            naive.evaluate(self.engine.images, 128)
+        elif orders is None:
+            masks = (naive.biased_masks(images, drawn) for drawn in sizes)
+            naive.alternating_step(images, labels, masks, UPDATES)
         else:
-            self.naive.alternating_step(
-                images, labels, sizes[:, 0], *(drawn[:, 0] for drawn in orders)
-            )
+            masks = map(naive.random_masks, sizes, orders)
+            naive.alternating_step(images, labels, masks, UPDATES)
 
     def run_engine(self, *batch: Any) -> None:
         """The same with the engine."""

@@ -10,21 +10,28 @@ import torch
 from torch import Tensor
 
 from infopursuit.dictionary.learnable import LearnableDictionary
-from infopursuit.pursuit.captured import CapturedCalls
-from infopursuit.pursuit.growing_histories import DistinctHistories
-from infopursuit.pursuit.histories import HistoryDraws
-from infopursuit.pursuit.networks import HistoryNetwork
-from infopursuit.pursuit.recipe import Recipe
-from infopursuit.pursuit.updates import Updates
+from infopursuit.vip.captured import CapturedCalls
+from infopursuit.vip.histories import HistoryDraws, prefix_masks
+from infopursuit.vip.networks import DistinctHistories, HistoryNetwork
+from infopursuit.vip.settings import VariationalSettings
+from infopursuit.vip.training import rule_of
+from infopursuit.vip.updates import Updates
 from tests.benchmarks.problems import problem
 
-RECIPE = Recipe(hidden=(2000, 500), learning_rate=1e-5, dictionary_learning_rate=1e-5)
-UPDATES = RECIPE.network_updates
+SETTINGS = VariationalSettings(
+    dictionary="alternating",
+    hidden=(2000, 500),
+    learning_rate=1e-5,
+    dictionary_learning_rate=1e-5,
+)
+UPDATES = SETTINGS.network_updates
 CLASSES = 10
 IMAGES = 10_000
 WARM_UP_RATE = 3e-4  # of the networks, before the timing
 
-Batch = tuple[Tensor, Tensor, Tensor, list[Tensor]]
+# Images (b, d), labels (b,), sizes (t + 1, b), and orders (t + 1, b, k), which are None where the
+# querier is to be rolled out.
+Batch = tuple[Tensor, Tensor, Tensor, Tensor | None]
 
 
 class EngineStep:
@@ -42,56 +49,59 @@ class EngineStep:
         max_history: int = 128,
         device: str = "cpu",
         warm_up: int = 40,
-        hidden: tuple[int, int] = RECIPE.hidden,
+        hidden: tuple[int, int] = SETTINGS.hidden,
     ) -> None:
         self.b = b
         made = problem(IMAGES, u, k, classes=CLASSES)
         self.images = made.images.embeddings.to(device)
         self.labels = made.images.labels.to(device)
-        self.draws = HistoryDraws(k, max_history, seed=0, device=device)
+        self.k, self.draws = k, HistoryDraws(k, max_history, b, seed=0, device=device)
         self.rows = torch.Generator().manual_seed(0)
         torch.manual_seed(0)
-        recipe = replace(RECIPE, max_history=max_history, hidden=hidden)
+        settings = replace(SETTINGS, max_history=max_history, hidden=hidden)
+        dictionary = LearnableDictionary(made.universe.to(device), made.initial.to(device))
+        dictionary = dictionary.to(device)
         self.updates = Updates(
             HistoryNetwork(k, k, hidden).to(device),
             HistoryNetwork(k, CLASSES, hidden).to(device),
-            LearnableDictionary(made.universe.to(device), made.initial.to(device)).to(device),
-            recipe,
+            dictionary,
+            rule_of(settings, dictionary, made.images, made.universe),
+            settings,
             b,
         )
         self.call = CapturedCalls()
         self._warm_up(warm_up)
 
     def _warm_up(self, batches: int) -> None:
-        """Train on random histories, then as long on biased ones; back to the recipe's rate."""
+        """Train on random histories, then as long on biased ones; back to the rate of settings."""
         networks = self.updates.network_optimizer.param_groups[0]
         networks["lr"] = WARM_UP_RATE
         for batch in range(batches):
             images, labels, sizes, orders = self.draw(random=2 * batch < batches)
-            if not orders:
+            if orders is None:
                 self.updates.roll_out(images, sizes)
-                orders = [self.updates.orders]
-            self.updates.update_networks(images, labels, sizes[:UPDATES], orders[0][:UPDATES])
-        networks["lr"] = RECIPE.learning_rate
+                orders = self.updates.orders
+            masks = prefix_masks(orders, sizes, self.k)
+            self.updates.update_networks(images, labels, masks[:UPDATES])
+        networks["lr"] = SETTINGS.learning_rate
         self.updates.dictionary.snap()
 
     def draw(self, random: bool) -> Batch:
         """A batch with the histories of its t + 1 updates, random or to be rolled out."""
         rows = torch.randint(len(self.labels), (self.b,), generator=self.rows)
-        sizes = self.draws.sizes(UPDATES + 1, 1, self.b)
-        orders = [self.draws.orders(UPDATES + 1, self.b)] if random else []
+        sizes = self.draws.sizes(UPDATES + 1)
+        orders = self.draws.orders(UPDATES + 1) if random else None
         return self.images[rows], self.labels[rows], sizes, orders
 
-    def step(self, images: Tensor, labels: Tensor, sizes: Tensor, orders: list[Tensor]) -> None:
+    def step(self, images: Tensor, labels: Tensor, sizes: Tensor, orders: Tensor | None) -> None:
         """t updates of the networks and one of the dictionary, at most one roll-out."""
         updates, call = self.updates, self.call
-        if not orders:
+        if orders is None:
             call(updates.roll_out, images, sizes)
-            orders = [updates.orders]
-        of_networks = [drawn[:UPDATES] for drawn in (sizes, *orders)]
-        call(updates.update_networks, images, labels, *of_networks)
-        of_dictionary = [drawn[-1:] for drawn in (sizes, *orders)]
-        call(updates.update_dictionary, images, labels, *of_dictionary)
+            orders = updates.orders
+        masks = prefix_masks(orders, sizes, self.k)
+        call(updates.update_networks, images, labels, masks[:UPDATES])
+        call(updates.update_dictionary, images, labels, masks[UPDATES])
 
     def computed(self) -> dict[str, int]:
         """Rows of one roll-out: all, and those of each channel that are computed on a CPU."""

@@ -19,13 +19,13 @@ from typing import Any
 
 import torch
 
-from infopursuit.embeddings.clip import OpenClip
-from infopursuit.embeddings.clip_files import ClipFiles
-from infopursuit.embeddings.decoding import decode, prepared_ahead
-from infopursuit.embeddings.image_source import ImageSource
-from infopursuit.embeddings.image_sources import open_image_source
-from infopursuit.embeddings.image_tower import decoders, encode_image_rows
-from infopursuit.embeddings.preprocessing import Preprocessing
+from infopursuit.clip.image_tower import decoders, encode_image_rows
+from infopursuit.clip.preprocessing import Preprocessing
+from infopursuit.clip.towers import OpenClip
+from infopursuit.clip.weights import ClipFiles
+from infopursuit.datasets.decoding import prepared_ahead, to_rgb
+from infopursuit.datasets.image_source import ImageSource
+from infopursuit.datasets.open_images import open_image_source
 
 CLASS = "photo"
 
@@ -71,7 +71,7 @@ def main() -> None:
     clip = random_clip(given.model, torch.device(given.device))
     with tempfile.TemporaryDirectory() as folder:
         source = repeated(given.photos, given.count, Path(folder))
-        first = [decode(image) for image in islice(source.images(0), given.batch_size)]
+        first = [to_rgb(image) for image in islice(source.images(0), given.batch_size)]
         batch = torch.stack([clip.preprocess(image) for image in first]).to(clip.device)
         clip.encode_images(batch)
 

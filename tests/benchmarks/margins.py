@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from infopursuit.pursuit.histories import prefix_masks
 from infopursuit.pursuit.rollout import roll_out
+from infopursuit.vip.histories import prefix_masks
 from tests.benchmarks.engine_step import EngineStep
 from tests.benchmarks.naive import Naive
 

@@ -34,9 +34,9 @@ import torch
 from sklearn.cluster import MiniBatchKMeans
 from torch.nn.functional import normalize
 
+from infopursuit.core.tables import embedding_matrix
 from infopursuit.dictionary.medoids import MedoidSearch, k_medoids
-from infopursuit.params import load_params
-from infopursuit.tables import embedding_matrix
+from infopursuit.pipeline.params import load_params
 from tests.benchmarks.engine import OUT, machine
 from tests.benchmarks.memory import peak_of_this_process
 

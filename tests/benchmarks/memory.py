@@ -15,10 +15,11 @@ import numpy as np
 import pyarrow as pa
 import torch
 
+from infopursuit.core.tables import EMBEDDED_TEXTS, embedding_array, table_writer
 from infopursuit.dictionary.universe import load_universe
-from infopursuit.pursuit.recipe import Recipe
-from infopursuit.pursuit.training import Trainer
-from infopursuit.tables import EMBEDDED_TEXTS, embedding_array, table_writer
+from infopursuit.vip.processes import Execution
+from infopursuit.vip.settings import VariationalSettings
+from infopursuit.vip.training import InitialDictionary, Trainer, TrainingImages
 from tests.benchmarks.problems import problem
 
 BLOCK = 16384
@@ -37,21 +38,20 @@ def write_universe(path: Path, u: int, d: int = 768) -> None:
 
 
 def train(path: Path, k: int, batches: int, device: str) -> None:
-    """Some batches of each stage, as the train stage would; prints the peak in MB."""
+    """Some batches of each phase, as the train stage would; prints the peak in MB."""
     universe = load_universe(path, path.parent)
     made = problem(10_000, 1000, k)
-    recipe = Recipe(
+    settings = VariationalSettings(
         dictionary="alternating", random_updates=4 * batches, biased_updates=4 * batches
     )
+    rows = np.random.default_rng(0).choice(len(universe.texts), k, replace=False)
     trainer = Trainer(
         made.images,
-        made.images.subset(torch.arange(500)),
-        torch.from_numpy(universe.embeddings),
-        torch.from_numpy(np.random.default_rng(0).choice(len(universe.texts), k, replace=False)),
-        recipe,
+        TrainingImages(made.images.embeddings[:500], made.images.labels[:500], made.images.classes),
+        InitialDictionary(torch.from_numpy(universe.embeddings), torch.from_numpy(rows)),
+        settings,
         min(128, k),
-        seed=0,
-        device=device,
+        execution=Execution(device),
     )
     for _ in range(2 * batches):
         trainer.train_on_batch()

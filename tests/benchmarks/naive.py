@@ -1,18 +1,20 @@
 """V-IP training as one would first write it down: the oracle and the baseline of the engine.
 
-Every forward searches the whole universe for the nearest text of each theta. In the biased stage
-every update rolls the querier out anew: the whole batch, to the longest drawn history, with the
-full network at every step. Weights, optimizers and drawn sizes come from outside, so that the
+Every forward searches the whole universe for the nearest text of each theta. In the biased phase
+the whole batch is rolled out to the longest drawn history, with the full network at every step; to
+be timed, anew for every update. Weights, optimizers and drawn sizes come from outside, so that the
 engine can start from the same ones.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize, one_hot
 
-from infopursuit.pursuit.networks import HistoryNetwork
+from infopursuit.vip.networks import HistoryNetwork
 
 
 class Naive:
@@ -83,24 +85,20 @@ class Naive:
         optimizer.step()
 
     def alternating_step(
-        self, images: Tensor, labels: Tensor, sizes: Tensor, orders: Tensor | None = None
-    ) -> tuple[list[float], list[Tensor]]:
-        """t updates of the networks, one of the dictionary: losses and masks of all t + 1.
+        self, images: Tensor, labels: Tensor, masks: Iterable[Tensor], updates: int
+    ) -> list[float]:
+        """`updates` updates of the networks, then one of the dictionary: the losses of all.
 
-        `sizes` is (t + 1, b); `orders` (t + 1, b, k) makes it the random stage.
+        Each takes the next of the masks (b, k). A generator that rolls the querier out makes the
+        next one when it is due, after the updates before; a list was made before all of them.
         """
-        losses, histories = [], []
-        for update, drawn in enumerate(sizes):
-            if orders is None:
-                masks = self.biased_masks(images, drawn)
-            else:
-                masks = self.random_masks(drawn, orders[update])
-            loss = self.loss(images, labels, masks)
-            last = update == len(sizes) - 1
+        losses = []
+        for update, mask in enumerate(masks):
+            loss = self.loss(images, labels, mask)
+            last = update == updates
             self.update(loss, self.dictionary_optimizer if last else self.network_optimizer)
             losses.append(loss.item())
-            histories.append(masks)
-        return losses, histories
+        return losses
 
     @torch.no_grad()
     def evaluate(self, images: Tensor, budget: int, batch: int = 256) -> tuple[Tensor, Tensor]:

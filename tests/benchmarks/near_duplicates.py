@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from infopursuit.embeddings import near_duplicates
-from infopursuit.embeddings.near_duplicates import distinct_rows
+from infopursuit.clip import near_duplicates
+from infopursuit.clip.near_duplicates import distinct_rows
 
 
 def write_universe(path: Path, rows: int, width: int, clusters: int) -> np.ndarray:

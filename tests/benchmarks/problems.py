@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from infopursuit.pursuit.images import LabelledImages
+from infopursuit.vip.training import TrainingImages
 
 
 class Problem(NamedTuple):
     """Images with labels, a universe (u, d) float16, and the rows the dictionary starts from."""
 
-    images: LabelledImages
+    images: TrainingImages
     universe: Tensor
     initial: Tensor
 
@@ -30,10 +30,8 @@ def problem(
     points = _noise(generator, d) + 0.6 * _noise(generator, classes, d)
     points = points + 0.4 * centres[torch.arange(classes) % len(centres)] + 0.2 * mean
     embeddings = normalize(points[labels] + 0.6 * _noise(generator, images, d), dim=1)
-    names = tuple(f"class {label}" for label in range(classes))
-    ids = tuple(map(str, range(images)))
     initial = torch.randperm(u, generator=generator)[:k]
-    return Problem(LabelledImages(ids, labels, embeddings, names), universe, initial)
+    return Problem(TrainingImages(embeddings, labels, classes), universe, initial)
 
 
 @lru_cache(maxsize=1)

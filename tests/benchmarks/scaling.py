@@ -18,12 +18,13 @@ from pathlib import Path
 
 import torch
 
-from infopursuit.repeatable import compute_repeatably
+from infopursuit.core.repeatable import compute_repeatably
+from infopursuit.vip.histories import prefix_masks
 from tests.benchmarks.engine import OUT, machine
-from tests.benchmarks.engine_step import CLASSES, RECIPE, UPDATES, EngineStep, seconds
+from tests.benchmarks.engine_step import CLASSES, SETTINGS, UPDATES, EngineStep, seconds
 
 D = 768
-WIDE, NARROW = RECIPE.hidden
+WIDE, NARROW = SETTINGS.hidden
 
 
 @dataclass(frozen=True)
@@ -90,9 +91,10 @@ def measure(size: Size, rate: float, warm_up: int, repeats: int) -> dict:
     for _ in range(repeats + 1):
         images, labels, sizes, _ = engine.draw(random=False)
         parts["roll-out"].append(seconds(partial(updates.roll_out, images, sizes)))
-        arguments = images, labels, sizes[:UPDATES], updates.orders
+        masks = prefix_masks(updates.orders, sizes, size.k)
+        arguments = images, labels, masks[:UPDATES]
         parts["networks"].append(seconds(partial(updates.update_networks, *arguments)))
-        arguments = images, labels, sizes[UPDATES:], updates.orders
+        arguments = images, labels, masks[UPDATES]
         parts["dictionary"].append(seconds(partial(updates.update_dictionary, *arguments)))
     counts = engine.computed()
     floors = {name: operations / rate for name, operations in floor(size, counts).items()}

@@ -23,8 +23,7 @@ from typing import Any
 
 import torch
 
-from infopursuit.embeddings.text_tower import TextTower
-from infopursuit.embeddings.tokens import tokens_of
+from infopursuit.clip.text_tower import TextTower, tokens_of
 
 IMAGE_TOWER = {"image_size": 32, "layers": 1, "width": 32, "head_width": 16, "patch_size": 16}
 

@@ -25,13 +25,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from infopursuit.params import Params, load_params
-from infopursuit.tables import ANSWERS, QUERIES, REJECTED_LINES, read_table, write_table
-from infopursuit.text_lists import write_text_list
-from infopursuit.texts.captions import Caption
-from infopursuit.texts.corpora import described_corpus
-from infopursuit.texts.language_models import Answer
-from tests.texts import grammar
+from infopursuit.core.tables import ANSWERS, QUERIES, REJECTED_LINES, read_table, write_table
+from infopursuit.core.text_lists import write_text_list
+from infopursuit.pipeline.params import Params, load_params
+from infopursuit.queries.captions import Caption
+from infopursuit.queries.corpora import described_corpus
+from infopursuit.queries.language_models import Answer
+from tests.queries import grammar
 
 ROOT = Path(__file__).parents[2]
 DICTIONARY_SIZE = 824
@@ -122,7 +122,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--copies", type=int, default=1, help="times 25,014 captions")
-    parser.add_argument("--head", type=float, default=grammar.HEAD, help="see tests.texts.grammar")
+    parser.add_argument("--head", type=float, default=grammar.HEAD, help="see queries.grammar")
     parser.add_argument("--class-names", type=int, default=0, help="so many may not be in a text")
     parser.add_argument("--folder", type=Path, help="keep the files here; answers are written once")
     parser.add_argument("--step", choices=STEPS, help="run this in --folder and print its peak")

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
+from infopursuit.core.errors import InputError
 from infopursuit.dictionary import initial
 from infopursuit.dictionary.initial import listed_texts, medoid_texts, random_texts
 from infopursuit.dictionary.universe import Universe
-from infopursuit.errors import InputError
 
 UNIVERSE = Universe(
     ("four legs", "Striped body", "wings", "wheels", "long neck"), np.eye(5, dtype=np.float16), None

@@ -12,10 +12,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from infopursuit.core.errors import InputError
+from infopursuit.core.tables import embedding_matrix
 from infopursuit.dictionary import medoid_swaps, medoids
 from infopursuit.dictionary.medoids import MedoidSearch, k_medoids
-from infopursuit.errors import InputError
-from infopursuit.tables import embedding_matrix
 from tests.dictionary.reference_medoids import change, deviation, euclidean, swap_medoids
 
 ROOT = Path(__file__).parents[2]

@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
+from infopursuit.core.errors import InputError
+from infopursuit.core.tables import EMBEDDED_TEXTS, embedding_matrix, read_table, write_table
 from infopursuit.dictionary import universe as module
 from infopursuit.dictionary.universe import load_universe
-from infopursuit.errors import InputError
-from infopursuit.tables import EMBEDDED_TEXTS, embedding_matrix, read_table, write_table
 
 U, D = 23, 8
 ROWS = np.random.default_rng(0).standard_normal((U, D))

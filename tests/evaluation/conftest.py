@@ -1,29 +1,29 @@
-"""A small untrained model and images it can be asked about."""
+"""A small untrained pursuit with networks, a fitted model, and images they can be asked about."""
 
 import pytest
 import torch
 from torch.nn import functional
 
-from infopursuit.pursuit.images import LabelledImages
-from infopursuit.pursuit.model import TrainedModel
-from infopursuit.pursuit.networks import HistoryNetwork
+from infopursuit.answers.rules import MinMaxAnswers
+from infopursuit.datasets.labelled_images import LabelledImages
+from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
+from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.vip.networks import HistoryNetwork
 
 K, D, NAMES = 7, 5, ("cat", "dog", "owl")
+QUERIES = tuple(f"query {i}" for i in range(K))
+
+
+def texts() -> torch.Tensor:
+    generator = torch.Generator().manual_seed(0)
+    return functional.normalize(torch.randn(K, D, generator=generator), dim=1)
 
 
 @pytest.fixture
-def model() -> TrainedModel:
+def pursuit() -> Pursuit:
     torch.manual_seed(0)
-    return TrainedModel(
-        querier=HistoryNetwork(K, K, (8, 4)).eval(),
-        classifier=HistoryNetwork(K, 3, (8, 4)).eval(),
-        embeddings=functional.normalize(torch.randn(K, D), dim=1),
-        queries=tuple(f"query {i}" for i in range(K)),
-        class_names=NAMES,
-        budget=5,
-        settings={"recipe": {"answers": "minmax", "hidden": [8, 4], "select_on": "held_out"}},
-        evolution={},
-    )
+    networks = HistoryNetwork(K, K, (8, 4)).eval(), HistoryNetwork(K, 3, (8, 4)).eval()
+    return Pursuit(QUERIES, NAMES, MinMaxAnswers(texts()), *networks)
 
 
 @pytest.fixture
@@ -31,3 +31,14 @@ def images() -> LabelledImages:
     generator = torch.Generator().manual_seed(1)
     points = functional.normalize(torch.randn(20, D, generator=generator), dim=1)
     return LabelledImages(tuple(map(str, range(20))), torch.arange(20) % 3, points, NAMES)
+
+
+@pytest.fixture
+def model(images: LabelledImages) -> InformationPursuitClassifier:
+    """Naive Bayes, with the provenance that the stage train gives it."""
+    names = [NAMES[label] for label in images.labels.tolist()]
+    fitted = InformationPursuitClassifier(QUERIES, texts(), queries=list(QUERIES))
+    fitted.fit(images.embeddings, names)
+    settings = {"method": "naive_bayes", "answers": "threshold", "select_on": "held_out"}
+    fitted.provenance_ = {"settings": settings, "budget": 5}
+    return fitted

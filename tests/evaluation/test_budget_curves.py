@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from infopursuit.evaluation.budget_curves import accuracy_curve, area_under_curve
-from infopursuit.pursuit.networks import HistoryNetwork
 from infopursuit.pursuit.rollout import roll_out
-from infopursuit.pursuit.selection import curve_area
+from infopursuit.vip.networks import HistoryNetwork
+from infopursuit.vip.selection import curve_area
 
 CORRECT = hnp.arrays(bool, st.tuples(st.integers(1, 8), st.integers(2, 6)))
 

@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from infopursuit.errors import InputError
+from infopursuit.answers.rules import AnswerRule, MinMaxAnswers, ThresholdAnswers
+from infopursuit.core.errors import InputError
+from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.evaluation.dependence import (
     deletion,
     dependence_metrics,
     invariance,
     spaced,
 )
-from infopursuit.pursuit.answers import AnswerRule
-from infopursuit.pursuit.evidence_networks import EvidenceClassifier, InformationGain
-from infopursuit.pursuit.images import LabelledImages
-from infopursuit.pursuit.model import TrainedModel
-from infopursuit.pursuit.networks import HistoryNetwork
+from infopursuit.naive_bayes.model import AnswerTable, InformationGain, NaiveBayes
+from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.vip.networks import HistoryNetwork
 
 N, K, D, C, T = 30, 9, 5, 3, 4
 
@@ -31,8 +31,9 @@ def unit(rows: int, seed: int) -> torch.Tensor:
 
 
 def rule(kind: str, k: int = K) -> AnswerRule:
-    thresholds = torch.linspace(-0.3, 0.3, k) if kind == "threshold" else None
-    return AnswerRule(kind, unit(k, 1), thresholds)  # pyright: ignore[reportArgumentType]
+    if kind == "threshold":
+        return ThresholdAnswers(unit(k, 1), torch.linspace(-0.3, 0.3, k))
+    return MinMaxAnswers(unit(k, 1), hard=kind == "minmax")
 
 
 def classifier(k: int = K) -> HistoryNetwork:
@@ -56,7 +57,7 @@ def test_invariance_agrees_with_one_image_at_a_time(kind: str) -> None:
         for query in order[row].tolist():
             mixed[query] = scores[row, query]
             mask[query] = 1
-        before, after = (answering.answers(each[None])[0] for each in (scores[row], mixed))
+        before, after = (answering.of_scores(each[None])[0] for each in (scores[row], mixed))
         flips = [bool((before[q] > 0.5) != (after[q] > 0.5)) for q in order[row].tolist()]
         assert found.answers[row].tolist() == flips
         first, second = (judge((each * mask)[None], mask[None]) for each in (before, after))
@@ -67,11 +68,11 @@ def test_invariance_agrees_with_one_image_at_a_time(kind: str) -> None:
 def test_deletion_agrees_with_one_query_at_a_time(kind: str) -> None:
     answering = rule(kind)
     scores = answering.scores(unit(N, 4))
-    answers = answering.answers(scores)
+    answers = answering.of_scores(scores)
     expected = []
     for query in range(K):
         kept = torch.tensor([other for other in range(K) if other != query])
-        alone = answering.select(kept).answers(scores[:, kept])
+        alone = answering.select(kept).of_scores(scores[:, kept])
         flips = (alone > 0.5) != (answers[:, kept] > 0.5)
         expected.append(int(flips.sum()))
     assert deletion(answering, scores, torch.arange(K)).tolist() == expected
@@ -80,7 +81,7 @@ def test_deletion_agrees_with_one_query_at_a_time(kind: str) -> None:
 def test_a_min_max_answer_flips_where_the_highest_score_goes() -> None:
     """Scores 0, 0.4, 0.6, 1: without the 1 the half-way mark falls from 0.5 to 0.3."""
     scores = torch.tensor([[0.0, 0.4, 0.6, 1.0]])
-    answering = AnswerRule("minmax", unit(4, 1))
+    answering = MinMaxAnswers(unit(4, 1))
     assert deletion(answering, scores, torch.arange(4)).tolist() == [1, 0, 0, 1]
 
 
@@ -103,22 +104,12 @@ def test_spaced_places_are_distinct_from_end_to_end(k: int, most: int) -> None:
     assert max(gaps) - min(gaps) <= 1
 
 
-def asking(kind: str, budget: int = T, k: int = K) -> TrainedModel:
-    """An untrained model of the rule."""
+def asking(kind: str, k: int = K) -> Pursuit:
+    """An untrained pursuit with the rule."""
     torch.manual_seed(7)
-    answering = rule(kind, k)
-    return TrainedModel(
-        HistoryNetwork(k, k, (8, 4)).eval(),
-        classifier(k),
-        unit(k, 1),
-        tuple(f"query {i}" for i in range(k)),
-        ("a", "b", "c"),
-        budget,
-        {"recipe": {"answers": kind}},
-        {},
-        answering.directions,
-        answering.thresholds,
-    )
+    queries = tuple(f"query {i}" for i in range(k))
+    querier = HistoryNetwork(k, k, (8, 4)).eval()
+    return Pursuit(queries, ("a", "b", "c"), rule(kind, k), querier, classifier(k))
 
 
 @pytest.fixture
@@ -128,41 +119,40 @@ def images() -> LabelledImages:
     )
 
 
-def evidence(model: TrainedModel) -> TrainedModel:
-    """The same queries and answers with the networks that add evidence up."""
+def with_naive_bayes(pursuit: Pursuit) -> Pursuit:
+    """The same queries and answers, with a table in place of networks."""
     draw = torch.Generator().manual_seed(9)
-    rates = 0.05 + 0.9 * torch.rand(C, len(model.queries), generator=draw)
-    prior = torch.full((C,), 1 / C)
-    classifier = EvidenceClassifier(rates, prior, patience=5.0)
-    return replace(model, querier=InformationGain(rates, prior), classifier=classifier)
+    rates = 0.05 + 0.9 * torch.rand(len(pursuit.queries), C, generator=draw)
+    table = AnswerTable(torch.stack([(1 - rates).log(), rates.log()]), torch.zeros(C), 5.0)
+    return replace(pursuit, querier=InformationGain(table), classifier=NaiveBayes(table))
 
 
 @pytest.mark.parametrize("kind", ["minmax", "soft", "threshold"])
-@pytest.mark.parametrize("table", [False, True], ids=["networks", "evidence"])
+@pytest.mark.parametrize("table", [False, True], ids=["networks", "naive Bayes"])
 def test_metrics_agree_with_counting_one_image_at_a_time(
     images: LabelledImages, kind: str, table: bool
 ) -> None:
     """Of 16 queries and a budget of 14, the first 10 count."""
     k, asked = 16, 10
-    model = asking(kind, 14, k)
+    pursuit = asking(kind, k)
     if table:
-        model = evidence(model)
-    scores = model.rule.scores(images.embeddings)
-    order = model.roll_out(images.embeddings, asked).order
+        pursuit = with_naive_bayes(pursuit)
+    scores = pursuit.rule.scores(images.embeddings)
+    order = pursuit.roll_out(images.embeddings, asked).order
     places = torch.randperm(N, generator=torch.Generator().manual_seed(0)).tolist()
     answers = predictions = deletions = 0
     for row, donor in zip(places, [places[-1], *places[:-1]], strict=True):
         mask = torch.zeros(k).index_fill(0, order[row], 1)
         mixed = torch.where(mask > 0, scores[row], scores[donor])
-        before, after = (model.rule.answers(each[None]) for each in (scores[row], mixed))
+        before, after = (pursuit.rule.of_scores(each[None]) for each in (scores[row], mixed))
         answers += int(((before > 0.5) != (after > 0.5))[0, order[row]].sum())
-        first, second = (model.classifier(each, mask[None]).argmax() for each in (before, after))
+        first, second = (pursuit.classifier(each, mask[None]).argmax() for each in (before, after))
         predictions += int(first != second)
         for query in range(k):
             kept = torch.tensor([other for other in range(k) if other != query])
-            alone = model.rule.select(kept).answers(scores[None, row, kept])
+            alone = pursuit.rule.select(kept).of_scores(scores[None, row, kept])
             deletions += int(((before[:, kept] > 0.5) != (alone > 0.5)).sum())
-    assert dependence_metrics(model, images) == {
+    assert dependence_metrics(pursuit, images, 14) == {
         "asked_answers_changed_by_unasked": answers / (N * asked),
         "predictions_changed_by_unasked": predictions / N,
         "answers_flipped_by_deletion": deletions / (N * k * (k - 1)),
@@ -172,15 +162,15 @@ def test_metrics_agree_with_counting_one_image_at_a_time(
 
 
 def test_metrics_are_shares_of_all_images_whatever_the_batches(images: LabelledImages) -> None:
-    found = dependence_metrics(asking("minmax"), images)
-    assert found == dependence_metrics(asking("minmax"), images, batch_size=7)
+    found = dependence_metrics(asking("minmax"), images, T)
+    assert found == dependence_metrics(asking("minmax"), images, T, batch_size=7)
     assert all(0 < share < 1 for share in found.values())
-    assert found != dependence_metrics(asking("minmax"), images, seed=1)
-    assert set(dependence_metrics(asking("threshold"), images).values()) == {0.0}
+    assert found != dependence_metrics(asking("minmax"), images, T, seed=1)
+    assert set(dependence_metrics(asking("threshold"), images, T).values()) == {0.0}
 
 
 def test_with_all_queries_asked_nothing_is_left_to_change(images: LabelledImages) -> None:
-    found = dependence_metrics(asking("minmax", K), images)
+    found = dependence_metrics(asking("minmax"), images, K)
     assert found["asked_answers_changed_by_unasked"] == 0
     assert found["predictions_changed_by_unasked"] == 0
     assert found["answers_flipped_by_deletion"] > 0
@@ -188,6 +178,6 @@ def test_with_all_queries_asked_nothing_is_left_to_change(images: LabelledImages
 
 def test_one_image_alone_or_one_query_alone_is_refused(images: LabelledImages) -> None:
     with pytest.raises(InputError, match=r"^1 images and 9 queries .* at least 2 of both"):
-        dependence_metrics(asking("minmax"), images.subset(torch.tensor([0])))
+        dependence_metrics(asking("minmax"), images.subset(torch.tensor([0])), T)
     with pytest.raises(InputError, match="30 images and 1 queries"):
-        dependence_metrics(asking("minmax", 1, 1), images)
+        dependence_metrics(asking("minmax", 1), images, 1)

@@ -4,14 +4,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from infopursuit.errors import InputError
+from infopursuit.core.errors import InputError
+from infopursuit.core.tables import PREDICTIONS, write_table
 from infopursuit.evaluation.predictions import (
     Predictions,
     read_predictions,
     require_same_images,
     write_predictions,
 )
-from infopursuit.tables import PREDICTIONS, write_table
 
 IDS = ["a", "b", "c"]
 LABELS = np.array([0, 1, 2])

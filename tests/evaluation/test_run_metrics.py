@@ -7,16 +7,16 @@ import pytest
 import torch
 
 from infopursuit.evaluation.bootstrap import accuracy_interval
+from infopursuit.evaluation.files import write_csv, write_json
 from infopursuit.evaluation.posteriors import PosteriorSummary, summarize
 from infopursuit.evaluation.run_metrics import (
     BudgetCurve,
     budget_curve,
     run_metrics,
     usage_metrics,
-    write_csv,
-    write_json,
 )
-from infopursuit.evaluation.stopping import sweep
+from infopursuit.evaluation.stopping import stopped
+from infopursuit.explanation.stopping import StoppingRule
 
 
 @pytest.fixture
@@ -43,7 +43,8 @@ def test_curve_has_every_budget_with_its_interval(summary: PosteriorSummary) -> 
 def test_metrics_agree_with_curve_and_stopping(summary: PosteriorSummary) -> None:
     curve, auc = budget_curve(summary, bins=10, resamples=200)
     usage = np.full((11, 15), 4)
-    metrics = run_metrics(summary, usage, curve, auc, ["a", "b", "a"])
+    rule = StoppingRule(0.7, 6)
+    metrics = run_metrics(summary, usage, curve, auc, ["a", "b", "a"], rule)
     assert metrics["accuracy_at_5"] == curve.accuracy[5]
     assert metrics["accuracy_at_10"] == curve.accuracy[10]
     assert "accuracy_at_20" not in metrics  # T is 11
@@ -52,9 +53,12 @@ def test_metrics_agree_with_curve_and_stopping(summary: PosteriorSummary) -> Non
     assert "ece_at_20" not in metrics
     assert (metrics["budget"], metrics["test_images"]) == (11, 60)
     assert (metrics["queries"], metrics["distinct_queries"]) == (3, 2)
-    (stop,) = sweep(summary, {"max_probability": [0.85]})
-    assert metrics["mean_length_at_probability_85"] == stop.mean_length
-    assert metrics["accuracy_at_probability_85"] == stop.accuracy
+    stop = stopped(summary, rule)
+    assert 0 < stop.mean_length < 6
+    assert metrics["mean_length_at_stop"] == stop.mean_length
+    assert metrics["accuracy_at_stop"] == stop.accuracy
+    assert metrics["share_confident_at_stop"] == stop.confident
+    assert StoppingRule(*(metrics[f"stop_{name}"] for name in StoppingRule._fields)) == rule
 
 
 def test_usage_of_one_query_of_two_and_of_all() -> None:

@@ -2,34 +2,28 @@
 
 import csv
 import json
-import runpy
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from infopursuit.errors import InputError
+from infopursuit.core.errors import InputError
+from infopursuit.core.stage import Rows
+from infopursuit.core.tables import EMBEDDED_CLASSES, EMBEDDED_IMAGES, EMBEDDED_TEXTS, write_table
+from infopursuit.datasets.labelled_images import LabelledImages
+from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
 from infopursuit.evaluation.predictions import read_predictions
-from infopursuit.params import Params, load_params
-from infopursuit.pursuit.images import LabelledImages
-from infopursuit.pursuit.model import TrainedModel
-from infopursuit.stage import Rows
-from infopursuit.tables import EMBEDDED_CLASSES, EMBEDDED_IMAGES, EMBEDDED_TEXTS, write_table
+from infopursuit.pipeline.params import Params, load_params
+from tests.stage_scripts import ROOT, stage
 
-ROOT = Path(__file__).parents[2]
-RUN = "menagerie-llm-fixed-0"
-
-
-def stage(name: str) -> Callable[..., Rows]:
-    return runpy.run_path(str(ROOT / "stages" / f"{name}.py"))["main"]
+RUN = "menagerie-llm-naive_bayes-0"
 
 
 @pytest.fixture
 def params(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    model: TrainedModel,
+    model: InformationPursuitClassifier,
     images: LabelledImages,
 ) -> Params:
     """Write the inputs of both stages below a temporary folder and work there."""
@@ -52,8 +46,8 @@ def params(
     )
     model.save(f"artifacts/models/{RUN}")
     settings = load_params(ROOT / "params.yaml")
-    black_box = settings.black_box.model_copy(update={"hidden": 16, "updates": 40})
-    return settings.model_copy(update={"black_box": black_box})
+    baselines = settings.baselines.model_copy(update={"hidden": 16, "updates": 40})
+    return settings.model_copy(update={"baselines": baselines})
 
 
 def write_class_embeddings(embeddings: np.ndarray) -> None:
@@ -73,7 +67,7 @@ def read_csv(path: str) -> list[dict[str, str]]:
 
 
 def test_evaluate_writes_one_consistent_set_of_numbers(params: Params) -> None:
-    rows = stage("evaluate")(params, "menagerie", "llm", "fixed", 0)
+    rows = stage("evaluate")(params, "menagerie", "llm", "naive_bayes", 0)
     assert rows == Rows(20, 20)
     metrics = json.loads(Path(f"artifacts/evaluation/{RUN}.json").read_text())
     curve = read_csv(f"artifacts/evaluation/{RUN}/curve.csv")
@@ -83,6 +77,8 @@ def test_evaluate_writes_one_consistent_set_of_numbers(params: Params) -> None:
     assert [float(row["accuracy"]) for row in curve] == accuracies.tolist()
     assert metrics["auc"] == pytest.approx(accuracies[1:].mean())
     assert metrics["selected_on"] == "held_out"
+    assert (metrics["stop_probability"], metrics["stop_max_queries"]) == (0.85, 20)
+    assert metrics["mean_length_at_stop"] <= metrics["budget"] == 5
     assert predictions.ids[0] == "test/0"
     settings = params.evaluate
     expected = [
@@ -93,36 +89,36 @@ def test_evaluate_writes_one_consistent_set_of_numbers(params: Params) -> None:
     assert [(row["rule"], float(row["threshold"])) for row in stopping] == expected
 
 
-def test_black_box_reports_five_baselines(params: Params) -> None:
-    assert stage("black_box")(params, "menagerie") == Rows(40, 5)
-    metrics = json.loads(Path("artifacts/black_box/menagerie.json").read_text())
+def test_baselines_reports_five_of_them(params: Params) -> None:
+    assert stage("baselines")(params, "menagerie") == Rows(40, 5)
+    metrics = json.loads(Path("artifacts/baselines/menagerie.json").read_text())
     for name in ("mlp", "linear_probe", "zero_shot"):
         accuracy = metrics[f"{name}_accuracy"]
         assert metrics[f"{name}_accuracy_low"] <= accuracy <= metrics[f"{name}_accuracy_high"]
-    for name in ("plain_random", "plain_greedy"):
+    for name in ("random_texts", "selected_texts"):
         assert metrics[f"{name}_at_T_low"] <= metrics[f"{name}_at_T"]
         assert metrics[f"{name}_at_T"] <= metrics[f"{name}_at_T_high"]
         assert f"{name}_at_20" in metrics
         assert f"{name}_at_50" not in metrics  # T is 48
 
 
-def test_black_box_leaves_zero_shot_out_where_no_class_could_be_embedded(params: Params) -> None:
+def test_baselines_leave_zero_shot_out_where_no_class_could_be_embedded(params: Params) -> None:
     write_class_embeddings(np.zeros((0, 5)))
-    assert stage("black_box")(params, "menagerie") == Rows(40, 4)
-    metrics = json.loads(Path("artifacts/black_box/menagerie.json").read_text())
+    assert stage("baselines")(params, "menagerie") == Rows(40, 4)
+    metrics = json.loads(Path("artifacts/baselines/menagerie.json").read_text())
     assert not [name for name in metrics if name.startswith("zero_shot")]
 
 
 def test_repeats_are_equal_bytes(params: Params) -> None:
     written = []
     for _ in range(2):
-        stage("evaluate")(params, "menagerie", "llm", "fixed", 0)
-        stage("black_box")(params, "menagerie")
-        written.append(contents("artifacts/evaluation") | contents("artifacts/black_box"))
+        stage("evaluate")(params, "menagerie", "llm", "naive_bayes", 0)
+        stage("baselines")(params, "menagerie")
+        written.append(contents("artifacts/evaluation") | contents("artifacts/baselines"))
     assert len(written[0]) == 5
     assert written[0] == written[1]
 
 
 def test_a_missing_model_is_told_in_one_line(params: Params) -> None:
-    with pytest.raises(InputError, match="menagerie-random-fixed-0: no trained model"):
-        stage("evaluate")(params, "menagerie", "random", "fixed", 0)
+    with pytest.raises(InputError, match="menagerie-random-naive_bayes-0: no trained model"):
+        stage("evaluate")(params, "menagerie", "random", "naive_bayes", 0)

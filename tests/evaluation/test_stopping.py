@@ -1,69 +1,55 @@
-from collections.abc import Callable
+"""Stopping rules on summaries of posteriors, the same as on the posteriors themselves."""
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
+from infopursuit.core.errors import InputError
 from infopursuit.evaluation.posteriors import PosteriorSummary, summarize
-from infopursuit.evaluation.stopping import (
-    StoppingPoint,
-    stop_at_entropy,
-    stop_at_max_probability,
-    stop_at_stability,
-    sweep,
-)
-
-PREDICTED = hnp.arrays(
-    np.int64, st.tuples(st.integers(1, 6), st.integers(2, 9)), elements=st.integers(0, 2)
-)
-
-
-def first(budgets: int, holds: Callable[[int], bool]) -> int:
-    """The slow reference: walk along the budgets of one image, T where the rule never holds."""
-    for t in range(budgets):
-        if holds(t):
-            return t
-    return budgets - 1
-
-
-def unchanged(classes: list[int], t: int, steps: int) -> bool:
-    return t >= steps and len(set(classes[t - steps : t + 1])) == 1
-
-
-@given(PREDICTED, st.integers(1, 9))
-def test_stability_agrees_with_walking_along_each_image(predicted: np.ndarray, steps: int) -> None:
-    expected = [
-        first(len(row), lambda t, row=row: unchanged(row, t, steps)) for row in predicted.tolist()
-    ]
-    assert stop_at_stability(predicted, steps).tolist() == expected
-
-
-@given(
-    hnp.arrays(
-        np.float32,
-        st.tuples(st.integers(1, 6), st.integers(2, 9)),
-        elements=st.floats(0, 1, width=32),
-    ),
-    st.floats(0, 1),
-)
-def test_thresholds_agree_with_walking_along_each_image(values: np.ndarray, limit: float) -> None:
-    limit = float(np.float32(limit))
-    above = [first(len(row), lambda t, row=row: row[t] >= limit) for row in values.tolist()]
-    below = [first(len(row), lambda t, row=row: row[t] <= limit) for row in values.tolist()]
-    assert stop_at_max_probability(values, limit).tolist() == above
-    assert stop_at_entropy(values, limit).tolist() == below
-
-
-def test_stability_needs_at_least_one_step() -> None:
-    with pytest.raises(ValueError, match="expected 1 or more"):
-        stop_at_stability(np.zeros((1, 3), dtype=np.int64), 0)
+from infopursuit.evaluation.stopping import StoppingPoint, stopped, sweep
+from infopursuit.explanation.stopping import StoppingRule
 
 
 def summary_of(posteriors: list[list[list[float]]], labels: list[int]) -> PosteriorSummary:
     return summarize(torch.tensor(posteriors), torch.tensor(labels))
+
+
+def random_posteriors(
+    seed: int, n: int = 20, budgets: int = 9
+) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    logits = torch.randn(n, budgets, 4, generator=generator).cumsum(dim=1)
+    return logits.softmax(dim=2), torch.randint(0, 4, (n,), generator=generator)
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    probability=st.none() | st.floats(0.3, 1.0),
+    entropy=st.none() | st.floats(0.0, 1.4),
+    stability=st.none() | st.integers(1, 4),
+    most=st.none() | st.integers(0, 12),
+)
+def test_a_rule_stops_a_summary_where_it_stops_the_posteriors(
+    seed: int,
+    probability: float | None,
+    entropy: float | None,
+    stability: int | None,
+    most: int | None,
+) -> None:
+    posteriors, labels = random_posteriors(seed)
+    rule = StoppingRule(probability, most, entropy, stability)
+    steps, confident = rule.steps(posteriors)
+    predicted = posteriors.argmax(dim=2)[torch.arange(len(steps)), steps]
+    found = stopped(summarize(posteriors, labels), rule)
+    assert found.mean_length == steps.double().mean().item()
+    assert found.accuracy == (predicted == labels).double().mean().item()
+    assert found.confident == confident.double().mean().item()
+
+
+def test_a_rule_out_of_range_is_refused() -> None:
+    with pytest.raises(InputError, match="stability is 0; expected a whole number from 1 on"):
+        sweep(summary_of([[[0.5, 0.5], [0.9, 0.1]]], [0]), {"stability": [0]})
 
 
 def test_sweep_of_two_images_by_hand() -> None:
@@ -82,6 +68,7 @@ def test_sweep_of_two_images_by_hand() -> None:
         StoppingPoint("entropy", 0.4, 1.5, 1.0),
         StoppingPoint("stability", 1.0, 1.0, 0.5),
     ]
+    assert stopped(summary, StoppingRule(0.85)).confident == 0.5
 
 
 def test_a_classifier_that_is_sure_at_once_asks_nothing() -> None:
@@ -89,10 +76,15 @@ def test_a_classifier_that_is_sure_at_once_asks_nothing() -> None:
     assert sweep(summary, {"max_probability": [0.85]})[0].mean_length == 0.0
 
 
+def test_a_limit_ends_questions_that_a_threshold_would_not() -> None:
+    posteriors, labels = random_posteriors(1)
+    summary = summarize(posteriors, labels)
+    assert stopped(summary, StoppingRule(0.999, None)).mean_length > 3
+    assert stopped(summary, StoppingRule(0.999, 3)).mean_length <= 3
+
+
 def test_stricter_thresholds_never_ask_less() -> None:
-    generator = torch.Generator().manual_seed(0)
-    logits = torch.randn(50, 12, 4, generator=generator).cumsum(dim=1)
-    summary = summarize(logits.softmax(dim=2), torch.randint(0, 4, (50,), generator=generator))
+    summary = summarize(*random_posteriors(0, n=50, budgets=12))
     thresholds = {
         "max_probability": [0.4, 0.6, 0.8, 0.95],
         "entropy": [1.2, 0.8, 0.4, 0.1],

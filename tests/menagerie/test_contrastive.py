@@ -1,29 +1,26 @@
-"""The menagerie's CLIP: learns, repeats byte for byte, and is read by open_clip like any other."""
+"""The training of the CLIP: learns, repeats byte for byte, goes on after a kill."""
 
 import hashlib
-import io
-import json
+import logging
+import random
 from pathlib import Path
 
+import numpy as np
 import open_clip
 import pytest
 import torch
-from PIL import Image
+from menagerie import contrastive
+from menagerie.batches import augment, batch_for, holds
+from menagerie.clip_folder import MEAN, STD, WEIGHTS_FILE, write_config, write_weights
+from menagerie.contrastive import Training, matching_loss, train
+from menagerie.facts import Text
+from menagerie.phrases import FACTS
+from menagerie.settings import ClipSettings, EarlySettings, TextSettings, VisionSettings
+from menagerie.species import CLASS_NAMES
+from menagerie.training_pictures import draw_training_pictures
+from menagerie.training_set import TrainingSet, decode, training_set
 
-from infopursuit.errors import InputError
-from infopursuit.menagerie.contrastive import (
-    MEAN,
-    STD,
-    WEIGHTS_FILE,
-    decode,
-    retrieval_accuracy,
-    tokenize,
-    train,
-    write_config,
-    write_weights,
-)
-from infopursuit.menagerie.pictures import draw_pictures
-from infopursuit.menagerie.settings import ClipSettings, TextSettings, VisionSettings
+from infopursuit.core.errors import InputError
 
 SETTINGS = ClipSettings(
     seed=3,
@@ -32,72 +29,195 @@ SETTINGS = ClipSettings(
     text=TextSettings(layers=1, width=16, heads=2, context_length=12),
     steps=6,
     batch_size=16,
-    texts_per_step=2,
+    phrases=8,
+    descriptions=8,
+    captions=4,
+    class_weight=1.0,
+    anchor_weight=1.0,
+    early=EarlySettings(steps=2, phrases=4, class_weight=1.0),
     learning_rate=2e-3,
     warmup_steps=2,
+    cooling_steps=2,
     weight_decay=0.1,
     shift=2,
 )
-PICTURES = draw_pictures(48, 3, "pairs", 32, 3, workers=1)
-PIXELS = decode([picture.png for picture in PICTURES], "pairs")
-TOKENS = tokenize([picture.texts for picture in PICTURES], 12)
+PICTURES = draw_training_pictures(24, 3, 32, 2, workers=1)
+DATA = training_set(
+    [picture.png for picture in PICTURES],
+    [picture.facts for picture in PICTURES],
+    [picture.captions for picture in PICTURES],
+    "pairs",
+)
 
 
-def trained(folder: Path, settings: ClipSettings = SETTINGS) -> str:
+def first(pictures: int) -> TrainingSet:
+    return TrainingSet(
+        DATA.pixels[:pictures],
+        DATA.facts[:pictures],
+        DATA.holds[:pictures],
+        DATA.captions[:pictures],
+    )
+
+
+def trained(folder: Path, settings: ClipSettings = SETTINGS, checkpoint: Path | None = None) -> str:
     write_config(folder, settings, 32)
-    write_weights(folder, train(folder, PIXELS, TOKENS, settings))
+    write_weights(folder, train(folder, DATA, settings, checkpoint))
     return hashlib.sha256((folder / WEIGHTS_FILE).read_bytes()).hexdigest()
 
 
 def test_repeats_are_byte_identical_and_seeds_differ(tmp_path: Path) -> None:
-    first = trained(tmp_path / "first")
-    assert trained(tmp_path / "again") == first
-    assert trained(tmp_path / "other", SETTINGS.model_copy(update={"seed": 4})) != first
+    expected = trained(tmp_path / "first")
+    assert trained(tmp_path / "again") == expected
+    assert trained(tmp_path / "other", SETTINGS.model_copy(update={"seed": 4})) != expected
 
 
-def test_open_clip_reads_the_folder_like_any_model(tmp_path: Path) -> None:
+def test_a_killed_training_goes_on_to_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(contrastive, "SAVE_EVERY", 4)
+    expected = trained(tmp_path / "whole")
+    checkpoint = tmp_path / "checkpoint.pt"
+    advance = Training.advance
+
+    def killed(self: Training, data: TrainingSet) -> float:
+        if self.step == 5:
+            raise KeyboardInterrupt
+        return advance(self, data)
+
+    monkeypatch.setattr(Training, "advance", killed)
+    with pytest.raises(KeyboardInterrupt):
+        trained(tmp_path / "killed", checkpoint=checkpoint)
+    monkeypatch.setattr(Training, "advance", advance)
+    with caplog.at_level(logging.INFO):
+        assert trained(tmp_path / "killed", checkpoint=checkpoint) == expected
+    assert "going on from step 4 of 6" in caplog.text
+
+
+def test_steps_before_the_cooling_do_not_depend_on_the_number_of_steps(tmp_path: Path) -> None:
     write_config(tmp_path, SETTINGS, 32)
-    model = train(tmp_path, PIXELS, TOKENS, SETTINGS)
-    write_weights(tmp_path, model)
-    name = f"local-dir:{tmp_path}"
-    read, _, preprocess = open_clip.create_model_and_transforms(name)
-    tokenizer = open_clip.get_tokenizer(name)
-    with Image.open(io.BytesIO(PICTURES[0].png)) as picture:
-        prepared = preprocess(picture)[None]
-    assert torch.allclose(prepared, (PIXELS[:1].float() / 255 - MEAN) / STD, atol=1e-6)
-    assert torch.equal(tokenizer([PICTURES[0].texts[0]]), TOKENS[0, :1])
-    with torch.inference_mode():
-        read.eval()
-        assert torch.allclose(read.encode_image(prepared), model.encode_image(prepared), atol=1e-6)
-        assert torch.equal(read.encode_text(TOKENS[0]), model.encode_text(TOKENS[0]))
+    weights = []
+    for steps in (6, 60):
+        training = Training(tmp_path, SETTINGS.model_copy(update={"steps": steps}))
+        for _ in range(4):
+            training.advance(DATA)
+        weights.append(training.model.state_dict()["visual.conv1.weight"].clone())
+    assert torch.equal(*weights)
 
 
-def test_config_is_sorted_json_of_the_settings(tmp_path: Path) -> None:
-    write_config(tmp_path, SETTINGS, 32)
-    config = json.loads((tmp_path / "open_clip_config.json").read_text(encoding="utf-8"))
-    assert config["model_cfg"]["vision_cfg"]["image_size"] == 32
-    assert config["model_cfg"]["text_cfg"]["context_length"] == 12
-
-
-def test_training_finds_the_texts_of_a_handful_of_pictures(tmp_path: Path) -> None:
-    settings = SETTINGS.model_copy(update={"steps": 80, "shift": 0})
+def test_training_tells_true_texts_from_false_ones(tmp_path: Path) -> None:
+    settings = SETTINGS.model_copy(update={"steps": 120, "shift": 0})
     write_config(tmp_path, settings, 32)
-    model = train(tmp_path, PIXELS[:16], TOKENS[:16, :1], settings)
-    assert retrieval_accuracy(model, PIXELS[:16], TOKENS[:16, 0]) > 0.5
-
-
-def test_tokens_are_those_of_each_text_in_its_place() -> None:
+    model = train(tmp_path, first(32), settings)
     tokenizer = open_clip.SimpleTokenizer(context_length=12)
-    assert TOKENS.shape == (48, 3, 12)
-    assert torch.equal(TOKENS[7], tokenizer(list(PICTURES[7].texts)))
+    with torch.inference_mode():
+        images = model.encode_image((DATA.pixels[:32].float() / 255 - MEAN) / STD, normalize=True)
+        names = model.encode_text(tokenizer(list(CLASS_NAMES)), normalize=True)
+    found = (images @ names.T).argmax(dim=1)
+    labels = torch.tensor([index // 2 % 16 for index in range(32)])
+    assert (found == labels).float().mean() > 0.6
+
+
+def test_a_batch_holds_twins_and_texts_with_their_truth() -> None:
+    batch = batch_for(5, DATA, SETTINGS)
+    again = batch_for(5, DATA, SETTINGS)
+    assert (batch.rows, batch.texts) == (again.rows, again.texts)
+    assert batch_for(6, DATA, SETTINGS).texts != batch.texts
+    assert len(batch.rows) == 16 and len(batch.texts) == 16 + 8 + 8 + 4
+    assert batch.true.shape == batch.known.shape == (16, 36)
+    assert [row ^ 1 for row in batch.rows[::2]] == batch.rows[1::2]
+    # One name a picture; a description is true of some picture; a caption of one, its twin unknown.
+    assert (batch.true[:, :16].sum(dim=1) == 1).all()
+    assert batch.true[:, 24:32].any(dim=0).all()
+    assert (batch.true[:, 32:].sum(dim=0) == 1).all()
+    assert batch.known[:, :32].all()
+    for column in range(32, 36):
+        own = int(batch.true[:, column].int().argmax())
+        assert batch.texts[column] in DATA.captions[batch.rows[own]]
+        assert (~batch.known[:, column]).nonzero().flatten().tolist() == [own ^ 1]
+
+
+def test_phrases_of_one_fact_are_listed_and_early_batches_have_fewer() -> None:
+    batch = batch_for(5, DATA, SETTINGS)
+    assert len(batch_for(1, DATA, SETTINGS).texts) == len(batch.texts) - 4
+    assert len(batch.phrases) > 16
+    for column, fact in batch.phrases:
+        expected = torch.from_numpy(DATA.holds[batch.rows, fact])
+        assert torch.equal(batch.true[:, column], expected), batch.texts[column]
+
+
+def test_anchors_begin_to_learn_after_the_first_updates(tmp_path: Path) -> None:
+    write_config(tmp_path, SETTINGS, 32)
+    training = Training(tmp_path, SETTINGS)
+    before = training.anchors.detach().clone()
+    for _ in range(2):
+        training.advance(DATA)
+    assert torch.equal(training.anchors, before)
+    training.advance(DATA)
+    assert not torch.equal(training.anchors, before)
+
+
+def test_every_scene_comes_once_in_a_pass() -> None:
+    rows = [row for step in range(6) for row in batch_for(step, DATA, SETTINGS).rows]
+    assert sorted(rows[:48]) == list(range(48))
+    assert sorted(rows[48:]) == list(range(48))
+    assert rows[:48] != rows[48:]
+
+
+def test_texts_hold_where_each_of_their_needs_is_met() -> None:
+    texts = [
+        Text("striped", (frozenset({"striped"}),)),
+        Text("red or blue", (frozenset({"red", "blue"}),)),
+        Text("red and striped", (frozenset({"red"}), frozenset({"striped"}))),
+    ]
+    facts = np.zeros((3, len(FACTS)), dtype=bool)
+    facts[0, [FACTS.index("striped"), FACTS.index("blue")]] = True
+    facts[1, [FACTS.index("striped"), FACTS.index("red")]] = True
+    assert holds(texts, facts).tolist() == [
+        [True, True, False],
+        [True, True, True],
+        [False, False, False],
+    ]
+
+
+def test_the_loss_weighs_true_and_false_pictures_of_a_text_alike() -> None:
+    """By hand: one true among four, all scores zero: half of log 2 from each side."""
+    true = torch.tensor([[True], [False], [False], [False]])
+    everything = torch.ones(4, 1, dtype=torch.bool)
+    assert matching_loss(torch.zeros(4, 1), true, everything).item() == pytest.approx(np.log(2))
+    better = torch.tensor([[2.0], [-2.0], [-2.0], [-2.0]])
+    assert matching_loss(better, true, everything) < 0.2
+    # What is unknown counts for nothing, however wrong it looks.
+    wrong = better.clone()
+    wrong[3] = 50.0
+    known = everything.clone()
+    known[3] = False
+    assert matching_loss(wrong, true, known) == matching_loss(better, true, everything)
+
+
+def test_twins_are_moved_and_mirrored_alike() -> None:
+    pixels = DATA.pixels[:2].clone()
+    pixels[1] = pixels[0]
+    seen = set()
+    for number in range(12):
+        moved = augment(pixels, 3, random.Random(number))
+        assert moved.shape == (2, 3, 32, 32)
+        assert torch.equal(moved[0], moved[1])
+        seen.add(float(moved.sum()))
+    assert len(seen) > 6
+    plain = (pixels.float() / 255 - MEAN) / STD
+    kept = augment(pixels, 0, random.Random(0))
+    assert torch.equal(kept, plain) or torch.equal(kept, plain.flip(-1))
 
 
 def test_bad_pictures_and_too_few_pictures_are_named(tmp_path: Path) -> None:
+    png, captions, facts = PICTURES[0].png, [["a"]] * 2, [["red"]] * 2
     with pytest.raises(InputError, match="row 1"):
-        decode([PICTURES[0].png, b"no picture"], "pairs.parquet")
-    larger = draw_pictures(1, 3, "pairs", 64, 0, workers=1)[0].png
+        training_set([png, b"no picture"], facts, captions, "pairs.parquet")
+    with pytest.raises(InputError, match="1 pictures; expected two of each scene"):
+        training_set([png], facts[:1], captions[:1], "pairs.parquet")
+    larger = draw_training_pictures(1, 3, 64, 1, workers=1)[0].png
     with pytest.raises(InputError, match="row 1: expected a picture of shape"):
-        decode([PICTURES[0].png, larger], "pairs.parquet")
+        decode([png, larger], "pairs.parquet")
     write_config(tmp_path, SETTINGS, 32)
     with pytest.raises(InputError, match=r"clip\.batch_size"):
-        train(tmp_path, PIXELS[:4], TOKENS[:4], SETTINGS)
+        train(tmp_path, first(4), SETTINGS)

@@ -4,15 +4,14 @@ import collections
 
 from hypothesis import given
 from hypothesis import strategies as st
-
-from infopursuit.menagerie.scenes import (
+from menagerie.scenes import (
     ATTRIBUTE_NAMES,
     COLOURS,
     PART_ATTRIBUTES,
     PLACES,
     scene_for,
 )
-from infopursuit.menagerie.species import CLASS_NAMES, SPECIES
+from menagerie.species import CLASS_NAMES, SPECIES
 
 INDICES = st.integers(min_value=0, max_value=5000)
 

@@ -4,9 +4,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from menagerie.settings import load_settings
 
-from infopursuit.errors import InputError
-from infopursuit.menagerie.settings import load_settings
+from infopursuit.core.errors import InputError
 
 SHIPPED = Path(__file__).parents[2] / "stages/menagerie/params.yaml"
 
@@ -32,6 +32,7 @@ def test_every_key_has_a_sentence_above_it() -> None:
         ("  steps: ", "  steps: many #", "clip.steps"),
         ("layers: [1, 1, 2, 1]", "layers: [1, 1]", "clip.vision.layers"),
         ("  size: 64", "  size: 8", "draw.size"),
+        ("  batch_size: 64", "  batch_size: 65", "clip.batch_size"),
         ("draw:", "draw: [", "not valid YAML"),
     ],
 )

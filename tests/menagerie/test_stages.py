@@ -1,4 +1,4 @@
-"""The two stage scripts on a shrunken world: what they write, and that repeats are equal bytes."""
+"""The stage scripts on a shrunken world: what they write, and that repeats are equal bytes."""
 
 import hashlib
 import json
@@ -9,22 +9,42 @@ import sys
 from pathlib import Path
 
 import pytest
+from menagerie.counterfactuals import COUNTERFACTUALS
+from menagerie.pairs import PAIRS
+from menagerie.pictures import ATTRIBUTES
 
-from infopursuit.menagerie.pairs import PAIRS
-from infopursuit.menagerie.pictures import ATTRIBUTES
-from infopursuit.tables import IMAGES, read_table
+from infopursuit.core.tables import IMAGES, read_table
 
 ROOT = Path(__file__).parents[2]
 SHRUNKEN = {
     "size": "32",
     "train_per_class": "2",
     "test_per_class": "1",
-    "captions": "20",
-    "pairs": "40",
+    "switched_pairs": "1",
+    "scenes": "20",
     "steps": "3",
     "batch_size": "16",
+    "phrases": "8",
+    # Of the first updates, in the section `early`.
+    "  steps": "1",
+    "  phrases": "4",
+    "descriptions": "8",
     "workers": "1",
     "threads": "1",
+}
+# Of the captions in each section, in the order of the file: of the world, the pairs, the training.
+CAPTIONS = ("20", "2", "4")
+STAGES = {
+    "draw.py": "92 rows out",
+    "draw_pairs.py": "40 rows out",
+    "train_clip.py": "40 rows in, 1 model out",
+}
+WORLD = {
+    "images.parquet",
+    "attributes.parquet",
+    "classes.txt",
+    "captions.json",
+    "counterfactuals.parquet",
 }
 
 
@@ -41,6 +61,9 @@ def shrink(folder: Path) -> None:
     for key, value in SHRUNKEN.items():
         text, found = re.subn(rf"(?m)^(  {key}:).*$", rf"\1 {value}", text)
         assert found == 1, key
+    numbers = iter(CAPTIONS)
+    text, found = re.subn(r"(?m)^(  captions:).*$", lambda line: f"{line[1]} {next(numbers)}", text)
+    assert found == len(CAPTIONS)
     (folder / "stages/menagerie").mkdir(parents=True)
     (folder / "stages/menagerie/params.yaml").write_text(text, encoding="utf-8")
 
@@ -57,38 +80,46 @@ def digests(folder: Path) -> dict[str, str]:
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("world")
     shrink(folder)
-    for stage, last in (("draw.py", "108 rows out"), ("train_clip.py", "1 model out")):
+    for stage, last in STAGES.items():
         finished = run(stage, folder)
         assert finished.returncode == 0, finished.stderr
         assert last in finished.stderr
+        assert "warn" not in finished.stderr.lower()
+        assert "randomly" not in finished.stderr
     return folder
 
 
 def test_the_stages_write_the_whole_world(world: Path) -> None:
     out = world / "artifacts/menagerie"
-    assert set(digests(out)) == {
-        "images.parquet",
-        "attributes.parquet",
-        "classes.txt",
-        "captions.json",
-        "pairs.parquet",
-        "clip/open_clip_config.json",
-        "clip/open_clip_model.safetensors",
+    assert set(digests(out)) == {*WORLD, "pairs.parquet"}
+    assert set(digests(world / "stages/menagerie/clip")) == {
+        "open_clip_config.json",
+        "open_clip_model.safetensors",
     }
+    assert digests(world / ".scratch") == {}
     images = read_table(out / "images.parquet", IMAGES)
     assert images.column("split").to_pylist() == ["train"] * 32 + ["test"] * 16
     assert read_table(out / "attributes.parquet", ATTRIBUTES).num_rows == 48
+    assert read_table(out / "counterfactuals.parquet", COUNTERFACTUALS).num_rows == 24
     assert read_table(out / "pairs.parquet", PAIRS).num_rows == 40
     assert len((out / "classes.txt").read_text(encoding="utf-8").splitlines()) == 16
     captions = json.loads((out / "captions.json").read_text(encoding="utf-8"))
     assert len(captions["annotations"]) == 20
 
 
+def test_drawing_the_world_needs_no_pairs(world: Path, tmp_path: Path) -> None:
+    shrink(tmp_path)
+    assert run("draw.py", tmp_path).returncode == 0
+    drawn = digests(tmp_path / "artifacts/menagerie")
+    assert set(drawn) == WORLD
+    assert drawn.items() <= digests(world / "artifacts/menagerie").items()
+
+
 def test_repeats_are_equal_bytes(world: Path) -> None:
-    before = digests(world / "artifacts")
-    for stage in ("draw.py", "train_clip.py"):
+    before = digests(world)
+    for stage in STAGES:
         assert run(stage, world).returncode == 0
-    assert digests(world / "artifacts") == before
+    assert digests(world) == before
 
 
 def test_a_mistake_ends_with_one_line_and_status_1(tmp_path: Path) -> None:

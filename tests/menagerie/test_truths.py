@@ -12,18 +12,20 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from menagerie.pictures import ATTRIBUTES, attribute_columns, draw_pictures
+from menagerie.scenes import ATTRIBUTE_NAMES, scene_for
+from menagerie.truths import CLAIMS, DENIED, NAMED, Claim, claims_truth
 
-from infopursuit.errors import InputError
+from infopursuit.answers.rules import MinMaxAnswers, ThresholdAnswers
+from infopursuit.core.errors import InputError
+from infopursuit.core.stage import Rows
+from infopursuit.core.tables import EMBEDDED_IMAGES, EMBEDDED_TEXTS, write_table
+from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
 from infopursuit.evaluation.agreement import Agreement
-from infopursuit.menagerie.pictures import ATTRIBUTES, attribute_columns, draw_pictures
-from infopursuit.menagerie.scenes import ATTRIBUTE_NAMES, scene_for
-from infopursuit.menagerie.truths import CLAIMS, DENIED, NAMED, Claim, claims_truth
-from infopursuit.params import Params, load_params
-from infopursuit.pursuit.model import TrainedModel
-from infopursuit.pursuit.networks import HistoryNetwork
-from infopursuit.stage import Rows
-from infopursuit.tables import EMBEDDED_IMAGES, EMBEDDED_TEXTS, write_table
-from infopursuit.texts.normalization import normalize
+from infopursuit.naive_bayes.model import AnswerTable, InformationGain, NaiveBayes
+from infopursuit.pipeline.params import Params, load_params
+from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.queries.normalization import normalize
 
 ROOT = Path(__file__).parents[2]
 RUN = "menagerie-llm-fixed-0"
@@ -46,7 +48,7 @@ def test_every_phrase_is_among_the_recorded_answers_of_the_default_world() -> No
 
 
 def test_the_truth_is_that_of_the_scenes_in_the_order_of_the_ids(tmp_path: Path) -> None:
-    pictures = {"test": draw_pictures(48, 2, "test", 16, 0, 1)}
+    pictures = {"test": draw_pictures(48, 2, "test", 16, 1)}
     write_table(tmp_path / "a.parquet", ATTRIBUTES, attribute_columns(pictures))
     claims = [Claim("striped", True), Claim("wheels", True), Claim("wheels", False)]
     places = [40, 0, 9, 13]
@@ -70,7 +72,8 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     striped, wings = labels % 2 == 1, labels >= 2
     ids = [f"{split}-{i:05d}" for split in ("train", "test") for i in range(40)]
     attributes: dict[str, Any] = {name: np.zeros(80, dtype=bool) for name in ATTRIBUTE_NAMES}
-    attributes |= {"id": ids, "striped": np.tile(striped, 2), "wings": np.tile(wings, 2)}
+    attributes |= {"id": ids, "new_composition": np.zeros(80, dtype=bool)}
+    attributes |= {"striped": np.tile(striped, 2), "wings": np.tile(wings, 2)}
     write_table(TABLE, ATTRIBUTES, attributes)
     points = np.stack([striped * 2 - 1.0, wings * 2 - 1.0, np.full(40, 0.5)], axis=1)
     noise = np.random.default_rng(0).normal(scale=0.05, size=(80, 3))
@@ -95,19 +98,18 @@ def write_universe(texts: list[str]) -> None:
 def save_model(answers: str, queries: tuple[str, ...] = ("striped body", "something else")) -> None:
     """Asks for stripes, and for what no attribute is; the threshold of the latter is never met."""
     embeddings = torch.eye(3)[[0, 2]]
-    threshold = answers == "threshold"
-    TrainedModel(
-        querier=HistoryNetwork(2, 2, (4, 3)),
-        classifier=HistoryNetwork(2, 4, (4, 3)),
-        embeddings=embeddings,
-        queries=queries,
-        class_names=tuple(f"class {label}" for label in range(4)),
-        budget=2,
-        settings={"recipe": {"answers": answers, "hidden": [4, 3], "held_out": 0.1}},
-        evolution={},
-        directions=embeddings.clone() if threshold else None,
-        thresholds=torch.tensor([0.0, 9.0]) if threshold else None,
-    ).save(f"artifacts/models/{RUN}")
+    rule = (
+        ThresholdAnswers(embeddings, torch.tensor([0.0, 9.0]))
+        if answers == "threshold"
+        else MinMaxAnswers(embeddings, hard=answers == "minmax")
+    )
+    table = AnswerTable(torch.full((2, 2, 4), 0.5).log(), torch.full((4,), 0.25).log())
+    names = tuple(f"class {label}" for label in range(4))
+    model = InformationPursuitClassifier()
+    model.pursuit_ = Pursuit(queries, names, rule, InformationGain(table), NaiveBayes(table))
+    model.classes_, model.queries_, model.n_features_in_ = np.array(names), queries, 3
+    model.clip_, model.provenance_ = None, {"settings": {"validation_fraction": 0.1}}
+    model.save(f"artifacts/models/{RUN}")
 
 
 def run_stage(params: Params) -> tuple[Rows, dict[str, float]]:

@@ -1,66 +1,38 @@
-"""Slow, obvious versions of what the engine does, written from the definitions."""
+"""The loop of Information Pursuit for one image, each history computed anew."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
-from torch import Tensor
+
+from infopursuit.pursuit.pursuit import Pursuit
 
 
-def answers(images: Tensor, queries: Tensor, hard: bool) -> Tensor:
-    """Eqs. (soft query answers) and (hard answer), one image and one query at a time."""
-    result = torch.zeros(len(images), len(queries), dtype=images.dtype)
-    for i, image in enumerate(images):
-        cosines = [torch.dot(image, q) / (image.norm() * q.norm()) for q in queries]
-        low, high = min(cosines), max(cosines)
-        for j, cosine in enumerate(cosines):
-            soft = (cosine - low) / (high - low) if high > low else torch.zeros(())
-            result[i, j] = float(soft > 0.5) if hard else soft
-    return result
-
-
-def network(module: torch.nn.Module, given: Tensor, mask: Tensor) -> Tensor:
-    """The architecture of the appendix for one history (k,), channel by channel."""
-    outputs = []
-    for channel in (given * mask, mask):
-        x = module.first.weight @ channel + module.first.bias
-        norm, _, second, norm2, _ = module.rest
-        x = torch.relu(torch.nn.functional.layer_norm(x, x.shape, norm.weight, norm.bias))
-        x = second.weight @ x + second.bias
-        x = torch.relu(torch.nn.functional.layer_norm(x, x.shape, norm2.weight, norm2.bias))
-        outputs.append(x)
-    return module.head.weight @ torch.cat(outputs) + module.head.bias
+class Asked(NamedTuple):
+    order: list[int]
+    posteriors: list[torch.Tensor]
+    ranked: list[list[int]]  # queries not asked yet at each step, the best first
+    values: list[torch.Tensor]  # of all queries at each step
 
 
 @torch.no_grad()
-def greedy_order(querier: torch.nn.Module, given: Tensor, steps: int) -> tuple[list[int], float]:
-    """The queries asked of one image, and the smallest lead of a choice over the runner-up."""
-    order: list[int] = []
-    margin = float("inf")
-    for _ in range(steps):
-        mask = torch.zeros_like(given)
-        mask[order] = 1
-        logits = network(querier, given, mask)
-        logits[order] = -torch.inf
-        best = logits.topk(min(2, len(logits))).values
-        if len(best) == 2:
-            margin = min(margin, float(best[0] - best[1]))
-        order.append(int(logits.argmax()))
-    return order, margin
+def ask(pursuit: Pursuit, answers: torch.Tensor, budget: int) -> Asked:
+    """Ask `budget` queries of the image with these answers (k,)."""
+    mask = torch.zeros_like(answers)
+    found = Asked([], [_posterior(pursuit, answers, mask)], [], [])
+    for step in range(budget):
+        outputs = pursuit.querier(answers[None], mask[None])[0].masked_fill(mask > 0, -torch.inf)
+        left = [query for query in range(len(mask)) if not mask[query]]
+        found.ranked.append(sorted(left, key=lambda query, of=outputs: -float(of[query])))
+        found.values.append(pursuit.querier.values(outputs[None])[0])
+        forced = step == 0 and pursuit.first is not None
+        query = pursuit.first if forced and pursuit.first is not None else found.ranked[-1][0]
+        mask[query] = 1
+        found.order.append(query)
+        found.posteriors.append(_posterior(pursuit, answers, mask))
+    return found
 
 
-@torch.no_grad()
-def loss(
-    querier: torch.nn.Module,
-    classifier: torch.nn.Module,
-    given: Tensor,
-    masks: Tensor,
-    labels: Tensor,
-) -> float:
-    """Mean cross-entropy after the one query that the querier adds to each history."""
-    total = 0.0
-    for row, mask, label in zip(given, masks, labels, strict=True):
-        logits = network(querier, row, mask).masked_fill(mask.bool(), -torch.inf)
-        grown = mask.clone()
-        grown[logits.argmax()] = 1
-        total -= float(network(classifier, row, grown).log_softmax(0)[label])
-    return total / len(labels)
+def _posterior(pursuit: Pursuit, answers: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    return pursuit.classifier(answers[None], mask[None])[0].softmax(dim=0)

@@ -1,10 +1,10 @@
 import pytest
 import torch
 
-from infopursuit.pursuit.networks import HistoryNetwork
-from infopursuit.pursuit.objective import pursuit_loss, straight_through_choice
 from infopursuit.pursuit.rollout import greedy_orders, roll_out
-from tests.pursuit import reference
+from infopursuit.vip.networks import HistoryNetwork
+from infopursuit.vip.updates import pursuit_loss, straight_through_choice
+from tests.vip import reference
 
 K, CLASSES, IMAGES = 11, 4, 23
 

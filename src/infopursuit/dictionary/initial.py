@@ -6,11 +6,12 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
+from jaxtyping import Int64
 
+from infopursuit.core.errors import InputError
 from infopursuit.dictionary.medoids import MedoidSearch, k_medoids
 from infopursuit.dictionary.universe import Universe
-from infopursuit.errors import InputError
-from infopursuit.texts.normalization import normalize
+from infopursuit.queries.normalization import normalize
 
 
 def listed_texts(universe: Universe, queries: Sequence[str], k: int, where: str) -> list[str]:
@@ -50,12 +51,18 @@ def _spellings(universe: Universe, queries: Collection[str]) -> dict[str, str]:
 
 def random_texts(universe: Universe, k: int, seed: int) -> list[str]:
     """k distinct texts, uniformly at random (`random`)."""
-    if k > len(universe.texts):
-        raise InputError(
-            f"k is {k}; expected at most {len(universe.texts)}, the size of the universe"
-        )
-    rows = np.random.default_rng(seed).choice(len(universe.texts), k, replace=False)
-    return [universe.texts[row] for row in sorted(rows.tolist())]
+    return [universe.texts[row] for row in random_rows(len(universe.texts), k, seed).tolist()]
+
+
+def random_rows(u: int, k: int, seed: int) -> Int64[np.ndarray, " k"]:
+    """k distinct rows of a universe of u texts, uniformly at random, ascending.
+
+    Raises:
+        InputError: k is larger than the universe.
+    """
+    if k > u:
+        raise InputError(f"k is {k}; expected at most {u}, the size of the universe")
+    return np.sort(np.random.default_rng(seed).choice(u, k, replace=False))
 
 
 def medoid_texts(

@@ -23,8 +23,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from tqdm import tqdm
 
+from infopursuit.core.errors import InputError
 from infopursuit.dictionary.medoid_swaps import NearMedoids, Points
-from infopursuit.errors import InputError
 
 logger = logging.getLogger(__name__)
 

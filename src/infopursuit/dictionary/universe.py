@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float16, Int64
 
-from infopursuit.errors import InputError
-from infopursuit.tables import (
+from infopursuit.core.errors import InputError
+from infopursuit.core.hashing import file_sha256
+from infopursuit.core.tables import (
     EMBEDDED_TEXTS,
     EMBEDDING,
     clip_of,
@@ -102,9 +102,7 @@ def _blocks(path: Path) -> Iterator[tuple[int, Float16[np.ndarray, "m d"]]]:
 
 
 def _mapped(path: Path, scratch: Path, shape: tuple[int, int]) -> Float16[np.ndarray, "u d"]:
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()[:16]
-    rows = scratch / f"{digest}.float16"
+    rows = scratch / f"{file_sha256(path)[:16]}.float16"
     if not rows.is_file() or rows.stat().st_size != _bytes(shape):
         _write_rows(path, rows)
     # Copy on write: torch warns about arrays that cannot be written. Nothing writes to this one.

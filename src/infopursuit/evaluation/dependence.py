@@ -2,8 +2,8 @@
 
 Invariance: ask an image its first queries, let another image answer all the others, and see which
 of the answers given, and which predictions made from them, are now different. Deletion: take one
-query out of the dictionary and see which answers to the others flip. The rule `threshold` cannot
-fail either, `minmax` normalises every answer over the whole dictionary and does.
+query out of the dictionary and see which answers to the others flip. Threshold answers cannot
+fail either test. Min-max answers are normalised over the whole dictionary, and do.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from tqdm import tqdm
 
-from infopursuit.errors import InputError
-from infopursuit.pursuit.answers import AnswerRule
-from infopursuit.pursuit.growing_histories import Classifier
-from infopursuit.pursuit.images import LabelledImages
-from infopursuit.pursuit.model import TrainedModel
+from infopursuit.answers.rules import AnswerRule
+from infopursuit.core.errors import InputError
+from infopursuit.datasets.labelled_images import LabelledImages
+from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.pursuit.querier import Classifier
 
 # Queries that an image has been asked when the answers to all others are replaced.
 ASKED = 10
@@ -59,8 +59,8 @@ def invariance(
         order: the t queries that each image was asked.
     """
     asked = torch.zeros_like(scores, dtype=torch.bool).scatter_(1, order, True)
-    before = rule.answers(scores)
-    after = rule.answers(torch.where(asked, scores, others))
+    before = rule.of_scores(scores)
+    after = rule.of_scores(torch.where(asked, scores, others))
     mask = asked.to(scores.dtype)
     return Invariance(
         _flipped(before, after).gather(1, order),
@@ -79,12 +79,12 @@ def deletion(
         scores: of n images.
         deleted: which queries are taken out, one at a time.
     """
-    answers = rule.answers(scores)
+    answers = rule.of_scores(scores)
     columns = torch.arange(scores.shape[1], device=scores.device)
     counts = torch.zeros(len(deleted), dtype=torch.long)
     for place, query in enumerate(deleted.tolist()):
         kept = columns[columns != query]
-        alone = rule.select(kept).answers(scores[:, kept])
+        alone = rule.select(kept).of_scores(scores[:, kept])
         counts[place] = _flipped(answers[:, kept], alone).sum()
     return counts
 
@@ -95,7 +95,11 @@ def spaced(k: int, most: int = DELETIONS) -> Int[Tensor, " m"]:
 
 
 def dependence_metrics(
-    model: TrainedModel, images: LabelledImages, seed: int = 0, batch_size: int = BATCH_SIZE
+    pursuit: Pursuit,
+    images: LabelledImages,
+    budget: int,
+    seed: int = 0,
+    batch_size: int = BATCH_SIZE,
 ) -> dict[str, float]:
     """Shares in [0, 1] of what changes when only other queries are touched.
 
@@ -104,33 +108,34 @@ def dependence_metrics(
     over single deleted queries. Soft answers count as yes above 0.5.
 
     Args:
-        model: on any device.
+        pursuit: on any device.
         images: labelled test images.
+        budget: T, the most queries asked of an image.
         seed: of which image answers in place of which.
         batch_size: images held at once; changes nothing.
 
     Raises:
         InputError: there are fewer than two images or two queries, so that there is no other.
     """
-    n, k = len(images.labels), len(model.queries)
+    n, k = len(images.labels), len(pursuit.queries)
     if n < 2 or k < 2:
         raise InputError(
             f"{n} images and {k} queries to test the answers with; expected at least 2 of both"
         )
-    device = model.embeddings.device
+    device = pursuit.device
     places = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
     donors = torch.empty_like(places).index_copy_(0, places, places.roll(1))  # never itself
-    steps, deleted = min(ASKED, model.budget), spaced(k)
+    steps, deleted = min(ASKED, budget), spaced(k)
     answers = predictions = flips = 0
     for rows in tqdm(torch.arange(n).split(batch_size), desc="dependence", disable=None):
         shown = images.embeddings[rows].to(device)
-        scores = model.rule.scores(shown)
-        others = model.rule.scores(images.embeddings[donors[rows]].to(device))
-        order = model.roll_out(shown, steps).order
-        found = invariance(model.rule, model.classifier, scores, others, order)
+        scores = pursuit.rule.scores(shown)
+        others = pursuit.rule.scores(images.embeddings[donors[rows]].to(device))
+        order = pursuit.roll_out(shown, steps).order
+        found = invariance(pursuit.rule, pursuit.classifier, scores, others, order)
         answers += int(found.answers.sum())
         predictions += int(found.predictions.sum())
-        flips += int(deletion(model.rule, scores, deleted).sum())
+        flips += int(deletion(pursuit.rule, scores, deleted).sum())
     return {
         "asked_answers_changed_by_unasked": answers / (n * steps),
         "predictions_changed_by_unasked": predictions / n,

@@ -1,4 +1,4 @@
-"""One pass of a trained model over the test images: posteriors reduced, asked queries counted."""
+"""One pass over the test images: posteriors reduced, asked queries counted."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 from jaxtyping import Int
 from tqdm import tqdm
 
-from infopursuit.errors import InputError
+from infopursuit.core.errors import InputError
+from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.evaluation.posteriors import PosteriorSummary, join, summarize
-from infopursuit.pursuit.images import LabelledImages
-from infopursuit.pursuit.model import TrainedModel
+from infopursuit.pursuit.pursuit import Pursuit
 
 BATCH_SIZE = 512
 
@@ -29,12 +29,12 @@ class Measurement(NamedTuple):
 
 
 def measure(
-    model: TrainedModel, images: LabelledImages, budget: int, batch_size: int = BATCH_SIZE
+    pursuit: Pursuit, images: LabelledImages, budget: int, batch_size: int = BATCH_SIZE
 ) -> Measurement:
-    """Roll the model out on all images, in batches, on the model's device.
+    """Roll a fitted pursuit out on all images, in batches, on its device.
 
     Args:
-        model: the trained model.
+        pursuit: what asks and judges.
         images: at least one labelled image, with the classes the model was trained on.
         budget: T >= 1, at most k.
         batch_size: images whose posteriors are held at once.
@@ -43,8 +43,8 @@ def measure(
         InputError: there is no image, the budget is not in 1..k, the classes of images and model
             differ, or a posterior is NaN.
     """
-    check_classes(model.class_names, images.class_names)
-    k = len(model.queries)
+    check_classes(pursuit.class_names, images.class_names)
+    k = len(pursuit.queries)
     if not 1 <= budget <= k:
         raise InputError(
             f"a budget of {budget} queries; expected 1 to {k}, the size of the dictionary"
@@ -52,12 +52,12 @@ def measure(
     n = len(images.labels)
     if not n:
         raise InputError("no images to evaluate on; expected at least one")
-    device = model.embeddings.device
+    device = pursuit.device
     parts = []
     usage = np.zeros((budget, k), dtype=np.int64)
     for start in tqdm(range(0, n, batch_size), desc="evaluate", disable=None):
         rows = slice(start, start + batch_size)
-        found = model.roll_out(images.embeddings[rows].to(device), budget)
+        found = pursuit.roll_out(images.embeddings[rows].to(device), budget)
         try:
             parts.append(summarize(found.posteriors, images.labels[rows].to(device)))
         except ValueError as error:

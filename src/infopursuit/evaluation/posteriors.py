@@ -14,6 +14,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from infopursuit.explanation.stopping import posterior_entropy
+
 
 class PosteriorSummary(NamedTuple):
     """Of each image's posterior after t = 0..T queries; all (n, T + 1) but the labels.
@@ -50,7 +52,7 @@ def summarize(posteriors: Float[Tensor, "n t c"], labels: Int[Tensor, " n"]) -> 
     if torch.isnan(posteriors).any():
         raise ValueError("a posterior is NaN; expected probabilities")
     highest, predicted = posteriors.max(dim=2)
-    entropy = -torch.special.xlogy(posteriors, posteriors).sum(dim=2)
+    entropy = posterior_entropy(posteriors)
     index = labels[:, None, None].expand(-1, posteriors.shape[1], 1)
     likelihood = posteriors.gather(2, index).squeeze(2)
     nll = -likelihood.clamp_min(torch.finfo(torch.float32).tiny).log()

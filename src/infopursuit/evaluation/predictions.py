@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool, Int
 
-from infopursuit.errors import InputError
-from infopursuit.tables import PREDICTIONS, read_table, write_table
+from infopursuit.core.errors import InputError
+from infopursuit.core.tables import PREDICTIONS, read_table, write_table
 
 
 class Predictions(NamedTuple):

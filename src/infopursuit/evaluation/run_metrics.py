@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,14 +12,13 @@ from infopursuit.evaluation.bootstrap import Interval, percentiles, resampled_me
 from infopursuit.evaluation.budget_curves import accuracy_curve, area_under_curve
 from infopursuit.evaluation.calibration import expected_calibration_error
 from infopursuit.evaluation.posteriors import PosteriorSummary
-from infopursuit.evaluation.stopping import at_stop, stop_at_max_probability
+from infopursuit.evaluation.stopping import stopped
+from infopursuit.explanation.stopping import StoppingRule
 
 # Budgets whose accuracy stands in the metrics, where T reaches them.
 BUDGETS = (5, 10, 20, 50)
 # Budgets whose calibration stands there.
 CALIBRATION_BUDGETS = (10, 20)
-# The threshold of method and tables: stop once the largest posterior probability is 0.85.
-STOP_AT_PROBABILITY = 0.85
 # The budget over which the use of queries is counted: with T = k, all T are all queries.
 USAGE_BUDGET = 10
 
@@ -100,12 +96,20 @@ def run_metrics(
     curve: BudgetCurve,
     auc: Interval,
     queries: Sequence[str],
+    stop: StoppingRule,
 ) -> dict[str, Any]:
-    """The flat metrics of a run: shares in [0, 1], lengths in queries, nll in nats."""
+    """The flat metrics of a run: shares in [0, 1], lengths in queries, nll in nats.
+
+    Args:
+        summary: of the test images' posteriors at t = 0..T.
+        usage: how often each query was asked at each step.
+        curve, auc: what `budget_curve` gave.
+        queries: the dictionary.
+        stop: the rule that ends explanations; `stop_...` repeats it, `..._at_stop` is measured
+            where it holds.
+    """
     budget = len(curve.accuracy) - 1
-    stops = stop_at_max_probability(summary.max_probability, STOP_AT_PROBABILITY)
-    stop = at_stop(summary, stops, "max_probability", STOP_AT_PROBABILITY)
-    percent = round(100 * STOP_AT_PROBABILITY)
+    end = stopped(summary, stop)
     at_budgets = {f"accuracy_at_{t}": float(curve.accuracy[t]) for t in BUDGETS if t <= budget}
     calibration = {
         f"{name}_at_{t}": float(values[t])
@@ -124,26 +128,11 @@ def run_metrics(
         "nll_at_T": float(curve.nll[-1]),
         "budget": budget,
         "test_images": len(summary.labels),
-        f"mean_length_at_probability_{percent}": stop.mean_length,
-        f"accuracy_at_probability_{percent}": stop.accuracy,
+        "mean_length_at_stop": end.mean_length,
+        "accuracy_at_stop": end.accuracy,
+        "share_confident_at_stop": end.confident,
+        **{f"stop_{name}": value for name, value in stop._asdict().items()},
         "queries": len(queries),
         "distinct_queries": len(set(queries)),
         **usage_metrics(usage),
     }
-
-
-def write_csv(path: str | Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write rows as CSV; floats with all their digits, so that they read back the same."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)
-
-
-def write_json(path: str | Path, metrics: Mapping[str, Any]) -> None:
-    """Write metrics as JSON with sorted keys."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(metrics, indent=2, sort_keys=True) + "\n", encoding="utf-8")

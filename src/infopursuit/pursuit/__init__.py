@@ -1,0 +1,7 @@
+"""Information Pursuit itself, whatever asks and whatever judges.
+
+querier.py   what a querier and a classifier are
+rollout.py   the loop: ask, answer, believe, for a batch of images
+pursuit.py   a fitted pursuit: questions, answer rule, querier, classifier
+dialogue.py  one image, step by step, with answers that a person may change
+"""

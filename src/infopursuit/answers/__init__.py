@@ -1,0 +1,8 @@
+"""How an image answers a question: scores, thresholds, rules, and what answers tell of the class.
+
+score_map.py     cosines, relative to what all texts have in common
+thresholds.py    where an answer turns to yes
+rules.py         the answer rules behind one interface
+rates.py         how often each class says yes
+information.py   what an answer tells of the class, in nats
+"""

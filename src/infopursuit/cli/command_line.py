@@ -1,0 +1,302 @@
+"""The command line: fit a classifier, explain images with it, set up the pipeline.
+
+infopursuit fit photos/ --out model
+infopursuit explain --model model photo.jpg
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import shtab
+
+from infopursuit.core.errors import InputError
+
+logger = logging.getLogger("infopursuit")
+
+# What the packages of `infopursuit[pipeline]` are imported as.
+PIPELINE = ("datasets", "dvc", "httpx", "jinja2", "polars", "pydantic", "ruamel")
+
+ABOUT = """
+Image classifiers that explain themselves: they ask yes/no questions, one after another, and show
+which answers led to the prediction.
+"""
+EXAMPLES = """
+examples:
+  infopursuit fit photos/ --out model            # photos/CLASS/IMAGE; the texts ship with it
+  infopursuit explain --model model new.jpg      # which questions, which answers, which class
+  infopursuit explain --model model --interactive          # answer the questions yourself
+
+Each command has examples of its own: infopursuit COMMAND --help.
+Completion: infopursuit --print-completion bash  # or zsh, tcsh; put the output where the shell
+                                                 # looks for completions
+"""
+FIT = """
+Choose the questions that tell most of the classes, learn how each class answers them, and save the
+model as a folder. The images are a folder CLASS/IMAGE, or train/CLASS/IMAGE and test/CLASS/IMAGE
+(then the accuracy is measured on the test images); or embeddings that you have already.
+"""
+FIT_EXAMPLES = """
+examples:
+  infopursuit fit photos/ --out model
+  infopursuit fit photos/ --texts my_texts.txt --queries 64 --out model     # a text a line
+  infopursuit fit photos/ --clip ViT-L-14 --ban photo --out model
+  infopursuit fit images.npz --texts texts.parquet --out model              # embeddings
+  infopursuit fit X.npy --labels y.txt --texts texts.npz --out model
+
+embeddings:
+  .npz      embeddings, labels; or train_embeddings, train_labels, test_embeddings, test_labels
+  .npy      the rows; their labels in --labels, .npy or a label a line
+  .parquet  columns embedding, label or class_name, and split (train, test) if there is one
+  with --texts as .parquet (text, embedding), as .npz (texts, embeddings), or a text a line, which
+  --clip embeds
+"""
+EXPLAIN = """
+Ask the questions of images and show the answers and what they make of each class. Images are files,
+folders, which are searched for images, and patterns such as 'new/*.jpg'. Files that cannot be read
+are listed at the end, and the others are explained.
+"""
+EXPLAIN_EXAMPLES = """
+examples:
+  infopursuit explain --model model photo.jpg
+  infopursuit explain --model model new/ 'more/*.png' --format csv --out answers.csv
+  infopursuit explain --model model photo.jpg --figures figures/
+  infopursuit explain --model user/name photo.jpg          # a model of the Hugging Face hub
+  infopursuit explain --model model --interactive          # answer the questions yourself
+  infopursuit explain --model model --interactive photo.jpg     # change answers of an image
+  infopursuit explain --model model X.npy                  # embeddings in the place of images
+
+exit status: 0; 1 where the input is at fault or a file could not be read; 2 for a wrong option
+"""
+CONFIGURE_EXAMPLES = """
+example:
+  infopursuit configure params/vitb32-precomputed.yaml
+"""
+CHECK_EXAMPLES = """
+example:
+  infopursuit check                # params.yaml and every input it names, in seconds
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Returns:
+        The exit status: 0; 1 on bad input; 2 on bad usage; 130 where it is interrupted.
+    """
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    for noisy in ("httpx", "huggingface_hub", "open_clip"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+    chosen = parser().parse_args(arguments)
+    try:
+        status = chosen.run(chosen)
+        sys.stdout.flush()
+    except InputError as error:
+        logger.error("infopursuit: %s", error)
+        return 1
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] not in PIPELINE:
+            raise
+        logger.error("infopursuit: this needs pip install 'infopursuit[pipeline]' (%s)", error)
+        return 1
+    except KeyboardInterrupt:
+        logger.error("infopursuit: stopped; %s", chosen.kept)
+        return 130
+    except BrokenPipeError:  # whoever reads has read enough: head, less
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return status or 0
+
+
+def _run(module: str, function: str) -> Callable[[argparse.Namespace], int | None]:
+    """A command, whose module is imported when it runs: torch takes seconds."""
+
+    def run(chosen: argparse.Namespace) -> int | None:
+        return getattr(import_module(module), function)(chosen)
+
+    return run
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    found = argparse.ArgumentParser(
+        prog="infopursuit",
+        description=ABOUT,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    release = f"infopursuit {version('infopursuit')}"
+    found.add_argument("--version", action="version", version=release)
+    shtab.add_argument_to(
+        found, "--print-completion", help="print what completes these commands in a shell"
+    )
+    commands = found.add_subparsers(required=True, metavar="COMMAND", title="commands")
+    _add_fit(commands)
+    _add_explain(commands)
+    command = _command(
+        commands, "configure", "merge ready-made settings into params.yaml", CONFIGURE_EXAMPLES
+    )
+    _file(command, "settings", metavar="FILE", help="such as those in params/")
+    _file(
+        command, "--params", default=Path("params.yaml"), metavar="FILE",
+        help="the parameters to change (default %(default)s)",
+    )  # fmt: skip
+    command.set_defaults(run=_configure, kept="the parameters are as they were")
+    command = _command(
+        commands, "check", "check params.yaml and all inputs that it names", CHECK_EXAMPLES
+    )
+    _file(
+        command, "params", nargs="?", default=Path("params.yaml"), metavar="FILE",
+        help="the parameters (default %(default)s)",
+    )  # fmt: skip
+    command.set_defaults(run=_check, kept="nothing was changed")
+    return found
+
+
+def _add_fit(commands: Any) -> None:
+    command = _command(commands, "fit", "fit a classifier and save it", FIT_EXAMPLES, FIT)
+    _file(
+        command, "images", metavar="IMAGES",
+        help="a folder of images, or embeddings (.npz, .npy, .parquet)",
+    )  # fmt: skip
+    _folder(command, "--out", required=True, metavar="FOLDER", help="where to save the model")
+    _file(
+        command, "--texts", metavar="FILE",
+        help="texts that may become questions (default: those that ship with infopursuit)",
+    )  # fmt: skip
+    _file(command, "--labels", metavar="FILE", help="of the rows of an .npy file")
+    command.add_argument(
+        "--queries", type=count, default=128, metavar="K", dest="n_queries",
+        help="questions in the dictionary (default %(default)s)",
+    )  # fmt: skip
+    command.add_argument(
+        "--clip", metavar="CLIP",
+        help="a model of open_clip by name, a folder of one, or a YAML file that pins one "
+        "(default for images: ViT-B-32)",
+    )  # fmt: skip
+    command.add_argument(
+        "--pretrained", default="openai", metavar="TAG",
+        help="the weights of a CLIP that has a name (default %(default)s)",
+    )  # fmt: skip
+    command.add_argument(
+        "--classes", nargs="+", metavar="CLASS", help="of the folder, only these classes"
+    )
+    command.add_argument(
+        "--ban", nargs="+", default=[], metavar="TEXT",
+        help="texts or words that no question may contain",
+    )  # fmt: skip
+    command.add_argument(
+        "--first", metavar="TEXT", help="the question that every image is asked first"
+    )
+    command.add_argument(
+        "--random-state", type=int, default=0, metavar="SEED",
+        help="seed of samples of many images (default %(default)s)",
+    )  # fmt: skip
+    _device(command)
+    command.set_defaults(
+        run=_run("infopursuit.cli.fit", "fit"),
+        kept="no model was written; embeddings of texts are kept, so run the same command again",
+    )
+
+
+def _add_explain(commands: Any) -> None:
+    command = _command(
+        commands, "explain", "explain the predictions of a model", EXPLAIN_EXAMPLES, EXPLAIN
+    )
+    command.add_argument(
+        "--model", required=True, metavar="MODEL",
+        help="the folder of a model, or user/name on the Hugging Face hub",
+    ).complete = shtab.DIRECTORY  # type: ignore[attr-defined]  # fmt: skip
+    command.add_argument(
+        "--clip", metavar="CLIP", help="the CLIP the model was fitted with, where it has moved"
+    )
+    command.add_argument(
+        "--format", choices=("text", "json", "csv", "html"), default="text",
+        help="of the output (default %(default)s)",
+    )  # fmt: skip
+    _file(command, "--out", metavar="FILE", help="write there and not to the terminal")
+    _folder(command, "--figures", metavar="FOLDER", help="also draw a figure of each image there")
+    command.add_argument(
+        "--stop", type=probability, metavar="P",
+        help="stop at this probability of a class (default: the model's own rule)",
+    )  # fmt: skip
+    command.add_argument(
+        "--max-queries", type=count, metavar="N", help="ask at most so many questions"
+    )
+    command.add_argument(
+        "--classes", type=count, default=10, metavar="N", dest="classes_shown",
+        help="classes shown in a figure (default %(default)s)",
+    )  # fmt: skip
+    command.add_argument(
+        "--interactive", action="store_true",
+        help="answer the questions yourself, or, with an image, change its answers",
+    )  # fmt: skip
+    _device(command)
+    _file(command, "images", nargs="*", metavar="IMAGE", help="files, folders, patterns", type=str)
+    command.set_defaults(
+        run=_run("infopursuit.cli.explain", "explain"),
+        kept="what was shown is complete, a file of --out was not written",
+    )
+
+
+def _configure(chosen: argparse.Namespace) -> None:
+    from infopursuit.pipeline.configure import configure
+
+    configure(chosen.settings, chosen.params)
+
+
+def _check(chosen: argparse.Namespace) -> None:
+    import_module("infopursuit.pipeline.check").check(chosen.params)
+
+
+def _command(
+    commands: Any, name: str, about: str, examples: str, description: str | None = None
+) -> argparse.ArgumentParser:
+    return commands.add_parser(
+        name,
+        help=about,
+        description=description or f"{about.capitalize()}.",
+        epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def _file(command: argparse.ArgumentParser, name: str, **options: Any) -> None:
+    action: Any = command.add_argument(name, **{"type": Path, **options})
+    action.complete = shtab.FILE
+
+
+def _folder(command: argparse.ArgumentParser, name: str, **options: Any) -> None:
+    action: Any = command.add_argument(name, type=Path, **options)
+    action.complete = shtab.DIRECTORY
+
+
+def _device(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--device", choices=("auto", "cpu", "cuda"), default="auto",
+        help="where the CLIP computes (default %(default)s: a GPU where there is one)",
+    )  # fmt: skip
+
+
+def probability(text: str) -> float:
+    """A probability, more than 0 and at most 1."""
+    value = float(text)
+    if not 0 < value <= 1:
+        raise argparse.ArgumentTypeError(f"{text}: expected more than 0, at most 1")
+    return value
+
+
+def count(text: str) -> int:
+    """A whole number from 1 on."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text}: expected 1 or more")
+    return value

@@ -1,0 +1,79 @@
+"""A table of embedded texts in the place of CLIP's text tower, where weights are not at hand."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+from jaxtyping import Float32
+
+from infopursuit.core.embeddings import unit_rows
+from infopursuit.core.errors import InputError
+from infopursuit.core.tables import EMBEDDED_TEXTS, clip_of, embedding_matrix, read_table
+
+TOLD = 5
+
+
+class PrecomputedTexts:
+    """Looks texts up in a Parquet file (text, source, embedding).
+
+    Attributes:
+        name: the CLIP that the file says it comes from, None where it does not say.
+        width: width d of the embeddings.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        table = read_table(path, EMBEDDED_TEXTS, columns=["text", "embedding"])
+        texts = table.column("text").to_pylist()
+        self._path = path
+        self._matrix = unit_rows(embedding_matrix(table, path), str(path))
+        self._row = {text: row for row, text in enumerate(texts)}
+        if len(self._row) < len(texts):
+            row = next(row for row, text in enumerate(texts) if self._row[text] != row)
+            raise InputError(f"{path}: row {row} and a later one are both {texts[row]!r}")
+        self.name = clip_of(path)
+        self.width = self._matrix.shape[1]
+
+    @property
+    def stamp(self) -> str:
+        """What its numbers depend on: the numbers of the table."""
+        return hashlib.sha256(self._matrix.tobytes()).hexdigest()
+
+    def __contains__(self, text: str) -> bool:
+        return text in self._row
+
+    def encode_texts(
+        self, texts: Sequence[str], batch_size: int = 64
+    ) -> Float32[np.ndarray, "n d"]:
+        """The embeddings of `texts`, with unit norm; `batch_size` makes no difference to a table.
+
+        Raises:
+            InputError: a text is not in the table.
+        """
+        missing = [text for text in texts if text not in self._row]
+        if missing:
+            names = ", ".join(repr(text) for text in missing[:TOLD])
+            more = f" and {len(missing) - TOLD} more" if len(missing) > TOLD else ""
+            raise InputError(
+                f"{self._path}: {names}{more} not among its {len(self._row)} texts; a table cannot "
+                "embed new texts, so every text of universe and dictionaries must be in it"
+            )
+        return self._matrix[[self._row[text] for text in texts]]
+
+    def encode_images(self, batch: object) -> NoReturn:
+        """Raises InputError: a table of texts has no image tower."""
+        self._refuse_images()
+
+    @property
+    def preprocess(self) -> Callable[..., NoReturn]:
+        """Raises InputError: a table of texts has no image tower."""
+        self._refuse_images()
+
+    def _refuse_images(self) -> NoReturn:
+        raise InputError(
+            f"{self._path}: `clip` is a table of texts, which cannot embed images; expected "
+            "precomputed images (a Parquet file with the column embedding) for every data set"
+        )

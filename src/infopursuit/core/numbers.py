@@ -1,0 +1,50 @@
+"""Numbers as people read them: shares in percent, differences in points, intervals."""
+
+from __future__ import annotations
+
+import math
+
+MINUS = "\N{MINUS SIGN}"
+NOTHING = "\N{EN DASH}"
+
+
+def percent(probability: float) -> str:
+    """A probability in whole percent, rounded down: `87 %`; `< 1 %` and `> 99 %` for what is left.
+
+    Rounded down, so that a probability that reads 85 % is at least 85 %: questions that go on
+    until then did not reach it.
+    """
+    whole = math.floor(100 * probability + 1e-6)  # 100 * 0.29 is a hair below 29
+    if whole == 0 and probability > 0:
+        return "< 1 %"
+    if probability < 1 and 100 * probability - 99 > 1e-6:
+        return "> 99 %"
+    return f"{whole} %"
+
+
+def share(value: float | None) -> str:
+    """A share in percent with one decimal and no sign: 0.8741 -> `87.4`; a dash for None."""
+    return NOTHING if value is None else f"{100 * value:.1f}"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Two shares as an interval in percent: `[85.9, 88.6]`; empty where a bound is None."""
+    if low is None or high is None:
+        return ""
+    return f"[{_signless(low)}, {_signless(high)}]"
+
+
+def points(value: float) -> str:
+    """A difference of shares in percentage points, always with its sign: `+1.42`, `−0.30`."""
+    rounded = round(100 * value, 2)
+    sign = "+" if rounded > 0 else MINUS if rounded < 0 else "±"
+    return f"{sign}{abs(rounded):.2f}"
+
+
+def decimal(value: float | None, digits: int = 1) -> str:
+    """A plain number with a fixed count of decimals; a dash for None."""
+    return NOTHING if value is None else f"{value:.{digits}f}".replace("-", MINUS)
+
+
+def _signless(value: float) -> str:
+    return f"{100 * value:.1f}".replace("-", MINUS)

@@ -1,0 +1,99 @@
+"""The frame of every stage script: settings in, one closing line out, bad input told in one line.
+
+    class Settings(Section):
+        datasets: Datasets          # the sections of params.yaml that the stage reads
+        compute: ComputeSettings
+
+    def main(settings: Settings, dataset: str) -> Rows:
+        ...
+        return Rows(read=n, written=m)
+
+    if __name__ == "__main__":
+        run(main)
+
+The arguments of `main` after the settings are the keys of the stage (`--dataset`, `--seed`, ...).
+An InputError ends the script with its message and status 1; the closing line gives rows in, rows
+out and seconds, and is kept in `.scratch/seconds.csv`, outside what DVC tracks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, get_type_hints
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.settings import Section, read_settings
+
+logger = logging.getLogger("infopursuit")
+
+SCRATCH = Path(".scratch")
+
+
+class Rows(NamedTuple):
+    """How many rows a stage read and wrote, for its closing line."""
+
+    read: int
+    written: int
+
+
+def run(main: Callable[..., Rows], params_file: str = "params.yaml") -> None:
+    """Run a stage: read its settings, call `main`, log the closing line, exit 1 on bad input."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    for noisy in ("httpx", "datasets", "fsspec"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+    first, *keys = inspect.signature(main).parameters.values()
+    kind: type[Section] = get_type_hints(main)[first.name]
+    parser = argparse.ArgumentParser(description=inspect.getmodule(main).__doc__)  # type: ignore[union-attr]
+    for key in keys:
+        parser.add_argument(f"--{key.name}", required=True, type=_converter(key))
+    arguments = vars(parser.parse_args())
+    name = "-".join([Path(sys.argv[0]).stem, *map(str, arguments.values())])
+    started = time.perf_counter()
+    try:
+        settings = read_settings(params_file, kind, partly=True)
+        _check_keys(settings, arguments)
+        limit_threads(settings)
+        rows = main(settings, **arguments)
+    except InputError as error:
+        logger.error("%s: %s", name, error)
+        sys.exit(1)
+    seconds = time.perf_counter() - started
+    logger.info("%s: %d rows in, %d rows out, %.1f s", name, rows.read, rows.written, seconds)
+    SCRATCH.mkdir(exist_ok=True)
+    with (SCRATCH / "seconds.csv").open("a", encoding="utf-8") as file:
+        file.write(f"{name},{seconds:.2f}\n")
+
+
+def _check_keys(settings: Section, arguments: dict[str, object]) -> None:
+    """Raise InputError for a key that the settings do not have."""
+    known_keys = {
+        "dataset": getattr(settings, "datasets", None),
+        "method": getattr(settings, "methods", None),
+        "corpus": getattr(getattr(settings, "queries", None), "corpora", None),
+    }
+    for key, value in arguments.items():
+        known = known_keys.get(key)
+        if known is not None and value not in known:
+            raise InputError(f"--{key} {value}: expected one of {', '.join(known)}")
+
+
+def limit_threads(settings: Section) -> None:
+    """Let the numerical libraries use as many threads as `compute.threads` says."""
+    threads = getattr(getattr(settings, "compute", None), "threads", None)
+    if threads is None:
+        return
+    for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS"):
+        os.environ.setdefault(variable, str(threads))
+    if "torch" in sys.modules:  # imported before, it no longer reads the environment
+        sys.modules["torch"].set_num_threads(threads)
+
+
+def _converter(key: inspect.Parameter) -> Callable[[str], object]:
+    return int if key.annotation in (int, "int") else str

@@ -1,0 +1,284 @@
+"""Pictures of every kind to 8-bit RGB: the one decoder of pipeline and library.
+
+to_rgb("photo.jpg")                       a path, encoded bytes, an open file, a PIL image,
+to_rgb(np.zeros((48, 64, 3), np.uint8))   an array or a torch tensor
+
+What becomes of pixels that are not 8-bit RGB:
+
+8-bit greyscale, palettes      as they look
+16-bit greyscale               scaled by the depth of the file: 65535, or 4095 where it has 12 bits
+32-bit integers                stretched, the least value to black and the greatest to white
+floats in a file               taken from 0 to 1 where all lie there; otherwise stretched likewise
+transparency of any kind       laid on white
+CMYK                           by the ICC profile in the file; by Pillow's rule where there is none
+RGB                            as it is, whatever its profile
+
+The picture is turned upright as its EXIF orientation says, and of an animation the first frame is
+taken. A truncated file, one of more pixels than Pillow allows (2 * PIL.Image.MAX_IMAGE_PIXELS) and
+floats that are NaN or infinite are refused.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import re
+import struct
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from PIL import Image, ImageCms, ImageOps, UnidentifiedImageError
+from torch import Tensor
+
+from infopursuit.core.errors import InputError
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+# Encoded bytes, a file, a function that opens an image, or none where there should be one.
+Encoded: TypeAlias = bytes | Path | Callable[[], Image.Image] | None
+# What a person may call a picture.
+Picture: TypeAlias = (
+    str | Path | bytes | bytearray | memoryview | io.IOBase | Image.Image | np.ndarray | Tensor
+)
+
+# What Pillow raises for damaged files of the many formats.
+DAMAGED = (OSError, SyntaxError, ValueError, EOFError, struct.error)
+ORIENTATION = 0x0112
+TIFF_BITS, TIFF_PHOTOMETRIC, WHITE_IS_ZERO = 258, 262, 0
+# Formats whose 16-bit greyscale Pillow may hold in the mode of 32-bit integers.
+SIXTEEN_BITS = ("PNG", "PPM")
+WITH_ALPHA = ("LA", "La", "PA", "RGBA", "RGBa")
+CHANNELS = (1, 3, 4)
+
+
+class UnreadableError(Exception):
+    """An image that cannot be decoded; the message is the reason, the same in every run."""
+
+
+def to_rgb(picture: Any) -> Image.Image:
+    """Decode a picture of any kind into upright 8-bit RGB, by the rules above.
+
+    Args:
+        picture: a `Picture` or what a data set gives (`Encoded`): a path, encoded bytes, a file
+            opened for reading bytes, a PIL image, a function that gives one, an array (h, w),
+            (h, w, 1), (h, w, 3) or (h, w, 4), or a tensor (h, w) or (c, h, w). Numbers are uint8,
+            uint16, bool, wider integers from 0 to 255, or floats from 0 to 1.
+
+    Raises:
+        UnreadableError: there is no picture, it is damaged, too large or of no known format, or
+            an array is none of those above.
+    """
+    if picture is None or (isinstance(picture, bytes) and not picture):
+        raise UnreadableError("missing")
+    try:
+        if isinstance(picture, Image.Image):
+            return _rgb(picture)
+        if isinstance(picture, np.ndarray | Tensor):
+            return _rgb(_image_of(picture))
+        if callable(picture):
+            opened: Any = picture()
+            return _rgb(opened)
+        if isinstance(picture, bytes | bytearray | memoryview):
+            picture = io.BytesIO(picture)
+        elif not isinstance(picture, str | Path) and not hasattr(picture, "read"):
+            raise UnreadableError(f"a {type(picture).__name__}; expected a path, bytes or pixels")
+        with Image.open(picture) as image:
+            return _rgb(image)
+    except FileNotFoundError as error:
+        raise UnreadableError("missing") from error
+    except UnidentifiedImageError as error:
+        # Pillow's own message names a buffer by its address, which differs from run to run.
+        raise UnreadableError("not an image of a known format") from error
+    except Image.DecompressionBombError as error:
+        limit = 2 * (Image.MAX_IMAGE_PIXELS or 0)
+        raise UnreadableError(f"too large: expected at most {limit:,} pixels") from error
+    except DAMAGED as error:
+        reason = re.sub(r" at 0x[0-9a-f]+", "", " ".join(str(error).split()))
+        raise UnreadableError(f"damaged: {reason}") from error
+
+
+def picture_list(pictures: Any) -> list[Any]:
+    """Pictures as a list; of one PIL image, array or tensor alone, a list of one.
+
+    Args:
+        pictures: an iterable of pictures, a batch (n, h, w, c) or (n, c, h, w), or one image.
+
+    Raises:
+        InputError: it is a path or encoded bytes, which only look like a sequence, or no sequence.
+    """
+    if isinstance(pictures, str | Path | bytes | bytearray | memoryview):
+        told = repr(pictures) if isinstance(pictures, str | Path) else "the bytes of one file"
+        raise InputError(f"pictures: expected a list of pictures, found {told}; write [picture]")
+    if isinstance(pictures, Image.Image):
+        return [pictures]
+    if isinstance(pictures, np.ndarray | Tensor) and pictures.ndim in (2, 3):
+        return [pictures]
+    if not isinstance(pictures, Iterable) or hasattr(pictures, "read"):
+        found = type(pictures).__name__
+        raise InputError(f"pictures: expected a list of pictures, found one {found}")
+    return list(pictures)
+
+
+def prepared_ahead(
+    images: Iterable[Any],
+    preprocess: Callable[[Image.Image], T],
+    workers: int,
+    ahead: int,
+) -> Generator[T | UnreadableError, None, None]:
+    """Decode and preprocess images in threads, in order, at most `ahead` of what is taken.
+
+    Yields:
+        What `preprocess` gives for an image, or why there is none.
+    """
+
+    def prepare(encoded: Any) -> T | UnreadableError:
+        try:
+            return preprocess(to_rgb(encoded))
+        except UnreadableError as reason:
+            return reason
+
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="decode")
+    pending: deque[Future[T | UnreadableError]] = deque()
+    try:
+        for encoded in images:
+            pending.append(pool.submit(prepare, encoded))
+            if len(pending) >= ahead:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _rgb(image: Image.Image) -> Image.Image:
+    image.load()
+    image = _upright(image)
+    if image.mode in WITH_ALPHA or "transparency" in image.info:
+        return _on_white(image)
+    # An image that is RGB already would only be copied.
+    return image if image.mode == "RGB" else _opaque(image)
+
+
+def _upright(image: Image.Image) -> Image.Image:
+    """Turned as its EXIF says; EXIF that cannot be read says nothing."""
+    try:
+        orientation = image.getexif().get(ORIENTATION, 1)
+    except DAMAGED:
+        return image
+    return image if orientation == 1 else ImageOps.exif_transpose(image)
+
+
+def _opaque(image: Image.Image) -> Image.Image:
+    """RGB of an image of any mode without transparency."""
+    if image.mode.startswith("I;16"):
+        return _scaled(image, _depth(image))
+    if image.mode == "I":
+        return _scaled(image, 65535) if image.format in SIXTEEN_BITS else _stretched(image)
+    if image.mode == "F":
+        return _stretched(image)
+    if image.mode == "CMYK" and image.info.get("icc_profile"):
+        return _by_profile(image)
+    return image.convert("RGB")
+
+
+def _on_white(image: Image.Image) -> Image.Image:
+    if image.mode.startswith("I"):  # one grey value of more than 8 bits is transparent
+        rgb = _opaque(image)
+        clear = np.asarray(image) == image.info["transparency"]
+        rgb.paste((255, 255, 255), mask=Image.fromarray(clear))
+        return rgb
+    layers = image.convert("RGBA")
+    white = Image.new("RGBA", image.size, (255, 255, 255, 255))
+    return Image.alpha_composite(white, layers).convert("RGB")
+
+
+def _depth(image: Image.Image) -> int:
+    """The greatest value of a 16-bit greyscale image, which in a TIFF file may have fewer bits."""
+    bits = getattr(image, "tag_v2", {}).get(TIFF_BITS, (16,))[0]
+    return 2**bits - 1
+
+
+def _scaled(image: Image.Image, top: int) -> Image.Image:
+    """Greyscale whose `top` is white, or black in a TIFF file that says so."""
+    values = np.asarray(image).astype(np.int64).clip(0, top)
+    grey = ((values * 255 + top // 2) // top).astype(np.uint8)
+    if getattr(image, "tag_v2", {}).get(TIFF_PHOTOMETRIC) == WHITE_IS_ZERO:
+        grey = 255 - grey
+    return Image.fromarray(grey).convert("RGB")
+
+
+def _stretched(image: Image.Image) -> Image.Image:
+    """Greyscale from the least to the greatest value; floats from 0 to 1 where they lie there."""
+    values = np.asarray(image).astype(np.float64)
+    if not np.isfinite(values).all():
+        raise UnreadableError("damaged: pixels are NaN or infinite")
+    least, greatest = values.min(), values.max()
+    if image.mode == "F" and least >= 0 and greatest <= 1:
+        least, greatest = 0.0, 1.0
+    span = greatest - least or 1.0
+    return Image.fromarray(_eight_bits((values - least) / span)).convert("RGB")
+
+
+def _by_profile(image: Image.Image) -> Image.Image:
+    try:
+        profile = ImageCms.ImageCmsProfile(io.BytesIO(image.info["icc_profile"]))
+        srgb = ImageCms.createProfile("sRGB")
+        converted = ImageCms.profileToProfile(
+            image, profile, srgb, ImageCms.Intent.RELATIVE_COLORIMETRIC, outputMode="RGB"
+        )
+    except (ImageCms.PyCMSError, OSError) as error:
+        logger.warning("an ICC profile cannot be used (%s): CMYK by Pillow's rule", error)
+        return image.convert("RGB")
+    assert converted is not None
+    return converted
+
+
+def _image_of(array: np.ndarray | Tensor) -> Image.Image:
+    """A PIL image of an array or a tensor."""
+    if isinstance(array, Tensor):
+        tensor = array.detach().cpu()
+        found = tuple(tensor.shape)
+        values = (tensor.float() if tensor.is_floating_point() else tensor).numpy()
+        if values.ndim == 3:
+            values = values.transpose(1, 2, 0)
+        wanted = "(h, w) or (c, h, w) with 1, 3 or 4 channels"
+    else:
+        values, found = array, array.shape
+        wanted = "(h, w), (h, w, 1), (h, w, 3) or (h, w, 4)"
+    channels = 1 if values.ndim == 2 else values.shape[-1]
+    if values.ndim not in (2, 3) or channels not in CHANNELS or 0 in values.shape:
+        raise UnreadableError(f"an array of shape {found}; expected {wanted}")
+    if values.ndim == 3 and channels == 1:
+        values = values[:, :, 0]
+    return Image.fromarray(np.ascontiguousarray(_bytes_of(values)))
+
+
+def _bytes_of(values: np.ndarray) -> np.ndarray:
+    """The numbers of an array as uint8, by their type."""
+    kind = values.dtype.kind
+    if values.dtype == np.uint8:
+        return values
+    if values.dtype == np.uint16:
+        return ((values.astype(np.uint32) * 255 + 32767) // 65535).astype(np.uint8)
+    if kind == "b":
+        return values.astype(np.uint8) * np.uint8(255)
+    if kind not in "iuf":
+        raise UnreadableError(f"an array of {values.dtype}; expected uint8, uint16 or floats")
+    least, greatest, top = values.min(), values.max(), 1 if kind == "f" else 255
+    if not (least >= 0 and greatest <= top):  # NaN is not, either
+        raise UnreadableError(
+            f"an array of {values.dtype} from {least:g} to {greatest:g}; expected 0 to {top} "
+            "(a picture before it is normalised), or uint8 or uint16"
+        )
+    return _eight_bits(values) if kind == "f" else values.astype(np.uint8)
+
+
+def _eight_bits(values: np.ndarray) -> np.ndarray:
+    """Floats from 0 to 1 as uint8."""
+    return np.rint(values.astype(np.float64) * 255).astype(np.uint8)

@@ -1,0 +1,199 @@
+"""Data sets whose images are embedded already: check, bring to unit norm, write in our schema."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from infopursuit.core.embeddings import unit_rows
+from infopursuit.core.errors import InputError
+from infopursuit.core.tables import (
+    EMBEDDED_IMAGES,
+    REJECTED_IMAGES,
+    clip_of,
+    embedding_array,
+    embedding_matrix,
+    read_table,
+    table_writer,
+    write_table,
+)
+from infopursuit.datasets.image_source import (
+    COLUMNS,
+    ROWS,
+    SPLITS,
+    check_class_names,
+    checked_image_rows,
+    labels_of,
+    spelled,
+)
+
+BLOCK = 65536
+# Arrays that every .npz file, or every folder of .npy files, has.
+ARRAYS = tuple(f"{split}_{what}" for split in SPLITS for what in ("embeddings", "labels"))
+OPTIONAL = ("class_names", "train_ids", "test_ids")
+
+
+class Embedded(NamedTuple):
+    """Rows as a data set has them.
+
+    Attributes:
+        rows: id, split, label, class_name of all n images, checked.
+        parts: their embeddings, one (m, d) array after the other.
+        clip: the CLIP that the file says it comes from, None where it does not say.
+    """
+
+    rows: pa.Table
+    parts: list[np.ndarray]
+    clip: str | None
+
+
+def copy_embedded_images(
+    path: Path,
+    classes: Sequence[str],
+    out: Path,
+    rejected: Path,
+    width: int,
+    clip: str | None,
+) -> tuple[int, int]:
+    """Copy precomputed embeddings to `out` (EMBEDDED_IMAGES), in their order, with unit norm.
+
+    Args:
+        path: a Parquet file, an .npz file or a folder of .npy files, see
+            `infopursuit.datasets.open_images`.
+        classes: class names in the order of the labels.
+        out: Parquet file to write.
+        rejected: Parquet file to write, without rows: embeddings are never skipped.
+        width: width d of the CLIP that embeds the texts; the images must lie in its space.
+        clip: its name, None where that is not known.
+
+    Returns:
+        Numbers of images read and written.
+
+    Raises:
+        InputError: rows do not fit the classes, an embedding is missing, NaN, infinite or zero, or
+            the embeddings have another width than the CLIP or say that they are of another one.
+    """
+    rows, parts, name = read_embedded_images(path, classes, width, clip)
+    write_table(rejected, REJECTED_IMAGES, {"id": [], "reason": []})
+    arrow = EMBEDDED_IMAGES.arrow(width, name)
+    first = 0
+    with table_writer(out, EMBEDDED_IMAGES, width, name) as writer:
+        for part in parts:
+            for start in range(0, len(part), BLOCK):
+                block = part[start : start + BLOCK]
+                unit = unit_rows(block, str(path), first)
+                of_block = rows.slice(first, len(block))
+                arrays = [of_block.column(column).combine_chunks() for column in COLUMNS]
+                arrays.append(embedding_array(unit))
+                writer.write_table(pa.Table.from_arrays(arrays, schema=arrow))
+                first += len(block)
+    return len(rows), len(rows)
+
+
+def read_embedded_images(
+    path: Path, classes: Sequence[str], width: int, clip: str | None
+) -> Embedded:
+    """Precomputed embeddings with their rows, checked; the arguments are those above.
+
+    Raises:
+        InputError: rows do not fit the classes, or the embeddings have another width than the CLIP
+            or say that they are of another one.
+    """
+    found = (_parquet if path.suffix == ".parquet" else _numpy)(path, classes)
+    for part in found.parts:
+        if part.shape[1] != width:
+            raise InputError(
+                f"{path}: embeddings of width {part.shape[1]}, but `clip` has width {width}; "
+                "expected one CLIP for both"
+            )
+    if found.clip is not None and clip is not None and found.clip != clip:
+        raise InputError(
+            f"{path}: embedded by {found.clip}, but `clip` is {clip}; expected one CLIP for both"
+        )
+    return found
+
+
+def _parquet(path: Path, classes: Sequence[str]) -> Embedded:
+    table = read_table(path, EMBEDDED_IMAGES)
+    rows = checked_image_rows(path, table.select(COLUMNS), classes)
+    return Embedded(rows, [embedding_matrix(table, path)], clip_of(path))
+
+
+def _numpy(path: Path, classes: Sequence[str]) -> Embedded:
+    arrays = _arrays(path)
+    if "class_names" in arrays:
+        check_class_names(path, [str(name) for name in arrays["class_names"]], classes, {})
+    of_name = labels_of(path, classes)
+    columns: dict[str, list[object]] = {name: [] for name in ROWS.names}
+    parts = []
+    for split in SPLITS:
+        matrix = arrays[f"{split}_embeddings"]
+        if matrix.ndim != 2 or matrix.dtype.kind != "f":
+            raise InputError(
+                f"{path}: {split}_embeddings is {matrix.dtype} of shape {matrix.shape}; expected "
+                "floats (n, d)"
+            )
+        labels = _labels(path, f"{split}_labels", arrays[f"{split}_labels"], of_name)
+        ids = arrays.get(f"{split}_ids")
+        names = [f"{split}/{row:07d}" for row in range(len(matrix))] if ids is None else list(ids)
+        for what, found in (("labels", labels), ("ids", names)):
+            if len(found) != len(matrix):
+                raise InputError(
+                    f"{path}: {split}_{what} has {len(found)} values for the {len(matrix)} rows of "
+                    f"{split}_embeddings; expected one for each"
+                )
+        parts.append(matrix)
+        columns["id"] += map(str, names)
+        columns["split"] += [split] * len(matrix)
+        columns["label"] += labels
+        columns["class_name"] += [
+            classes[label] if 0 <= label < len(classes) else "" for label in labels
+        ]
+    rows = checked_image_rows(path, pa.table(columns, schema=ROWS), classes)
+    return Embedded(rows, parts, None)
+
+
+def _labels(path: Path, name: str, labels: np.ndarray, of_name: dict[str, int]) -> list[int]:
+    """Labels as numbers, given as such or as class names."""
+    if labels.ndim == 1 and labels.dtype.kind in "iu":
+        return labels.tolist()
+    if labels.ndim != 1 or labels.dtype.kind != "U":
+        raise InputError(
+            f"{path}: {name} is {labels.dtype} of shape {labels.shape}; expected integers or class "
+            "names (n,)"
+        )
+    for row, label in enumerate(labels.tolist()):
+        if spelled(label) not in of_name:
+            raise InputError(f"{path}: {name}: row {row} has the class {label!r}, which is none")
+    return [of_name[spelled(label)] for label in labels.tolist()]
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of an .npz file or of the .npy files of a folder, which stay on the disk."""
+    if not path.exists():
+        raise InputError(f"{path}: no such file; expected arrays {', '.join(ARRAYS)}")
+    try:
+        if path.is_dir():
+            files = {name: path / f"{name}.npy" for name in (*ARRAYS, *OPTIONAL)}
+            arrays = {
+                name: np.load(file, mmap_mode="r") for name, file in files.items() if file.is_file()
+            }
+            there = sorted(file.stem for file in path.glob("*.npy"))
+        else:
+            with np.load(path) as file:
+                there = sorted(file.files)
+                arrays = {name: file[name] for name in there if name in (*ARRAYS, *OPTIONAL)}
+    except (OSError, ValueError, EOFError, TypeError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path}: not readable as plain arrays of numpy ({error})") from error
+    missing = [name for name in ARRAYS if name not in arrays]
+    if missing:
+        raise InputError(
+            f"{path}: no array {missing[0]!r}; expected {', '.join(ARRAYS)}, found "
+            f"{', '.join(there) or 'none'}"
+        )
+    return arrays

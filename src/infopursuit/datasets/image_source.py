@@ -1,0 +1,173 @@
+"""A data set of images: its checked rows (id, split, label, class name), pixels when asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.tables import IMAGES, read_table
+from infopursuit.datasets.decoding import Encoded
+
+SPLITS = ("train", "test")
+COLUMNS = ("id", "split", "label", "class_name")
+ROWS = pa.schema([field for field in IMAGES.columns if field.name in COLUMNS])
+
+
+@dataclass(frozen=True)
+class ImageSource:
+    """A data set of images.
+
+    Attributes:
+        where: the path the user gave, for messages.
+        rows: id, split, label, class_name of all n images, checked.
+        stamp: changes when the images do.
+        images: the images from a row to the end.
+    """
+
+    where: str
+    rows: pa.Table
+    stamp: str
+    images: Callable[[int], Iterator[Encoded]]
+
+
+def source_of_files(where: str | Path, rows: pa.Table, files: Sequence[Path]) -> ImageSource:
+    """The data set of which row i is the image file i; a link that leads nowhere is one too."""
+    stamp = " ".join(_stamp_or_missing(file) for file in files)
+    return ImageSource(str(where), rows, stamp, lambda start: iter(files[start:]))
+
+
+def file_stamp(path: Path) -> str:
+    """Size and time of change of a file: cheap, and enough to tell an edited file from the old."""
+    status = path.stat()
+    return f"{status.st_size} {status.st_mtime_ns}"
+
+
+def _stamp_or_missing(path: Path) -> str:
+    try:
+        return file_stamp(path)
+    except FileNotFoundError:
+        return "missing"
+
+
+def read_image_rows(path: Path, classes: Sequence[str]) -> pa.Table:
+    """The checked columns id, split, label, class_name of a Parquet file of images."""
+    return checked_image_rows(path, read_table(path, IMAGES, columns=COLUMNS), classes)
+
+
+def checked_image_rows(where: str | Path, rows: pa.Table, classes: Sequence[str]) -> pa.Table:
+    """Check the rows of a data set against its classes, of which row i has label i.
+
+    Class names agree where they are `spelled` the same; the result has the spelling of `classes`.
+
+    Raises:
+        InputError: an id occurs twice, a split is neither train nor test or is empty, a label has
+            no class name, or a class name is not the label's.
+    """
+    splits: list[str] = rows.column("split").to_pylist()
+    for row, split in enumerate(splits):
+        if split not in SPLITS:
+            raise InputError(
+                f"{where}: the split of row {row} is {split!r}; expected 'train' or 'test'"
+            )
+    check_splits(where, splits)
+    first: dict[str, int] = {}
+    for row, name in enumerate(rows.column("id").to_pylist()):
+        if first.setdefault(name, row) != row:
+            raise InputError(
+                f"{where}: the id {name!r} of row {row} is also that of row {first[name]}; "
+                "expected distinct ids"
+            )
+    labels = rows.column("label").to_numpy()
+    outside = (labels < 0) | (labels >= len(classes))
+    if outside.any():
+        row = int(outside.argmax())
+        raise InputError(
+            f"{where}: the label {labels[row]} of row {row} has no class name; "
+            f"expected 0 to {len(classes) - 1}, for {len(classes)} classes"
+        )
+    expected = np.array(list(classes), dtype=object)[labels].tolist()
+    names: list[str] = rows.column("class_name").to_pylist()
+    for row, (name, wanted) in enumerate(zip(names, expected, strict=True)):
+        if spelled(name) != spelled(wanted):
+            raise InputError(
+                f"{where}: row {row} has the class name {name!r} and the label {labels[row]}, "
+                f"which is the class {wanted!r}; expected one class for both"
+            )
+    position = rows.schema.get_field_index("class_name")
+    column = pa.array(expected, pa.string())
+    return rows.set_column(position, ROWS.field("class_name"), column).select(COLUMNS)
+
+
+def numbered_rows(path: Path, labels: Sequence[Sequence[int]], classes: Sequence[str]) -> pa.Table:
+    """Rows of a data set whose images have no ids but their place in their split."""
+    columns: dict[str, list[Any]] = {name: [] for name in ROWS.names}
+    for split, split_labels in zip(SPLITS, labels, strict=True):
+        for place, label in enumerate(split_labels):
+            columns["id"].append(f"{split}/{place:07d}")
+            columns["split"].append(split)
+            columns["label"].append(label)
+            columns["class_name"].append(classes[label] if 0 <= label < len(classes) else "")
+    return checked_image_rows(path, pa.table(columns, schema=ROWS), classes)
+
+
+def check_splits(where: str | Path, splits: Sequence[str]) -> None:
+    """Raise InputError unless both splits have images."""
+    for split in SPLITS:
+        if split not in splits:
+            raise InputError(f"{where}: the split {split!r} is empty; expected images in both")
+
+
+def check_class_names(
+    where: str | Path, names: Sequence[str], classes: Sequence[str], renamed: Mapping[str, str]
+) -> None:
+    """Raise InputError at the first label whose class has another name in the data set's own list.
+
+    Args:
+        where: the file that the names are from.
+        names: the classes as the data set names them, in the order of its labels.
+        classes: the classes as the user does.
+        renamed: names of the data set that the user replaces, with the user's.
+    """
+    for label, (name, wanted) in enumerate(zip(names, classes, strict=False)):
+        if spelled(renamed.get(name, name)) != spelled(wanted):
+            raise InputError(
+                f"{where}: label {label} is {name!r} in the data set; expected the class "
+                f"{wanted!r} of the class list (if both mean one class, `renamed` in the "
+                "YAML file can say so)"
+            )
+    if len(names) != len(classes):
+        raise InputError(
+            f"{where}: the data set has {len(names)} classes; expected the {len(classes)} of the "
+            "class list"
+        )
+
+
+def labels_of(where: str | Path, classes: Sequence[str]) -> dict[str, int]:
+    """The label of each class by its name as it is `spelled`; InputError where two are the same."""
+    labels: dict[str, int] = {}
+    for label, name in enumerate(classes):
+        other = labels.setdefault(spelled(name), label)
+        if other != label:
+            raise InputError(
+                f"{where}: the classes {classes[other]!r} and {name!r} have one name but for "
+                "case and punctuation; expected distinct names"
+            )
+    return labels
+
+
+@lru_cache(maxsize=1 << 14)
+def spelled(name: str) -> str:
+    """A class name as it is compared: without its number, case, underscores, hyphens and slashes.
+
+    Folders and archives cannot keep to a spelling: `001.Black_footed_Albatross`, `Ram C-V Van`.
+    """
+    name = re.sub(r"^[0-9]+\.(?=[^0-9])", "", name)
+    return re.sub(r"[\s_/-]+", " ", name).strip().casefold()

@@ -1,0 +1,41 @@
+"""Settings of a data set."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, model_validator
+
+from infopursuit.core.settings import Positive, Section, Share, check_names
+
+
+class DatasetSettings(Section):
+    """One data set: its images, its classes, its dictionary."""
+
+    images: str
+    classes: str
+    dictionary: str
+    k: Annotated[int, Field(ge=2)]
+    budget: Positive | None
+    max_rejected: Share
+    variational: dict[str, Any]
+
+    @model_validator(mode="after")
+    def _askable(self) -> DatasetSettings:
+        if self.budget is not None and self.budget > self.k:
+            raise ValueError(f"budget is {self.budget}; expected at most k = {self.k}")
+        return self
+
+    @property
+    def largest_budget(self) -> int:
+        """T, the largest budget of queries that is evaluated."""
+        return min(128, self.k) if self.budget is None else self.budget
+
+
+def _named(datasets: dict[str, DatasetSettings]) -> dict[str, DatasetSettings]:
+    check_names("datasets", datasets)
+    return datasets
+
+
+# All data sets by name.
+Datasets = Annotated[dict[str, DatasetSettings], AfterValidator(_named)]

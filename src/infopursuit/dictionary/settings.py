@@ -1,0 +1,19 @@
+"""Settings of the initial dictionaries."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, get_args
+
+from pydantic import Field
+
+from infopursuit.core.settings import Positive, Section
+
+Init = Literal["llm", "random", "medoids", "informative", "random_words"]
+INITS: tuple[str, ...] = get_args(Init)
+
+
+class InitializeSettings(Section):
+    """How far the search for medoids goes."""
+
+    medoids_distances: Positive
+    medoids_reach: Annotated[int, Field(ge=2)]

@@ -1,0 +1,336 @@
+"""The classifier that asks for the largest information gain, on embeddings or on any table.
+
+from infopursuit import InformationPursuitClassifier
+
+model = InformationPursuitClassifier(texts, text_embeddings, n_queries=128).fit(X, y)
+model.explain(X[:1])[0]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.utils.validation import validate_data
+from torch import Tensor
+
+from infopursuit.answers.columns import (
+    column_questions,
+    column_texts,
+    given_questions,
+    with_question,
+)
+from infopursuit.answers.rules import AnswerRule, ColumnAnswers, MinMaxAnswers, ThresholdAnswers
+from infopursuit.answers.score_map import fit_score_map
+from infopursuit.answers.table import AnswerTable
+from infopursuit.answers.thresholds import fit_thresholds
+from infopursuit.core.errors import InputError
+from infopursuit.core.hashing import settings_sha256
+from infopursuit.datasets.rows import Rows, UnitRows, as_tensor
+from infopursuit.estimators.base import PursuitClassifier
+from infopursuit.estimators.dictionary import Texts, not_banned
+from infopursuit.estimators.inputs import check_column_names, seed_of
+from infopursuit.estimators.table_questions import chosen_questions
+from infopursuit.estimators.training_rows import TrainingRows
+from infopursuit.explanation.stopping import StoppingRule
+from infopursuit.naive_bayes.fit import (
+    ASSUMED,
+    HELD_OUT,
+    calibration_images,
+    fit_independence,
+    fit_table,
+)
+from infopursuit.naive_bayes.model import InformationGain, NaiveBayes
+from infopursuit.naive_bayes.selection import informative_rows
+from infopursuit.pursuit.familiarity import KEPT, Familiarity
+from infopursuit.pursuit.pursuit import Pursuit
+
+# Thresholds are fitted on at most so many images.
+THRESHOLD_IMAGES = 32768
+# Tempering looks at so many questions at most.
+BUDGET = 128
+
+
+class InformationPursuitClassifier(PursuitClassifier):
+    """Information Pursuit with naive Bayes: asks the most informative question, adds up evidence.
+
+    With `texts` the rows of X are CLIP embeddings of images, and the questions are k texts chosen
+    by how much their answers tell of the class. Without, X is any table, and the questions are
+    about its columns: `petal length > 2.45?`.
+
+    Args:
+        texts: the u texts that may become questions; None for questions about columns.
+        text_embeddings: (u, d) embeddings of the texts, of the CLIP that embeds the images.
+        n_queries: k, the size of the dictionary; all questions where there are fewer.
+        queries: the dictionary itself, some of `texts` (no selection); None to choose k.
+        ban: texts or words that no question may contain.
+        first_query: the question that every image is asked first; None for the best.
+        answers: `threshold`: an answer depends on its own question and image alone; `minmax`: the
+            paper's rule.
+        reference_embeddings: (v, d) of the texts that scores are relative to; None for
+            `text_embeddings`.
+        stop: when to ask no more, in `predict` and `explain`; None to stop at a probability of
+            0.95, or when all questions have been asked.
+        validation_fraction: share of the rows that probabilities are calibrated on. Equal rows
+            stay together.
+        random_state: seed of the samples that are taken of more than 4,096 images; a generator of
+            numpy's, or None for another seed each time.
+
+    Attributes:
+        classes_: (c,) the class labels.
+        queries_: the k questions.
+        n_features_in_: d.
+        feature_names_in_: of the columns, where X has names.
+        pursuit_: the fitted tables.
+        provenance_: how many images and texts there were, what tells them from others, and the
+            accuracy on the rows that were held out (at most 4,096 of them).
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[str] | None = None,
+        text_embeddings: Any = None,
+        n_queries: int = 128,
+        *,
+        queries: Sequence[str] | None = None,
+        ban: Sequence[str] = (),
+        first_query: str | None = None,
+        answers: str = "threshold",
+        reference_embeddings: Any = None,
+        stop: StoppingRule | None = None,
+        validation_fraction: float = 0.1,
+        random_state: Any = 0,
+    ) -> None:
+        self.texts = texts
+        self.text_embeddings = text_embeddings
+        self.n_queries = n_queries
+        self.queries = queries
+        self.ban = ban
+        self.first_query = first_query
+        self.answers = answers
+        self.reference_embeddings = reference_embeddings
+        self.stop = stop
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        validation: tuple[Any, Any] | None = None,
+    ) -> InformationPursuitClassifier:
+        """Choose the questions and learn how each class answers them.
+
+        Args:
+            X: (n, d) unit-norm embeddings of images, of any float type, mapped from disk where
+                they are many; without `texts` any table of numbers.
+            y: (n,) class labels.
+            sample_weight: (n,) weights of the rows; None for 1 each.
+            validation: (X, y) of rows to calibrate on, in the place of a share of these.
+
+        Raises:
+            InputError, ValueError: a setting or an input is malformed.
+        """
+        self._check_settings()
+        seed = seed_of(self.random_state)
+        fitted = self._fit_table if self.texts is None else self._fit_texts
+        fitted(X, y, sample_weight, validation, seed)
+        self.queries_ = self.pursuit_.queries
+        self.clip_ = self.clip_source_ = None
+        return self
+
+    def select_queries(self, X: Any, y: Any, sample_weight: Any = None) -> list[str]:
+        """The k texts that `fit` would choose, from all the rows given; nothing is fitted.
+
+        Raises:
+            InputError: a setting or an input is malformed, or there are no texts.
+        """
+        self._check_settings()
+        if self.texts is None:
+            raise InputError("texts is missing; expected texts to choose from")
+        data = TrainingRows.checked(UnitRows(X, "X"), y, sample_weight)
+        texts = Texts(self.texts, self.text_embeddings)
+        chosen = self._selected(texts, data, seed_of(self.random_state))
+        return [texts.texts[row] for row in chosen.tolist()]
+
+    # -- texts ------------------------------------------------------------------------------
+
+    def _fit_texts(self, X: Any, y: Any, sample_weight: Any, validation: Any, seed: int) -> None:
+        texts = Texts(self.texts, self.text_embeddings)
+        check_column_names(self, X, reset=True)
+        data = TrainingRows.checked(UnitRows(X, "X"), y, sample_weight)
+        if data.rows.width != texts.embeddings.width:
+            raise InputError(
+                f"X has {data.rows.width} columns and text_embeddings {texts.embeddings.width}; "
+                "expected one CLIP for both"
+            )
+        self.classes_, self.n_features_in_ = data.classes, data.rows.width
+        if validation is None:
+            train, held_out = data.split(float(self.validation_fraction))
+        else:
+            train, held_out = data, data.like(validation, UnitRows(validation[0], "validation X"))
+        chosen = self._selected(texts, train, seed)
+        rule = self._rule_of(texts, chosen, train, seed)
+        table = fit_table(rule, train.rows.blocks(), train.labels, train.weights, train.moments)
+        questions = [texts.texts[row] for row in chosen.tolist()]
+        first = None if self.first_query is None else int(texts.rows([self.first_query])[0])
+        forced = None if first is None else chosen.tolist().index(first)
+        self._finish(rule, table, questions, data, held_out, forced, seed)
+        self.provenance_["texts"] = len(texts.texts)
+        self.provenance_["texts_sha256"] = settings_sha256({"texts": list(texts.texts)})
+
+    def _selected(self, texts: Texts, data: TrainingRows, seed: int) -> Tensor:
+        allowed = not_banned(texts.texts, self.ban)
+        first = None if self.first_query is None else texts.rows([self.first_query])
+        if self.queries is not None:
+            rows = texts.rows(self.queries)
+            _refuse_banned([texts.texts[row] for row in rows.tolist()], allowed[rows])
+            if first is not None and first[0] not in rows:
+                raise InputError(
+                    f"first_query is {self.first_query!r}; expected one of the given queries"
+                )
+            return rows
+        if first is not None:
+            _refuse_banned([texts.texts[int(first[0])]], allowed[first], "first_query")
+        count = min(self.n_queries, int(allowed.sum()))
+        score_map = fit_score_map(self._reference(texts), data.moments.within)
+        rows = informative_rows(
+            texts.embeddings,
+            data.rows,
+            data.labels,
+            data.weights,
+            score_map,
+            data.moments,
+            count,
+            seed,
+            allowed,
+        )
+        if first is None or first[0] in rows:
+            return rows
+        return torch.cat([first, rows[: count - 1]]).sort().values
+
+    def _reference(self, texts: Texts) -> UnitRows:
+        if self.reference_embeddings is None:
+            return texts.embeddings
+        return UnitRows(self.reference_embeddings, "reference_embeddings")
+
+    def _rule_of(self, texts: Texts, chosen: Tensor, data: TrainingRows, seed: int) -> AnswerRule:
+        queries = texts.embeddings.take(chosen)
+        if self.answers == "minmax":
+            return MinMaxAnswers(queries)
+        score_map = fit_score_map(self._reference(texts), data.moments.within)
+        directions = score_map.directions(queries)
+        sample = data.sample(THRESHOLD_IMAGES, seed)
+        scores = sample.rows.tensor() @ directions.T
+        thresholds = fit_thresholds(scores, sample.labels, sample.weights).values
+        return ThresholdAnswers(directions, thresholds)
+
+    # -- columns of a table -----------------------------------------------------------------
+
+    def _fit_table(self, X: Any, y: Any, sample_weight: Any, validation: Any, seed: int) -> None:
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        data = TrainingRows.checked(_table(X), y, sample_weight)
+        self.classes_ = data.classes
+        if validation is None:
+            train, held_out = data.split(float(self.validation_fraction))
+        else:
+            rows = _table(validate_data(self, validation[0], reset=False, dtype=np.float64))
+            train, held_out = data, data.like(validation, rows)
+        default = [f"column {i}" for i in range(X.shape[1])]
+        names = [str(name) for name in getattr(self, "feature_names_in_", default)]
+        questions = self._table_questions(train, names, seed)
+        forced = None
+        if self.first_query is not None:
+            questions, forced = with_question(questions, self.first_query, names)
+        texts = column_texts(questions, names)
+        table = fit_table(questions, train.rows.blocks(), train.labels, train.weights)
+        self._finish(questions, table, texts, data, held_out, forced, seed)
+
+    def _table_questions(
+        self, data: TrainingRows, names: Sequence[str], seed: int
+    ) -> ColumnAnswers:
+        """The dictionary: the questions given, or the most informative ones."""
+        if self.queries is not None:
+            questions = given_questions(self.queries, names)
+            texts = column_texts(questions, names)
+            _refuse_banned(texts, not_banned(texts, self.ban))
+            return questions
+        questions = column_questions(data.rows.tensor(), data.weights)
+        if not len(questions.columns):
+            return questions
+        allowed = not_banned(column_texts(questions, names), self.ban)
+        questions = questions.select(allowed.nonzero().squeeze(1))
+        return questions.select(chosen_questions(questions, data, self.n_queries, seed))
+
+    # -- both -------------------------------------------------------------------------------
+
+    def _finish(
+        self,
+        rule: AnswerRule,
+        table: AnswerTable,
+        questions: list[str],
+        data: TrainingRows,
+        held_out: TrainingRows | None,
+        first: int | None,
+        seed: int,
+    ) -> None:
+        """Temper the table on held-out rows and put the pursuit together."""
+        worth, familiarity = ASSUMED, None
+        if held_out is not None and questions:
+            budget = min(BUDGET, len(questions))
+            shown = held_out.sample(calibration_images(budget, len(self.classes_)), seed)
+            answers = rule.answers(shown.rows.tensor())
+            worth, _ = fit_independence(table, answers, shown.labels, budget, shown.weights)
+            familiarity = Familiarity(table, rule.answers(held_out.sample(KEPT, 0).rows.tensor()))
+        table = replace(table, independent_answers=worth)
+        self.pursuit_ = Pursuit(
+            tuple(questions),
+            tuple(str(each) for each in self.classes_),
+            rule,
+            InformationGain(table),
+            NaiveBayes(table),
+            first,
+            familiarity,
+        )
+        self.provenance_ = {
+            "images": len(data.labels),
+            "images_checksum": data.checksum,
+            "held_out_images": 0 if held_out is None else len(held_out.labels),
+        }
+        if held_out is not None:
+            shown = held_out.sample(HELD_OUT, seed)
+            ending = self.pursuit_.ask_until(rule.answers(shown.rows.tensor()), self._rule(None))
+            right = ending.posterior.argmax(dim=1) == shown.labels
+            self.provenance_["held_out_accuracy"] = right.double().mean().item()
+
+    def _check_settings(self) -> None:
+        if isinstance(self.n_queries, bool) or not isinstance(self.n_queries, (int, np.integer)):
+            raise InputError(f"n_queries is {self.n_queries!r}; expected a whole number")
+        if self.n_queries < 1:
+            raise InputError(f"n_queries is {self.n_queries}; expected 1 or more")
+        if self.answers not in ("threshold", "minmax"):
+            raise InputError(f"answers is {self.answers!r}; expected 'threshold' or 'minmax'")
+        if not 0 <= self.validation_fraction < 1:
+            raise InputError(
+                f"validation_fraction is {self.validation_fraction!r}; expected 0 or more and less "
+                "than 1"
+            )
+        if isinstance(self.queries, str) or (self.queries is not None and not len(self.queries)):
+            raise InputError(f"queries is {self.queries!r}; expected a list of queries, or None")
+        if self.texts is None and self.text_embeddings is not None:
+            raise InputError("text_embeddings come without texts; expected both or neither")
+        self._rule(None)
+
+
+def _table(X: Any) -> Rows:
+    return Rows(as_tensor(np.asarray(X)))
+
+
+def _refuse_banned(queries: Sequence[str], allowed: Tensor, setting: str = "queries") -> None:
+    unwanted = [query for query, good in zip(queries, allowed.tolist(), strict=True) if not good]
+    if unwanted:
+        raise InputError(f"{setting}: {unwanted[0]!r} is banned; expected none that ban names")

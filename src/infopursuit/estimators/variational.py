@@ -1,0 +1,330 @@
+"""The paper's method: networks that ask and judge, trained in turn with the dictionary.
+
+from infopursuit import VariationalInformationPursuit
+
+model = VariationalInformationPursuit(texts, text_embeddings, n_queries=128).fit(X, y)
+model.log_[-1], model.provenance_["evolution"]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from infopursuit.core.errors import InputError
+from infopursuit.datasets.labelled_images import held_out_rows
+from infopursuit.datasets.rows import BLOCK, UnitRows
+from infopursuit.dictionary.initial import random_rows
+from infopursuit.dictionary.medoids import k_medoids
+from infopursuit.estimators.base import PursuitClassifier
+from infopursuit.estimators.dictionary import Texts
+from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
+from infopursuit.estimators.training_rows import TrainingRows
+from infopursuit.explanation.stopping import StoppingRule
+from infopursuit.naive_bayes.fit import fit_table
+from infopursuit.pursuit.familiarity import KEPT, Familiarity
+from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.vip.checkpoints import Checkpoint
+from infopursuit.vip.processes import ALONE, Execution, Processes
+from infopursuit.vip.settings import VariationalSettings
+from infopursuit.vip.training import InitialDictionary, Trained, Trainer, TrainingImages
+
+INITS = ("medoids", "random", "informative")
+# Weights are selected by the accuracy after 1 to at most so many questions.
+BUDGET = 128
+# Texts whose norms are as close to 1 are searched as they are stored, float16 or mapped from disk.
+STORED = 1e-3
+
+
+class VariationalInformationPursuit(PursuitClassifier):
+    """Variational Information Pursuit with a learned dictionary (Kolek et al., ICCV 2025).
+
+    A querier network chooses the next question and a classifier network judges the answers so far.
+    The defaults train small networks within a minute on a few thousand images, as in the table of
+    results; the paper's own settings are the defaults of `VariationalSettings`.
+
+    On a GPU, call `infopursuit.core.repeatable.compute_repeatably` first for equal bits on repeat.
+
+    Args:
+        texts: the u texts that may become questions.
+        text_embeddings: (u, d) embeddings of the texts, of the CLIP that embeds the images.
+        n_queries: k, the size of the dictionary; all texts where there are fewer.
+        queries: the texts that the dictionary starts from, some of `texts`; None for `init`.
+        dictionary: `fixed` keeps these texts; `alternating` and `joint` learn others.
+        init: where no `queries` are given: `medoids` of the texts, `random` ones, or
+            `informative`, those that InformationPursuitClassifier would choose.
+        answers: `minmax`, the paper's rule; `soft`, the same without a threshold; `threshold`, a
+            threshold of each question's own (a fixed dictionary alone).
+        quantize_queries: snap each query to its nearest text; False is an ablation, of which
+            `queries_` are the nearest texts only.
+        hidden: widths of the two hidden layers of both networks.
+        random_updates: updates of the networks on random histories.
+        biased_updates: updates of the networks on histories that the querier chose.
+        network_updates: updates of the networks for each one of an alternating dictionary.
+        batch_size: images per update.
+        learning_rate: Adam's, of the networks.
+        dictionary_learning_rate: Adam's, of the dictionary.
+        schedule: `constant`, or `cosine` decay to zero over each phase.
+        weight_decay: decoupled, of the networks.
+        temperature: of the querier's softmax at the start and the end of each phase.
+        max_history: histories in training have fewer questions than this.
+        validate_every: updates between two measurements on held-out images.
+        validation_fraction: share of the images, by class, held out to select the best weights.
+        budget: the weights are selected by the mean accuracy after 1 to so many questions; None
+            for min(128, k).
+        reference_embeddings: texts that threshold answers are relative to; None for all `texts`.
+        stop: when to ask no more, in `predict` and `explain`; None for the default of `predict`.
+        device: `cpu`, `cuda`, or `auto`, a GPU where there is one. The fitted model is on the CPU.
+        random_state: seed of weights, order of images, histories, held-out images and `init`.
+
+    Attributes:
+        pursuit_: the selected networks and dictionary.
+        classes_: (c,) the class labels.
+        queries_: the k questions; a learned dictionary may hold a text twice.
+        n_features_in_: d.
+        provenance_: `settings`, `selected` (phase, updates and AUC of the weights kept), and
+            `evolution`, the texts of the dictionary: `initial`, `midway` and `final`.
+        log_: a dictionary for each validation: phase, updates, loss, validation_auc, ...
+    """
+
+    log_: list[dict[str, Any]]
+
+    def __init__(
+        self,
+        texts: Sequence[str] | None = None,
+        text_embeddings: Any = None,
+        n_queries: int = 128,
+        *,
+        queries: Sequence[str] | None = None,
+        dictionary: str = "alternating",
+        init: str = "medoids",
+        answers: str = "minmax",
+        quantize_queries: bool = True,
+        hidden: Sequence[int] = (256, 128),
+        random_updates: int = 500,
+        biased_updates: int = 400,
+        network_updates: int = 4,
+        batch_size: int = 256,
+        learning_rate: float = 1e-3,
+        dictionary_learning_rate: float = 3e-3,
+        schedule: str = "cosine",
+        weight_decay: float = 0.01,
+        temperature: Sequence[float] = (1.0, 0.2),
+        max_history: int = 128,
+        validate_every: int = 100,
+        validation_fraction: float = 0.1,
+        budget: int | None = None,
+        reference_embeddings: Any = None,
+        stop: StoppingRule | None = None,
+        device: str = "auto",
+        random_state: int = 0,
+    ) -> None:
+        self.texts = texts
+        self.text_embeddings = text_embeddings
+        self.n_queries = n_queries
+        self.queries = queries
+        self.dictionary = dictionary
+        self.init = init
+        self.answers = answers
+        self.quantize_queries = quantize_queries
+        self.hidden = hidden
+        self.random_updates = random_updates
+        self.biased_updates = biased_updates
+        self.network_updates = network_updates
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.dictionary_learning_rate = dictionary_learning_rate
+        self.schedule = schedule
+        self.weight_decay = weight_decay
+        self.temperature = temperature
+        self.max_history = max_history
+        self.validate_every = validate_every
+        self.validation_fraction = validation_fraction
+        self.budget = budget
+        self.reference_embeddings = reference_embeddings
+        self.stop = stop
+        self.device = device
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        validation: tuple[Any, Any] | None = None,
+        checkpoint: Checkpoint | None = None,
+        processes: Processes = ALONE,
+    ) -> VariationalInformationPursuit:
+        """Train the networks and, unless it is fixed, the dictionary.
+
+        Args:
+            X: (n, d) unit-norm embeddings of images, of any float type.
+            y: (n,) class labels.
+            validation: (X, y) of images to select the weights on, in the place of a share of
+                these.
+            checkpoint: a file from which a killed run goes on; its name must depend on all
+                settings and inputs.
+            processes: those that train this run together; each calls `fit` with the same inputs.
+
+        Raises:
+            InputError, ValueError: a setting or an input is malformed, or a class has fewer than
+                two images to hold one out.
+        """
+        settings = self._settings()
+        texts = self._texts()
+        data = TrainingRows.checked(UnitRows(X, "X"), y)
+        train, held_out = self._split(data, validation)
+        for name, rows in (("X", data.rows), ("validation X", held_out.rows)):
+            if rows.width != texts.embeddings.width:
+                raise InputError(
+                    f"{name} has {rows.width} columns and text_embeddings "
+                    f"{texts.embeddings.width}; expected one CLIP for both"
+                )
+        device = self._device()
+        universe = _as_stored(texts.embeddings)
+        initial = self._initial(texts, universe, train, device)
+        trainer = Trainer(
+            _images(train),
+            _images(held_out),
+            InitialDictionary(universe, initial, self._reference(texts.embeddings.width)),
+            settings,
+            self._budget(len(initial)),
+            self.random_state,
+            Execution(device, processes),
+        )
+        self._keep(trainer.train(checkpoint), texts, train, held_out)
+        self.provenance_["settings"] = {
+            **asdict(settings),
+            "budget": trainer.budget,
+            "random_state": self.random_state,
+        }
+        self.provenance_["images"] = {"train": len(train.labels), "held_out": len(held_out.labels)}
+        return self
+
+    def _keep(
+        self, trained: Trained, texts: Texts, data: TrainingRows, held_out: TrainingRows
+    ) -> None:
+        evolution = {
+            moment: [texts.texts[row] for row in rows.tolist()]
+            for moment, rows in trained.rows.items()
+        }
+        table = fit_table(trained.rule, data.rows.blocks(), data.labels)
+        shown = held_out.sample(KEPT, 0).rows.tensor()
+        self.pursuit_ = Pursuit(
+            tuple(evolution["final"]),
+            tuple(str(each) for each in data.classes),
+            trained.rule,
+            trained.querier,
+            trained.classifier,
+            familiarity=Familiarity(table, trained.rule.answers(shown)),
+        )
+        self.classes_, self.queries_ = data.classes, self.pursuit_.queries
+        self.n_features_in_, self.clip_ = data.rows.width, None
+        self.log_ = trained.log
+        self.provenance_ = {"selected": trained.selected, "evolution": evolution}
+
+    # -- settings ---------------------------------------------------------------------------
+
+    def _settings(self) -> VariationalSettings:
+        for name in ("n_queries", "random_state"):
+            value = getattr(self, name)
+            least = 1 if name == "n_queries" else 0
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+                raise InputError(f"{name} is {value!r}; expected a whole number from {least} on")
+        if self.init not in INITS:
+            raise InputError(
+                f"init is {self.init!r}; expected {', '.join(INITS[:-1])} or {INITS[-1]}"
+            )
+        if self.stop is not None:
+            StoppingRule(*self.stop).checked()
+        for name in ("hidden", "temperature"):
+            if isinstance(getattr(self, name), str) or len(getattr(self, name)) != 2:
+                raise InputError(f"{name} is {getattr(self, name)!r}; expected two numbers")
+        return VariationalSettings(
+            dictionary=self.dictionary,  # type: ignore[arg-type]  # checked where it is made
+            answers=self.answers,  # type: ignore[arg-type]
+            quantize_queries=self.quantize_queries,
+            hidden=(self.hidden[0], self.hidden[1]),
+            random_updates=self.random_updates,
+            biased_updates=self.biased_updates,
+            network_updates=self.network_updates,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            dictionary_learning_rate=self.dictionary_learning_rate,
+            schedule=self.schedule,  # type: ignore[arg-type]
+            weight_decay=self.weight_decay,
+            temperature=(self.temperature[0], self.temperature[1]),
+            max_history=self.max_history,
+            validate_every=self.validate_every,
+        )
+
+    def _budget(self, k: int) -> int:
+        budget = min(BUDGET, k) if self.budget is None else self.budget
+        if not 1 <= budget <= k:
+            raise InputError(f"budget is {budget}; expected 1 to {k}, the size of the dictionary")
+        return budget
+
+    def _device(self) -> str:
+        if self.device != "auto":
+            return self.device
+        return "cuda" if torch.cuda.is_available() else "cpu"
+
+    # -- inputs -----------------------------------------------------------------------------
+
+    def _texts(self) -> Texts:
+        if self.texts is None:
+            raise InputError("texts is missing; expected the texts that may become questions")
+        return Texts(self.texts, self.text_embeddings)
+
+    def _reference(self, width: int) -> Tensor | None:
+        if self.reference_embeddings is None:
+            return None
+        reference = UnitRows(self.reference_embeddings, "reference_embeddings")
+        if reference.width != width:
+            raise InputError(
+                f"reference_embeddings has {reference.width} columns and text_embeddings {width}; "
+                "expected one CLIP for both"
+            )
+        return _as_stored(reference)
+
+    def _split(self, data: TrainingRows, validation: Any) -> tuple[TrainingRows, TrainingRows]:
+        if validation is not None:
+            return data, data.like(validation, UnitRows(validation[0], "validation X"))
+        names = [str(each) for each in data.classes]
+        kept, held = held_out_rows(data.labels, names, self.validation_fraction, self.random_state)
+        return data.subset(kept), data.subset(held)
+
+    def _initial(self, texts: Texts, universe: Tensor, train: TrainingRows, device: str) -> Tensor:
+        """Rows of the texts that the dictionary starts from."""
+        if self.queries is not None:
+            if not len(self.queries):
+                raise InputError("queries is empty; expected at least one text")
+            return texts.rows(self.queries)
+        k = min(self.n_queries, len(texts.texts))
+        if self.init == "informative":
+            chooser = InformationPursuitClassifier(
+                texts.texts, texts.embeddings, k, random_state=self.random_state
+            )
+            return texts.rows(chooser.select_queries(train.rows, train.labels.numpy()))
+        if self.init == "random":
+            return torch.from_numpy(random_rows(len(texts.texts), k, self.random_state))
+        return torch.from_numpy(k_medoids(universe.numpy(), k, self.random_state, device=device))
+
+
+def _images(data: TrainingRows) -> TrainingImages:
+    return TrainingImages(data.rows.tensor(), data.labels, len(data.classes))
+
+
+def _as_stored(rows: UnitRows) -> Tensor:
+    """The embeddings themselves where their norms are near 1, else float32 of unit norm."""
+    stored = rows.values
+    if stored.dtype not in (torch.float16, torch.float32):
+        return rows.tensor()
+    norms = (block.float().norm(dim=1) for block in stored.split(BLOCK))
+    if all(bool(((each - 1).abs() <= STORED).all()) for each in norms):
+        return stored
+    return rows.tensor()

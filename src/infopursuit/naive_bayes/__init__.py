@@ -1,0 +1,5 @@
+"""Information Pursuit with naive Bayes: no networks, no gradient, a table of class-wise rates.
+
+model.py   the table, the classifier (naive Bayes) and the querier (information gain)
+fit.py     rates from training images, tempering from held-out ones
+"""

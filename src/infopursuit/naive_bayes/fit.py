@@ -1,0 +1,113 @@
+"""Fitting naive Bayes: no updates, one pass over the training images.
+
+The rates of the classes come from the training images; the one number that is left, how many
+independent answers infinitely many are worth (`AnswerTable.independent_answers`), from images held
+out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional
+
+from infopursuit.answers.moments import ClassMoments
+from infopursuit.answers.rates import count_yes, threshold_rates, yes_rates
+from infopursuit.answers.rules import AnswerRule, ThresholdAnswers
+from infopursuit.answers.table import AnswerTable
+from infopursuit.naive_bayes.model import InformationGain, NaiveBayes
+from infopursuit.pursuit.rollout import roll_out
+
+# Infinitely many answers may be worth so many independent ones.
+INDEPENDENT_ANSWERS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, torch.inf)
+# What is assumed where no images are held out.
+ASSUMED = 16.0
+# Images whose posteriors at every budget are held at once, and held-out images looked at.
+BLOCK, HELD_OUT = 256, 4096
+
+# Posteriors that calibration computes at most; with many classes fewer images are enough.
+POSTERIORS, FEWEST = 2**27, 512
+
+Blocks = Iterable[tuple[slice, Float[Tensor, "m d"]]]
+
+
+def fit_table(
+    rule: AnswerRule,
+    blocks: Blocks,
+    labels: Int[Tensor, " n"],
+    weights: Float[Tensor, " n"] | None = None,
+    moments: ClassMoments | None = None,
+) -> AnswerTable:
+    """The rates of yes and no in each class, untempered.
+
+    Args:
+        rule: how images answer.
+        blocks: (place, images) of all training images.
+        labels: their classes 0..c-1.
+        weights: of the images; None for 1 each.
+        moments: of the images; with them and a threshold rule rates are drawn towards a Gaussian
+            estimate.
+    """
+    yes, totals = count_yes(_answers(rule, blocks), labels, weights)
+    if moments is not None and isinstance(rule, ThresholdAnswers):
+        rates = threshold_rates(
+            yes,
+            totals,
+            moments.score_means(rule.directions),
+            moments.score_spread(rule.directions),
+            rule.thresholds,
+        )
+    else:
+        rates = yes_rates(yes, totals)
+    prior = (totals / totals.sum()).squeeze(1)
+    return AnswerTable(torch.stack([(1 - rates).log().T, rates.log().T]), prior.log())
+
+
+def _answers(rule: AnswerRule, blocks: Blocks) -> Iterator[tuple[slice, Tensor]]:
+    for place, images in blocks:
+        yield place, rule.answers(images)
+
+
+def calibration_images(budget: int, classes: int) -> int:
+    """How many held-out images calibrate: HELD_OUT, or fewer where each costs much."""
+    return min(HELD_OUT, max(FEWEST, POSTERIORS // (budget * classes)))
+
+
+def fit_independence(
+    table: AnswerTable,
+    answers: Float[Tensor, "n k"],
+    labels: Int[Tensor, " n"],
+    budget: int,
+    weights: Float[Tensor, " n"] | None = None,
+) -> tuple[float, float]:
+    """The tempering with the least cross-entropy over all budgets, and that cross-entropy.
+
+    Args:
+        table: untempered.
+        answers: of held-out images.
+        labels: their classes.
+        budget: T >= 1 queries are asked.
+        weights: of the images; None for 1 each.
+    """
+    querier, classifier = InformationGain(table), NaiveBayes(table)
+    weights = torch.ones(len(labels)) if weights is None else weights.float()
+    losses = torch.zeros(len(INDEPENDENT_ANSWERS), dtype=torch.float64)
+    asked = torch.arange(1, budget + 1).unsqueeze(1)
+    for some, truth, weight in zip(
+        answers.split(BLOCK), labels.split(BLOCK), weights.split(BLOCK), strict=True
+    ):
+        rolled = roll_out(querier, classifier, some, budget)
+        told = table.log_likelihood[table.level_of(rolled.answers), rolled.order]
+        evidence = table.log_prior + told.cumsum(dim=1)
+        for place, worth in enumerate(INDEPENDENT_ANSWERS):
+            loss = functional.cross_entropy(
+                (evidence / (1 + asked / worth)).flatten(0, 1),
+                truth.repeat_interleave(budget),
+                reduction="none",
+            )
+            losses[place] += (loss.view(-1, budget).sum(dim=1) * weight).sum()
+    best = int(losses.argmin())
+    return INDEPENDENT_ANSWERS[best], losses[best].item() / (weights.sum().item() * budget)

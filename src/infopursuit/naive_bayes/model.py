@@ -1,0 +1,131 @@
+"""Naive Bayes over answers, and the querier that asks for the largest information gain.
+
+With P(a_i | y), the probability of each answer to query i in class y, every answer is evidence for
+or against each class, and evidence adds up:
+
+    log P(y | S) = log P(y) + sum over i in S of log P(a_i | y) + constant
+
+The querier asks what would tell most of the class given the answers so far: the definition of
+Information Pursuit, eq. (ip), computed in place of learned. Each query brings its own part of the
+table and nothing else, so queries can be left out of a fitted model without fitting it anew.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from infopursuit.answers.information import entropy, information_gain
+from infopursuit.answers.table import AnswerTable
+from infopursuit.explanation.explanation import Criterion
+
+
+class NaiveBayes:
+    """f: the posterior from added evidence."""
+
+    def __init__(self, table: AnswerTable) -> None:
+        self.table = table
+
+    def __call__(
+        self, answers: Float[Tensor, "b k"], mask: Float[Tensor, "b k"]
+    ) -> Float[Tensor, "b c"]:
+        """Class logits of the history that `mask` selects of all answers."""
+        return self.table.tempered(
+            self.table.evidence(answers, mask), mask.sum(dim=1, keepdim=True)
+        )
+
+    def incremental(self, batch: int) -> _ClassEvidence:
+        """`batch` empty histories."""
+        return _ClassEvidence(self.table, batch)
+
+    def to(self, device: torch.device | str) -> NaiveBayes:
+        """The same classifier on a device."""
+        return NaiveBayes(self.table.to(device))
+
+    def select(self, columns: Int[Tensor, " m"]) -> NaiveBayes:
+        """The classifier of m of the queries."""
+        return NaiveBayes(self.table.select(columns))
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The table, by name."""
+        return self.table.tensors()
+
+
+class InformationGain:
+    """g: the expected information of each query's answer about the class, in nats."""
+
+    criterion: Criterion = "information gain"
+
+    def __init__(self, table: AnswerTable) -> None:
+        self.table = table
+        self.likelihood = table.log_likelihood.exp()
+        self.answer_entropy = entropy(self.likelihood)  # (k, c)
+
+    def __call__(
+        self, answers: Float[Tensor, "b k"], mask: Float[Tensor, "b k"]
+    ) -> Float[Tensor, "b k"]:
+        """The gain of every query after the history that `mask` selects of all answers."""
+        return self.gains(self.table.evidence(answers, mask))
+
+    def gains(self, evidence: Float[Tensor, "b c"]) -> Float[Tensor, "b k"]:
+        """The gain of every query, given the evidence."""
+        return information_gain(evidence.softmax(dim=1), self.likelihood, self.answer_entropy)
+
+    def values(self, outputs: Float[Tensor, "b k"]) -> Float[Tensor, "b k"]:
+        """The gains themselves; rounding may leave one a hair below zero."""
+        return outputs.clamp_min(0).masked_fill(outputs == -torch.inf, -torch.inf)
+
+    def incremental(self, batch: int) -> _GainEvidence:
+        """`batch` empty histories."""
+        return _GainEvidence(self, batch)
+
+    def to(self, device: torch.device | str) -> InformationGain:
+        """The same querier on a device."""
+        return InformationGain(self.table.to(device))
+
+    def select(self, columns: Int[Tensor, " m"]) -> InformationGain:
+        """The querier of m of the queries."""
+        return InformationGain(self.table.select(columns))
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Nothing beside the classifier's table."""
+        return {}
+
+
+class _Evidence:
+    """The evidence of b histories that start empty and grow by one answer at a time."""
+
+    @torch.no_grad()
+    def __init__(self, table: AnswerTable, batch: int) -> None:
+        self.table = table
+        self.sum = table.log_prior.expand(batch, -1).clone()
+        self.asked = 0
+
+    @torch.no_grad()
+    def add(self, queries: Int[Tensor, " r"], answers: Float[Tensor, " r"]) -> None:
+        """Append one query and its answer to each of the first r histories."""
+        self.sum[: len(queries)] += self.table.told(queries, answers)
+        self.asked += 1
+
+    def keep(self, rows: Int[Tensor, " r"]) -> None:
+        """Go on with these histories alone."""
+        self.sum = self.sum[rows]
+
+
+class _ClassEvidence(_Evidence):
+    @torch.no_grad()
+    def outputs(self, rows: int) -> Float[Tensor, "r c"]:
+        """Logits of the first `rows` histories, all of which have grown alike."""
+        return self.table.tempered(self.sum[:rows], self.asked)
+
+
+class _GainEvidence(_Evidence):
+    def __init__(self, querier: InformationGain, batch: int) -> None:
+        super().__init__(querier.table, batch)
+        self.querier = querier
+
+    @torch.no_grad()
+    def outputs(self, rows: int) -> Float[Tensor, "r k"]:
+        """The gain of every query to each of the first `rows` histories."""
+        return self.querier.gains(self.sum[:rows])

@@ -1,0 +1,204 @@
+"""The k queries whose answers tell most of the class together (`informative`).
+
+Texts whose scores hardly differ among the images are left out (`responsive_rows`). Of the others
+twice as many as needed are chosen by forward selection; then those go that gain least when
+Information Pursuit may ask what it likes, a quarter at a time.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from tqdm import tqdm
+
+from infopursuit.answers.moments import ClassMoments
+from infopursuit.answers.rates import count_yes, threshold_rates
+from infopursuit.answers.score_map import ScoreMap
+from infopursuit.answers.table import AnswerTable
+from infopursuit.answers.thresholds import fit_thresholds
+from infopursuit.datasets.rows import Rows, UnitRows
+from infopursuit.dictionary.forward_selection import forward_selection
+from infopursuit.naive_bayes.model import InformationGain
+from infopursuit.pursuit.rollout import Asking
+
+# A text says little of any image where its scores vary less than this share of what those of one
+# text in ten exceed. (Not of the median, which falls where much of a universe says little.)
+FAINT = 1 / 3
+# Texts whose answers are held at once; of a larger universe those most informative alone.
+CANDIDATES = 8192
+# Images looked at, a random sample of more: so many, or so many of each class.
+IMAGES, IMAGES_PER_CLASS = 4096, 8
+# Images rolled out to see which queries are asked.
+ROLLED_OUT = 1024
+# Sizes of the dictionary on the way to k, in units of k.
+SIZES = (2.0, 1.6, 1.25)
+# Queries asked of an image, k where that is less.
+BUDGET = 128
+
+
+def informative_rows(
+    universe: UnitRows,
+    images: Rows,
+    labels: Int[Tensor, " n"],
+    weights: Float[Tensor, " n"] | None,
+    score_map: ScoreMap,
+    moments: ClassMoments,
+    k: int,
+    seed: int,
+    allowed: Bool[Tensor, " u"] | None = None,
+) -> Int[Tensor, " k"]:
+    """Rows of k texts, sorted.
+
+    Args:
+        universe: all texts.
+        images: training images.
+        labels: their classes 0..c-1.
+        weights: of the images; None for 1 each.
+        score_map: of the universe and the images.
+        moments: of the images.
+        k: at most the number of allowed texts.
+        seed: of the samples of images, where there are many.
+        allowed: which texts may be chosen; None for all.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    sample = sample_rows(labels, max(IMAGES, IMAGES_PER_CLASS * len(moments.weights)), generator)
+    shown, labels = images.take(sample), labels[sample]
+    weights = None if weights is None else weights[sample]
+    rows = responsive_rows(universe, score_map.centre, shown, k, allowed)
+    rows = _candidates(universe, rows, score_map, shown, labels, weights)
+    directions = score_map.directions(universe.take(rows))
+    scores = shown @ directions.T
+    thresholds = fit_thresholds(scores, labels, weights).values
+    answers = (scores > thresholds).float()
+    yes, totals = count_yes([(slice(None), answers)], labels, weights)
+    rates = threshold_rates(
+        yes,
+        totals,
+        moments.score_means(directions),
+        moments.score_spread(directions),
+        thresholds,
+    )
+    chosen = chosen_columns(answers, rates, labels, weights, k, generator)
+    return rows[chosen].sort().values
+
+
+def chosen_columns(
+    answers: Float[Tensor, "n m"],
+    rates: Float[Tensor, "c m"],
+    labels: Int[Tensor, " n"],
+    weights: Float[Tensor, " n"] | None,
+    k: int,
+    generator: torch.Generator,
+    ties: float = 0.0,
+) -> Int[Tensor, " k"]:
+    """k of m questions (all where m <= k): forward selection, then pruning by what is asked.
+
+    Args:
+        answers: of n images, 0 or 1.
+        rates: of a yes in each class.
+        labels: classes 0..c-1.
+        weights: of the images; None for 1 each.
+        k: how many.
+        generator: draws the images that are rolled out, where there are many.
+        ties: questions whose gains differ by no more than this share are equal.
+    """
+    chosen = forward_selection(answers, labels, round(SIZES[0] * k), weights, ties)
+    chosen = torch.tensor(_filled(chosen, answers.shape[1], k))
+    weights = torch.ones(len(labels), dtype=torch.float64) if weights is None else weights
+    prior = (torch.bincount(labels, weights) / weights.sum()).float()
+    shown = sample_rows(labels, ROLLED_OUT, generator)
+    for size in (*(round(share * k) for share in SIZES[1:]), k):
+        if len(chosen) > size:
+            asked = answers[shown][:, chosen].float()
+            credit = _credit(asked, weights[shown], rates[:, chosen], prior, min(BUDGET, k))
+            chosen = chosen[credit.argsort(descending=True, stable=True)[:size].sort().values]
+    return chosen
+
+
+def responsive_rows(
+    universe: UnitRows,
+    centre: Float[Tensor, " d"],
+    images: Float[Tensor, "n d"],
+    k: int,
+    allowed: Bool[Tensor, " u"] | None = None,
+) -> Int[Tensor, " m"]:
+    """Rows of the texts whose scores vary among the images, sorted; at least k.
+
+    An answer only asks if a score is above a threshold, so that any text splits the images, one
+    that has nothing to do with them too, such as "therefore": its embedding is near the mean text
+    and its scores hardly differ. The scale of scores tells the two apart, which thresholds ignore.
+
+    Args:
+        universe: all texts.
+        centre: the mean text.
+        images: unit norm.
+        k: at most the number of allowed texts.
+        allowed: which texts may be chosen; None for all.
+    """
+    deviations = images - images.mean(dim=0)
+    covariance = deviations.T @ deviations / len(images)
+
+    def variance(texts: Tensor) -> Tensor:
+        directions = texts - centre
+        return (directions @ covariance * directions).sum(dim=1).clamp_min(0)
+
+    spread = torch.cat([variance(block) for _, block in universe.blocks(CANDIDATES)]).sqrt()
+    order = spread.argsort(descending=True, stable=True)
+    least = FAINT * spread[order[len(order) // 10]]
+    if allowed is not None:
+        order = order[allowed[order]]
+    responsive = int((spread[order] >= least).sum())
+    return order[: max(responsive, k)].sort().values
+
+
+def _candidates(
+    universe: UnitRows,
+    rows: Tensor,
+    score_map: ScoreMap,
+    images: Tensor,
+    labels: Tensor,
+    weights: Tensor | None,
+) -> Tensor:
+    """Of the given rows those of the texts most informative alone, sorted; all where few."""
+    if len(rows) <= CANDIDATES:
+        return rows
+    told = []
+    for block in tqdm(rows.split(CANDIDATES), "screening texts", unit="block", disable=None):
+        scores = images @ score_map.directions(universe.take(block)).T
+        told.append(fit_thresholds(scores, labels, weights).information)
+    best = torch.cat(told).argsort(descending=True, stable=True)[:CANDIDATES]
+    return rows[best.sort().values]
+
+
+def _credit(answers: Tensor, weights: Tensor, rates: Tensor, prior: Tensor, budget: int) -> Tensor:
+    """(m,) the information that each query gains in roll-outs of `budget` queries."""
+    table = AnswerTable(torch.stack([(1 - rates).log().T, rates.log().T]), prior.log())
+    asking = Asking(InformationGain(table), answers)
+    credit = torch.zeros(answers.shape[1], dtype=torch.float64)
+    for _ in range(min(budget, answers.shape[1])):
+        queries, _, gains = asking.ask(len(answers))
+        gained = gains.gather(1, queries.unsqueeze(1)).squeeze(1)
+        credit += torch.bincount(queries, gained * weights, minlength=len(credit))
+    return credit
+
+
+def _filled(chosen: list[int], count: int, k: int) -> list[int]:
+    """At least k columns: where forward selection found fewer that add anything, the next ones."""
+    others = (column for column in range(count) if column not in set(chosen))
+    return chosen + [column for column, _ in zip(others, range(k - len(chosen)), strict=False)]
+
+
+def sample_rows(
+    labels: Int[Tensor, " n"], size: int, generator: torch.Generator
+) -> Int[Tensor, " m"]:
+    """Sorted places of at most `size` images, of each class as many as of any other, or all."""
+    if len(labels) <= size:
+        return torch.arange(len(labels))
+    order = torch.randperm(len(labels), generator=generator)
+    by_class = order[labels[order].argsort(stable=True)]
+    counts = torch.bincount(labels)
+    starts = counts.cumsum(0) - counts
+    turn = torch.empty_like(labels)  # the how-many-eth of its class each image is
+    turn[by_class] = torch.arange(len(labels)) - starts[labels[by_class]]
+    return turn.argsort(stable=True)[:size].sort().values

@@ -1,0 +1,77 @@
+"""Ready-made settings: put the few lines of a file in params/ into params.yaml.
+
+    infopursuit configure params/vitb32-precomputed.yaml
+
+Sections merge key by key, the comments of params.yaml stay; the data sets and corpora of the file
+take the place of those before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from infopursuit.core.errors import InputError
+from infopursuit.pipeline.params import load_params
+
+# Mappings whose keys are names a person gives, not settings: to merge two of them would mix worlds.
+REPLACED = {("datasets",), ("queries", "corpora")}
+NULL = "tag:yaml.org,2002:null"
+
+
+def configure(overlay: str | Path, params: str | Path = "params.yaml") -> None:
+    """Merge `overlay` into `params`, which is left as it was if the result is not valid.
+
+    Raises:
+        InputError: a file is missing or no YAML mapping, or the result breaks a rule.
+    """
+    yaml = YAML()
+    yaml.representer.add_representer(
+        type(None), lambda representer, _: representer.represent_scalar(NULL, "null")
+    )
+    yaml.preserve_quotes = True
+    yaml.width = 100
+    merged = _load(yaml, params)
+    _merge(merged, _load(yaml, overlay))
+    partial = Path(params).with_suffix(".partial")
+    with partial.open("w", encoding="utf-8") as file:
+        yaml.dump(merged, file)
+    try:
+        load_params(partial)
+    except InputError as error:
+        raise InputError(str(error).replace(str(partial), f"{params} with {overlay}")) from error
+    else:
+        partial.replace(params)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _load(yaml: YAML, path: str | Path) -> MutableMapping[str, Any]:
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            content = yaml.load(file)
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file; expected settings in YAML") from error
+    except (YAMLError, UnicodeDecodeError, OSError) as error:
+        raise InputError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(content, MutableMapping):
+        raise InputError(f"{path}: expected a mapping of settings, found {type(content).__name__}")
+    return content
+
+
+def _merge(
+    base: MutableMapping[str, Any], overlay: MutableMapping[str, Any], path: tuple[str, ...] = ()
+) -> None:
+    for key, value in overlay.items():
+        here = (*path, key)
+        both_mappings = isinstance(base.get(key), MutableMapping) and isinstance(
+            value, MutableMapping
+        )
+        if both_mappings and here not in REPLACED:
+            _merge(base[key], value, here)
+        else:
+            base[key] = value

@@ -1,0 +1,78 @@
+"""All of params.yaml, and the rules across its sections.
+
+`params.yaml` itself is the manual: it explains every key. A stage reads only the sections that it
+needs, so that no stage runs again because a rule here has changed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+
+from infopursuit.baselines.settings import BaselinesSettings
+from infopursuit.core.settings import Section, check_names, read_settings
+from infopursuit.datasets.settings import Datasets
+from infopursuit.dictionary.settings import InitializeSettings
+from infopursuit.evaluation.settings import EvaluateSettings
+from infopursuit.executors.settings import ComputeSettings
+from infopursuit.explanation.settings import ExplainSettings
+from infopursuit.pipeline.methods import Method, build_method
+from infopursuit.queries.settings import (
+    LanguageModelSettings,
+    QueriesSettings,
+    UniverseSettings,
+)
+from infopursuit.report.settings import RunSettings
+
+
+class Params(Section):
+    """All of params.yaml."""
+
+    run: RunSettings
+    clip: str
+    language_model: LanguageModelSettings
+    queries: QueriesSettings
+    universe: UniverseSettings
+    datasets: Datasets
+    validation_fraction: Annotated[float, Field(gt=0, lt=1)]
+    initialize: InitializeSettings
+    methods: dict[str, dict[str, Any]]
+    baselines: BaselinesSettings
+    evaluate: EvaluateSettings
+    explain: ExplainSettings
+    compute: ComputeSettings
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Params:
+        check_names("methods", self.methods)
+        for name in self.run.datasets:
+            if name not in self.datasets:
+                raise ValueError(f"run.datasets: {name!r} is not a key of datasets")
+        for name in self.run.truth:
+            if name not in self.run.datasets:
+                raise ValueError(
+                    f"run.truth: {name!r} is not among run.datasets; expected one of them, or []"
+                )
+        for method in self.run.methods:
+            if method not in self.methods:
+                raise ValueError(f"run.methods: {method!r} is not a key of methods")
+        for method in self.methods:
+            for name in self.datasets:
+                self.method(method, name)
+        return self
+
+    def method(self, method: str, dataset: str) -> Method:
+        """The settings of a method with the overrides of a data set."""
+        where = f"methods.{method} with datasets.{dataset}.variational"
+        return build_method(self.methods[method], self.datasets[dataset].variational, where)
+
+
+def load_params(path: str | Path = "params.yaml") -> Params:
+    """Read and check a params file.
+
+    Raises:
+        InputError: as `read_settings` says; also for what breaks a rule across keys.
+    """
+    return read_settings(path, Params)

@@ -1,1 +1,0 @@
-"""What people see: explanations of single images, figures, and the report of all runs."""

@@ -1,0 +1,192 @@
+"""One image, asked step by step: the answers are the image's, a person's, or some of each.
+
+    dialogue = model.dialogue(image)
+    dialogue.step()                          # ask the best question, take the image's answer
+    dialogue.answer("no", "striped body")    # change an answer: what came after is forgotten
+    dialogue.finish().explanation()          # and planned anew
+
+Without an image a person answers: `dialogue.next_question()`, then `dialogue.answer("yes")`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from infopursuit.core.errors import InputError
+from infopursuit.explanation.explanation import (
+    Candidate,
+    Explanation,
+    Step,
+    answer_value,
+    rounded,
+)
+from infopursuit.explanation.stopping import StoppingRule
+from infopursuit.pursuit.pursuit import RUNNERS_UP, Pursuit
+
+
+class _Asked(NamedTuple):
+    query: int
+    answer: float
+    candidates: tuple[Candidate, ...]  # the best questions at that moment
+    chosen: bool  # whether a person chose the question
+    given: bool  # whether a person gave the answer
+
+
+class Dialogue:
+    """The questions asked so far, their answers, and what to ask next.
+
+    Args:
+        pursuit: the fitted model.
+        answers: (k,) of the image to all queries; None where a person gives each answer.
+        name: of the image.
+        stop: when `finish` asks no more.
+    """
+
+    def __init__(
+        self,
+        pursuit: Pursuit,
+        answers: Float[Tensor, " k"] | None = None,
+        name: str = "image",
+        stop: StoppingRule | None = None,
+    ) -> None:
+        self.pursuit, self.image_answers, self.name = pursuit, answers, name
+        self.stop = stop or StoppingRule()
+        self._asked: list[_Asked] = []
+
+    @property
+    def posterior(self) -> dict[str, float]:
+        """The probability of each class now."""
+        return dict(zip(self.pursuit.class_names, self._posteriors()[-1].tolist(), strict=True))
+
+    @torch.no_grad()
+    def candidates(self, count: int = RUNNERS_UP + 1) -> list[Candidate]:
+        """The best questions to ask next, with their values, the best first."""
+        answers, masks = self._histories()
+        outputs = self.pursuit.querier(answers, masks)[-1:]
+        outputs = outputs.masked_fill(masks[-1:] > 0, -torch.inf)
+        values = self.pursuit.querier.values(outputs)[0]
+        order = outputs[0].sort(descending=True, stable=True).indices.tolist()
+        left = order[: min(count, len(order) - len(self._asked))]
+        return [Candidate(self.pursuit.queries[each], float(values[each])) for each in left]
+
+    def next_question(self) -> str | None:
+        """The question that the model would ask now; None where all have been asked."""
+        if not self._asked and self.pursuit.first is not None:
+            return self.pursuit.queries[self.pursuit.first]
+        best = self.candidates(1)
+        return best[0].query if best else None
+
+    def step(self, question: str | None = None) -> tuple[str, float]:
+        """Ask a question (the model's choice where None) and take the image's answer.
+
+        Raises:
+            InputError: there is no image, all has been asked, or the question cannot be asked.
+        """
+        if self.image_answers is None:
+            raise InputError("this dialogue has no image; expected answer('yes') or the like")
+        query = self._number(question)
+        self._ask(query, float(self.image_answers[query]), question is not None, given=False)
+        return self.pursuit.queries[query], self._asked[-1].answer
+
+    def answer(self, answer: str | float, question: str | None = None) -> None:
+        """Answer the next question, or any other.
+
+        Where the question was asked before, its answer changes, and the questions that came after
+        are forgotten, since they were chosen by it.
+
+        Args:
+            answer: `yes`, `no`, `not sure`, or a number from 0 to 1.
+            question: None for the model's next question.
+
+        Raises:
+            InputError: the answer is none, or the model has no such question.
+        """
+        value = answer_value(answer)
+        before = [each.query for each in self._asked]
+        if question is not None and self.pursuit.number(question) in before:
+            place = before.index(self.pursuit.number(question))
+            self._asked[place:] = [self._asked[place]._replace(answer=value, given=True)]
+            return
+        self._ask(self._number(question), value, question is not None, given=True)
+
+    def finish(self, stop: StoppingRule | None = None) -> Dialogue:
+        """Ask the image what the model wants to know until the stopping rule holds."""
+        stop = (stop or self.stop).checked()
+        while not self._stopped(stop) and len(self._asked) < stop.budget(len(self.pursuit.queries)):
+            self.step()
+        return self
+
+    def undo(self) -> None:
+        """Forget the last question and its answer.
+
+        Raises:
+            InputError: nothing has been asked.
+        """
+        if not self._asked:
+            raise InputError("nothing has been asked; expected a question to take back")
+        self._asked.pop()
+
+    def explanation(self, stop: StoppingRule | None = None) -> Explanation:
+        """The dialogue so far; `confident` says whether the stopping rule holds now."""
+        posteriors = self._posteriors()
+        entropies = torch.special.entr(posteriors.double()).sum(dim=1)
+        steps = []
+        for asked, posterior, entropy in zip(
+            self._asked, posteriors[1:], entropies[1:], strict=True
+        ):
+            query = self.pursuit.queries[asked.query]
+            values = {each.query: each.value for each in asked.candidates}
+            others = [each for each in asked.candidates if each.query != query]
+            steps.append(
+                Step(
+                    query=query,
+                    answer=asked.answer,
+                    posterior=rounded(posterior.tolist()),
+                    entropy=rounded([float(entropy)])[0],
+                    value=None if asked.chosen else values.get(query),
+                    runners_up=tuple(others[:RUNNERS_UP]),
+                    overridden=asked.given,
+                )
+            )
+        return Explanation(
+            image=self.name,
+            class_names=self.pursuit.class_names,
+            prior=rounded(posteriors[0].tolist()),
+            steps=tuple(steps),
+            confident=self._stopped((stop or self.stop).checked()),
+            criterion=self.pursuit.querier.criterion,
+        )
+
+    def _stopped(self, stop: StoppingRule) -> bool:
+        return bool(stop.steps(self._posteriors().unsqueeze(0))[1][0])
+
+    def _ask(self, query: int, answer: float, chosen: bool, given: bool) -> None:
+        best = tuple(self.candidates())
+        self._asked.append(_Asked(query, answer, best, chosen, given))
+
+    def _number(self, question: str | None) -> int:
+        """The number of a question that can be asked now."""
+        wanted = self.next_question() if question is None else question
+        if wanted is None:
+            raise InputError(f"all {len(self._asked)} questions have been asked")
+        query = self.pursuit.number(wanted)
+        if query in (each.query for each in self._asked):
+            raise InputError(f"{wanted!r} has been asked already; expected another question")
+        return query
+
+    def _histories(self) -> tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]]:
+        """Answers and masks after 0, 1, ... questions."""
+        shape = len(self._asked) + 1, len(self.pursuit.queries)
+        answers = torch.zeros(shape, device=self.pursuit.device)
+        masks = torch.zeros_like(answers)
+        for t, asked in enumerate(self._asked, start=1):
+            answers[t:, asked.query], masks[t:, asked.query] = asked.answer, 1
+        return answers, masks
+
+    @torch.no_grad()
+    def _posteriors(self) -> Float[Tensor, "t c"]:
+        return self.pursuit.classifier(*self._histories()).softmax(dim=1)

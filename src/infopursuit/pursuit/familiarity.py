@@ -1,0 +1,72 @@
+"""Whether an image looks like any of the classes, told by its answers.
+
+An image of none of the classes answers as no class does: however its answers are explained, all of
+them together are unlikely. How unlikely is compared with images held out from the fit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from infopursuit.answers.table import AnswerTable
+
+# Held-out images that are kept for the comparison.
+KEPT = 1024
+# Likelihoods that differ by less, in nats, are equal: sums in another order differ in their last
+# bits, and an image must be as familiar in any batch.
+ROUNDING = 1e-3
+
+
+@dataclass(frozen=True)
+class Familiarity:
+    """The likelihood of all answers under the class that explains them best, calibrated.
+
+    Attributes:
+        table: how probable each answer is in each class.
+        held_out: (m, k) answers of held-out images, in [0, 1].
+    """
+
+    table: AnswerTable
+    held_out: Float[Tensor, "m k"]
+
+    def of(self, answers: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+        """The conformal p-value of each image, in (0, 1].
+
+        Of images like the training images a share p has a value of at most p; a value near zero
+        says that the image looks like none of the classes.
+        """
+        likelihood = self._likelihood(answers) + ROUNDING
+        below = torch.searchsorted(self._ordered, likelihood, right=True)
+        return (1 + below.float()) / (1 + len(self._ordered))
+
+    @cached_property
+    def _ordered(self) -> Tensor:
+        return self._likelihood(self.held_out).sort().values
+
+    def _likelihood(self, answers: Tensor) -> Tensor:
+        asked = torch.ones_like(answers)
+        return (self.table.evidence(answers, asked) - self.table.log_prior).amax(dim=1)
+
+    def select(self, columns: Int[Tensor, " m"]) -> Familiarity:
+        """The same for m of the queries."""
+        return Familiarity(self.table.select(columns), self.held_out[:, columns])
+
+    def to(self, device: torch.device | str) -> Familiarity:
+        """The same on a device."""
+        return Familiarity(self.table.to(device), self.held_out.to(device))
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Table and answers, by name; the answers as levels 0..v-1 of one byte."""
+        levels = self.table.level_of(self.held_out).to(torch.uint8)
+        return {**self.table.tensors(), "held_out": levels}
+
+    @classmethod
+    def from_tensors(cls, tensors: dict[str, Tensor]) -> Familiarity:
+        """What `tensors` gave."""
+        table = AnswerTable.from_tensors(tensors)
+        return cls(table, tensors["held_out"].float() / (table.levels - 1))

@@ -1,0 +1,194 @@
+"""A fitted pursuit: the questions, how images answer them, who asks, and who judges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from infopursuit.answers.rules import AnswerRule
+from infopursuit.core.errors import InputError
+from infopursuit.explanation.explanation import Candidate, Explanation, Step, rounded
+from infopursuit.explanation.stopping import StoppingRule
+from infopursuit.pursuit.familiarity import Familiarity
+from infopursuit.pursuit.querier import Classifier, Querier
+from infopursuit.pursuit.rollout import Ending, RollOut, ask_until, roll_out
+
+# Of the questions that were not asked, so many are named beside the one that was.
+RUNNERS_UP = 3
+
+
+@dataclass(frozen=True)
+class Pursuit:
+    """Information Pursuit on embedded images, ready to ask.
+
+    Attributes:
+        queries: the k questions in plain words.
+        class_names: the c classes.
+        rule: how images answer.
+        querier: g, which chooses the next question.
+        classifier: f, which turns answers into a posterior.
+        first: the question that every image is asked first; None for the querier's choice.
+        familiarity: whether an image looks like any of the classes; None where no images were held
+            out to tell.
+    """
+
+    queries: tuple[str, ...]
+    class_names: tuple[str, ...]
+    rule: AnswerRule
+    querier: Querier
+    classifier: Classifier
+    first: int | None = None
+    familiarity: Familiarity | None = None
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model computes."""
+        return next(iter(self.rule.tensors().values())).device
+
+    def number(self, question: str) -> int:
+        """The number of a question, 0 to k - 1, whatever its case, spacing and question mark.
+
+        Raises:
+            InputError: there is no such question; the message names similar ones.
+        """
+        if question in self.queries:
+            return self.queries.index(question)
+        alike = [_bare(each) for each in self.queries]
+        if _bare(question) in alike:
+            return alike.index(_bare(question))
+        near = get_close_matches(question, self.queries, n=3, cutoff=0.4) or self.queries[:3]
+        raise InputError(
+            f"the model has no question {question!r}; expected one such as "
+            f"{', '.join(map(repr, near))}"
+        )
+
+    @torch.no_grad()
+    def answers(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
+        """Answers of images to all k queries, in [0, 1]."""
+        return self.rule.answers(images)
+
+    def roll_out(self, images: Float[Tensor, "n d"], budget: int, best: int = 0) -> RollOut:
+        """Ask `budget` queries of every image, one after another.
+
+        Args:
+            images: unit norm.
+            budget: 0 to k.
+            best: how many of the best queries to record at each step.
+
+        Raises:
+            InputError: the budget is not in 0..k.
+        """
+        if not 0 <= budget <= len(self.queries):
+            raise InputError(
+                f"a budget of {budget} queries; expected 0 to {len(self.queries)}, the size of "
+                "the dictionary"
+            )
+        return roll_out(
+            self.querier, self.classifier, self.answers(images), budget, self.first, best
+        )
+
+    def ask_until(self, answers: Float[Tensor, "n k"], stop: StoppingRule) -> Ending:
+        """The posterior of each image where the stopping rule ends its questions."""
+        return ask_until(self.querier, self.classifier, answers, stop, self.first)
+
+    def explain(
+        self,
+        answers: Float[Tensor, "n k"],
+        stop: StoppingRule,
+        images: Sequence[str],
+        true_classes: Sequence[str | None] | None = None,
+        overridden: Sequence[int] = (),
+    ) -> list[Explanation]:
+        """The explanation of each image, up to where the stopping rule ends its questions.
+
+        Args:
+            answers: of n images to all k queries.
+            stop: when to ask no more.
+            images: n ids or paths.
+            true_classes: n class names, None where unknown.
+            overridden: queries whose answers a person gave.
+        """
+        stop = stop.checked()
+        budget = stop.budget(len(self.queries))
+        rolled = roll_out(
+            self.querier, self.classifier, answers, budget, self.first, RUNNERS_UP + 1
+        )
+        counts, confident = stop.steps(rolled.posteriors)
+        entropies = torch.special.entr(rolled.posteriors.double()).sum(dim=2)
+        familiar = None if self.familiarity is None else self.familiarity.of(answers).tolist()
+        return [
+            Explanation(
+                image=image,
+                class_names=self.class_names,
+                prior=rounded(rolled.posteriors[row, 0].tolist()),
+                steps=tuple(
+                    self._step(rolled, entropies, row, t, overridden)
+                    for t in range(int(counts[row]))
+                ),
+                confident=bool(confident[row]),
+                true_class=None if true_classes is None else true_classes[row],
+                criterion=self.querier.criterion,
+                familiarity=None if familiar is None else rounded([familiar[row]])[0],
+            )
+            for row, image in enumerate(images)
+        ]
+
+    def _step(
+        self, rolled: RollOut, entropies: Tensor, row: int, t: int, overridden: Sequence[int]
+    ) -> Step:
+        query = int(rolled.order[row, t])
+        candidates = [
+            (int(place), rounded([float(value)])[0])
+            for place, value in zip(rolled.best[row, t], rolled.values[row, t], strict=True)
+            if value > -torch.inf
+        ]
+        value = next((value for place, value in candidates if place == query), None)
+        others = [each for each in candidates if each[0] != query][:RUNNERS_UP]
+        return Step(
+            query=self.queries[query],
+            answer=rounded([float(rolled.answers[row, t])])[0],
+            posterior=rounded(rolled.posteriors[row, t + 1].tolist()),
+            entropy=rounded([float(entropies[row, t + 1])])[0],
+            value=value,
+            runners_up=tuple(Candidate(self.queries[place], each) for place, each in others),
+            overridden=query in overridden,
+        )
+
+    def to(self, device: torch.device | str) -> Pursuit:
+        """The same on a device."""
+        return replace(
+            self,
+            rule=self.rule.to(device),
+            querier=self.querier.to(device),
+            classifier=self.classifier.to(device),
+            familiarity=None if self.familiarity is None else self.familiarity.to(device),
+        )
+
+    def without(self, queries: Sequence[int]) -> Pursuit:
+        """The same without some of its queries, given by number; nothing is fitted anew.
+
+        Raises:
+            InputError: none would be left, or the networks were trained on the whole dictionary.
+        """
+        kept = [query for query in range(len(self.queries)) if query not in set(queries)]
+        if not kept:
+            raise InputError("no query would be left; expected at least one")
+        columns = torch.tensor(kept)
+        return replace(
+            self,
+            queries=tuple(self.queries[query] for query in kept),
+            rule=self.rule.select(columns),
+            querier=self.querier.select(columns),
+            classifier=self.classifier.select(columns),
+            first=kept.index(self.first) if self.first in kept else None,
+            familiarity=None if self.familiarity is None else self.familiarity.select(columns),
+        )
+
+
+def _bare(question: str) -> str:
+    return " ".join(question.casefold().split()).rstrip(" ?")

@@ -1,0 +1,81 @@
+"""What a querier and a classifier are: functions of a history of questions and answers.
+
+A history of an image over k queries is a pair (answers * mask, mask), both (k,): the answers in
+[0, 1], and which queries have been asked. The querier gives a value to each query, and the one of
+largest value is asked next; the classifier gives logits of the classes. During a roll-out histories
+grow by one answer at a time, and both compute only what one more answer changes.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeVar, runtime_checkable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from infopursuit.explanation.explanation import Criterion
+
+Member = TypeVar("Member", bound="HistoryFunction")
+
+
+@runtime_checkable
+class IncrementalHistories(Protocol):
+    """b histories that start empty and grow by one query at a time, without gradients."""
+
+    def add(self, queries: Int[Tensor, " r"], answers: Float[Tensor, " r"]) -> None:
+        """Append one query, not asked before, and its answer to each of the first r histories."""
+        ...
+
+    def outputs(self, rows: int) -> Float[Tensor, "r outputs"]:
+        """Values of the queries, or logits of the classes, of the first `rows` histories."""
+        ...
+
+    def keep(self, rows: Int[Tensor, " r"]) -> None:
+        """Go on with these histories alone, in this order."""
+        ...
+
+
+@runtime_checkable
+class HistoryFunction(Protocol):
+    """A querier (k outputs) or a classifier (c outputs)."""
+
+    def __call__(
+        self, answers: Float[Tensor, "b k"], mask: Float[Tensor, "b k"]
+    ) -> Float[Tensor, "b outputs"]:
+        """Values of the queries, or logits of the classes, after the history of `mask`."""
+        ...
+
+    def incremental(self, batch: int) -> IncrementalHistories:
+        """`batch` empty histories."""
+        ...
+
+    def select(self: Member, columns: Int[Tensor, " m"]) -> Member:
+        """The same function for m of the queries.
+
+        Raises:
+            InputError: the function cannot do without some of its queries.
+        """
+        ...
+
+    def to(self: Member, device: torch.device | str) -> Member:
+        """The same function on a device."""
+        ...
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All that a saved model needs to restore the function, by name."""
+        ...
+
+
+@runtime_checkable
+class Querier(HistoryFunction, Protocol):
+    """Says which question to ask next."""
+
+    criterion: Criterion
+
+    def values(self, outputs: Float[Tensor, "b k"]) -> Float[Tensor, "b k"]:
+        """What the outputs mean by `criterion`; -inf marks queries that cannot be asked."""
+        ...
+
+
+Classifier = HistoryFunction

@@ -1,0 +1,147 @@
+"""The k queries of a data set's K-LLM dictionary: given as a list, or asked of a language model.
+
+The suffix of a data set's `dictionary` tells which: a list (.txt) is taken as it is; a prompt
+(.jinja) is put to the language model of the settings; recorded answers (.jsonl, the format of
+`language_models.recorded`) hold a prompt and what was answered to it, so that whoever has the file
+has the dictionary, whatever language model there is.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.text_lists import read_text_list
+from infopursuit.queries.generation import answer_prompts
+from infopursuit.queries.language_models import LanguageModel, Sampling, open_language_model
+from infopursuit.queries.language_models.recorded import RecordedAnswers
+from infopursuit.queries.normalization import normalize
+from infopursuit.queries.parsing import parse_answer
+from infopursuit.queries.templates import PromptTemplate, load_template
+
+logger = logging.getLogger(__name__)
+
+LIST_SUFFIX, PROMPT_SUFFIX, RECORDED_SUFFIX = ".txt", ".jinja", ".jsonl"
+VARIABLES = ("classes", "k")
+RECORDED_TEMPLATE = "class_queries"
+RECORDED_REMEDY = (
+    f"name a file in which the template {RECORDED_TEMPLATE!r} is answered for these classes and "
+    "this k, or a prompt (.jinja), which a language model answers"
+)
+
+RETRIES = 3
+# A line of a list, its number included, rarely takes more.
+TOKENS_PER_QUERY = 16
+
+
+def is_list(path: str | Path) -> bool:
+    """Whether a dictionary is a list to take as it is, not a prompt, told by its suffix.
+
+    Raises:
+        InputError: the suffix is none that a dictionary may have.
+    """
+    suffix = Path(path).suffix
+    if suffix not in (LIST_SUFFIX, PROMPT_SUFFIX, RECORDED_SUFFIX):
+        raise InputError(
+            f"{path}: unknown kind of dictionary {suffix!r}; expected a list (.txt), a prompt "
+            "(.jinja) or recorded answers (.jsonl)"
+        )
+    return suffix == LIST_SUFFIX
+
+
+def is_prompt(path: str | Path) -> bool:
+    """Whether a dictionary is a prompt that the language model of the settings answers."""
+    return Path(path).suffix == PROMPT_SUFFIX
+
+
+def read_dictionary(path: str | Path, k: int) -> list[str]:
+    """A dictionary given as a list of exactly k texts.
+
+    Raises:
+        InputError: the list cannot be read, or has another number of texts.
+    """
+    texts = read_text_list(path)
+    if len(texts) != k:
+        raise InputError(f"{path}: expected k = {k} queries, one a line, found {len(texts)}")
+    return texts
+
+
+def open_prompt(
+    path: str | Path, settings: Mapping[str, Any], vllm_engine: Mapping[str, Any] | None = None
+) -> tuple[LanguageModel, PromptTemplate]:
+    """The prompt of a dictionary, and the language model to put it to.
+
+    Args:
+        path: a prompt, or recorded answers, which bring prompt and model themselves.
+        settings: of the language model that answers a prompt; see `open_language_model`.
+        vllm_engine: how vLLM computes; see there, too.
+
+    Raises:
+        InputError: the file is missing or has a mistake, recorded answers have no template
+            `class_queries`, the prompt does not use just the variables `classes` and `k`, or the
+            settings of the language model are no good.
+    """
+    if is_prompt(path):
+        return open_language_model(settings, vllm_engine), load_template(path, needed=VARIABLES)
+    model = RecordedAnswers(path, remedy=RECORDED_REMEDY)
+    template = model.template(RECORDED_TEMPLATE)
+    used = template.variables()
+    if used != set(VARIABLES):
+        raise InputError(
+            f"{template.name}: expected a prompt with the variables {', '.join(VARIABLES)}, "
+            f"found {', '.join(sorted(used)) or 'none'}"
+        )
+    return model, template
+
+
+def ask_dictionary(
+    model: LanguageModel,
+    template: PromptTemplate,
+    classes: Sequence[str],
+    k: int,
+    sampling: Sampling,
+    kept_in: str | Path,
+) -> list[str]:
+    """Exactly k distinct queries for classes, normalised, none of them the name of a class.
+
+    Where an answer has too few, the model is asked again with the next seed, up to three times,
+    and its new queries join those before. A recorded model always answers alike and is asked once.
+
+    Args:
+        model: the language model.
+        template: a prompt with the variables `classes` and `k`.
+        classes: names of the classes.
+        k: the number of queries.
+        sampling: how answers are drawn; answers may be longer than its `max_tokens` where k
+            queries need that.
+        kept_in: folder for the answers so far.
+
+    Raises:
+        InputError: the model cannot answer, or gives fewer than k queries.
+    """
+    prompt = template.render(classes=list(classes), k=k)
+    names = {normalize(name) for name in classes}
+    longest = max(sampling.max_tokens, k * TOKENS_PER_QUERY)
+    tries = 1 if model.identity is None else 1 + RETRIES
+    queries: dict[str, None] = {}
+    reasons: Counter[str] = Counter()
+    for attempt in range(tries):
+        drawn = replace(sampling, max_tokens=longest, seed=sampling.seed + attempt)
+        [answer] = answer_prompts(model, [prompt], drawn, kept_in)
+        concepts, rejected = parse_answer(answer, limit=k)
+        reasons.update(line.reason.value for line in rejected)
+        reasons["class name"] += sum(concept in names for concept in concepts)
+        queries.update(dict.fromkeys(concept for concept in concepts if concept not in names))
+        if len(queries) >= k:
+            logger.info("%d queries; lines rejected by reason: %s", k, dict(+reasons) or "none")
+            return list(queries)[:k]
+    raise InputError(
+        f"{template.name}: expected k = {k} distinct queries for {len(classes)} classes, found "
+        f"{len(queries)} in {tries} answer{'s' * (tries > 1)}; lines rejected by reason: "
+        f"{dict(+reasons) or 'none'}"
+    )

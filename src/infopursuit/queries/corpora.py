@@ -1,0 +1,161 @@
+"""The texts of one corpus: what a language model says about captions, or texts taken as given."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.tables import QUERIES, REJECTED_LINES, ROW_GROUP, TableSchema, read_table
+from infopursuit.core.text_lists import read_text_list
+from infopursuit.queries.captions import Caption
+from infopursuit.queries.language_models.model import Answer
+from infopursuit.queries.parsing import Reason, parse_answer
+
+CAPTIONS_SUFFIX, LIST_SUFFIX, TABLE_SUFFIX = ".json", ".txt", ".parquet"
+
+
+class Corpus(NamedTuple):
+    """Columns of the three tables of a corpus (`tables.QUERIES`, ANSWERS, REJECTED_LINES).
+
+    Each is a list or an Arrow array. `counts` sums them up: how many captions and lines there were,
+    and what became of them.
+    """
+
+    queries: dict[str, Any]
+    answers: dict[str, Any]
+    rejected: dict[str, Any]
+    counts: dict[str, Any]
+
+
+def has_captions(path: str | Path) -> bool:
+    """Whether a corpus is captions for the language model, told by its suffix.
+
+    Raises:
+        InputError: the suffix is none that a corpus may have.
+    """
+    suffix = Path(path).suffix
+    if suffix not in (CAPTIONS_SUFFIX, LIST_SUFFIX, TABLE_SUFFIX):
+        raise InputError(
+            f"{path}: unknown kind of corpus {suffix!r}; expected COCO captions (.json), a list "
+            "(.txt) or a table with the column text (.parquet)"
+        )
+    return suffix == CAPTIONS_SUFFIX
+
+
+def described_corpus(captions: Sequence[Caption], answers: Sequence[Answer], limit: int) -> Corpus:
+    """The concepts that answers to captions name.
+
+    Args:
+        captions: distinct captions.
+        answers: one for each caption.
+        limit: at most this many concepts a caption.
+
+    Returns:
+        A row of `queries` for each caption id and concept. In `counts`, lines (those that are not
+        blank) is the sum of concepts and rejected_lines.
+
+    Raises:
+        InputError: no answer holds any concept.
+    """
+    queries, rejected = _Rows(QUERIES), _Rows(REJECTED_LINES)
+    concepts = without_concepts = 0
+    reasons: Counter[Reason] = Counter()
+    for caption, answer in zip(captions, answers, strict=True):
+        parsed = parse_answer(answer, limit)
+        found = parsed.concepts
+        concepts += len(found)
+        without_concepts += not found
+        queries.add([text for text in found for _ in caption.ids], list(caption.ids) * len(found))
+        lines = [line for line, _ in parsed.rejected]
+        why = [reason for _, reason in parsed.rejected]
+        rejected.add([caption.text] * len(lines), lines, why)
+        reasons.update(why)
+    tally = {reason.value: number for reason, number in reasons.items()}
+    if not concepts:
+        raise InputError(
+            f"none of {len(answers)} answers holds a concept; lines rejected by reason: "
+            f"{dict(Counter(tally).most_common()) or 'no line at all'}"
+        )
+    rows = queries.columns()
+    counts = {
+        "captions": sum(len(caption.ids) for caption in captions),
+        "distinct_captions": len(captions),
+        "captions_without_concepts": without_concepts,
+        "finish_reasons": dict(Counter(answer.finish_reason for answer in answers)),
+        "lines": concepts + reasons.total(),
+        "concepts": concepts,
+        "rejected_lines": tally,
+        "rows": len(rows["text"]),
+        "distinct_texts": len(rows["text"].unique()),
+    }
+    columns = {
+        "caption": [caption.text for caption in captions],
+        "caption_ids": [list(caption.ids) for caption in captions],
+        "answer": [answer.text for answer in answers],
+        "finish_reason": [answer.finish_reason for answer in answers],
+    }
+    return Corpus(rows, columns, rejected.columns(), counts)
+
+
+class _Rows:
+    """Rows of a table as they come, kept in Arrow: millions of Python objects take ten times more.
+
+    Chunks end where row groups end, so that the file does not depend on how rows were added.
+    """
+
+    CHUNK = 4 * ROW_GROUP
+
+    def __init__(self, schema: TableSchema) -> None:
+        self._types = {field.name: field.type for field in schema.columns}
+        self._open: dict[str, list[Any]] = {name: [] for name in self._types}
+        self._closed: dict[str, list[pa.Array]] = {name: [] for name in self._types}
+
+    def add(self, *columns: Sequence[Any]) -> None:
+        """Add rows, given as columns in the schema's order."""
+        for rows, more in zip(self._open.values(), columns, strict=True):
+            rows.extend(more)
+        while len(next(iter(self._open.values()))) >= self.CHUNK:
+            self._close(self.CHUNK)
+
+    def _close(self, count: int) -> None:
+        for name, rows in self._open.items():
+            self._closed[name].append(pa.array(rows[:count], self._types[name]))
+            del rows[:count]
+
+    def columns(self) -> dict[str, pa.ChunkedArray]:
+        """All rows so far."""
+        self._close(self.CHUNK)
+        return {
+            name: pa.chunked_array(chunks, self._types[name])
+            for name, chunks in self._closed.items()
+        }
+
+
+def given_corpus(path: str | Path) -> Corpus:
+    """Texts taken as they are, from a list (.txt) or the column `text` of a table (.parquet).
+
+    Raises:
+        InputError: the file is missing or unreadable, has no texts, or a text is blank.
+    """
+    path = Path(path)
+    if path.suffix == LIST_SUFFIX:
+        texts = pa.chunked_array([read_text_list(path)], pa.string())
+    else:
+        texts = read_table(path, QUERIES, columns=["text"]).column("text")
+        if not len(texts):
+            raise InputError(f"{path}: no rows; expected one text a row")
+        for row, text in enumerate(texts):
+            if not text.as_py().strip():
+                raise InputError(f"{path}: the text of row {row} is blank; expected a text")
+    counts = {"rows": len(texts), "distinct_texts": len(texts.unique())}
+    return Corpus(
+        {"text": texts, "caption_id": pa.nulls(len(texts), pa.int64())},
+        {"caption": [], "caption_ids": [], "answer": [], "finish_reason": []},
+        {"caption": [], "line": [], "reason": []},
+        counts,
+    )

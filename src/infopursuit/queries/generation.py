@@ -1,0 +1,121 @@
+"""Prompts to answers, in chunks that are kept, so that an interrupted run goes on where it was."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from infopursuit.core.errors import InputError
+from infopursuit.executors import Workers, run_shards
+from infopursuit.queries.answer_cache import AnswerCache
+from infopursuit.queries.captions import Caption
+from infopursuit.queries.language_models import Answer, LanguageModel, Sampling
+from infopursuit.queries.templates import PromptTemplate
+
+logger = logging.getLogger(__name__)
+
+
+def answer_captions(
+    model: LanguageModel,
+    template: PromptTemplate,
+    captions: Sequence[Caption],
+    max_concepts: int,
+    sampling: Sampling,
+    kept_in: str | Path,
+    workers: Workers[LanguageModel] | None = None,
+) -> list[Answer]:
+    """One answer for each caption, in order; see `answer_prompts`.
+
+    The template is filled with the variables `caption` and `max_concepts`.
+    """
+    prompts = [
+        template.render(caption=caption.text, max_concepts=max_concepts) for caption in captions
+    ]
+    return answer_prompts(model, prompts, sampling, kept_in, workers)
+
+
+def answer_prompts(
+    model: LanguageModel,
+    prompts: Sequence[str],
+    sampling: Sampling,
+    kept_in: str | Path,
+    workers: Workers[LanguageModel] | None = None,
+) -> list[Answer]:
+    """One answer for each prompt, in order; only what was never asked before goes to the model.
+
+    Chunks are kept whole, as they come, and always cut alike: a run that was killed asks exactly
+    the chunks that it still lacks of those that the uninterrupted run asks, here or on a cluster,
+    and ends with the same answers.
+
+    Args:
+        model: the language model.
+        prompts: any number of prompts; equal ones are asked once.
+        sampling: how answers are drawn.
+        kept_in: folder for the answers so far; not used by a model without an identity.
+        workers: processes that ask, each the same `model`; None for this one.
+
+    Raises:
+        InputError: the model cannot answer. Finished chunks are kept.
+    """
+    distinct = list(dict.fromkeys(prompts))
+    cache = None
+    answers: dict[str, Answer] = {}
+    if model.identity is not None:
+        cache = AnswerCache(kept_in, {"model": dict(model.identity), "sampling": asdict(sampling)})
+        answers = cache.load(distinct)
+        if answers:
+            logger.info("%d of %d answers were kept earlier", len(answers), len(distinct))
+    missing = [prompt for prompt in distinct if prompt not in answers]
+    chunks = [missing[start : start + model.chunk] for start in range(0, len(missing), model.chunk)]
+    with (
+        tqdm(total=len(missing), desc="answers", unit="prompt", disable=None) as progress,
+        closing(_asked(model, chunks, sampling, workers)) as found,
+    ):
+        for index, given in found:
+            chunk = chunks[index]
+            if len(given) != len(chunk):
+                raise InputError(
+                    f"the language model gave {len(given)} answers to {len(chunk)} prompts"
+                )
+            if cache is not None:
+                cache.add(chunk, given)
+            answers.update(zip(chunk, given, strict=True))
+            progress.update(len(chunk))
+    return [answers[prompt] for prompt in prompts]
+
+
+@dataclass(frozen=True)
+class AnswerWork:
+    """Opens the language model in a worker and gives what answers a chunk of prompts there."""
+
+    open: Callable[[], LanguageModel]
+    identity: Mapping[str, Any] | None
+    sampling: Sampling
+
+    def __call__(self) -> Callable[[list[str]], list[Answer]]:
+        model = self.open()
+        if model.identity != self.identity:
+            raise InputError(
+                f"compute.ray: a worker has the language model {model.identity}, the process of "
+                f"the stage has {self.identity}; expected the same files on all machines"
+            )
+        return partial(model.answer, sampling=self.sampling)
+
+
+def _asked(
+    model: LanguageModel,
+    chunks: list[list[str]],
+    sampling: Sampling,
+    workers: Workers[LanguageModel] | None,
+) -> Generator[tuple[int, list[Answer]], None, None]:
+    shards = enumerate(chunks)
+    if workers is None:
+        return run_shards(lambda: partial(model.answer, sampling=sampling), shards)
+    return run_shards(AnswerWork(workers.open, model.identity, sampling), shards, workers.cluster)

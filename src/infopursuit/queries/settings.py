@@ -1,0 +1,75 @@
+"""Settings of the language model, of its questions, and of the universe."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator
+
+from infopursuit.core.settings import Positive, Section, Share, check_names
+
+
+class SamplingSettings(Section):
+    """How the language model draws its answers."""
+
+    temperature: Annotated[float, Field(ge=0)]
+    top_p: Share
+    max_tokens: Positive
+    seed: int
+
+
+class VllmSettings(Section):
+    """An engine in the stage's own process."""
+
+    model: str
+    revision: str | None
+    engine: dict[str, Any]
+
+
+class OpenAISettings(Section):
+    """A server that speaks OpenAI's chat completions."""
+
+    base_url: str
+    model: str
+    api_key_variable: str
+    timeout_seconds: Annotated[float, Field(gt=0)]
+    max_retries: Annotated[int, Field(ge=0)]
+
+
+class LanguageModelSettings(Section):
+    """Which language model, and how it answers."""
+
+    backend: Literal["recorded", "vllm", "openai"]
+    recorded: str
+    vllm: VllmSettings
+    openai: OpenAISettings
+    structured_output: bool
+    sampling: SamplingSettings
+
+
+class QueriesSettings(Section):
+    """The texts that may become queries, beside the dictionaries of all data sets."""
+
+    corpora: dict[str, str] = Field(min_length=1)
+    prompt: str
+    concepts_per_caption: Positive
+    max_captions: Positive | None
+
+    @field_validator("corpora")
+    @classmethod
+    def _named(cls, corpora: dict[str, str]) -> dict[str, str]:
+        check_names("queries.corpora", corpora)
+        return corpora
+
+
+class UniverseSettings(Section):
+    """What a text must be like to enter the universe."""
+
+    max_words: Positive
+    min_characters: Positive
+    max_characters: Positive
+    drop_or: bool
+    drop_parentheses: bool
+    drop_class_names: bool
+    max_similarity: Share | None
+    control_words: str

@@ -1,0 +1,81 @@
+"""Prompts, written as Jinja templates in files of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from jinja2 import meta
+
+from infopursuit.core.errors import InputError
+
+_ENVIRONMENT = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
+
+
+class PromptTemplate:
+    """A template with its name, for messages, and its exact text."""
+
+    def __init__(self, name: str, text: str) -> None:
+        """Compile a template.
+
+        Raises:
+            InputError: the text is no valid template; the message names the line.
+        """
+        self.name = name
+        self.text = text
+        try:
+            self._template = _ENVIRONMENT.from_string(text)
+        except jinja2.TemplateSyntaxError as error:
+            raise InputError(
+                f"{name}: line {error.lineno} is no valid Jinja: {error.message}"
+            ) from error
+
+    def variables(self) -> set[str]:
+        """The names of the variables that the template uses."""
+        return meta.find_undeclared_variables(_ENVIRONMENT.parse(self.text))
+
+    def render(self, **variables: Any) -> str:
+        """The prompt, with every variable filled in.
+
+        Raises:
+            InputError: a variable that the template uses is not given, or cannot be shown.
+        """
+        try:
+            return self._template.render(**variables)
+        except (jinja2.TemplateError, TypeError, ValueError) as error:
+            raise InputError(
+                f"{self.name}: {error}; given are {', '.join(sorted(variables))}"
+            ) from error
+
+
+def load_template(
+    path: str | Path, needed: Collection[str], offered: Collection[str] = ()
+) -> PromptTemplate:
+    """Read a prompt file and check its variables before a language model is asked anything.
+
+    Args:
+        path: a Jinja template.
+        needed: variables that the template must use; without them all prompts would be the same.
+        offered: variables that it may use besides.
+
+    Raises:
+        InputError: the file is missing, not UTF-8 or no valid template, uses an unknown variable,
+            or does not use one that is needed.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file; expected a prompt template (.jinja)") from error
+    except (UnicodeDecodeError, OSError) as error:
+        raise InputError(f"{path}: not a readable UTF-8 text file ({error})") from error
+    template = PromptTemplate(str(path), text)
+    used = template.variables()
+    known = {*needed, *offered}
+    for name in sorted(used - known):
+        raise InputError(f"{path}: unknown variable {name!r}; known are {', '.join(sorted(known))}")
+    for name in sorted(set(needed) - used):
+        raise InputError(f"{path}: the prompt never uses {name!r}; expected {{{{ {name} }}}} in it")
+    return template

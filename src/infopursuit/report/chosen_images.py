@@ -1,0 +1,140 @@
+"""Which test images to explain, and their pictures.
+
+A sample should show every kind of class and hide no failure: most images are spread over the
+classes and are the same for every run of a data set; the others are ones that this run gets wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Int
+from PIL import Image
+
+from infopursuit.core.errors import InputError
+from infopursuit.datasets.decoding import UnreadableError, to_rgb
+from infopursuit.datasets.labelled_images import LabelledImages
+from infopursuit.datasets.open_images import has_embeddings, open_image_source
+from infopursuit.explanation.stopping import StoppingRule
+from infopursuit.pursuit.pursuit import Pursuit
+
+BATCH_SIZE = 512
+
+
+def choose_rows(
+    pursuit: Pursuit, images: LabelledImages, stop: StoppingRule, count: int, ids: Sequence[str]
+) -> list[int]:
+    """Rows of the images to explain: the given `ids`, or `count` rows where there are none.
+
+    Raises:
+        InputError: an id is not in this split.
+    """
+    if ids:
+        return rows_of(images, ids)
+    return spread_rows(images.labels.numpy(), predictions_at_stop(pursuit, images, stop), count)
+
+
+def rows_of(images: LabelledImages, ids: Sequence[str]) -> list[int]:
+    """Rows of the images with the given ids, in the order given.
+
+    Raises:
+        InputError: an id is not there.
+    """
+    rows = {found: row for row, found in enumerate(images.ids)}
+    for wanted in ids:
+        if wanted not in rows:
+            raise InputError(
+                f"explain.ids: {wanted!r} is not a test image; expected ids such as "
+                f"{images.ids[0]!r}"
+            )
+    return [rows[wanted] for wanted in ids]
+
+
+def predictions_at_stop(
+    pursuit: Pursuit, images: LabelledImages, stop: StoppingRule
+) -> Int[np.ndarray, " n"]:
+    """The class that is most probable where each image's questions stop."""
+    predicted = []
+    for block in images.embeddings.split(BATCH_SIZE):
+        answers = pursuit.answers(block.to(pursuit.device))
+        ending = pursuit.ask_until(answers, stop)
+        predicted.append(ending.posterior.argmax(dim=1).cpu().numpy())
+    return np.concatenate(predicted)
+
+
+def spread_rows(
+    labels: Int[np.ndarray, " n"], predicted: Int[np.ndarray, " n"], count: int
+) -> list[int]:
+    """`count` rows (at most n): three quarters spread over the classes, one quarter wrong.
+
+    The spread ones depend on the labels alone. Where too few are predicted wrongly, images that
+    come next in the order of the spread take their place.
+    """
+    spread = _class_by_class(labels, count)
+    wrong = max(1, count // 4) if count > 1 else 0
+    first = spread[: count - wrong]
+    failures = [row for row in np.flatnonzero(labels != predicted).tolist() if row not in first]
+    wrong = min(wrong, len(failures))
+    chosen = [failures[(2 * i + 1) * len(failures) // (2 * wrong)] for i in range(wrong)]
+    others = [row for row in spread[len(first) :] if row not in chosen]
+    return [*first, *chosen, *others][:count]
+
+
+def _class_by_class(labels: Int[np.ndarray, " n"], count: int) -> list[int]:
+    """All rows: the first image of each class, then the second of each, and so on.
+
+    Classes come in steps of about c / count, so that the first `count` of them are far apart.
+    """
+    names = np.unique(labels).tolist()
+    taken = [names[index * len(names) // count] for index in range(min(count, len(names)))]
+    order = list(dict.fromkeys([*taken, *names]))
+    of_class = {label: np.flatnonzero(labels == label).tolist() for label in order}
+    longest = max(map(len, of_class.values()))
+    return [
+        of_class[label][rank]
+        for rank in range(longest)
+        for label in order
+        if rank < len(of_class[label])
+    ]
+
+
+def load_pictures(
+    source: str | Path, class_names: Sequence[str], ids: Sequence[str]
+) -> dict[str, Image.Image]:
+    """The pictures of images by id, from a Parquet file of encoded images or a folder.
+
+    Empty for data sets that hold no pixels here: precomputed embeddings, and cards of data sets
+    that may have to be downloaded.
+
+    Raises:
+        InputError: the source is missing or malformed, lacks an id, or a picture is damaged.
+    """
+    source = Path(source)
+    if source.suffix in (".yaml", ".yml") or has_embeddings(source):
+        return {}
+    found = open_image_source(source, class_names)
+    rows = {image: row for row, image in enumerate(found.rows.column("id").to_pylist())}
+    pictures = {}
+    for image in ids:
+        if image not in rows:
+            raise InputError(f"{source}: no image {image!r}; expected all embedded images")
+        try:
+            pictures[image] = to_rgb(next(iter(found.images(rows[image]))))
+        except UnreadableError as error:
+            raise InputError(f"{source}: the image {image!r} is {error}") from error
+    return pictures
+
+
+def figure_names(images: Sequence[str]) -> list[str]:
+    """A file name for the figure of each image: its id with odd characters replaced, distinct."""
+    names: list[str] = []
+    for image in images:
+        stem = re.sub(r"[^A-Za-z0-9._-]+", "_", image).strip("._") or "image"
+        name, number = f"{stem}.png", 2
+        while name in names:
+            name, number = f"{stem}-{number}.png", number + 1
+        names.append(name)
+    return names

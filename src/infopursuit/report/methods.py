@@ -1,0 +1,92 @@
+"""What a method is and how it is drawn: names are free, settings tell the methods apart.
+
+`settings` are those of a trained model: `method` is `variational` (the paper's networks) or
+`naive_bayes`; the others follow from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+INITS = {
+    "llm": "asked of a language model",
+    "random": "drawn at random",
+    "medoids": "medoids of the universe",
+    "informative": "texts that tell most of the class on training images",
+    "random_words": "control: random words that have nothing to do with the images",
+}
+# The control: what a dictionary without concepts reaches.
+CONTROL = "random_words"
+
+DICTIONARIES = {
+    "fixed": "fixed dictionary",
+    "alternating": "dictionary learned in turn with the networks",
+    "joint": "dictionary and networks learned in every step",
+}
+ANSWERS = {
+    "minmax": "",
+    "soft": "soft answers",
+    "threshold": "a threshold for each answer",
+}
+METHODS = {"variational": "", "naive_bayes": "naive Bayes in place of networks"}
+
+# The style sheet has so many colours and dash patterns; together they are distinct for 32 methods.
+HUES, DASHES = 8, 4
+
+
+def dictionary_of(settings: Mapping[str, Any]) -> str:
+    """How the dictionary is learned; naive Bayes keeps it."""
+    return settings.get("dictionary", "fixed")
+
+
+def asks_texts(settings: Mapping[str, Any]) -> bool:
+    """Whether queries are texts; False for the ablation whose queries lie between texts."""
+    return settings.get("quantize_queries", True)
+
+
+def meaning(settings: Mapping[str, Any]) -> str:
+    """What sets a method apart, in a few words; what is as in the paper goes without saying."""
+    words = (
+        DICTIONARIES[dictionary_of(settings)],
+        ANSWERS[settings["answers"]],
+        METHODS[settings["method"]],
+        "" if asks_texts(settings) else "queries between the texts",
+    )
+    return ", ".join(word for word in words if word)
+
+
+def line_styles(methods: Iterable[str]) -> dict[str, str]:
+    """Classes of the style sheet for each method: its colour and its dash pattern."""
+    distinct = dict.fromkeys(methods)
+    return {
+        method: f"hue-{place % HUES} dash-{(place + place // HUES) % DASHES}"
+        for place, method in enumerate(distinct)
+    }
+
+
+def has_updates(settings: Mapping[str, Any]) -> bool:
+    """Whether a method is trained in updates; naive Bayes is fitted in one pass."""
+    return settings["method"] != "naive_bayes"
+
+
+def explains_in_words(settings: Mapping[str, Any]) -> bool:
+    """Whether every question is a text, and every answer a yes or a no."""
+    return asks_texts(settings) and settings["answers"] != "soft"
+
+
+def stands_alone(settings: Mapping[str, Any]) -> bool:
+    """Whether every answer depends on its own question and the image alone."""
+    return settings["answers"] == "threshold"
+
+
+def is_paper_method(
+    settings: Mapping[str, Any], dictionary: str, answers: str = "minmax", quantized: bool = True
+) -> bool:
+    """Whether a method is one of the paper's: its networks, and these three settings."""
+    return (
+        settings["method"] == "variational"
+        and dictionary_of(settings) == dictionary
+        and settings["answers"] == answers
+        and asks_texts(settings) == quantized
+    )

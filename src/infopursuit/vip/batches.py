@@ -1,0 +1,60 @@
+"""Mini-batches: a shuffled pass over all images, then another; and images over processes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from infopursuit.vip.processes import Processes
+
+
+class Batches:
+    """Endless batches of row numbers; every pass is a new permutation of the n images.
+
+    The last batch of a pass is completed from the next one, so that all batches have one size
+    (n, where there are fewer images than that). They can be resumed at any batch.
+    """
+
+    def __init__(self, n: int, batch_size: int, seed: int) -> None:
+        self.n, self.size = n, min(batch_size, n)
+        self.generator = torch.Generator().manual_seed(seed)
+        self.waiting = torch.empty(0, dtype=torch.long)
+
+    def next(self) -> Int[Tensor, " b"]:
+        """Rows of the next batch, on the CPU."""
+        if len(self.waiting) < self.size:
+            permutation = torch.randperm(self.n, generator=self.generator)
+            self.waiting = torch.cat((self.waiting, permutation))
+        batch, self.waiting = self.waiting[: self.size], self.waiting[self.size :]
+        return batch
+
+    def state_dict(self) -> dict[str, Any]:
+        """What is needed to go on from here."""
+        return {"generator": self.generator.get_state(), "waiting": self.waiting.clone()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        self.generator.set_state(state["generator"])
+        self.waiting = state["waiting"]
+
+
+class ImageShard:
+    """Embeddings of n images, of which a process keeps every count-th on its device."""
+
+    def __init__(
+        self, embeddings: Float[Tensor, "n d"], processes: Processes, device: torch.device | str
+    ) -> None:
+        self.processes = processes
+        self.own = embeddings[processes.rank :: processes.count].to(device)
+
+    def take(self, rows: Int[Tensor, " b"]) -> Float[Tensor, "b d"]:
+        """Images of the whole set, on every process; called by all of them with the same rows."""
+        if self.processes.count == 1:
+            return self.own[rows]
+        mine = rows % self.processes.count == self.processes.rank
+        local = torch.where(mine, rows // self.processes.count, 0)
+        # Every image is zero on all processes but one: the sum is the image, to the bit.
+        return self.processes.sum(self.own[local] * mine.unsqueeze(1))

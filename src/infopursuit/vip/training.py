@@ -1,0 +1,313 @@
+"""Training: Algorithm 1 of the paper, with its random and its biased phase.
+
+    while not converged:
+        for each of t updates:  update querier and classifier, dictionary frozen
+        update the dictionary, querier and classifier frozen
+
+A `fixed` dictionary is never updated, `joint` updates all three at once, `alternating` is the
+algorithm. A phase is measured in updates of the networks, so that methods compare update for
+update. All updates between two batches share one mini-batch, and in the biased phase one roll-out.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from tqdm import tqdm
+
+from infopursuit.answers.rules import AnswerRule, MinMaxAnswers, fit_threshold_rule
+from infopursuit.datasets.rows import UnitRows
+from infopursuit.dictionary.learnable import LearnableDictionary
+from infopursuit.vip.batches import Batches, ImageShard
+from infopursuit.vip.captured import CapturedCalls
+from infopursuit.vip.checkpoints import Checkpoint
+from infopursuit.vip.histories import HistoryDraws, prefix_masks
+from infopursuit.vip.networks import HistoryNetwork
+from infopursuit.vip.processes import Execution
+from infopursuit.vip.selection import Selection, curve_area
+from infopursuit.vip.settings import VariationalSettings
+from infopursuit.vip.updates import Updates
+
+logger = logging.getLogger("infopursuit")
+
+Phase = Literal["random", "biased"]
+
+
+class TrainingImages(NamedTuple):
+    """Images to learn from, or to select on.
+
+    Attributes:
+        embeddings: (n, d) unit norm, float32.
+        labels: (n,) classes 0..c-1.
+        classes: c.
+    """
+
+    embeddings: Float[Tensor, "n d"]
+    labels: Int[Tensor, " n"]
+    classes: int
+
+
+class InitialDictionary(NamedTuple):
+    """The texts that may become queries, and those that are at first.
+
+    Attributes:
+        universe: (u, d) embeddings of all texts, of any float type.
+        rows: (k,) rows of the universe that the dictionary starts from.
+        reference: texts that threshold answers are relative to; None for the universe.
+    """
+
+    universe: Float[Tensor, "u d"]
+    rows: Int[Tensor, " k"]
+    reference: Float[Tensor, "v d"] | None = None
+
+
+class Trained(NamedTuple):
+    """The selected networks and dictionary, and how they came about; all on the CPU.
+
+    Attributes:
+        querier: g with the selected weights.
+        classifier: f with the selected weights.
+        queries: (k, d) unit-norm embeddings of the selected dictionary.
+        rule: how images answer them.
+        rows: for `initial`, `midway` and `final` (selected) the universe rows of the k texts.
+        selected: phase, updates and AUC of the selection.
+        log: one row a validation: phase, updates, loss, validation_auc, distinct_queries, ...
+    """
+
+    querier: HistoryNetwork
+    classifier: HistoryNetwork
+    queries: Float[Tensor, "k d"]
+    rule: AnswerRule
+    rows: dict[str, Int[Tensor, " k"]]
+    selected: dict[str, Any]
+    log: list[dict[str, Any]]
+
+
+def rule_of(
+    settings: VariationalSettings,
+    dictionary: LearnableDictionary,
+    train: TrainingImages,
+    reference: Float[Tensor, "v d"],
+) -> Callable[[], AnswerRule]:
+    """How images answer: a function that gives the rule of the dictionary as it is when called."""
+    if settings.answers == "threshold":  # of a dictionary that stays as it is
+        queries = dictionary().detach()
+        texts, images = UnitRows(reference, "texts"), UnitRows(train.embeddings, "images")
+        rule = fit_threshold_rule(queries.cpu(), texts, images, train.labels)
+        fitted = rule.to(queries.device)
+        return lambda: fitted
+    return lambda: MinMaxAnswers(dictionary(), hard=settings.answers == "minmax")
+
+
+class Trainer:
+    """One run. Its whole state goes into checkpoints, so that a killed run resumes exactly.
+
+    Args:
+        train: images to learn from, without the held-out ones.
+        validation: images to select on.
+        dictionary: what it starts from.
+        settings: how to train.
+        budget: T of the validation curve, at most k.
+        seed: of weights, order of images and histories.
+        execution: where to compute.
+    """
+
+    def __init__(
+        self,
+        train: TrainingImages,
+        validation: TrainingImages,
+        dictionary: InitialDictionary,
+        settings: VariationalSettings,
+        budget: int,
+        seed: int = 0,
+        execution: Execution | None = None,
+    ) -> None:
+        self.settings, self.budget, self.initial = settings, budget, dictionary.rows
+        execution = Execution() if execution is None else execution
+        self.device, self.processes = device, processes = execution.device, execution.processes
+        self.k = k = len(dictionary.rows)
+        self.images = ImageShard(train.embeddings, processes, device)
+        self.labels = train.labels.to(device)
+        own = slice(processes.rank, None, processes.count)
+        self.validation = [each[own].to(device) for each in validation[:2]]
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.querier = HistoryNetwork(k, k, settings.hidden).to(device)
+            self.classifier = HistoryNetwork(k, train.classes, settings.hidden).to(device)
+        universe, rows, reference = dictionary
+        self.dictionary = LearnableDictionary(
+            universe.to(device), rows.to(device), settings.quantize_queries
+        ).to(device)
+        self.batches = Batches(len(train.labels), settings.batch_size, seed)
+        self.histories = HistoryDraws(k, settings.max_history, self.batches.size, seed, device)
+        self.part = processes.part(self.batches.size)
+        rule = rule_of(
+            settings, self.dictionary, train, universe if reference is None else reference
+        )
+        self.step = Updates(
+            self.querier,
+            self.classifier,
+            self.dictionary,
+            rule,
+            settings,
+            self.batches.size // processes.count,
+            processes,
+        )
+        self.call = CapturedCalls()
+        self.selection = Selection()
+        self.updates = 0
+        self.dictionary_updates = 0
+        self.losses = 0
+        self.midway: Tensor | None = None
+        self.log: list[dict[str, Any]] = []
+
+    # -- Algorithm 1 ------------------------------------------------------------------------
+
+    def train(self, checkpoint: Checkpoint | None = None) -> Trained:
+        """Run both phases, from the last checkpoint if there is one, and return the selection."""
+        if checkpoint is not None:
+            checkpoint.restore(self)
+        quiet = self.processes.rank > 0 or None  # None: quiet unless it is a terminal
+        with tqdm(total=self.settings.updates, initial=self.updates, disable=quiet) as progress:
+            while self.updates < self.settings.updates:
+                progress.update(self.train_on_batch())
+                if checkpoint is not None and self.processes.rank == 0:
+                    checkpoint.save_if_due(self)
+        return self._selected()
+
+    def train_on_batch(self) -> int:
+        """The updates that share one mini-batch: t of the networks, one of the dictionary; t."""
+        step, method = self.step, self.settings.dictionary
+        phase, done, left = self._phase()
+        step.follow_schedules(done)
+        t = min(self.settings.network_updates if method == "alternating" else 1, left)
+        learns = method == "alternating" and t == self.settings.network_updates
+        images, labels = self._next_images()
+        masks = self._histories(phase, images, t + learns)
+        if method == "joint":
+            self.call(step.update_all, images, labels, masks[0])
+            self.dictionary_updates += 1
+        else:
+            self.call(step.update_networks, images, labels, masks[:t])
+        self._after_updates(phase, t)
+        if learns:
+            self.call(step.update_dictionary, images, labels, masks[t])
+            self.dictionary_updates += 1
+        return t
+
+    # -- the pieces it is made of -----------------------------------------------------------
+
+    def _phase(self) -> tuple[Phase, float, int]:
+        """The phase of the next update, the share of it that is done, the updates it has left."""
+        random, biased = self.settings.random_updates, self.settings.biased_updates
+        if self.updates < random:
+            return "random", self.updates / random, random - self.updates
+        return "biased", (self.updates - random) / biased, self.settings.updates - self.updates
+
+    def _next_images(self) -> tuple[Float[Tensor, "b d"], Int[Tensor, " b"]]:
+        """This process's part of the next batch."""
+        rows = self.batches.next().to(self.device, non_blocking=True)
+        return self.images.take(rows)[self.part], self.labels[rows[self.part]]
+
+    def _histories(self, phase: Phase, images: Tensor, updates: int) -> Float[Tensor, "r b k"]:
+        """Masks for r updates: random histories, or prefixes of one roll-out of the querier."""
+        sizes = self.histories.sizes(updates)[:, self.part]
+        if phase == "random":
+            return prefix_masks(self.histories.orders(updates)[:, self.part], sizes, self.k)
+        self.call(self.step.roll_out, images, sizes)
+        return prefix_masks(self.step.orders, sizes, self.k)
+
+    # -- selection and checkpoints ----------------------------------------------------------
+
+    def _after_updates(self, phase: Phase, updates: int) -> None:
+        self.updates += updates
+        self.losses += updates
+        if self.midway is None and self.updates >= self.settings.updates / 2:
+            self.midway = self.dictionary.rows.clone()
+        due = self.updates % self.settings.validate_every < updates
+        if due or self.updates == self.settings.updates:
+            self._validate(phase)
+
+    @torch.no_grad()
+    def _validate(self, phase: Phase) -> None:
+        images, labels = self.validation
+        answers = self.step.answers(images)
+        area = curve_area(
+            self.querier, self.classifier, answers, labels, self.budget, self.processes
+        )
+        self.log.append(
+            {
+                "phase": phase,
+                "updates": self.updates,
+                "dictionary_updates": self.dictionary_updates,
+                "loss": self.step.loss_sum.item() / self.losses,
+                "validation_auc": area,
+                "distinct_queries": len(self.dictionary.rows.unique()),
+                "queries_changed": int((self.dictionary.rows.cpu() != self.initial).sum()),
+            }
+        )
+        self.step.loss_sum.zero_()
+        self.losses = 0
+        self.selection.consider(area, phase, self.updates, self._modules())
+
+    def _modules(self) -> dict[str, nn.Module]:
+        return {
+            "querier": self.querier,
+            "classifier": self.classifier,
+            "dictionary": self.dictionary,
+        }
+
+    @torch.no_grad()
+    def _selected(self) -> Trained:
+        if self.dictionary_updates and self.processes.rank == 0:
+            logger.info(
+                "nearest texts: %.1f %% of the searches needed the whole universe",
+                100 * self.dictionary.full_search_share,
+            )
+        self.selection.apply(self._modules())
+        assert self.midway is not None  # set at the latest by the last update
+        rows = {"initial": self.initial, "midway": self.midway, "final": self.dictionary.rows}
+        return Trained(
+            self.querier.cpu(),
+            self.classifier.cpu(),
+            self.dictionary().cpu(),
+            self.step.rule().to("cpu"),
+            {name: found.cpu() for name, found in rows.items()},
+            self.selection.facts,
+            self.log,
+        )
+
+    def state_dict(self) -> dict[str, Any]:
+        """The whole state of the run between two batches."""
+        return {
+            **{name: module.state_dict() for name, module in self._modules().items()},
+            "step": self.step.state_dict(),
+            "batches": self.batches.state_dict(),
+            "histories": self.histories.state_dict(),
+            "selection": {"facts": self.selection.facts, "weights": self.selection.weights},
+            "updates": self.updates,
+            "dictionary_updates": self.dictionary_updates,
+            "midway": self.midway,
+            "log": self.log,
+            "losses": self.losses,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        for name, module in self._modules().items():
+            module.load_state_dict(state[name])
+        self.step.load_state_dict(state["step"])
+        self.batches.load_state_dict(state["batches"])
+        self.histories.load_state_dict(state["histories"])
+        self.selection.facts = state["selection"]["facts"]
+        self.selection.weights = state["selection"]["weights"]
+        self.updates = state["updates"]
+        self.dictionary_updates = state["dictionary_updates"]
+        self.midway = state["midway"]
+        self.log = state["log"]
+        self.losses = state["losses"]

@@ -1,0 +1,150 @@
+"""`infopursuit fit`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import infopursuit
+from tests.estimators.conftest import World
+from tests.estimators.test_pictures import TEXTS, write_folder
+
+
+def test_a_folder_of_images(run: Callable, tmp_path: Path, tiny_clip: Path) -> None:
+    write_folder(tmp_path / "photos" / "train", 4)
+    write_folder(tmp_path / "photos" / "test", 2)
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\n\n")
+    status, out, told = run(
+        "fit", tmp_path / "photos", "--texts", tmp_path / "texts.txt", "--clip", tiny_clip,
+        "--queries", 4, "--out", tmp_path / "model", "--ban", "legs", "wooden", "--first", "red",
+    )  # fmt: skip
+    assert (status, out) == (0, "")
+    model = infopursuit.load(tmp_path / "model")
+    assert "12 images, 3 classes, 4 questions" in told
+    accuracy = model.provenance_["test_accuracy"]
+    assert f"accuracy on 6 test images: {100 * accuracy:.0f} %" in told
+    assert "red" in model.queries_
+    assert not {"four legs", "a wooden table"} & set(model.queries_)
+    file = tmp_path / "photos" / "test" / "red" / "0.png"
+    assert model.explain([file])[0].questions[0] == "red"
+
+
+def test_bad_images_are_listed_and_the_rest_is_fitted(
+    run: Callable, tmp_path: Path, tiny_clip: Path
+) -> None:
+    write_folder(tmp_path / "photos", 3)
+    for number in range(25):
+        (tmp_path / "photos" / "red" / f"bad{number:02}.png").write_text("no")
+    status, _, told = run(
+        "fit", tmp_path / "photos", "--clip", tiny_clip, "--out", tmp_path / "model"
+    )
+    assert status == 1
+    assert "9 images" in told
+    assert told.count("left out: ") == 21
+    assert "bad00.png: not an image" in told
+    assert "left out: 5 more" in told
+    assert len(infopursuit.load(tmp_path / "model").provenance_["rejected"]) == 25
+
+
+def write_npz(world: World, folder: Path) -> list[object]:
+    np.savez(folder / "images.npz", embeddings=world.X, labels=world.y)
+    return [folder / "images.npz"]
+
+
+def write_splits(world: World, folder: Path) -> list[object]:
+    names = np.unique(world.y)
+    np.savez(
+        folder / "images.npz",
+        train_embeddings=world.X.astype(np.float16).astype(np.float32),
+        train_labels=np.searchsorted(names, world.y),
+        test_embeddings=world.unseen,
+        test_labels=np.searchsorted(names, world.unseen_y),
+        class_names=names,
+    )
+    return [folder / "images.npz"]
+
+
+def write_npy(world: World, folder: Path) -> list[object]:
+    np.save(folder / "X.npy", world.X)
+    (folder / "y.txt").write_text("\n".join(world.y))
+    return [folder / "X.npy", "--labels", folder / "y.txt"]
+
+
+def write_parquet(world: World, folder: Path) -> list[object]:
+    rows = np.concatenate([world.X, world.unseen])
+    columns = {
+        "embedding": list(rows),
+        "label": [*world.y, *world.unseen_y],
+        "split": ["train"] * len(world.y) + ["test"] * len(world.unseen_y),
+    }
+    pq.write_table(pa.table(columns), folder / "images.parquet")
+    return [folder / "images.parquet"]
+
+
+@pytest.mark.parametrize("write", [write_npz, write_splits, write_npy, write_parquet])
+@pytest.mark.parametrize("kind", ["parquet", "npz"])
+def test_embeddings(
+    run: Callable, tmp_path: Path, world: World, model, write: Callable, kind: str
+) -> None:
+    if kind == "npz":
+        np.savez(tmp_path / "texts.npz", texts=world.texts, embeddings=world.embeddings)
+    else:
+        table = pa.table({"text": world.texts, "embedding": list(world.embeddings)})
+        pq.write_table(table, tmp_path / "texts.parquet")
+    status, _, told = run(
+        "fit", *write(world, tmp_path), "--texts", tmp_path / f"texts.{kind}",
+        "--queries", 6, "--out", tmp_path / "model",
+    )  # fmt: skip
+    assert status == 0
+    again = infopursuit.load(tmp_path / "model")
+    assert again.score(world.unseen, world.unseen_y) > 0.9
+    if write is not write_splits:
+        assert again.queries_ == model.queries_
+    measured = "test_accuracy" in again.provenance_
+    assert measured == (write in (write_splits, write_parquet))
+    assert ("test images" in told) == measured
+
+
+def test_mistakes_are_one_line(run: Callable, tmp_path: Path, world: World) -> None:
+    write_npz(world, tmp_path)
+    texts = tmp_path / "texts.npz"
+    np.savez(texts, texts=world.texts, embeddings=world.embeddings)
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "lines.txt").write_text("a\nb\n")
+    (tmp_path / "blank.txt").write_text("\n")
+    (tmp_path / "broken.npz").write_bytes((tmp_path / "images.npz").read_bytes()[:500])
+    np.savez(tmp_path / "short.npz", embeddings=world.X, labels=world.y[:-1])
+    np.save(tmp_path / "X.npy", world.X)
+    np.savez(tmp_path / "pickled.npz", embeddings=np.array([{}]), labels=np.array([1]))
+    images, out = tmp_path / "images.npz", tmp_path / "model"
+    cases = [
+        ([images, "--out", out], "--texts is missing"),
+        ([images, "--texts", texts, "--out", tmp_path / "file"], "a file; expected a folder"),
+        ([images, "--texts", tmp_path / "lines.txt", "--out", out], "texts without embeddings"),
+        ([images, "--texts", tmp_path / "blank.txt", "--out", out], "no lines"),
+        ([images, "--texts", tmp_path / "no.txt", "--out", out], "No such file"),
+        ([images, "--texts", texts, "--out", out, "--labels", texts], "with an .npy file"),
+        ([images, "--texts", texts, "--out", out, "--classes", "a"], "with a folder"),
+        ([images, "--texts", texts, "--out", out, "--first", "xyz"], "not among the texts"),
+        ([tmp_path / "broken.npz", "--texts", texts, "--out", out], "not readable as arrays"),
+        ([tmp_path / "pickled.npz", "--texts", texts, "--out", out], "not readable as arrays"),
+        ([tmp_path / "no.npz", "--texts", texts, "--out", out], "No such file"),
+        ([tmp_path / "short.npz", "--texts", texts, "--out", out], "and labels (599,)"),
+        ([tmp_path / "X.npy", "--texts", texts, "--out", out], "--labels is missing"),
+        ([texts, "--texts", images, "--out", out], "no array 'labels'; found embeddings, texts"),
+        ([tmp_path / "nowhere", "--out", out], "nowhere: expected a folder CLASS/IMAGE"),
+        ([tmp_path, "--out", out], "a file; expected one folder for each class"),
+    ]
+    for arguments, message in cases:
+        status, printed, told = run("fit", *arguments)
+        assert (status, printed) == (1, ""), arguments
+        assert told.startswith("infopursuit: ")
+        assert "\n" not in told
+        assert message in told
+        assert not out.exists()
+    assert (tmp_path / "file").read_text() == "mine"

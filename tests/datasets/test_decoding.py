@@ -1,0 +1,361 @@
+from __future__ import annotations
+
+import io
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from infopursuit.core.errors import InputError
+from infopursuit.datasets.decoding import (
+    ORIENTATION,
+    UnreadableError,
+    picture_list,
+    prepared_ahead,
+    to_rgb,
+)
+from tests.datasets.images import encoded
+
+
+def saved(image: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
+    file = io.BytesIO()
+    image.save(file, kind, **options)
+    return file.getvalue()
+
+
+def grey(*values: float, kind: str = "uint8") -> np.ndarray:
+    """One row of grey pixels."""
+    return np.array([values], dtype=kind)
+
+
+def row(picture: Any) -> list[int]:
+    """The red channel of the first row, of a picture that is decoded to grey."""
+    pixels = np.asarray(to_rgb(picture))
+    assert (pixels == pixels[:, :, :1]).all()
+    return pixels[0, :, 0].tolist()
+
+
+def pixel(picture: Any) -> tuple[int, ...]:
+    return tuple(np.asarray(to_rgb(picture))[0, 0].tolist())
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr", "LAB"])
+def test_every_mode_becomes_rgb(mode: str) -> None:
+    image = Image.open(io.BytesIO(encoded(0)))
+    image = image.convert("P").convert("PA") if mode == "PA" else image.convert(mode)
+    found = to_rgb(image)
+    assert (found.mode, found.size) == ("RGB", (40, 36))
+
+
+SIXTEEN = grey(0, 128, 129, 257, 32768, 65535, kind="uint16")
+
+
+@pytest.mark.parametrize("kind", ["PNG", "TIFF", "PPM", "JPEG2000"])
+def test_16_bit_greyscale_is_scaled_not_cut(kind: str) -> None:
+    found = row(
+        saved(
+            Image.fromarray(SIXTEEN),
+            kind,
+            **({"irreversible": False} if kind == "JPEG2000" else {}),
+        )
+    )
+    assert found == [0, 0, 1, 1, 128, 255]
+    assert row(SIXTEEN) == [0, 0, 1, 1, 128, 255]
+    assert row(Image.fromarray(SIXTEEN)) == [0, 0, 1, 1, 128, 255]
+
+
+def tiff(bits: int, photometric: int, width: int, strip: bytes) -> bytes:
+    """A TIFF file of one row of grey pixels, with the header written by hand."""
+    tags = [
+        (256, 4, width),
+        (257, 4, 1),
+        (258, 3, bits),
+        (259, 3, 1),
+        (262, 3, photometric),
+        (273, 4, 8),
+        (277, 3, 1),
+        (278, 4, 1),
+        (279, 4, len(strip)),
+    ]
+    strip += b"\0" * (len(strip) % 2)
+    entries = b"".join(struct.pack("<HHII", tag, kind, 1, value) for tag, kind, value in tags)
+    header = struct.pack("<2sHI", b"II", 42, 8 + len(strip))
+    return header + strip + struct.pack("<H", len(tags)) + entries + struct.pack("<I", 0)
+
+
+def test_12_bits_are_scaled_by_their_own_depth() -> None:
+    values = [0, 4095, 2048, 16]
+    bits = "".join(f"{value:012b}" for value in values)
+    strip = bytes(int(bits[at : at + 8], 2) for at in range(0, len(bits), 8))
+    assert row(tiff(12, 1, 4, strip)) == [0, 255, 128, 1]
+
+
+def test_16_bits_whose_zero_is_white_are_inverted() -> None:
+    strip = np.array([0, 65535, 32768], dtype="<u2").tobytes()
+    assert row(tiff(16, 0, 3, strip)) == [255, 0, 127]
+
+
+def test_32_bit_integers_are_stretched_from_least_to_greatest() -> None:
+    wide = Image.fromarray(grey(-100, 400, 150, 0, kind="int32"))
+    assert row(saved(wide, "TIFF")) == [0, 255, 128, 51]
+    assert row(wide) == [0, 255, 128, 51]
+    assert row(Image.fromarray(grey(7, 7, kind="int32"))) == [0, 0]
+
+
+def test_floats_in_a_file_are_from_0_to_1_or_stretched() -> None:
+    def file(*values: float) -> bytes:
+        return saved(Image.fromarray(grey(*values, kind="float32")), "TIFF")
+
+    assert row(file(0, 0.5, 0.25)) == [0, 128, 64]
+    assert row(file(-1, 3, 1)) == [0, 255, 128]
+    assert row(file(10, 30, 20)) == [0, 255, 128]
+    for bad in (np.nan, np.inf):
+        with pytest.raises(UnreadableError, match="NaN or infinite"):
+            to_rgb(file(0.5, bad))
+
+
+def test_transparency_is_laid_on_white() -> None:
+    assert pixel(Image.new("RGBA", (2, 2), (200, 0, 0, 0))) == (255, 255, 255)
+    assert pixel(saved(Image.new("RGBA", (2, 2), (200, 0, 0, 51)))) == (244, 204, 204)
+    assert pixel(saved(Image.new("LA", (2, 2), (0, 102)))) == (153, 153, 153)
+    palette = Image.new("P", (2, 1))
+    palette.putpalette([255, 0, 0, 0, 0, 255])
+    palette.putdata([0, 1])
+    for file in (saved(palette, transparency=0), saved(palette, "GIF", transparency=0)):
+        assert np.asarray(to_rgb(file)).tolist() == [[[255, 255, 255], [0, 0, 255]]]
+    assert np.asarray(to_rgb(saved(palette))).tolist() == [[[255, 0, 0], [0, 0, 255]]]
+    # One colour of an image without an alpha channel.
+    assert row(saved(Image.fromarray(grey(9, 8)), transparency=9)) == [255, 8]
+    red = Image.new("RGB", (2, 1), (255, 0, 0))
+    assert pixel(saved(red, transparency=(255, 0, 0))) == (255, 255, 255)
+    assert row(saved(Image.fromarray(SIXTEEN), transparency=32768)) == [0, 0, 1, 1, 255, 255]
+
+
+def cmyk_profile() -> bytes:
+    """An ICC profile by which every mix of inks is a grey of L* = 50, 25 with full black."""
+    lab = [(128, 128, 128)] * 15 + [(64, 128, 128)]
+    table = b"mft1" + bytes(4) + bytes([4, 3, 2, 0])
+    table += struct.pack(">9i", *(65536 * (place in (0, 4, 8)) for place in range(9)))
+    ramp = bytes(range(256))
+    grid = b"".join(bytes(lab[15 if corner % 2 else 0]) for corner in range(16))
+    table += ramp * 4 + grid + ramp * 3
+    white = b"XYZ " + bytes(4) + struct.pack(">3i", 63190, 65536, 54061)
+    text = b"text" + bytes(4) + b"none\0\0\0\0"
+    name = b"desc" + bytes(4) + struct.pack(">I", 5) + b"test\0" + bytes(78)
+    name += bytes(-len(name) % 4)
+    tags = {b"A2B0": table, b"wtpt": white, b"cprt": text, b"desc": name}
+    place = 128 + 4 + 12 * len(tags)
+    index, content = struct.pack(">I", len(tags)), b""
+    for tag, data in tags.items():
+        data += bytes(-len(data) % 4)
+        index += tag + struct.pack(">II", place + len(content), len(data))
+        content += data
+    header = struct.pack(
+        ">I4sI4s4s4s", place + len(content), b"", 0x02400000, b"prtr", b"CMYK", b"Lab "
+    )
+    header += struct.pack(">6H", 2020, 1, 1, 0, 0, 0) + b"acsp" + bytes(28)
+    header += struct.pack(">3i", 63190, 65536, 54061)
+    return header.ljust(128, b"\0") + index + content
+
+
+def test_cmyk_follows_the_profile_in_the_file(caplog: pytest.LogCaptureFixture) -> None:
+    cyan = Image.new("CMYK", (2, 2), (255, 0, 0, 0))
+    assert pixel(cyan) == (0, 255, 255)
+    for kind in ("TIFF", "JPEG"):
+        red, green, blue = pixel(saved(cyan, kind, icc_profile=cmyk_profile()))
+        # L* = 50 is 119 in sRGB.
+        assert max(abs(red - 119), abs(green - 119), abs(blue - 119)) <= 2
+    black = saved(Image.new("CMYK", (2, 2), (0, 0, 0, 255)), "TIFF", icc_profile=cmyk_profile())
+    assert max(pixel(black)) < 65
+    assert not caplog.records
+    assert pixel(saved(cyan, "TIFF", icc_profile=b"no profile")) == (0, 255, 255)
+    assert "an ICC profile cannot be used" in caplog.text
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("kind", ["PNG", "WEBP", "TIFF"])
+def test_pictures_are_turned_upright(orientation: int, kind: str) -> None:
+    upright = Image.fromarray(np.arange(24, dtype=np.uint8).reshape(2, 4, 3) * 10)
+    # What the camera stores is the inverse of what the viewer has to do.
+    stored = {
+        2: Image.Transpose.FLIP_LEFT_RIGHT,
+        3: Image.Transpose.ROTATE_180,
+        4: Image.Transpose.FLIP_TOP_BOTTOM,
+        5: Image.Transpose.TRANSPOSE,
+        6: Image.Transpose.ROTATE_90,
+        7: Image.Transpose.TRANSVERSE,
+        8: Image.Transpose.ROTATE_270,
+    }
+    image = upright.transpose(stored[orientation]) if orientation > 1 else upright
+    exif = Image.Exif()
+    exif[ORIENTATION] = orientation
+    options = {"lossless": True} if kind == "WEBP" else {}
+    found = to_rgb(saved(image, kind, exif=exif, **options))
+    assert np.array_equal(np.asarray(found), np.asarray(upright))
+
+
+def test_a_16_bit_picture_is_turned_and_scaled() -> None:
+    exif = Image.Exif()
+    exif[ORIENTATION] = 3
+    assert row(saved(Image.fromarray(SIXTEEN), exif=exif)) == [255, 128, 1, 1, 0, 0]
+
+
+def test_damaged_exif_says_nothing() -> None:
+    picture = saved(Image.new("RGB", (3, 2), (1, 2, 3)), "PNG", exif=b"Exif\0\0nonsense")
+    assert to_rgb(picture).size == (3, 2)
+
+
+@pytest.mark.parametrize("kind", ["GIF", "PNG", "WEBP", "TIFF"])
+def test_an_animation_is_its_first_frame(kind: str) -> None:
+    frames = [Image.new("RGB", (8, 8), colour) for colour in ((255, 0, 0), (0, 255, 0))]
+    options = {"lossless": True} if kind == "WEBP" else {}
+    file = saved(frames[0], kind, save_all=True, append_images=frames[1:], **options)
+    with Image.open(io.BytesIO(file)) as image:
+        assert getattr(image, "n_frames", 1) == 2
+    assert pixel(file) == (255, 0, 0)
+
+
+def test_a_bomb_is_refused_and_one_pixel_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert pixel(saved(Image.new("RGB", (1, 1), (9, 8, 7)))) == (9, 8, 7)
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 50)
+    with pytest.raises(UnreadableError, match="too large: expected at most 100 pixels"):
+        to_rgb(saved(Image.new("RGB", (11, 10))))
+
+
+COLOURS = np.array([[[255, 0, 0], [0, 128, 1]]], dtype=np.uint8)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        COLOURS,
+        COLOURS.astype(np.uint16) * 257,
+        COLOURS.astype(np.int64),
+        COLOURS / 255,
+        (COLOURS / 255).astype(np.float32),
+        (COLOURS / 255).astype(np.float16),
+        np.concatenate([COLOURS, np.full((1, 2, 1), 255, np.uint8)], axis=2),
+        COLOURS[:, ::-1][:, ::-1],
+        torch.from_numpy(COLOURS).permute(2, 0, 1),
+        torch.from_numpy(COLOURS).permute(2, 0, 1) / 255,
+        (torch.from_numpy(COLOURS).permute(2, 0, 1) / 255).double().requires_grad_(),
+    ],
+)
+def test_arrays_and_tensors_are_pictures(array: Any) -> None:
+    assert np.array_equal(np.asarray(to_rgb(array)), COLOURS)
+
+
+def test_grey_arrays_are_pictures() -> None:
+    assert row(grey(0, 255, 7)) == [0, 255, 7]
+    assert row(grey(0, 255, 7)[:, :, None]) == [0, 255, 7]
+    assert row(np.array([[True, False]])) == [255, 0]
+    assert row(torch.tensor([[[0.0, 1.0]]], dtype=torch.bfloat16)) == [0, 255]
+    assert row(torch.tensor([[0, 200]], dtype=torch.uint8)) == [0, 200]
+    see_through = np.zeros((1, 1, 4), np.uint8)
+    assert pixel(see_through) == (255, 255, 255)
+
+
+@pytest.mark.parametrize(
+    ("array", "reason"),
+    [
+        (np.zeros((3, 5, 7)), r"shape \(3, 5, 7\); expected \(h, w\)"),
+        (np.zeros((0, 5, 3)), r"shape \(0, 5, 3\)"),
+        (np.zeros(5), r"shape \(5,\)"),
+        (torch.zeros(5, 4, 3), r"shape \(5, 4, 3\); expected \(h, w\) or \(c, h, w\)"),
+        (np.full((2, 2), 255.0), "float64 from 255 to 255; expected 0 to 1 "),
+        (np.full((2, 2), -1), "int64 from -1 to -1; expected 0 to 255"),
+        (np.full((2, 2), np.nan), "expected 0 to 1"),
+        (np.full((2, 2), "x"), "<U1; expected uint8"),
+        (7, "a int; expected a path, bytes or pixels"),
+    ],
+)
+def test_arrays_that_are_no_pictures_are_told(array: Any, reason: str) -> None:
+    with pytest.raises(UnreadableError, match=reason):
+        to_rgb(array)
+
+
+def test_files_bytes_paths_and_open_files_are_pictures(tmp_path: Path) -> None:
+    content = encoded(3)
+    path = tmp_path / "picture"
+    path.write_bytes(content)
+    wanted = to_rgb(content).tobytes()
+    for given in (path, str(path), bytearray(content), memoryview(content), io.BytesIO(content)):
+        assert to_rgb(given).tobytes() == wanted
+    with path.open("rb") as file:
+        assert to_rgb(file).tobytes() == wanted
+
+
+def test_a_list_of_pictures_is_told_from_one() -> None:
+    image = Image.new("RGB", (2, 2))
+    assert picture_list(image) == [image]
+    assert picture_list((image, "a.jpg")) == [image, "a.jpg"]
+    assert len(picture_list(np.zeros((4, 6, 3)))) == 1
+    assert len(picture_list(torch.zeros(3, 4, 6))) == 1
+    assert [part.shape for part in picture_list(np.zeros((2, 4, 6, 3)))] == [(4, 6, 3)] * 2
+    assert picture_list(path for path in ["a", "b"]) == ["a", "b"]
+    for wrong, told in [
+        ("a.jpg", r"found 'a\.jpg'; write \[picture\]"),
+        (Path("a.jpg"), r"a\.jpg'\); write"),
+        (b"x", "the bytes of one file"),
+        (io.BytesIO(), "found one BytesIO"),
+        (3, "found one int"),
+    ]:
+        with pytest.raises(InputError, match=told):
+            picture_list(wrong)
+
+
+def test_reasons_are_short_and_repeatable(tmp_path: Path) -> None:
+    jpeg, png = encoded(0, "JPEG"), encoded(0)
+    (tmp_path / "text.jpg").write_text("no picture")
+    broken = [
+        (None, "missing"),
+        (b"", "missing"),
+        (tmp_path / "absent.jpg", "missing"),
+        (b"no picture", "not an image of a known format"),
+        (tmp_path / "text.jpg", "not an image of a known format"),
+        (jpeg[: len(jpeg) // 2], "damaged: image file is truncated"),
+        (png[:60] + b"\0\0\0\0" + png[64:], "damaged: "),
+    ]
+    for image, reason in broken:
+        found = []
+        for _ in range(2):
+            with pytest.raises(UnreadableError) as error:
+                to_rgb(image)
+            found.append(str(error.value))
+        assert found[0] == found[1]
+        assert found[0].startswith(reason)
+        assert "0x" not in found[0]
+
+
+def test_images_keep_their_order_and_bad_ones_their_place() -> None:
+    good = [encoded(row) for row in range(9)]
+    images = [*good[:4], b"bad", *good[4:]]
+
+    def pixels(image: Image.Image) -> torch.Tensor:
+        return torch.from_numpy(np.array(image)).permute(2, 0, 1).float()
+
+    for workers, ahead in [(1, 1), (4, 3), (3, 100)]:
+        found = list(prepared_ahead(iter(images), pixels, workers, ahead))
+        assert isinstance(found.pop(4), UnreadableError)
+        for tensor, image in zip(found, good, strict=True):
+            assert isinstance(tensor, torch.Tensor)
+            assert torch.equal(tensor, pixels(to_rgb(image)))
+
+
+def test_no_more_images_are_held_than_asked_for() -> None:
+    taken = []
+
+    def images():
+        for row in range(50):
+            taken.append(row)
+            yield encoded(row % 3)
+
+    prepared = prepared_ahead(images(), lambda _: torch.zeros(3, 1, 1), workers=2, ahead=5)
+    for number in range(1, 20):
+        next(prepared)
+        assert len(taken) <= number + 5
+    prepared.close()

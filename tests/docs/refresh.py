@@ -1,0 +1,32 @@
+"""Run the pages and the tutorial, and write what their code gives today into them.
+
+python -m tests.docs.refresh          # then look at `git diff`
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from tests.docs.notebook import NOTEBOOK, executed, write
+from tests.docs.snippets import run_page
+from tests.docs.test_pages import PAGES, ROOT
+from tests.docs.world import make_world
+
+
+def main() -> None:
+    """Refresh all pages."""
+    with tempfile.TemporaryDirectory() as folder:
+        make_world(Path(folder))
+        os.environ["INFOPURSUIT_CACHE"] = str(Path(folder) / "cache")
+        os.chdir(folder)
+        for page in PAGES:
+            shown = page.read_text(encoding="utf-8")
+            page.write_text(run_page(shown, page.relative_to(ROOT)), encoding="utf-8")
+        os.chdir(ROOT)
+    write(executed(), NOTEBOOK)
+
+
+if __name__ == "__main__":
+    main()

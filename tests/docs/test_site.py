@@ -1,0 +1,81 @@
+"""The site builds without a warning, and its pages need nothing from other hosts."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# Where a page loads something from; links that a reader may follow are not among them.
+LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
+# Not loaded when a page is shown: the neighbours of a page, and its own address.
+NOT_LOADED = {"canonical", "next", "prev"}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert built.returncode == 0, built.stderr
+    return folder
+
+
+class Loads(HTMLParser):
+    """Collects what a page loads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag in LOADED and given.get("rel") not in NOT_LOADED:
+            self.found.append(given.get(LOADED[tag]) or "")
+
+
+def test_pages_load_nothing_from_other_hosts(site: Path) -> None:
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 20
+    for page in pages:
+        loads = Loads()
+        loads.feed(page.read_text(encoding="utf-8"))
+        assert loads.found
+        elsewhere = [each for each in loads.found if re.match(r"(https?:)?//", each)]
+        assert not elsewhere, f"{page.name}: {elsewhere}"
+    for sheet in site.rglob("*.css"):
+        text = sheet.read_text(encoding="utf-8")
+        assert not re.search(r"(@import|url\()\s*[\"']?(https?:)?//", text), sheet.name
+
+
+def test_formulas_are_mathml_and_none_is_left_as_tex(site: Path) -> None:
+    formulas = 0
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert "arithmatex" not in text, page.name
+        found = re.findall(r"<math .*?</math>", text, re.DOTALL)
+        assert not [each for each in found if "\\" in unescape(each)], page.name
+        formulas += len(found)
+    assert formulas > 20
+
+
+def test_names_of_the_library_are_in_the_reference(site: Path) -> None:
+    import infopursuit
+
+    reference = "".join(page.read_text(encoding="utf-8") for page in (site / "api").glob("*.html"))
+    for name in infopursuit.__all__:
+        assert re.search(rf'id="infopursuit\.[\w.]*{name}"|id="infopursuit\.{name}"', reference), (
+            name
+        )

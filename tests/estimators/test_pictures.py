@@ -1,0 +1,213 @@
+"""From pixels: a folder or a list of pictures, a tiny CLIP with random weights."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+import infopursuit
+from infopursuit.core.errors import InputError
+from tests.clip.conftest import tiny_clip as tiny_clip
+
+COLORS = {"blue": (20, 30, 220), "green": (30, 200, 40), "red": (230, 20, 10)}
+TEXTS = ["red", "green grass", "blue sky", "a dark stripe", "four legs", "a wooden table"]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Embeddings of texts are kept in a folder of the test."""
+    monkeypatch.setenv("INFOPURSUIT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def picture(name: str, seed: int) -> Image.Image:
+    """A noisy picture of one color."""
+    noise = np.random.default_rng(seed).normal(0, 12, (40, 36, 3))
+    return Image.fromarray((np.array(COLORS[name]) + noise).clip(0, 255).astype(np.uint8))
+
+
+def write_folder(root: Path, count: int = 8) -> Path:
+    """A folder CLASS/IMAGE."""
+    for name in COLORS:
+        (root / name).mkdir(parents=True)
+        for number in range(count):
+            picture(name, number).save(root / name / f"{number}.png")
+    return root
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> Path:
+    return write_folder(tmp_path / "photos")
+
+
+def test_a_folder_is_all_it_takes(photos: Path, tiny_clip: Path, cache: Path) -> None:
+    model = infopursuit.fit(photos, clip=tiny_clip, n_queries=16)
+    assert list(model.classes_) == sorted(COLORS)
+    assert set(model.queries_) <= set(infopursuit.texts.visual_vocabulary())
+    assert len(model.queries_) == 16
+    assert list(cache.rglob("*.parquet"))
+    files = sorted(photos.rglob("*.png"))
+    assert np.mean(model.predict(files) == [file.parent.name for file in files]) > 0.7
+    explained = model.explain([photos / "red" / "0.png"])[0]
+    assert explained.image == str(photos / "red" / "0.png")
+    assert explained.predicted_class == "red"
+    assert model.provenance_["images"] == 24
+    assert model.provenance_["rejected"] == {}
+    assert model.clip_.startswith("open_clip:")
+    assert model.clip_source_ == str(tiny_clip)
+
+
+def test_pictures_of_any_kind_are_one(photos: Path, tiny_clip: Path) -> None:
+    model = infopursuit.fit(photos, None, TEXTS, clip=tiny_clip)
+    file = photos / "green" / "3.png"
+    pixels = np.asarray(Image.open(file))
+    kinds = [
+        [file],
+        [str(file)],
+        file,
+        file.read_bytes(),
+        Image.open(file),
+        [Image.open(file)],
+        pixels[None],
+        [pixels],
+        [torch.from_numpy(pixels.transpose(2, 0, 1).copy())],
+        [torch.from_numpy(pixels.transpose(2, 0, 1) / 255).half()],
+    ]
+    expected = model.predict_proba([file])
+    for kind in kinds[:-1]:
+        assert np.array_equal(model.predict_proba(kind), expected)
+    assert model.predict_proba(kinds[-1]) == pytest.approx(expected, abs=1e-3)
+
+
+def test_a_list_with_labels_is_a_folder(photos: Path, tiny_clip: Path) -> None:
+    files = sorted(photos.rglob("*.png"))
+    labels = [COLORS[file.parent.name][0] for file in files]
+    model = infopursuit.fit(files, labels, TEXTS, clip=tiny_clip)
+    assert sorted(model.classes_.tolist()) == [20, 30, 230]
+    folder = infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip)
+    assert folder.queries_ == model.queries_
+    with pytest.raises(InputError, match="2 labels for 24 pictures"):
+        infopursuit.fit(files, ["red", "blue"], TEXTS, clip=tiny_clip)
+    with pytest.raises(InputError, match="0 labels for 24 pictures"):
+        infopursuit.fit(files, clip=tiny_clip)
+
+
+def test_some_classes_of_a_folder(photos: Path, tiny_clip: Path) -> None:
+    model = infopursuit.fit(photos, ["red", "blue"], TEXTS, clip=tiny_clip)
+    assert list(model.classes_) == ["blue", "red"]
+    with pytest.raises(InputError, match="no class 'pink'; expected some of blue, green, red"):
+        infopursuit.fit(photos, ["pink"], TEXTS, clip=tiny_clip)
+
+
+def test_a_folder_with_test_images_is_measured_on_them(tmp_path: Path, tiny_clip: Path) -> None:
+    write_folder(tmp_path / "data" / "train")
+    write_folder(tmp_path / "data" / "test", 2)
+    model = infopursuit.fit(tmp_path / "data", texts=TEXTS, clip=tiny_clip, n_queries=3)
+    assert model.provenance_["images"] == 24
+    assert model.provenance_["test_images"] == 6
+    test = sorted((tmp_path / "data" / "test").rglob("*.png"))
+    right = np.mean(model.predict(test) == [file.parent.name for file in test])
+    assert model.provenance_["test_accuracy"] == right
+
+
+def test_unreadable_pictures_are_listed(photos: Path, tiny_clip: Path) -> None:
+    (photos / "red" / "x.png").write_text("no picture")
+    with pytest.warns(UserWarning, match=r"1 of 25 pictures cannot be read .*red.x\.png"):
+        model = infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip)
+    assert model.provenance_["images"] == 24
+    assert list(model.provenance_["rejected"]) == [str(photos / "red" / "x.png")]
+    with pytest.raises(InputError, match=r"1 of 2 pictures cannot be read .*x\.png"):
+        model.explain([photos / "red" / "0.png", photos / "red" / "x.png"])
+    for file in (photos / "red").glob("[0-9].png"):
+        file.write_text("no picture")
+    with (
+        pytest.warns(UserWarning, match="9 of 25 pictures"),
+        pytest.raises(InputError, match="the class 'red' has no readable picture"),
+    ):
+        infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip)
+
+
+def test_a_saved_model_finds_its_clip_from_any_folder(
+    photos: Path, tiny_clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tiny_clip.parent)
+    model = infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip.name)
+    monkeypatch.chdir(tmp_path)
+    model.save("models/colors")
+    assert str(tmp_path) not in Path("models/colors/model.json").read_text()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    again = infopursuit.load("../models/colors")
+    file = photos / "blue" / "0.png"
+    assert np.array_equal(again.predict_proba([file]), model.predict_proba([file]))
+
+
+def test_a_clip_that_has_gone_or_changed_is_told(
+    photos: Path, tiny_clip: Path, tmp_path: Path
+) -> None:
+    import shutil
+
+    from safetensors.torch import load_file, save_file
+
+    moved = tmp_path / "clip"
+    shutil.copytree(tiny_clip, moved)
+    infopursuit.fit(photos, texts=TEXTS, clip=moved).save(tmp_path / "model")
+    moved.rename(tmp_path / "new place")
+    file = photos / "blue" / "0.png"
+    with pytest.raises(InputError, match=r"the CLIP of the model is not there; pass its path"):
+        infopursuit.load(tmp_path / "model").explain([file])
+    model = infopursuit.load(tmp_path / "model", clip=tmp_path / "new place")
+    assert model.explain([file])[0].predicted_class == "blue"
+    weights = tmp_path / "new place" / "open_clip_model.safetensors"
+    changed = {key: value + 1 for key, value in load_file(weights).items()}
+    shutil.copytree(tmp_path / "new place", tmp_path / "other")
+    save_file(changed, tmp_path / "other" / "open_clip_model.safetensors")
+    with pytest.raises(InputError, match=r"other is open_clip:.*; the model was fitted with"):
+        infopursuit.load(tmp_path / "model", clip=tmp_path / "other").explain([file])
+
+
+def test_names_of_clips_are_checked_at_once(photos: Path) -> None:
+    with pytest.raises(InputError, match=r"'ViT-B-33'; did you mean ViT-B-32"):
+        infopursuit.fit(photos, clip="ViT-B-33")
+    with pytest.raises(InputError, match="no weights 'nobody' for ViT-B-32"):
+        infopursuit.fit(photos, clip="ViT-B-32", pretrained="nobody")
+
+
+OFFLINE = """
+import sys, infopursuit
+try:
+    infopursuit.fit(sys.argv[1], clip=sys.argv[2], pretrained=sys.argv[3])
+except infopursuit.InputError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("name", [("ViT-B-32", "openai"), ("ViT-B-32", "laion2b_s34b_b79k")])
+def test_without_a_network_one_sentence_says_so(
+    photos: Path, tmp_path: Path, name: tuple[str, str]
+) -> None:
+    nowhere = "http://127.0.0.1:9"
+    environment = {
+        **os.environ,
+        "HOME": str(tmp_path),
+        "HF_HOME": str(tmp_path),
+        "HF_ENDPOINT": nowhere,
+        **dict.fromkeys(("http_proxy", "https_proxy", "HTTPS_PROXY", "HTTP_PROXY"), nowhere),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", OFFLINE, str(photos), *name],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\n") == 1
+    assert "connect to the network, or" in done.stdout

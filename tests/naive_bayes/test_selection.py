@@ -1,0 +1,237 @@
+"""The informative queries: which are asked of images, which are heard, and which are kept."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from infopursuit.answers.moments import class_moments
+from infopursuit.answers.score_map import fit_score_map
+from infopursuit.answers.table import AnswerTable
+from infopursuit.datasets.rows import Rows, UnitRows
+from infopursuit.naive_bayes import selection
+from infopursuit.naive_bayes.selection import (
+    FAINT,
+    chosen_columns,
+    informative_rows,
+    responsive_rows,
+    sample_rows,
+)
+from tests.answers.drawn import counts, drawn
+from tests.naive_bayes import textbook
+
+
+def planted(images: int = 300) -> tuple[Tensor, Tensor, Tensor]:
+    """Eight classes, the corners of a cube; texts 0 to 2 are its axes, the others are noise."""
+    labels = torch.arange(images) % 8
+    corners = torch.tensor(
+        [[(label >> axis & 1) * 2.0 - 1 for axis in range(3)] for label in range(8)]
+    )
+    embedded = torch.cat([corners[labels], torch.zeros(images, 13)], dim=1)
+    embedded += 0.3 * drawn(images, 16, seed=5)
+    texts = torch.cat([torch.eye(16)[:3], torch.cat([torch.zeros(97, 3), drawn(97, 13)], dim=1)])
+    return normalize(texts, dim=1), normalize(embedded, dim=1), labels
+
+
+def informative(
+    texts: Tensor,
+    images: Tensor,
+    labels: Tensor,
+    k: int,
+    weights: Tensor | None = None,
+    allowed: Tensor | None = None,
+    seed: int = 0,
+) -> Tensor:
+    universe, rows = UnitRows(texts, "texts"), UnitRows(images, "images")
+    moments = class_moments(rows.blocks(), labels, weights)
+    score_map = fit_score_map(universe, moments.within)
+    return informative_rows(universe, rows, labels, weights, score_map, moments, k, seed, allowed)
+
+
+@pytest.mark.parametrize("k", [3, 10])
+def test_informative_texts_are_those_that_tell_the_classes_apart(k: int) -> None:
+    universe, images, labels = planted()
+    rows = informative(universe, images, labels, k)
+    assert rows.tolist() == sorted(set(rows.tolist()))
+    assert len(rows) == k
+    assert {0, 1, 2} <= set(rows.tolist())
+    assert torch.equal(rows, informative(universe, images, labels, k))
+
+
+def test_whole_weights_choose_what_repeated_images_choose() -> None:
+    universe, images, labels = planted()
+    repeats = counts(len(images))
+    rows = torch.arange(len(images)).repeat_interleave(repeats)
+    weighted = informative(universe, images, labels, 8, weights=repeats.double())
+    repeated = informative(universe, images[rows], labels[rows], 8)
+    assert torch.equal(weighted, repeated)
+    ones = torch.ones(len(images), dtype=torch.float64)
+    plain = informative(universe, images, labels, 8)
+    assert torch.equal(informative(universe, images, labels, 8, weights=ones), plain)
+
+
+def test_texts_that_are_not_allowed_are_never_chosen() -> None:
+    universe, images, labels = planted()
+    allowed = torch.ones(100, dtype=torch.bool)
+    allowed[[0, 2, 50]] = False
+    rows = informative(universe, images, labels, 97, allowed=allowed)
+    assert rows.tolist() == allowed.nonzero().squeeze(1).tolist()
+    few = informative(universe, images, labels, 5, allowed=allowed)
+    assert 1 in few.tolist()
+    assert not {0, 2, 50} & set(few.tolist())
+
+
+def with_faint_texts() -> tuple[Tensor, Tensor, Tensor]:
+    """Texts 100 to 159 lie near the mean text, in the directions that tell the classes apart."""
+    universe, images, labels = planted()
+    faint = torch.zeros(60, 16)
+    faint[:, :3] = 0.01 * drawn(60, 3, seed=9)
+    faint += universe.mean(dim=0) - faint.mean(dim=0)
+    # Texts are of unit norm: what they share is a direction of its own.
+    shared = torch.full((160, 1), 1.0)
+    texts = torch.cat([torch.cat([universe, faint]), shared], dim=1)
+    return normalize(texts, dim=1), torch.cat([images, torch.zeros(300, 1)], dim=1), labels
+
+
+def test_a_text_whose_scores_hardly_differ_is_not_chosen() -> None:
+    texts, images, labels = with_faint_texts()
+    centre = texts.mean(dim=0)
+    spread = ((texts - centre) @ images.T).std(dim=1, correction=0)
+    heard = spread.sort(descending=True).values[16]
+    expected = [row for row, value in enumerate(spread) if value >= FAINT * heard]
+    universe = UnitRows(texts, "texts")
+    assert responsive_rows(universe, centre, images, 5).tolist() == expected
+    assert not {*expected} & {*range(100, 160)}
+    chosen = informative(texts, images, labels, 5)
+    assert {0, 1, 2} <= set(chosen.tolist())
+    assert int(chosen.max()) < 100
+
+
+def test_faint_texts_fill_up_where_k_are_needed_and_others_are_not_allowed() -> None:
+    texts, images, _ = with_faint_texts()
+    universe, centre = UnitRows(texts, "texts"), texts.mean(dim=0)
+    spread = ((texts - centre) @ images.T).std(dim=1, correction=0)
+    most = spread.argsort(descending=True)[:150].sort().values
+    assert torch.equal(responsive_rows(universe, centre, images, 150), most)
+    allowed = torch.arange(160) >= 60
+    found = responsive_rows(universe, centre, images, 5, allowed)
+    assert found.tolist() == [
+        row for row in responsive_rows(universe, centre, images, 5).tolist() if row >= 60
+    ]
+    faint = torch.arange(160) >= 100
+    loudest = 100 + spread[100:].argsort(descending=True)[:5]
+    found = responsive_rows(universe, centre, images, 5, faint)
+    assert torch.equal(found, loudest.sort().values)
+
+
+def test_a_universe_in_blocks_has_the_same_responsive_texts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts, images, _ = with_faint_texts()
+    universe, centre = UnitRows(texts, "texts"), texts.mean(dim=0)
+    whole = responsive_rows(universe, centre, images, 5)
+    monkeypatch.setattr(selection, "CANDIDATES", 7)
+    assert torch.equal(responsive_rows(universe, centre, images, 5), whole)
+
+
+def test_a_large_universe_in_half_precision_is_screened_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    universe, images, labels = planted()
+    monkeypatch.setattr(selection, "CANDIDATES", 30)
+    monkeypatch.setattr(selection, "IMAGES", 160)
+    rows = informative(universe.half(), images.half(), labels, 5)
+    assert {0, 1, 2} <= set(rows.tolist())
+
+
+def test_screening_keeps_the_texts_most_informative_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    from infopursuit.answers.thresholds import fit_thresholds
+
+    texts, images, labels = planted()
+    monkeypatch.setattr(selection, "CANDIDATES", 30)
+    universe = UnitRows(texts, "texts")
+    within = class_moments(Rows(images).blocks(), labels).within
+    score_map = fit_score_map(universe, within)
+    rows = torch.arange(3, 100)
+    found = selection._candidates(universe, rows, score_map, images, labels, None)
+    told = fit_thresholds(images @ score_map.directions(texts[rows]).T, labels).information
+    expected = rows[told.argsort(descending=True, stable=True)[:30]].sort().values
+    assert torch.equal(found, expected)
+
+
+def test_a_dictionary_is_filled_even_where_few_texts_tell_anything() -> None:
+    universe, images, labels = planted()
+    few = universe[:3].repeat(4, 1)
+    assert informative(few, images, labels, 7).unique().numel() == 7
+    assert informative(few, images, labels, 12).tolist() == list(range(12))
+
+
+def credit_slowly(of: AnswerTable, answers: Tensor, weights: Tensor, budget: int) -> Tensor:
+    """What each query gains where it is asked, image by image."""
+    credit = torch.zeros(answers.shape[1], dtype=torch.float64)
+    for given, weight in zip(answers, weights, strict=True):
+        heard: dict[int, float] = {}
+        for query in textbook.pursue(of, given, budget)[0]:
+            credit[query] += float(weight) * textbook.gain(of, heard, query)
+            heard[query] = float(given[query])
+    return credit
+
+
+def test_credit_is_the_information_gained_in_roll_outs() -> None:
+    rates = drawn(4, 6).double().sigmoid()
+    prior = torch.tensor([0.1, 0.2, 0.3, 0.4]).double()
+    answers, weights = textbook.answers(k=6), drawn(40, seed=1).abs().double()
+    of = AnswerTable(torch.stack([(1 - rates).log().T, rates.log().T]), prior.log())
+    found = selection._credit(answers, weights, rates, prior, 3)
+    expected = credit_slowly(of, answers, weights, 3)
+    torch.testing.assert_close(found, expected)
+
+
+def test_the_query_that_settles_the_class_gets_the_credit() -> None:
+    rates = torch.tensor([[0.99, 0.5, 0.6], [0.01, 0.5, 0.4]])
+    answers = torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    ones = torch.ones(2, dtype=torch.float64)
+    credit = selection._credit(answers, ones, rates, torch.tensor([0.5, 0.5]), 2)
+    assert credit[0] > credit[2] > credit[1] >= 0
+
+
+def test_pruning_leaves_out_what_is_never_worth_asking() -> None:
+    """Columns 0 to 2 code the class; the others repeat them with noise."""
+    labels = torch.arange(320) % 8
+    bits = torch.stack([(labels >> axis & 1).float() for axis in range(3)], dim=1)
+    generator = torch.Generator().manual_seed(0)
+    flips = (torch.rand(320, 9, generator=generator) < 0.3).float()
+    answers = torch.cat([(bits.repeat(1, 3) - flips).abs(), bits], dim=1)
+    rates = torch.stack([answers[labels == label].mean(dim=0) for label in range(8)])
+    rates = rates.clamp(0.01, 0.99)
+    chosen = chosen_columns(answers, rates, labels, None, 3, torch.Generator().manual_seed(0))
+    assert sorted(chosen.tolist()) == [9, 10, 11]
+    everything = chosen_columns(answers, rates, labels, None, 12, torch.Generator().manual_seed(0))
+    assert sorted(everything.tolist()) == list(range(12))
+
+
+def test_samples_have_as_many_images_of_each_class_as_of_any_other() -> None:
+    labels = torch.cat([torch.zeros(500), torch.ones(40), torch.full((7,), 2)]).long()
+    labels = labels[torch.randperm(547, generator=torch.Generator().manual_seed(1))]
+    generator = torch.Generator().manual_seed(0)
+    places = sample_rows(labels, 60, generator)
+    assert places.tolist() == sorted(set(places.tolist()))
+    sizes = torch.bincount(labels[places]).tolist()
+    assert sizes[2] == 7
+    assert sum(sizes) == 60
+    assert abs(sizes[0] - sizes[1]) <= 1
+    again = sample_rows(labels, 60, torch.Generator().manual_seed(0))
+    assert torch.equal(places, again)
+    assert not torch.equal(places, sample_rows(labels, 60, torch.Generator().manual_seed(1)))
+    assert torch.equal(sample_rows(labels, 547, generator), torch.arange(547))
+
+
+def test_an_image_is_sampled_as_often_as_any_other_of_its_class() -> None:
+    labels = torch.arange(40) % 2
+    drawn_often = torch.zeros(40)
+    for seed in range(400):
+        drawn_often[sample_rows(labels, 10, torch.Generator().manual_seed(seed))] += 1
+    assert drawn_often.sum() == 4000
+    assert ((drawn_often > 60) & (drawn_often < 140)).all()  # 100 each, 5 standard deviations

@@ -1,0 +1,67 @@
+"""What `import infopursuit` gives, and how fast."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import infopursuit
+
+NAMES = {
+    "Explanation",
+    "InformationPursuitClassifier",
+    "InputError",
+    "StoppingRule",
+    "VariationalInformationPursuit",
+    "fit",
+    "load",
+    "texts",
+}
+IMPORT = """
+import sys, time
+started = time.perf_counter()
+import infopursuit
+print(time.perf_counter() - started)
+print(sorted({"torch", "sklearn", "numpy", "open_clip", "pyarrow"} & set(sys.modules)))
+"""
+
+
+def test_the_public_names_are_these() -> None:
+    assert set(infopursuit.__all__) == NAMES
+    assert set(dir(infopursuit)) >= NAMES
+    with pytest.raises(AttributeError, match="no attribute 'Classifier'"):
+        _ = infopursuit.Classifier
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_a_public_name_is_there(name: str) -> None:
+    found = getattr(infopursuit, name)
+    home = infopursuit._HOMES.get(name)
+    assert found is (getattr(import_module(home), name) if home else infopursuit.texts)
+    assert found.__doc__
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    from importlib.metadata import version
+
+    assert infopursuit.__version__ == version("infopursuit")
+
+
+def test_the_import_is_light() -> None:
+    seconds = []
+    for _ in range(3):  # the machine may be busy
+        done = subprocess.run(
+            [sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True
+        )
+        taken, heavy = done.stdout.splitlines()
+        assert heavy == "[]"
+        seconds.append(float(taken))
+    assert min(seconds) <= 0.3
+
+
+def test_types_are_for_everybody() -> None:
+    assert (Path(infopursuit.__file__).parent / "py.typed").is_file()

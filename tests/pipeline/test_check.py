@@ -1,0 +1,141 @@
+"""`infopursuit check`: every mistake of settings and inputs is told before anything runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from ruamel.yaml import YAML
+
+from infopursuit.core.errors import InputError
+from infopursuit.pipeline.check import check
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project whose data set, texts and CLIP are small tables."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    texts = [f"text {i}" for i in range(6)]
+    embeddings(tmp_path / "texts.parquet", {"text": texts, "source": ["x"] * 6}, rng)
+    rows = {
+        "id": [f"{split}{i}" for split in ("train", "test") for i in range(4)],
+        "split": ["train"] * 4 + ["test"] * 4,
+        "label": pa.array([0, 1] * 4, pa.int32()),
+        "class_name": ["cat", "dog"] * 4,
+    }
+    embeddings(tmp_path / "images.parquet", rows, rng)
+    (tmp_path / "classes.txt").write_text("cat\ndog\n", encoding="utf-8")
+    (tmp_path / "list.txt").write_text("text 0\ntext 1\n", encoding="utf-8")
+    (tmp_path / "words.txt").write_text("therefore\n", encoding="utf-8")
+    params = YAML().load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    params["run"].update(datasets=["pets"], inits=["informative"], truth=[])
+    params["clip"] = "texts.parquet"
+    params["queries"]["corpora"] = {"given": "texts.parquet"}
+    params["universe"]["control_words"] = "words.txt"
+    params["datasets"] = {
+        "pets": {
+            "images": "images.parquet",
+            "classes": "classes.txt",
+            "dictionary": "list.txt",
+            "k": 2,
+            "budget": None,
+            "max_rejected": 0.0,
+            "variational": {},
+        }
+    }
+    with (tmp_path / "params.yaml").open("w", encoding="utf-8") as file:
+        YAML().dump(params, file)
+    return tmp_path
+
+
+def embeddings(
+    path: Path, columns: dict[str, Any], rng: np.random.Generator, width: int = 4
+) -> None:
+    count = len(next(iter(columns.values())))
+    values = pa.array(rng.normal(size=count * width).astype(np.float16))
+    lists = pa.FixedSizeListArray.from_arrays(values, width)
+    pq.write_table(pa.table({**columns, "embedding": lists}), path)
+
+
+def edit(project: Path, *keys: str, value: Any) -> None:
+    yaml = YAML()
+    content = yaml.load((project / "params.yaml").read_text(encoding="utf-8"))
+    section = content
+    for key in keys[:-1]:
+        section = section[key]
+    section[keys[-1]] = value
+    with (project / "params.yaml").open("w", encoding="utf-8") as file:
+        yaml.dump(content, file)
+
+
+def test_a_project_without_mistakes_passes(project: Path) -> None:
+    assert check() == 6
+
+
+def test_the_shipped_project_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert check() > 3
+
+
+def test_all_mistakes_are_told_at_once_with_their_keys(project: Path) -> None:
+    (project / "classes.txt").write_text("cat\nfox\n", encoding="utf-8")
+    edit(project, "datasets", "pets", "k", value=3)
+    edit(project, "queries", "corpora", value={"given": "nowhere.parquet"})
+    with pytest.raises(InputError) as caught:
+        check()
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 3
+    assert lines[0].startswith("params.yaml: queries.corpora.given: nowhere.parquet: no such file")
+    assert lines[1] == (
+        "params.yaml: datasets.pets.dictionary: list.txt: expected k = 3 queries, one a line, "
+        "found 2"
+    )
+    assert lines[2].startswith("params.yaml: datasets.pets.images: images.parquet: row 1")
+
+
+def test_images_of_another_clip_are_told(project: Path) -> None:
+    rng = np.random.default_rng(1)
+    table = pq.read_table(project / "images.parquet").drop_columns("embedding")
+    embeddings(project / "images.parquet", table.to_pydict(), rng, width=5)
+    with pytest.raises(InputError, match="embeddings of width 5, but `clip` has width 4"):
+        check()
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "message"),
+    [
+        (("compute", "threds"), 2, r"compute\.threds: unknown key"),
+        (("sedes",), 2, r"sedes: unknown key"),
+        (("run", "seeds"), 0, r"run\.seeds: .*list.*found 0"),
+        (("run", "datasets"), ["mien"], r"run\.datasets: 'mien' is not a key of datasets"),
+        (("datasets", "pets", "images"), "away", r"datasets\.pets\.images: away: "),
+        (("datasets", "pets", "classes"), "away.txt", r"pets\.classes: away\.txt: no such"),
+        (("clip",), "away", r"clip: away: "),
+        (("run", "inits"), ["random_words"], r"run\.inits: random_words need a CLIP"),
+        (("methods", "naive_bayes", "random_updates"), 3, r"naive_bayes.*updates: unknown key"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_told_with_its_key(
+    project: Path, keys: tuple[str, ...], value: Any, message: str
+) -> None:
+    edit(project, *keys, value=value)
+    with pytest.raises(InputError, match=message):
+        check()
+
+
+def test_a_name_that_a_shell_would_run_is_refused(project: Path) -> None:
+    edit(project, "datasets", value={"$(touch x)": {}})
+    edit(project, "run", "datasets", value=["$(touch x)"])
+    with pytest.raises(InputError):
+        check()
+    edit(project, "queries", "corpora", value={"a;b": "texts.parquet"})
+    edit(project, "datasets", value={})
+    with pytest.raises(InputError, match=r"the name 'a;b'; expected letters"):
+        check()

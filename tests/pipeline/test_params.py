@@ -1,0 +1,316 @@
+"""params.yaml is valid as shipped, every mistake is told with its path, and overlays merge."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.settings import read_settings
+from infopursuit.naive_bayes.settings import NaiveBayesSettings
+from infopursuit.pipeline.configure import configure
+from infopursuit.pipeline.params import Params, load_params
+from infopursuit.vip.settings import VariationalSettings
+
+ROOT = Path(__file__).parents[2]
+OVERLAYS = sorted((ROOT / "params").glob("*.yaml"))
+# Ready-made settings that build on others.
+BEFORE = {"bottleneck": ["paper.yaml"], "results": ["vitb32-precomputed.yaml"]}
+# Mappings whose keys are names or options that a person gives.
+FREE = {
+    ("datasets",),
+    ("methods",),
+    ("queries", "corpora"),
+    ("explain", "ids"),
+    ("language_model", "vllm", "engine"),
+    ("compute", "vllm_engine"),
+}
+
+
+def content() -> dict[str, Any]:
+    return YAML(typ="safe").load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+
+
+def edited(tmp_path: Path, *edits: tuple[str, str]) -> Path:
+    """params.yaml with texts replaced, each of which must occur."""
+    text = (ROOT / "params.yaml").read_text(encoding="utf-8")
+    for old, new in edits:
+        assert old in text
+        text = text.replace(old, new, 1)
+    path = tmp_path / "params.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def mappings(values: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The path of every mapping of settings."""
+    if path not in FREE:
+        yield path
+    for key, value in values.items():
+        if isinstance(value, dict) and (*path, key)[:2] not in {("compute", "vllm_engine")}:
+            yield from mappings(value, (*path, key))
+
+
+MAPPINGS = list(mappings(content()))
+
+
+def test_the_shipped_parameters_are_valid_and_every_key_is_explained() -> None:
+    params = load_params(ROOT / "params.yaml")
+    assert params.datasets["menagerie"].largest_budget == params.datasets["menagerie"].k
+    lines = (ROOT / "params.yaml").read_text(encoding="utf-8").splitlines()
+    assert sum(line.strip().startswith("#") for line in lines) > 60
+
+
+def test_every_method_shipped_is_of_its_kind_for_every_data_set() -> None:
+    params = load_params(ROOT / "params.yaml")
+    kinds = {name: type(params.method(name, "menagerie")) for name in params.methods}
+    assert kinds.pop("naive_bayes") is NaiveBayesSettings
+    assert set(kinds.values()) == {VariationalSettings}
+    dictionaries = {name: params.method(name, "menagerie").dictionary for name in kinds}
+    assert dictionaries == {
+        "fixed": "fixed",
+        "alternating": "alternating",
+        "joint": "joint",
+        "soft_answers": "alternating",
+        "free_queries": "alternating",
+        "threshold": "fixed",
+    }
+
+
+@pytest.mark.parametrize("path", MAPPINGS, ids=lambda path: ".".join(path) or "top")
+def test_an_unknown_key_is_told_with_its_path_wherever_it_is(
+    path: tuple[str, ...], tmp_path: Path
+) -> None:
+    values = content()
+    place = values
+    for key in path:
+        place = place[key]
+    place["no_such_key"] = 1
+    with (tmp_path / "params.yaml").open("w", encoding="utf-8") as file:
+        YAML().dump(values, file)
+    with pytest.raises(InputError, match="no_such_key: unknown key") as caught:
+        load_params(tmp_path / "params.yaml")
+    assert all(part in str(caught.value) for part in path)
+
+
+def test_there_are_mappings_to_try() -> None:
+    assert len(MAPPINGS) > 20
+    assert {("run",), ("datasets", "menagerie", "variational"), ("compute", "ray")} < set(MAPPINGS)
+
+
+@pytest.mark.parametrize("section", sorted(Params.model_fields))
+def test_a_missing_section_is_told(section: str, tmp_path: Path) -> None:
+    values = content()
+    del values[section]
+    with (tmp_path / "params.yaml").open("w", encoding="utf-8") as file:
+        YAML().dump(values, file)
+    with pytest.raises(InputError, match=f"{section}: missing key"):
+        load_params(tmp_path / "params.yaml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("  seeds: [0]", "  sedes: [0]", "run.seeds: missing key|run.sedes: unknown key"),
+        ("  seeds: [0]", "  seeds: [-1]", "run.seeds.0: .*-1"),
+        ("  seeds: [0]", "  seeds: []", "run.seeds: .*at least 1"),
+        ("    k: 48", "    k: '48'", r"datasets.menagerie.k: .*valid integer.*'48'"),
+        ("    k: 48", "    k: 48.5", r"datasets.menagerie.k: .*48\.5"),
+        ("  inits: [llm", "  inits: [lm", "run.inits.0: .*'lm'"),
+        ("datasets: [menagerie]", "datasets: [zoo]", "run.datasets: 'zoo' is not a key"),
+        ("  methods: [fixed", "  methods: [fxied", "run.methods: 'fxied' is not a key of methods"),
+        ("  seeds: [0]", "  seeds: [0, 0]", "run.seeds: .*twice"),
+        ("  truth: [menagerie]", "  truth: [zoo]", "run.truth.0: .*'zoo'"),
+        ("    budget: null", "    budget: 49", "datasets.menagerie: budget is 49; .*k = 48"),
+        ("    batch_size: 256", "    batch_size: 0", "methods.fixed.*batch_size is 0"),
+        ("    batch_size: 256", "    batch_size: 7.5", r"methods.fixed.*batch_size: .*7\.5"),
+        (
+            "    method: variational",
+            "    method: v-ip",
+            "methods.fixed.*method is 'v-ip'; expected",
+        ),
+        ("    method: naive_bayes", "    kind: x", "methods.naive_bayes.*method is None; expected"),
+        ("validation_fraction: 0.1", "validation_fraction: 1.0", "validation_fraction: .*1.0"),
+        ("run:\n", "run: [\n", "not valid YAML"),
+    ],
+)
+def test_a_mistake_is_told_with_the_path_of_its_key(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        load_params(edited(tmp_path, (old, new)))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["my zoo", "$(touch x)", "a;b", "../up", "a-b"])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("datasets:\n  menagerie:\n", "datasets:\n  '{}':\n"),
+        ("corpora: {{menagerie: ", "corpora: {{'{}': "),
+        ("  joint:\n", "  '{}':\n"),
+    ],
+    ids=["datasets", "corpora", "methods"],
+)
+def test_a_name_that_would_break_a_command_is_refused(
+    tmp_path: Path, name: str, old: str, new: str
+) -> None:
+    path = edited(tmp_path, (old.replace("{{", "{"), new.format(name)))
+    with pytest.raises(InputError, match=r"the name .*expected letters, digits") as caught:
+        load_params(path)
+    assert repr(name) in str(caught.value)
+
+
+def test_a_data_set_overrides_single_settings_of_variational_methods_alone(
+    tmp_path: Path,
+) -> None:
+    path = edited(tmp_path, ("variational: {}", "variational: {batch_size: 7, hidden: [9, 8]}"))
+    params = load_params(path)
+    settings = params.method("fixed", "menagerie")
+    assert isinstance(settings, VariationalSettings)
+    assert (settings.batch_size, settings.hidden, settings.learning_rate) == (7, (9, 8), 1e-3)
+    assert params.method("naive_bayes", "menagerie") == NaiveBayesSettings("threshold")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ("{batchsize: 7}", "datasets.menagerie.variational.batchsize: unknown key"),
+        ("{answers: maybe}", "datasets.menagerie.variational.answers: .*'maybe'"),
+        ("{method: naive_bayes}", "datasets.menagerie.variational.method: unknown key"),
+        ("{hidden: [9]}", "datasets.menagerie.variational.hidden"),
+        ("{max_history: 0}", "datasets.menagerie.variational.max_history is 0"),
+    ],
+)
+def test_an_override_of_what_no_method_has_is_refused(
+    tmp_path: Path, overrides: str, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        load_params(edited(tmp_path, ("variational: {}", f"variational: {overrides}")))
+
+
+@pytest.mark.parametrize("setting", ["batch_size: 7", "dictionary: fixed", "hidden: [9, 8]"])
+def test_a_setting_of_the_other_kind_of_method_is_refused(tmp_path: Path, setting: str) -> None:
+    old = "    method: naive_bayes\n"
+    path = edited(tmp_path, (old, f"{old}    {setting}\n"))
+    name = setting.split(":")[0]
+    with pytest.raises(InputError, match=rf"methods\.naive_bayes.*\.{name}: unknown key"):
+        load_params(path)
+
+
+@pytest.mark.parametrize(
+    "edits",
+    [
+        [("answers: threshold\n  # Ours", "answers: threshold\n    dictionary: joint\n  # Ours")],
+        [("answers: soft", "answers: threshold")],
+    ],
+)
+def test_what_cannot_go_together_is_told(tmp_path: Path, edits: list[tuple[str, str]]) -> None:
+    with pytest.raises(InputError, match="a threshold belongs to a text: expected fixed and true"):
+        load_params(edited(tmp_path, *edits))
+
+
+def test_a_missing_file_is_an_input_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        load_params(tmp_path / "params.yaml")
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS, ids=[path.stem for path in OVERLAYS])
+def test_ready_made_settings_merge_and_keep_the_comments(tmp_path: Path, overlay: Path) -> None:
+    path = edited(tmp_path)
+    for first in BEFORE.get(overlay.stem, ()):  # it says so
+        configure(ROOT / "params" / first, path)
+    configure(overlay, path)
+    params = load_params(path)
+    wanted = YAML(typ="safe").load(overlay.read_text(encoding="utf-8"))
+    if "datasets" in wanted:
+        assert set(params.datasets) == set(wanted["datasets"])
+    for key, value in wanted["run"].items():
+        assert getattr(params.run, key) == value
+    assert "# Adam's learning rates" in path.read_text(encoding="utf-8")
+    before = path.read_bytes()
+    configure(overlay, path)
+    assert path.read_bytes() == before
+
+
+def test_what_an_overlay_changes_of_a_method_reaches_those_that_follow_it(tmp_path: Path) -> None:
+    path = edited(tmp_path)
+    configure(ROOT / "params/paper.yaml", path)
+    params = load_params(path)
+    for name in ("fixed", "joint", "alternating", "soft_answers", "free_queries"):
+        settings = params.method(name, "cifar10")
+        assert isinstance(settings, VariationalSettings)
+        assert (settings.hidden, settings.learning_rate) == ((2000, 500), 1e-5)
+        assert settings.random_updates == 262500
+    assert params.method("joint", "cub200").random_updates == 31500
+
+
+def test_every_file_that_an_overlay_names_in_this_repository_is_there() -> None:
+    for overlay in OVERLAYS:
+        wanted = YAML(typ="safe").load(overlay.read_text(encoding="utf-8"))
+        named = [*wanted.get("queries", {}).get("corpora", {}).values()]
+        named += [wanted["clip"]] if "clip" in wanted else []
+        for dataset in wanted.get("datasets", {}).values():
+            named += [dataset["images"], dataset["classes"], dataset["dictionary"]]
+        for path in named:
+            if path.startswith(("params/", "src/", "stages/")):
+                assert (ROOT / path).is_file(), f"{overlay.name} names {path}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("run: {datasets: [nowhere]}\n", r"params\.yaml with .*mine\.yaml: .*'nowhere'"),
+        ("runs: {}\n", r"params\.yaml with .*mine\.yaml: runs: unknown key"),
+        ("methods: {fixed: {hiden: [1, 2]}}\n", r"mine\.yaml: methods\.fixed.*hiden: unknown key"),
+        ("- run\n", r"mine\.yaml: expected a mapping of settings"),
+        ("run: [\n", r"mine\.yaml: not valid YAML"),
+    ],
+)
+def test_an_invalid_overlay_leaves_the_parameters_alone(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    path = edited(tmp_path)
+    before = path.read_bytes()
+    overlay = tmp_path / "mine.yaml"
+    overlay.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        configure(overlay, path)
+    assert path.read_bytes() == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["mine.yaml", "params.yaml"]
+
+
+def test_files_to_merge_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+    path = edited(tmp_path)
+    with pytest.raises(InputError, match=r"mine\.yaml: no such file"):
+        configure(tmp_path / "mine.yaml", path)
+    with pytest.raises(InputError, match="not valid YAML"):
+        configure(tmp_path, path)
+
+
+def test_the_truth_is_only_asked_of_data_sets_that_are_run(tmp_path: Path) -> None:
+    path = edited(
+        tmp_path,
+        ("datasets: [menagerie]", "datasets: [zoo]"),
+        ("datasets:\n  menagerie:\n", "datasets:\n  zoo:\n"),
+    )
+    with pytest.raises(InputError, match=r"run.truth: 'menagerie' is not among run.datasets"):
+        load_params(path)
+    path.write_text(path.read_text().replace("truth: [menagerie]", "truth: []"))
+    assert load_params(path).run.truth == []
+
+
+STAGES = sorted((ROOT / "stages").glob("*.py"))
+
+
+@pytest.mark.parametrize("script", STAGES, ids=[path.stem for path in STAGES])
+def test_every_section_that_a_stage_reads_is_one_of_params_yaml(script: Path) -> None:
+    kind = runpy.run_path(str(script))["Settings"]
+    for name, field in kind.model_fields.items():
+        assert Params.model_fields[name].annotation == field.annotation, name
+    assert read_settings(ROOT / "params.yaml", kind, partly=True)

@@ -1,0 +1,209 @@
+"""Files of made-up runs, as the stages before the report write them: no training, real formats."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image
+
+from infopursuit.estimators.saved import DESCRIPTION, FORMAT
+from infopursuit.evaluation.files import write_csv, write_json
+from infopursuit.evaluation.posteriors import summarize
+from infopursuit.evaluation.predictions import write_predictions
+from infopursuit.evaluation.run_metrics import BudgetCurve, budget_curve, run_metrics
+from infopursuit.evaluation.stopping import StoppingPoint, sweep
+from infopursuit.explanation.explanation import Explanation, Step, rounded, write_explanations
+from infopursuit.explanation.figure import explanation_png
+from infopursuit.explanation.stopping import StoppingRule, posterior_entropy
+from infopursuit.pursuit.rollout import RollOut
+from infopursuit.report.runs import RunKey
+
+CLASSES = (
+    "zebra", "horse", "giraffe", "elephant", "polar bear", "sea turtle", "flamingo", "penguin",
+    "school bus", "fire engine", "bicycle", "sailing boat", "steam locomotive", "tractor",
+)  # fmt: skip
+TEXTS = (
+    "black and white stripes", "$5 & <ticket>", "four legs", "wings", "wheels", "a very long neck",
+    "water behind", "red body", "grey wrinkled skin",
+    "smoke rising into the air from a tall chimney stack",
+    "beak", "a vehicle that people travel in on the road", "trunk", "snow", "green grass",
+    "windows in a row", "spots", "round basket below", "sails", "rotor",
+)  # fmt: skip
+SKILL = {
+    "fixed": 0.34, "alternating": 0.42, "joint": 0.39, "soft_answers": 0.46, "free_queries": 0.48,
+    "naive_bayes": 0.5, "threshold_fixed": 0.4,
+}  # fmt: skip
+START = {"llm": 1.0, "random": 0.75, "medoids": 0.9, "informative": 1.1, "random_words": 0.4}
+PHRASES = ("agreement", "balanced_agreement", "share_of_yes", "share_true")
+VARIATIONAL = {
+    "method": "variational", "validation_fraction": 0.1, "hidden": [8, 4], "answers": "minmax",
+    "dictionary": "fixed", "learning_rate": 1e-3, "quantize_queries": True, "random_updates": 250,
+}  # fmt: skip
+METHODS = {
+    "fixed": VARIATIONAL,
+    "alternating": {**VARIATIONAL, "dictionary": "alternating"},
+    "joint": {**VARIATIONAL, "dictionary": "joint"},
+    "soft_answers": {**VARIATIONAL, "dictionary": "alternating", "answers": "soft"},
+    "free_queries": {**VARIATIONAL, "dictionary": "alternating", "quantize_queries": False},
+    "naive_bayes": {"method": "naive_bayes", "answers": "threshold", "validation_fraction": 0.1},
+    "threshold_fixed": {**VARIATIONAL, "answers": "threshold"},
+}
+STOP = StoppingRule(0.85, 8)
+
+
+def made_up_roll_out(labels: np.ndarray, k: int, budget: int, skill: float, seed: int) -> RollOut:
+    """Posteriors that drift towards the labels, with questions in random order."""
+    draw = np.random.default_rng(seed)
+    n, c = len(labels), len(CLASSES)
+    order = np.stack([draw.permutation(k)[:budget] for _ in range(n)])
+    answers = draw.integers(0, 2, (n, budget)).astype(np.float32)
+    steps = draw.normal(0, 0.5, (n, budget, c))
+    steps[np.arange(n), :, labels] += skill
+    logits = np.concatenate([np.zeros((n, 1, c)), np.cumsum(steps, axis=1)], axis=1)
+    posteriors = torch.softmax(torch.tensor(logits, dtype=torch.float32), dim=2)
+    nothing = torch.zeros(n, budget, 0)
+    return RollOut(torch.tensor(order), torch.tensor(answers), posteriors, nothing.long(), nothing)
+
+
+def made_up_explanation(found: RollOut, row: int, queries: list[str], name: str, true_class: str):
+    """The explanation of an image of a roll-out, up to where STOP ends it."""
+    posteriors = found.posteriors[row]
+    counts, confident = STOP.steps(posteriors.unsqueeze(0))
+    steps = tuple(
+        Step(
+            query=queries[int(found.order[row, t])],
+            answer=float(found.answers[row, t]),
+            posterior=rounded(posteriors[t + 1].tolist()),
+            entropy=rounded([float(posterior_entropy(posteriors[t + 1]))])[0],
+        )
+        for t in range(int(counts[0]))
+    )
+    prior = rounded(posteriors[0].tolist())
+    return Explanation(name, CLASSES, prior, steps, bool(confident[0]), true_class)
+
+
+def make_run(
+    artifacts: Path, key: RunKey, *, images: int = 60, k: int = 16, budget: int = 12,
+    explained: int = 2, select_on: str = "held_out", drawn: bool = False, truth: bool = False,
+) -> None:  # fmt: skip
+    """Write every file of one run that the report reads."""
+    labels = np.arange(images) % len(CLASSES)
+    ids = [f"{row:04d}" for row in range(images)]
+    seed = sum(map(ord, key.name))
+    found = made_up_roll_out(labels, k, budget, SKILL[key.method] * START[key.init], seed)
+    summary = summarize(found.posteriors, torch.tensor(labels))
+    curve, auc = budget_curve(summary, 10, 100)
+    points = sweep(
+        summary,
+        {
+            "max_probability": [0.5, 0.7, 0.85, 0.95],
+            "entropy": [1.0, 0.5, 0.1],
+            "stability": [2, 4],
+        },
+    )
+    texts = [TEXTS[row % len(TEXTS)] + " again" * (row // len(TEXTS)) for row in range(k)]
+    midway, final = list(texts), list(texts)
+    settings = METHODS[key.method] | {"select_on": select_on}
+    if settings.get("dictionary", "fixed") != "fixed":
+        midway[1::2] = [f"half {text}" for text in texts[1::2]]
+        final = [f"learned {row // 6}" if row % 3 else text for row, text in enumerate(texts)]
+        final[-1] += f" of seed {key.seed}"
+    evolution = {"initial": texts, "midway": midway, "final": final}
+
+    folder = artifacts / "evaluation" / key.name
+    write_csv(folder / "curve.csv", ("t", *BudgetCurve._fields), curve.rows())
+    write_csv(folder / "stopping.csv", StoppingPoint._fields, points)
+    write_predictions(folder / "predictions.parquet", ids, summary.labels, summary.predicted)
+    usage = np.zeros((budget, k), dtype=np.int64)
+    for step in range(budget):
+        usage[step] = np.bincount(found.order[:, step].numpy(), minlength=k)
+    depends = settings["answers"] != "threshold"
+    metrics = run_metrics(summary, usage, curve, auc, evolution["final"], STOP) | {
+        "asked_answers_changed_by_unasked": 0.0413 * depends,
+        "predictions_changed_by_unasked": 0.0871 * depends,
+        "answers_flipped_by_deletion": 0.00271 * depends,
+    }
+    write_json(artifacts / "evaluation" / f"{key.name}.json", metrics)
+    if truth:
+        told: dict[str, int | float] = {"dictionary_queries": key.seed, "phrases_queries": 134}
+        told |= {f"phrases_{name}": 0.61 + 0.02 * key.seed for name in PHRASES}
+        told |= {f"dictionary_{name}": 0.77 for name in PHRASES if key.seed}
+        write_json(artifacts / "evaluation" / f"{key.name}.truth.json", told)
+
+    if settings["method"] == "variational":
+        updates = list(range(50, 1001, 50))
+        areas = [auc.value * (1 - 0.6 * np.exp(-update / 200)) for update in updates]
+        phases = ["random" if update <= 500 else "biased" for update in updates]
+        rows = zip(phases, updates, areas, strict=True)
+        write_csv(
+            artifacts / "training" / f"{key.name}.csv",
+            ("phase", "updates", "loss", "validation_auc", "distinct_queries"),
+            [(phase, update, 2 - area, area, k) for phase, update, area in rows],
+        )
+        selected = {"phase": phases[-1], "updates": updates[-1], "validation_auc": areas[-1]}
+    else:
+        selected = {"phase": "naive_bayes", "updates": 0, "validation_auc": auc.value}
+    write_model(
+        artifacts / "models" / key.name,
+        {
+            **{name: getattr(key, name) for name in key._fields},
+            "settings": settings,
+            "budget": budget,
+            "inputs": {"universe": "ab" * 32, "images": "cd" * 32, "initial": "ef" * 32},
+            "selected": selected,
+            "evolution": evolution,
+        },
+    )
+
+    told = [
+        made_up_explanation(found, row, evolution["final"], ids[row], CLASSES[labels[row]])
+        for row in range(explained)
+    ]
+    folder = artifacts / "explanations" / key.name
+    folder.mkdir(parents=True)
+    for number, explanation in enumerate(told):
+        # The report takes a figure as it is, so that a small picture stands in for it.
+        figure = explanation_png(explanation, 10) if drawn else _png(number)
+        (folder / f"{explanation.image}.png").write_bytes(figure)
+    explained_images = [(each, f"{each.image}.png") for each in told]
+    write_explanations(folder / "explanations.json", STOP, explained_images)
+
+
+def write_model(folder: Path, provenance: dict) -> None:
+    """The description of a saved model; the report reads no weights."""
+    description = {
+        "format": FORMAT,
+        "clip": {"name": "a small clip", "source": None},
+        "classes": {"values": list(CLASSES), "type": "<U16"},
+        "provenance": provenance,
+    }
+    folder.mkdir(parents=True)
+    (folder / DESCRIPTION).write_text(json.dumps(description), encoding="utf-8")
+
+
+def _png(number: int) -> bytes:
+    buffer = io.BytesIO()
+    Image.new("L", (2, 2), number).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def make_baselines(
+    artifacts: Path, dataset: str, *, zero_shot: bool = True, fixed_order: bool = True
+) -> None:
+    """Write the baselines of a data set."""
+    accuracies = {"mlp": 0.948, "linear_probe": 0.939} | ({"zero_shot": 0.62} if zero_shot else {})
+    metrics = {}
+    for name, accuracy in accuracies.items():
+        metrics[f"{name}_accuracy"] = accuracy
+        metrics[f"{name}_accuracy_low"] = accuracy - 0.012
+        metrics[f"{name}_accuracy_high"] = accuracy + 0.011
+    for name, accuracy in (("random_texts", 0.4), ("selected_texts", 0.5)) if fixed_order else ():
+        metrics |= {f"{name}_at_{t}": accuracy + t / 100 for t in (5, 10)}
+        metrics[f"{name}_at_T"] = accuracy + 0.3
+        metrics[f"{name}_at_T_low"] = accuracy + 0.29
+        metrics[f"{name}_at_T_high"] = accuracy + 0.32
+    write_json(artifacts / "baselines" / f"{dataset}.json", metrics)

@@ -1,0 +1,124 @@
+"""A shrunken world in a repository of its own, where tests run the real pipeline."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+ROOT = Path(__file__).parents[2]
+KEY = tuple[str | int, ...]
+
+
+class World:
+    """A copy of the repository's files under version control, with its own artifacts and cache."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        listed = _output(ROOT, "git", "ls-files", "-co", "--exclude-standard").splitlines()
+        for name in listed:
+            if (ROOT / name).is_file():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, folder / name)
+        _output(folder, "git", "init", "--quiet")
+        self.commit("the repository as it is")
+
+    def commit(self, message: str) -> None:
+        _output(self.folder, "git", "add", "--all")
+        who = ("-c", "user.name=Test", "-c", "user.email=test@example.org")
+        _output(self.folder, "git", *who, "commit", "--quiet", "--message", message)
+
+    def edit(self, changes: dict[KEY, Any], file: str = "params.yaml") -> None:
+        """Set values in a YAML file, each by the path of its key."""
+        yaml = YAML()
+        path = self.folder / file
+        content = yaml.load(path.read_text(encoding="utf-8"))
+        for keys, value in changes.items():
+            section = content
+            for key in keys[:-1]:
+                section = section[key]
+            assert keys[-1] in section, f"{file} has no {keys}"
+            section[keys[-1]] = value
+        with path.open("w", encoding="utf-8") as stream:
+            yaml.dump(content, stream)
+
+    def shrink(self) -> None:
+        """Few small pictures, few updates: what matters is that everything real is run."""
+        self.edit(
+            {
+                ("draw", "train_per_class"): 6,
+                ("draw", "test_per_class"): 3,
+                ("draw", "switched_pairs"): 2,
+                ("compute", "workers"): 1,
+                ("compute", "threads"): 1,
+            },
+            "stages/menagerie/params.yaml",
+        )
+        method: KEY = ("methods", "fixed")
+        self.edit(
+            {
+                ("run", "inits"): ["llm"],
+                (*method, "hidden"): [24, 16],
+                (*method, "random_updates"): 40,
+                (*method, "biased_updates"): 40,
+                (*method, "validate_every"): 20,
+                (*method, "batch_size"): 32,
+                ("baselines", "updates"): 30,
+                ("evaluate", "bootstrap_resamples"): 100,
+                ("explain", "images"): 1,
+                ("explain", "max_queries"): 5,
+                ("compute", "threads"): 1,
+            }
+        )
+
+    def environment(self) -> dict[str, str]:
+        """This Python first on the path, this copy's library, no network."""
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        return {
+            **os.environ,
+            "PATH": path,
+            "PYTHONPATH": str(self.folder / "src"),
+            "HF_HUB_OFFLINE": "1",
+        }
+
+    def start(self, *command: str) -> subprocess.Popen[str]:
+        """Start a command here; its output is readable as text."""
+        return subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run(self, *command: str) -> tuple[int, str]:
+        """Run a command here; its exit status and output."""
+        process = self.start(*command)
+        output, _ = process.communicate()
+        return process.returncode, output
+
+    def repro(self, *arguments: str) -> list[str]:
+        """`dvc repro`, which must succeed; the names of the stages that ran, in order."""
+        status, output = self.run("dvc", "repro", *arguments)
+        assert status == 0, output
+        return re.findall(r"Running stage '(?:.*dvc\.yaml:)?(.*)'", output)
+
+    def artifacts(self) -> dict[str, bytes]:
+        """The bytes of every file that the stages wrote."""
+        home = self.folder / "artifacts"
+        return {
+            str(path.relative_to(home)): path.read_bytes()
+            for path in sorted(home.rglob("*"))
+            if path.is_file()
+        }
+
+
+def _output(folder: Path, *command: str) -> str:
+    return subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE, text=True).stdout

@@ -1,0 +1,80 @@
+"""Several processes train the same run as one, and their checkpoints are each other's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from infopursuit.core.errors import InputError
+from infopursuit.vip.batches import ImageShard
+from infopursuit.vip.processes import Processes
+from tests.vip import parallel_run
+
+ROOT = Path(__file__).parents[2]
+TOGETHER = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+
+
+def together(folder: Path, *arguments: str) -> None:
+    """Run `parallel_run` in two processes."""
+    command = [*TOGETHER, "-m", "tests.vip.parallel_run", str(folder), *arguments]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=300)
+
+
+def alone(folder: Path, batches: int | None = None) -> None:
+    parallel_run.main(folder, batches)
+
+
+def trained(folder: Path) -> dict:
+    return torch.load(folder / "trained.pt", weights_only=True)
+
+
+def assert_same_run(found: dict, expected: dict) -> None:
+    assert len(found["log"]) == len(expected["log"]) == 4
+    for row, other in zip(found["log"], expected["log"], strict=True):
+        assert row["loss"] == pytest.approx(other["loss"], rel=1e-4)
+        assert row["validation_auc"] == pytest.approx(other["validation_auc"], abs=0.01)
+        assert {**row, "loss": 0, "validation_auc": 0} == {**other, "loss": 0, "validation_auc": 0}
+    for moment, rows in expected["rows"].items():
+        assert torch.equal(found["rows"][moment], rows)
+
+
+def test_two_processes_train_what_one_trains(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    for folder in (one, two):
+        folder.mkdir()
+    alone(one)
+    together(two)
+    assert_same_run(trained(two), trained(one))
+
+
+def test_checkpoints_are_the_same_in_either_mode(tmp_path: Path) -> None:
+    one, split, joined = tmp_path / "one", tmp_path / "split", tmp_path / "joined"
+    for folder in (one, split, joined):
+        folder.mkdir()
+    alone(one)
+    alone(split, batches=8)
+    together(split)  # two processes go on from one's checkpoint
+    assert_same_run(trained(split), trained(one))
+    together(joined, "8")
+    alone(joined)  # and one from that of two
+    assert_same_run(trained(joined), trained(one))
+
+
+def test_parts_of_a_batch_cover_it() -> None:
+    parts = [Processes(rank, 4).part(12) for rank in range(4)]
+    assert [row for part in parts for row in range(12)[part]] == list(range(12))
+    with pytest.raises(InputError, match=r"batch of 10 images .* 4 processes"):
+        Processes(0, 4).part(10)
+
+
+def test_every_image_is_on_one_process() -> None:
+    images = torch.arange(10.0).unsqueeze(1)
+    own = [ImageShard(images, Processes(rank, 3), "cpu").own for rank in range(3)]
+    assert [len(shard) for shard in own] == [4, 3, 3]
+    assert sorted(torch.cat(own).flatten().tolist()) == list(range(10))

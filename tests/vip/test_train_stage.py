@@ -1,0 +1,208 @@
+"""The stage that fits: every kind of method, what it writes, and what the control replaces."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import normalize
+
+from infopursuit.answers.rules import ThresholdAnswers, fit_threshold_rule
+from infopursuit.core.errors import InputError
+from infopursuit.core.hashing import file_sha256
+from infopursuit.core.stage import Rows
+from infopursuit.core.tables import EMBEDDED_IMAGES, EMBEDDED_TEXTS, write_table
+from infopursuit.core.text_lists import write_text_list
+from infopursuit.datasets.labelled_images import hold_out, load_images
+from infopursuit.datasets.rows import UnitRows
+from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
+from infopursuit.estimators.saved import load
+from infopursuit.estimators.variational import VariationalInformationPursuit
+from infopursuit.pipeline.params import Params, load_params
+from tests.stage_scripts import ROOT, stage
+
+WIDTH = 8
+UNIVERSE = "artifacts/universe/embeddings.parquet"
+CONTROL = "artifacts/universe/control_embeddings.parquet"
+IMAGES = "artifacts/images/menagerie.parquet"
+CLASSES = [f"class {label}" for label in range(4)]
+# In few updates of narrow networks.
+SMALL = {
+    "hidden": [16, 8],
+    "random_updates": 6,
+    "biased_updates": 4,
+    "batch_size": 16,
+    "validate_every": 2,
+}
+
+
+def write_texts(path: str, prefix: str, count: int, seed: int, clip: str = "a clip") -> np.ndarray:
+    embeddings = np.random.default_rng(seed).normal(size=(count, WIDTH))
+    embeddings[:, 0] += seed  # each table has a mean text of its own
+    embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
+    columns = {
+        "text": [f"{prefix} {row}" for row in range(count)],
+        "source": [prefix] * count,
+        "embedding": embeddings,
+    }
+    write_table(path, EMBEDDED_TEXTS, columns, clip)
+    return embeddings
+
+
+@pytest.fixture
+def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
+    """A universe, control texts, images and two initial dictionaries, in a temporary folder."""
+    monkeypatch.chdir(tmp_path)
+    for folder in ("universe", "images", "initial"):
+        Path("artifacts", folder).mkdir(parents=True)
+    universe = write_texts(UNIVERSE, "concept", 30, seed=0)
+    write_texts(CONTROL, "word", 12, seed=1)
+    labels = np.arange(100) % 4
+    embeddings = np.random.default_rng(2).normal(size=(100, WIDTH)) + 2 * universe[labels]
+    columns = {
+        "id": [f"image {row}" for row in range(100)],
+        "split": ["train"] * 80 + ["test"] * 20,
+        "label": labels,
+        "class_name": [CLASSES[label] for label in labels],
+        "embedding": embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True),
+    }
+    write_table(IMAGES, EMBEDDED_IMAGES, columns, "a clip")
+    for init, prefix in (("llm", "concept"), ("random_words", "word")):
+        texts = [f"{prefix} {row}" for row in range(6)]
+        write_text_list(f"artifacts/initial/menagerie-{init}-0.txt", texts)
+    raw = load_params(ROOT / "params.yaml").model_dump()
+    raw["datasets"]["menagerie"] |= {"k": 6, "variational": SMALL}
+    raw["compute"] |= {"device": "cpu"}
+    raw["clip"] = UNIVERSE
+    return Params.model_validate(raw)
+
+
+def written() -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in Path("artifacts").rglob("*") if path.is_file()}
+
+
+def log(name: str) -> list[dict[str, str]]:
+    with Path(f"artifacts/training/{name}.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_naive_bayes_is_fitted_without_updates(params: Params) -> None:
+    assert stage("train")(params, "menagerie", "llm", "naive_bayes", 0) == Rows(80, 1)
+    model = load("artifacts/models/menagerie-llm-naive_bayes-0")
+    assert isinstance(model, InformationPursuitClassifier)
+    assert model.queries_ == tuple(f"concept {row}" for row in range(6))
+    assert list(model.classes_) == CLASSES
+    told = model.provenance_
+    assert told["settings"] == {
+        "method": "naive_bayes",
+        "answers": "threshold",
+        "validation_fraction": 0.1,
+        "select_on": "held_out",
+    }
+    assert (told["init"], told["method"], told["seed"], told["budget"]) == (
+        "llm", "naive_bayes", 0, 6,
+    )  # fmt: skip
+    assert told["inputs"] == {
+        "universe": file_sha256(UNIVERSE),
+        "images": file_sha256(IMAGES),
+        "initial": file_sha256("artifacts/initial/menagerie-llm-0.txt"),
+    }
+    assert told["held_out_images"] == 8
+    row = log("menagerie-llm-naive_bayes-0")[0]
+    assert (row["updates"], row["distinct_queries"]) == ("0", "6")
+    assert float(row["validation_auc"]) == pytest.approx(told["selected"]["validation_auc"])
+
+
+@pytest.mark.parametrize("method", ["fixed", "alternating", "joint", "threshold", "free_queries"])
+def test_variational_methods_train_the_networks_of_their_settings(
+    params: Params, method: str
+) -> None:
+    rows = stage("train")(params, "menagerie", "llm", method, 0)
+    name = f"menagerie-llm-{method}-0"
+    model = load(f"artifacts/models/{name}")
+    assert isinstance(model, VariationalInformationPursuit)
+    assert (tuple(model.hidden), model.random_updates, model.batch_size) == ((16, 8), 6, 16)
+    assert list(model.classes_) == CLASSES
+    settings = params.method(method, "menagerie")
+    told = model.provenance_["settings"]
+    assert told["method"] == "variational"
+    assert told["dictionary"] == getattr(settings, "dictionary", None)
+    assert rows == Rows(80, len(log(name)))
+    assert log(name)[-1]["updates"] == "10"
+    assert set(model.provenance_["evolution"]) == {"initial", "midway", "final"}
+    if method in ("fixed", "threshold"):
+        assert model.provenance_["evolution"]["final"] == [f"concept {row}" for row in range(6)]
+    assert isinstance(model.pursuit_.rule, ThresholdAnswers) is (method == "threshold")
+    assert not list(Path(".scratch").rglob("*.pt"))
+
+
+def test_models_are_of_the_present_format(params: Params) -> None:
+    stage("train")(params, "menagerie", "llm", "naive_bayes", 0)
+    folder = Path("artifacts/models/menagerie-llm-naive_bayes-0")
+    description = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+    assert description["format"] == 4
+    assert description["estimator"] == "InformationPursuitClassifier"
+    assert description["clip"]["name"] == "a clip"
+
+
+@pytest.mark.parametrize("method", ["naive_bayes", "alternating"])
+def test_repeats_are_equal_bytes_and_seeds_are_not(params: Params, method: str) -> None:
+    train = stage("train")
+    train(params, "menagerie", "llm", method, 0)
+    first = written()
+    train(params, "menagerie", "llm", method, 0)
+    assert written() == first
+    texts = Path("artifacts/initial/menagerie-llm-0.txt").read_bytes()
+    Path("artifacts/initial/menagerie-llm-1.txt").write_bytes(texts)
+    train(params, "menagerie", "llm", method, 1)
+    weights = "artifacts/models/menagerie-llm-{}-{}/weights.safetensors"
+    assert written()[Path(weights.format(method, 1))] != first[Path(weights.format(method, 0))]
+
+
+def test_selecting_on_the_test_split_is_said(params: Params) -> None:
+    raw = params.model_dump()
+    raw["datasets"]["menagerie"]["variational"]["select_on"] = "test"
+    rows = stage("train")(Params.model_validate(raw), "menagerie", "llm", "fixed", 0)
+    assert rows.read == 72 + 20
+    model = load("artifacts/models/menagerie-llm-fixed-0")
+    assert model.provenance_["settings"]["select_on"] == "test"
+
+
+def test_the_control_replaces_the_dictionary_and_nothing_else(params: Params) -> None:
+    train = stage("train")
+    train(params, "menagerie", "random_words", "naive_bayes", 0)
+    model = load("artifacts/models/menagerie-random_words-naive_bayes-0")
+    assert model.queries_ == tuple(f"word {row}" for row in range(6))
+    assert {"universe", "control"} <= set(model.provenance_["inputs"])
+    shown, _ = hold_out(load_images(IMAGES, "train"), 0.1, 0)
+    words = write_texts(CONTROL, "word", 12, seed=1)
+    universe = write_texts(UNIVERSE, "concept", 30, seed=0)
+    queries = normalize(torch.from_numpy(np.float16(words[:6])).float(), dim=1)
+    rules = [
+        fit_threshold_rule(
+            queries,
+            UnitRows(np.float16(reference), "texts"),
+            UnitRows(shown.embeddings, "images"),
+            shown.labels,
+        )
+        for reference in (universe, words)
+    ]
+    rule = model.pursuit_.rule
+    assert isinstance(rule, ThresholdAnswers)
+    torch.testing.assert_close(rule.directions, rules[0].directions)
+    torch.testing.assert_close(rule.thresholds, rules[0].thresholds)
+    assert not torch.allclose(rule.directions, rules[1].directions, atol=1e-2)
+
+
+def test_texts_of_another_clip_or_dictionary_are_refused(params: Params) -> None:
+    train = stage("train")
+    write_texts(CONTROL, "word", 12, seed=1, clip="another clip")
+    with pytest.raises(InputError, match="another clip"):
+        train(params, "menagerie", "random_words", "naive_bayes", 0)
+    write_text_list("artifacts/initial/menagerie-llm-0.txt", ["concept 1", "no concept"])
+    with pytest.raises(InputError, match="no concept"):
+        train(params, "menagerie", "llm", "naive_bayes", 0)

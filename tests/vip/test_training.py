@@ -1,0 +1,180 @@
+"""Training learns what it should, repeats bit by bit, and resumes exactly."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch.nn.functional import normalize
+
+from infopursuit.answers.rules import MinMaxAnswers, ThresholdAnswers, fit_threshold_rule
+from infopursuit.core.errors import InputError
+from infopursuit.datasets.rows import UnitRows
+from infopursuit.vip.checkpoints import Checkpoint
+from infopursuit.vip.settings import VariationalSettings
+from infopursuit.vip.training import InitialDictionary, Trained, Trainer, TrainingImages
+
+K, D, CLASSES = 8, 24, 6
+SETTINGS = VariationalSettings(
+    dictionary="alternating",
+    hidden=(32, 16),
+    random_updates=24,
+    biased_updates=24,
+    batch_size=32,
+    learning_rate=5e-3,
+    dictionary_learning_rate=1e-2,
+    schedule="cosine",
+    temperature=(1.0, 0.2),
+    validate_every=12,
+)
+
+
+def planted(images: int, seed: int) -> tuple[TrainingImages, torch.Tensor]:
+    """Images near one of six class points, and 60 texts, the last of them near classes."""
+    points = normalize(torch.randn(CLASSES, D, generator=torch.Generator().manual_seed(1)), dim=1)
+    generator = torch.Generator().manual_seed(seed)
+    labels = torch.arange(images) % CLASSES
+    noise = 0.1 * torch.randn(images, D, generator=generator)
+    texts = normalize(torch.randn(60, D, generator=torch.Generator().manual_seed(2)), dim=1)
+    texts[-2 * CLASSES :] = normalize(points.repeat(2, 1) + 0.1 * texts[-2 * CLASSES :], dim=1)
+    return TrainingImages(normalize(points[labels] + noise, dim=1), labels, CLASSES), texts
+
+
+def trainer(method: str = "alternating", seed: int = 0, **chosen: object) -> Trainer:
+    train, universe = planted(240, seed=10)
+    validation, _ = planted(60, seed=11)
+    settings = replace(SETTINGS, dictionary=method, **chosen)  # type: ignore[arg-type]
+    dictionary = InitialDictionary(universe, torch.arange(K))
+    return Trainer(train, validation, dictionary, settings, K, seed)
+
+
+def run(method: str = "alternating", seed: int = 0, **chosen: object) -> Trained:
+    return trainer(method, seed, **chosen).train()
+
+
+def weights(trained: Trained) -> list[torch.Tensor]:
+    networks = (trained.querier, trained.classifier)
+    return [trained.queries, *(p for n in networks for p in n.state_dict().values())]
+
+
+@pytest.mark.parametrize("method", ["fixed", "alternating", "joint"])
+def test_every_method_learns_the_planted_classes(method: str) -> None:
+    trained = run(method, random_updates=150, biased_updates=150)
+    assert trained.selected["validation_auc"] > 0.6
+    # After all queries the planted classes are told apart almost without error.
+    assert trained.log[-1]["loss"] < trained.log[0]["loss"]
+
+
+def test_fixed_keeps_its_dictionary_and_alternating_moves_it() -> None:
+    fixed = run("fixed")
+    assert all(torch.equal(rows, torch.arange(K)) for rows in fixed.rows.values())
+    assert [row["dictionary_updates"] for row in fixed.log] == [0, 0, 0, 0]
+    learned = run("alternating", dictionary_learning_rate=0.1)
+    assert learned.log[-1]["queries_changed"] > 0
+    assert not torch.equal(learned.rows["final"], learned.rows["initial"])
+
+
+def test_methods_compare_update_for_update() -> None:
+    counts = {m: run(m).log[-1] for m in ("fixed", "alternating", "joint")}
+    assert {row["updates"] for row in counts.values()} == {48}
+    # The last validation comes before the dictionary's update on the same batch.
+    assert counts["alternating"]["dictionary_updates"] == 48 // 4 - 1
+    assert counts["joint"]["dictionary_updates"] == 48
+
+
+def test_final_queries_are_texts_of_the_universe() -> None:
+    trained = run(dictionary_learning_rate=0.1)
+    _, universe = planted(6, seed=0)
+    expected = normalize(universe[trained.rows["final"]], dim=1)
+    torch.testing.assert_close(trained.queries, expected)
+
+
+def test_without_query_quantisation_queries_leave_the_universe() -> None:
+    trained = run(quantize_queries=False, dictionary_learning_rate=0.05)
+    _, universe = planted(6, seed=0)
+    assert torch.cdist(trained.queries, normalize(universe, dim=1)).min(dim=1).values.max() > 1e-3
+    torch.testing.assert_close(trained.queries.norm(dim=1), torch.ones(K))
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_does_not() -> None:
+    first, second = run(), run()
+    assert first.log == second.log
+    assert all(map(torch.equal, weights(first), weights(second)))
+    assert run(seed=1).log != first.log
+
+
+def test_a_run_interrupted_anywhere_ends_in_the_same_bits(tmp_path: Path) -> None:
+    whole = run()
+    for interruption in (1, 5, 8):  # batches: random phase, its end, biased phase
+        path = tmp_path / f"{interruption}.pt"
+
+        class KilledError(Exception):
+            pass
+
+        class Interrupted(Checkpoint):
+            batches = interruption
+
+            def save_if_due(self, run: Trainer) -> None:
+                self.batches -= 1
+                if self.batches == 0:
+                    self.save(run)
+                if self.batches < 0:
+                    raise KilledError  # one batch after the checkpoint, so that work is lost
+
+        with pytest.raises(KilledError):
+            trainer().train(Interrupted(path, 0.0))
+        resumed = trainer().train(Checkpoint(path, seconds=1e9))
+        assert resumed.log == whole.log
+        assert resumed.selected == whole.selected
+        assert all(map(torch.equal, weights(resumed), weights(whole)))
+        assert all(torch.equal(resumed.rows[m], whole.rows[m]) for m in whole.rows)
+
+
+def fitted_on(
+    texts: torch.Tensor, reference: torch.Tensor, train: TrainingImages
+) -> ThresholdAnswers:
+    rows = UnitRows(reference, "texts"), UnitRows(train.embeddings, "images")
+    return fit_threshold_rule(texts[:K], *rows, train.labels)
+
+
+def test_the_answers_setting_gives_the_rule() -> None:
+    train, universe = planted(240, seed=10)
+    hard, soft = run().rule, run(answers="soft").rule
+    assert isinstance(hard, MinMaxAnswers)
+    assert isinstance(soft, MinMaxAnswers)
+    assert (hard.hard, soft.hard) == (True, False)
+    fitted = run("fixed", answers="threshold").rule
+    assert isinstance(fitted, ThresholdAnswers)
+    expected = fitted_on(universe, universe, train)
+    torch.testing.assert_close(fitted.thresholds, expected.thresholds)
+
+
+def test_threshold_answers_are_relative_to_the_reference() -> None:
+    train, universe = planted(240, seed=10)
+    validation, _ = planted(60, seed=11)
+    settings = replace(SETTINGS, dictionary="fixed", answers="threshold")
+    words = InitialDictionary(universe[:20], torch.arange(K), reference=universe)
+    rule = Trainer(train, validation, words, settings, K).train().rule
+    assert isinstance(rule, ThresholdAnswers)
+    for reference, same in ((universe, True), (universe[:20], False)):
+        expected = fitted_on(universe, reference, train)
+        assert torch.allclose(rule.directions, expected.directions, atol=1e-4) is same
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ({"answers": "threshold"}, "a threshold belongs to a text"),
+        ({"network_updates": 0}, "network_updates is 0; expected more than 0"),
+        ({"temperature": (1.0, 0.0)}, "temperature is 0.0"),
+        ({"random_updates": 0, "biased_updates": 0}, "not both 0"),
+    ],
+)
+def test_settings_that_make_no_sense_are_told(chosen: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        replace(SETTINGS, **chosen)
+
+
+def test_selection_keeps_the_best_validation() -> None:
+    trained = run(learning_rate=0.05)
+    assert trained.selected["validation_auc"] == max(r["validation_auc"] for r in trained.log)
