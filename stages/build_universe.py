@@ -14,6 +14,7 @@ from infopursuit.core.settings import Section
 from infopursuit.core.stage import Rows, run
 from infopursuit.core.tables import QUERIES, REJECTED_TEXTS, UNIVERSE, read_table, write_table
 from infopursuit.core.text_lists import read_text_list
+from infopursuit.core.whole_files import write_text
 from infopursuit.datasets.settings import Datasets
 from infopursuit.queries.control import control_texts
 from infopursuit.queries.settings import QueriesSettings, UniverseSettings
@@ -59,7 +60,7 @@ def main(settings: Settings) -> Rows:
     write_table(FOLDER / "rejected.parquet", REJECTED_TEXTS, rejected)
     write_table(FOLDER / "control.parquet", UNIVERSE, control)
     lines = json.dumps(counts, sort_keys=True, indent=2) + "\n"
-    (FOLDER / "counts.json").write_text(lines, encoding="utf-8")
+    write_text(FOLDER / "counts.json", lines)
     return Rows(
         read=sum(counts["rows"].values()) + len(words),
         written=counts["texts"] + counts["control"]["texts"],

@@ -21,6 +21,7 @@ from infopursuit.core.settings import Section
 from infopursuit.core.stage import SCRATCH, Rows, run
 from infopursuit.core.tables import check_same_space
 from infopursuit.core.text_lists import read_text_list
+from infopursuit.core.whole_files import whole_file
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out, load_images
 from infopursuit.datasets.settings import Datasets
 from infopursuit.dictionary.universe import load_universe
@@ -164,9 +165,10 @@ def fit_variational(
 def write(model: PursuitClassifier, log: list[dict[str, Any]], name: str) -> None:
     """The model and the log of its training."""
     model.save(Path("artifacts/models") / name)
-    path = Path("artifacts/training") / f"{name}.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with (
+        whole_file(Path("artifacts/training") / f"{name}.csv") as partial,
+        partial.open("w", encoding="utf-8", newline="") as file,
+    ):
         writer = csv.DictWriter(file, fieldnames=list(log[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(log)
