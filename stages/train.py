@@ -32,6 +32,7 @@ from infopursuit.estimators.variational import VariationalInformationPursuit
 from infopursuit.executors.settings import ComputeSettings
 from infopursuit.naive_bayes.settings import NaiveBayesSettings
 from infopursuit.pipeline.methods import Method, build_method
+from infopursuit.queries.settings import QuestionsSettings
 from infopursuit.vip.checkpoints import Checkpoint
 from infopursuit.vip.processes import Processes, restart_as_group, started_by_torchrun
 from infopursuit.vip.settings import VariationalSettings
@@ -47,6 +48,7 @@ class Settings(Section):
     datasets: Datasets
     validation_fraction: Annotated[float, Field(gt=0, lt=1)]
     methods: dict[str, dict[str, Any]]
+    questions: QuestionsSettings
     compute: ComputeSettings
 
 
@@ -68,6 +70,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         check_same_space(CONTROL, paths["images"])
         texts = load_universe(CONTROL, SCRATCH / "universe")
     queries = read_text_list(paths["initial"])
+    budget = chosen.budget_of(len(queries))
     texts.indices(queries, paths["initial"])
     images = load_images(paths["images"], "train")
     train, held_out = hold_out(images, settings.validation_fraction, seed)
@@ -79,7 +82,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         "method": method,
         "seed": seed,
         "settings": described(how, settings.validation_fraction),
-        "budget": chosen.largest_budget,
+        "budget": budget,
         "clip_path": settings.clip,
         "inputs": {key: file_sha256(path) for key, path in paths.items()},
     }
@@ -90,8 +93,9 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         "reference_embeddings": None if texts is universe else universe.embeddings,
         "random_state": seed,
     }
+    first = None if init == "random_words" else settings.questions.first
     if isinstance(how, NaiveBayesSettings):
-        model, log = fit_naive_bayes(how, given, train, held_out, chosen.largest_budget)
+        model, log = fit_naive_bayes(how, given, train, held_out, budget, first)
     else:
         model, log = fit_variational(settings, how, given, train, held_out, provenance)
     model = model.with_class_names(train.class_names)
@@ -114,10 +118,11 @@ def fit_naive_bayes(
     train: LabelledImages,
     held_out: LabelledImages,
     budget: int,
+    first: str | None,
 ) -> tuple[PursuitClassifier, list[dict[str, Any]]]:
     """One pass over the training images; held-out ones calibrate."""
     shown = held_out.embeddings, held_out.labels.numpy()
-    model = InformationPursuitClassifier(**given, answers=how.answers)
+    model = InformationPursuitClassifier(**given, answers=how.answers, first_query=first)
     model.fit(train.embeddings, train.labels.numpy(), validation=shown)
     area = float(model.accuracy_by_budget(*shown, budget)[1:].mean())
     facts = {"phase": "naive_bayes", "updates": 0, "validation_auc": area}

@@ -76,11 +76,11 @@ def plant(world: World) -> None:
             },
             ("clip",): "data/texts.parquet",
             ("queries", "corpora"): {"planted": "data/texts.parquet"},
+            ("queries", "dictionaries"): {"planted": "data/dictionary.txt"},
             ("datasets",): {
                 "planted": {
                     "images": "data/images.parquet",
                     "classes": "data/classes.txt",
-                    "dictionary": "data/dictionary.txt",
                     "k": K,
                     "budget": None,
                     "max_rejected": 0.0,

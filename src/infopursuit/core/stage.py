@@ -42,8 +42,8 @@ SCRATCH = Path(".scratch")
 # The environment variable in which DVC tells a command the name of its stage.
 DVC_STAGE = "DVC_STAGE"
 STOPPED = (
-    "stopped; finished stages are kept, and what this one has generated, embedded or trained so far "
-    "(in .scratch); go on with dvc repro"
+    "stopped; finished stages are kept, and what this one generated, embedded or trained until its "
+    "last checkpoint (.scratch); go on with dvc repro"
 )
 
 

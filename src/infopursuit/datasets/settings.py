@@ -10,11 +10,10 @@ from infopursuit.core.settings import Positive, Section, Share, check_names
 
 
 class DatasetSettings(Section):
-    """One data set: its images, its classes, its dictionary."""
+    """One data set: its images, its classes, the size of its dictionary."""
 
     images: str
     classes: str
-    dictionary: str
     k: Annotated[int, Field(ge=2)]
     budget: Positive | None
     max_rejected: Share
@@ -29,7 +28,11 @@ class DatasetSettings(Section):
     @property
     def largest_budget(self) -> int:
         """T, the largest budget of queries that is evaluated."""
-        return min(128, self.k) if self.budget is None else self.budget
+        return self.budget_of(self.k)
+
+    def budget_of(self, queries: int) -> int:
+        """T of a dictionary that has another number of queries than k."""
+        return min(128 if self.budget is None else self.budget, queries)
 
 
 def _named(datasets: dict[str, DatasetSettings]) -> dict[str, DatasetSettings]:

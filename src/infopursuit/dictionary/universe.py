@@ -82,6 +82,24 @@ def load_universe(path: str | Path, scratch: str | Path | None = None) -> Univer
     return Universe(texts, embeddings, clip_of(path))
 
 
+def texts_from(path: str | Path, source: str) -> list[str]:
+    """The texts of an embedded universe that come from a source, in its order.
+
+    Args:
+        path: Parquet file (EMBEDDED_TEXTS).
+        source: as the universe names it, such as `dictionary/NAME`.
+
+    Raises:
+        InputError: the file breaks its schema, or no text comes from there.
+    """
+    table = read_table(path, EMBEDDED_TEXTS, columns=["text", "source"])
+    rows = zip(table.column("text").to_pylist(), table.column("source").to_pylist(), strict=True)
+    texts = [text for text, sources in rows if source in sources.split(",")]
+    if not texts:
+        raise InputError(f"{path}: no text from {source}; expected one or more")
+    return texts
+
+
 def _distinct_texts(path: Path) -> tuple[str, ...]:
     table = read_table(path, EMBEDDED_TEXTS, columns=["text", "source"])
     texts = tuple(table.column("text").to_pylist())

@@ -31,9 +31,16 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.hashing import settings_sha256
 from infopursuit.datasets.rows import Rows, UnitRows, as_tensor
 from infopursuit.estimators.base import PursuitClassifier
-from infopursuit.estimators.dictionary import Texts, not_banned
+from infopursuit.estimators.dictionary import (
+    Texts,
+    check_among,
+    check_room,
+    fixed_rows,
+    not_banned,
+    refuse_banned,
+)
 from infopursuit.estimators.inputs import check_column_names, seed_of
-from infopursuit.estimators.table_questions import chosen_questions
+from infopursuit.estimators.table_questions import chosen_questions, with_kept
 from infopursuit.estimators.training_rows import TrainingRows
 from infopursuit.explanation.stopping import StoppingRule
 from infopursuit.naive_bayes.fit import (
@@ -67,6 +74,8 @@ class InformationPursuitClassifier(PursuitClassifier):
         n_queries: k, the size of the dictionary; all questions where there are fewer.
         queries: the dictionary itself, some of `texts` (no selection); None to choose k.
         ban: texts or words that no question may contain.
+        keep: questions that are in the dictionary whatever is chosen, some of `texts`, or of the
+            form `column > number`; no more than k.
         first_query: the question that every image is asked first; None for the best.
         answers: `threshold`: an answer depends on its own question and image alone; `minmax`: the
             paper's rule.
@@ -97,6 +106,7 @@ class InformationPursuitClassifier(PursuitClassifier):
         *,
         queries: Sequence[str] | None = None,
         ban: Sequence[str] = (),
+        keep: Sequence[str] = (),
         first_query: str | None = None,
         answers: str = "threshold",
         reference_embeddings: Any = None,
@@ -109,6 +119,7 @@ class InformationPursuitClassifier(PursuitClassifier):
         self.n_queries = n_queries
         self.queries = queries
         self.ban = ban
+        self.keep = keep
         self.first_query = first_query
         self.answers = answers
         self.reference_embeddings = reference_embeddings
@@ -185,20 +196,27 @@ class InformationPursuitClassifier(PursuitClassifier):
 
     def _selected(self, texts: Texts, data: TrainingRows, seed: int) -> Tensor:
         allowed = not_banned(texts.texts, self.ban)
-        first = None if self.first_query is None else texts.rows([self.first_query])
+        fixed = fixed_rows(texts, self.first_query, self.keep, allowed)
         if self.queries is not None:
             rows = texts.rows(self.queries)
-            _refuse_banned([texts.texts[row] for row in rows.tolist()], allowed[rows])
-            if first is not None and first[0] not in rows:
-                raise InputError(
-                    f"first_query is {self.first_query!r}; expected one of the given queries"
-                )
+            refuse_banned([texts.texts[row] for row in rows.tolist()], allowed[rows])
+            check_among(texts, fixed, rows)
             return rows
-        if first is not None:
-            _refuse_banned([texts.texts[int(first[0])]], allowed[first], "first_query")
+        check_room(len(fixed), self.n_queries)
         count = min(self.n_queries, int(allowed.sum()))
+        chosen = self._informative(texts, data, count, allowed, seed)
+        others = chosen[~torch.isin(chosen, fixed)]
+        if len(fixed) + len(others) > count:  # chosen anew, without those that are kept anyway
+            allowed[fixed] = False
+            room = count - len(fixed)
+            others = self._informative(texts, data, room, allowed, seed) if room else others[:0]
+        return torch.cat([fixed, others]).sort().values
+
+    def _informative(
+        self, texts: Texts, data: TrainingRows, count: int, allowed: Tensor, seed: int
+    ) -> Tensor:
         score_map = fit_score_map(self._reference(texts), data.moments.within)
-        rows = informative_rows(
+        return informative_rows(
             texts.embeddings,
             data.rows,
             data.labels,
@@ -209,9 +227,6 @@ class InformationPursuitClassifier(PursuitClassifier):
             seed,
             allowed,
         )
-        if first is None or first[0] in rows:
-            return rows
-        return torch.cat([first, rows[: count - 1]]).sort().values
 
     def _reference(self, texts: Texts) -> UnitRows:
         if self.reference_embeddings is None:
@@ -257,14 +272,17 @@ class InformationPursuitClassifier(PursuitClassifier):
         if self.queries is not None:
             questions = given_questions(self.queries, names)
             texts = column_texts(questions, names)
-            _refuse_banned(texts, not_banned(texts, self.ban))
-            return questions
+            refuse_banned(texts, not_banned(texts, self.ban))
+            return with_kept(questions, names, self.keep, self.ban)
+        check_room(len(self.keep), self.n_queries)
         questions = column_questions(data.rows.tensor(), data.weights)
         if not len(questions.columns):
             return questions
         allowed = not_banned(column_texts(questions, names), self.ban)
         questions = questions.select(allowed.nonzero().squeeze(1))
-        return questions.select(chosen_questions(questions, data, self.n_queries, seed))
+        room = self.n_queries - len(self.keep)
+        questions = questions.select(chosen_questions(questions, data, room, seed))
+        return with_kept(questions, names, self.keep, self.ban)
 
     # -- both -------------------------------------------------------------------------------
 
@@ -319,6 +337,8 @@ class InformationPursuitClassifier(PursuitClassifier):
                 f"validation_fraction is {self.validation_fraction!r}; expected 0 or more and less "
                 "than 1"
             )
+        if isinstance(self.keep, str):
+            raise InputError(f"keep is the string {self.keep!r}; expected a list of questions")
         if isinstance(self.queries, str) or (self.queries is not None and not len(self.queries)):
             raise InputError(f"queries is {self.queries!r}; expected a list of queries, or None")
         if self.texts is None and self.text_embeddings is not None:
@@ -328,9 +348,3 @@ class InformationPursuitClassifier(PursuitClassifier):
 
 def _table(X: Any) -> Rows:
     return Rows(as_tensor(np.asarray(X)))
-
-
-def _refuse_banned(queries: Sequence[str], allowed: Tensor, setting: str = "queries") -> None:
-    unwanted = [query for query, good in zip(queries, allowed.tolist(), strict=True) if not good]
-    if unwanted:
-        raise InputError(f"{setting}: {unwanted[0]!r} is banned; expected none that ban names")

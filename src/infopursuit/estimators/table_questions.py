@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from infopursuit.answers.columns import column_texts, with_question
 from infopursuit.answers.rates import count_yes, yes_rates
 from infopursuit.answers.rules import ColumnAnswers
+from infopursuit.estimators.dictionary import not_banned, refuse_banned
 from infopursuit.estimators.training_rows import TrainingRows
 from infopursuit.naive_bayes.selection import chosen_columns
 
@@ -37,3 +41,18 @@ def chosen_questions(
     rates = yes_rates(yes, totals)
     chosen = chosen_columns(answers, rates, sample.labels, sample.weights, k, generator, ROUNDING)
     return chosen.sort().values
+
+
+def with_kept(
+    questions: ColumnAnswers, names: Sequence[str], keep: Sequence[str], ban: Sequence[str]
+) -> ColumnAnswers:
+    """The questions, and those of `keep` that are not among them.
+
+    Raises:
+        InputError: one to keep is not of the form `column > number`, or is banned.
+    """
+    for query in keep:
+        questions, _ = with_question(questions, query, names)
+    texts = column_texts(questions, names)
+    refuse_banned(texts, not_banned(texts, ban), "keep")
+    return questions
