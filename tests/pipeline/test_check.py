@@ -37,13 +37,15 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     params = YAML().load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     params["run"].update(datasets=["pets"], inits=["informative"], truth=[])
     params["clip"] = "texts.parquet"
-    params["queries"]["corpora"] = {"given": "texts.parquet"}
+    params["queries"] |= {
+        "corpora": {"given": "texts.parquet"},
+        "dictionaries": {"pets": "list.txt"},
+    }
     params["universe"]["control_words"] = "words.txt"
     params["datasets"] = {
         "pets": {
             "images": "images.parquet",
             "classes": "classes.txt",
-            "dictionary": "list.txt",
             "k": 2,
             "budget": None,
             "max_rejected": 0.0,
@@ -94,7 +96,7 @@ def test_all_mistakes_are_told_at_once_with_their_keys(project: Path) -> None:
     assert len(lines) == 3
     assert lines[0].startswith("params.yaml: queries.corpora.given: nowhere.parquet: no such file")
     assert lines[1] == (
-        "params.yaml: datasets.pets.dictionary: list.txt: expected k = 3 queries, one a line, "
+        "params.yaml: queries.dictionaries.pets: list.txt: expected k = 3 queries, one a line, "
         "found 2"
     )
     assert lines[2].startswith("params.yaml: datasets.pets.images: images.parquet: row 1")

@@ -26,6 +26,8 @@ FREE = {
     ("datasets",),
     ("methods",),
     ("queries", "corpora"),
+    ("queries", "dictionaries"),
+    ("queries", "lists"),
     ("explain", "ids"),
     ("language_model", "vllm", "engine"),
     ("compute", "vllm_engine"),
@@ -256,7 +258,8 @@ def test_every_file_that_an_overlay_names_in_this_repository_is_there() -> None:
         named = [*wanted.get("queries", {}).get("corpora", {}).values()]
         named += [wanted["clip"]] if "clip" in wanted else []
         for dataset in wanted.get("datasets", {}).values():
-            named += [dataset["images"], dataset["classes"], dataset["dictionary"]]
+            named += [dataset["images"], dataset["classes"]]
+        named += wanted.get("queries", {}).get("dictionaries", {}).values()
         for path in named:
             if path.startswith(("params/", "src/", "stages/")):
                 assert (ROOT / path).is_file(), f"{overlay.name} names {path}"

@@ -28,8 +28,10 @@ def with_kept(
     Raises:
         InputError: a text to keep is not in the universe, or there are more than `size`.
     """
-    spelling = _spellings(universe, kept)
-    wanted = list(dict.fromkeys(spelling.get(normalize(text), text) for text in kept))
+    known = set(kept).intersection(universe.texts)
+    spelling = _spellings(universe, set(kept) - known)
+    spelled = [text if text in known else spelling.get(normalize(text), text) for text in kept]
+    wanted = list(dict.fromkeys(spelled))
     universe.indices(wanted, "questions.keep")
     if len(wanted) > size:
         raise InputError(
@@ -51,17 +53,16 @@ def _without_last(texts: Sequence[str], wanted: Collection[str], count: int) -> 
 
 
 def _spellings(universe: Universe, queries: Collection[str]) -> dict[str, str]:
-    """For the normalised form of each query the text of the universe with that form.
+    """For the normalised form of each query the first text of the universe with that form.
 
-    The query itself where it is there, else the first. A universe has millions of texts and none
-    is kept but those asked for.
+    A universe has millions of texts and none is kept but those asked for.
     """
     wanted = {normalize(query) for query in queries}
     spelling: dict[str, str] = {}
     for text in universe.texts if wanted else ():
         key = normalize(text)
-        if key in wanted and (key not in spelling or text in queries):
-            spelling[key] = text
+        if key in wanted:
+            spelling.setdefault(key, text)
     return spelling
 
 

@@ -51,10 +51,9 @@ def build_universe(
 ) -> Universe:
     """Join the given texts, then those of all corpora, in the order of their first row.
 
-    Texts keep their spelling. Of texts with one normalised spelling the first stays, except that a
-    given text (of a dictionary, a list, or kept) always stays as it is, and no filter but `banned`
-    drops it: training starts from these texts and has to find them. The text that stays has the
-    sources and captions of all of them.
+    Texts keep their spelling. Of texts with one normalised spelling the first stays, and has the
+    sources and captions of all of them. No filter but `banned` drops a given text (of a dictionary,
+    a list, or kept): training starts from these and has to find them.
 
     Time is linear in rows, but for sorting them once. Beside the tables given, memory is about 40
     bytes a row and 200 bytes a distinct spelling.
@@ -154,14 +153,9 @@ def _judged(
         .with_columns(given=pl.col("source") < given, reason=_first_broken(filters))
         .with_row_index("spelling")
     )
-    kept = (
-        spellings.filter(
-            pl.col("reason").is_null()
-            | (pl.col("given") & pl.col("reason").ne_missing(pl.lit(BANNED)))
-        )
-        .with_columns(first=pl.col("spelling").first().over("key"))
-        .select("spelling", owner=pl.when("given").then("spelling").otherwise("first"))
-    )
+    kept = spellings.filter(
+        pl.col("reason").is_null() | (pl.col("given") & pl.col("reason").ne_missing(pl.lit(BANNED)))
+    ).select("spelling", owner=pl.col("spelling").first().over("key"))
     return spellings.select("spelling", "source", "reason").join(
         kept, on="spelling", how="left", maintain_order="left"
     )
