@@ -70,7 +70,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         check_same_space(CONTROL, paths["images"])
         texts = load_universe(CONTROL, SCRATCH / "universe")
     queries = read_text_list(paths["initial"])
-    budget = chosen.budget_of(len(queries))
+    budget = min(chosen.largest_budget, len(queries))
     texts.indices(queries, paths["initial"])
     images = load_images(paths["images"], "train")
     train, held_out = hold_out(images, settings.validation_fraction, seed)
@@ -82,7 +82,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         "method": method,
         "seed": seed,
         "settings": described(how, settings.validation_fraction),
-        "budget": budget,
+        "budget": chosen.largest_budget,
         "clip_path": settings.clip,
         "inputs": {key: file_sha256(path) for key, path in paths.items()},
     }
@@ -97,7 +97,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     if isinstance(how, NaiveBayesSettings):
         model, log = fit_naive_bayes(how, given, train, held_out, budget, first)
     else:
-        model, log = fit_variational(settings, how, given, train, held_out, provenance)
+        model, log = fit_variational(settings, how, given, train, held_out, budget, provenance)
     model = model.with_class_names(train.class_names)
     model.clip_, model.clip_source_ = universe.clip, clip_source(settings.clip)
     model.provenance_ = {**model.provenance_, **provenance}
@@ -140,6 +140,7 @@ def fit_variational(
     given: dict[str, Any],
     train: LabelledImages,
     held_out: LabelledImages,
+    budget: int,
     provenance: dict[str, Any],
 ) -> tuple[PursuitClassifier, list[dict[str, Any]]]:
     """Train from the last checkpoint on, in as many processes as asked for."""
@@ -155,9 +156,7 @@ def fit_variational(
     name = "-".join(str(provenance[key]) for key in ("dataset", "init", "method", "seed"))
     checkpoint = Checkpoint(SCRATCH / "train" / f"{name}-{state}.pt", compute.checkpoint_seconds)
     options = {key: value for key, value in asdict(how).items() if key != "select_on"}
-    model = VariationalInformationPursuit(
-        **given, **options, budget=provenance["budget"], device=device
-    )
+    model = VariationalInformationPursuit(**given, **options, budget=budget, device=device)
     shown = held_out.embeddings, held_out.labels.numpy()
     model.fit(train.embeddings, train.labels.numpy(), shown, checkpoint, processes)
     processes.leave()

@@ -301,6 +301,7 @@ def test_the_truth_is_only_asked_of_data_sets_that_are_run(tmp_path: Path) -> No
         tmp_path,
         ("datasets: [menagerie]", "datasets: [zoo]"),
         ("datasets:\n  menagerie:\n", "datasets:\n  zoo:\n"),
+        ("dictionaries: {menagerie:", "dictionaries: {zoo:"),
     )
     with pytest.raises(InputError, match=r"run.truth: 'menagerie' is not among run.datasets"):
         load_params(path)

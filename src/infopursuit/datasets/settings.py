@@ -28,11 +28,7 @@ class DatasetSettings(Section):
     @property
     def largest_budget(self) -> int:
         """T, the largest budget of queries that is evaluated."""
-        return self.budget_of(self.k)
-
-    def budget_of(self, queries: int) -> int:
-        """T of a dictionary that has another number of queries than k."""
-        return min(128 if self.budget is None else self.budget, queries)
+        return min(128, self.k) if self.budget is None else self.budget
 
 
 def _named(datasets: dict[str, DatasetSettings]) -> dict[str, DatasetSettings]:

@@ -96,6 +96,11 @@ def _clip_width(path: str) -> tuple[int, str | None] | None:
     if Path(path).suffix == ".parquet":
         table = PrecomputedTexts(path)
         return table.width, table.name
+    if not Path(path).exists() and ":" in path:
+        raise InputError(
+            f"{path} is a name, and a stage depends on files; expected a folder, a table of texts, "
+            "or a YAML file that pins weights, such as params/clip/ViT-B-32-openai.yaml"
+        )
     if Path(path).suffix in (".yaml", ".yml"):
         read_pinned_weights(Path(path))
     else:
