@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,12 @@ def git(world: World, *arguments: str) -> None:
     assert status == 0, output
 
 
+def checkout(world: World) -> None:
+    """`dvc checkout` of the main pipeline: the embedded world has never been run here."""
+    status, output = world.run("dvc", "checkout", "dvc.yaml", "data.dvc")
+    assert status == 0, output
+
+
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     """The planted world with an `informative` init alone, run once, at the tag `one`."""
@@ -55,7 +63,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 
 @pytest.fixture(scope="module")
-def two(world: World) -> World:
+def both(world: World) -> World:
     """Another data set and a list of its own questions in the place of that run; the tag `two`."""
     (world.folder / "list.txt").write_text(LIST, encoding="utf-8")
     world.edit(
@@ -74,9 +82,16 @@ def two(world: World) -> World:
     return world
 
 
+@pytest.fixture
+def two(both: World) -> Iterator[World]:
+    """That world, put back to its last version afterwards."""
+    yield both
+    git(both, "checkout", "-q", "--force", "two")
+
+
 def test_a_list_of_ones_own_has_its_own_length(two: World) -> None:
     initial = two.folder / "artifacts/initial/second-list-0.txt"
-    assert initial.read_text(encoding="utf-8") == "sign number 3\nsign number 9\nsign number 11\n"
+    assert initial.read_text(encoding="utf-8") == "sign number 9\nsign number 3\nsign number 11\n"
 
 
 def test_back_and_forth_nothing_is_run_again(two: World) -> None:
@@ -90,7 +105,7 @@ def test_back_and_forth_nothing_is_run_again(two: World) -> None:
     for name in ("build_universe", "report"):
         assert lock(two)[name] != locked_two[name]
     assert two.repro() == []
-    assert two.run("dvc", "status")[1].strip().splitlines()[-1].endswith("up to date.")
+    assert two.run("dvc", "status", "dvc.yaml")[1].strip().endswith("up to date.")
     git(two, "checkout", "-q", "two", "--", "params.yaml", "dvc.lock")
     assert two.repro() == []
     assert two.artifacts() == after_two
@@ -100,12 +115,10 @@ def test_back_and_forth_nothing_is_run_again(two: World) -> None:
 def test_another_version_that_is_checked_out_is_not_run_again(two: World) -> None:
     for version in ("one", "two"):
         git(two, "checkout", "-q", version)
-        status, output = two.run("dvc", "checkout")
-        assert status == 0, output
+        checkout(two)
         before = lock(two)
         assert two.repro() == []
         assert lock(two) == before
-    git(two, "checkout", "-q", "-")
 
 
 def test_another_clone_runs_nothing_again(two: World, tmp_path: Path) -> None:
@@ -116,8 +129,7 @@ def test_another_clone_runs_nothing_again(two: World, tmp_path: Path) -> None:
     assert clone.run(*cache)[0] == 0
     for version in ("two", "one"):
         git(clone, "checkout", "-q", version)
-        status, output = clone.run("dvc", "checkout")
-        assert status == 0, output
+        checkout(clone)
         assert clone.repro() == []
         assert clone.run("git", "status", "--short")[1] == "", "dvc.lock is as it was"
 
@@ -130,8 +142,6 @@ def test_settings_of_networks_for_a_data_set_leave_naive_bayes_alone(two: World)
     assert lock(two)[train] == before
     two.edit({("methods", "naive_bayes", "answers"): "minmax"})
     assert two.repro(train) == [train]
-    git(two, "checkout", "-q", "--", "params.yaml", "dvc.lock")
-    assert two.repro() == []
 
 
 @pytest.mark.parametrize(
@@ -152,27 +162,35 @@ def test_a_name_is_told_and_never_run(two: World, name: str, section: str) -> No
         "seeds": {("run", "seeds"): [name]},
     }
     two.edit(names[section])
-    try:
-        for command in (["repro"], ["repro", "--force", "--keep-going"]):
-            status, output = two.run("dvc", *command)
-            assert status != 0
-            assert re.search("expected letters, digits|valid integer", output), output
-            assert "Traceback" not in output
-            found = [path for path in two.folder.rglob("x*") if path.name == "x"]
-            assert not found, f"{name} was run by dvc {' '.join(command)}"
-    finally:
-        git(two, "checkout", "-q", "--", "params.yaml", "dvc.lock")
+    for command in (["repro"], ["repro", "--force", "--keep-going"]):
+        status, output = two.run("dvc", *command)
+        assert status != 0
+        assert re.search("expected letters, digits|valid integer", output), output
+        assert "Traceback" not in output
+        found = [path for path in two.folder.rglob("x*") if path.name == "x"]
+        assert not found, f"{name} was run by dvc {' '.join(command)}"
 
 
 def test_a_mistake_is_told_before_any_stage_runs(two: World) -> None:
     two.edit({("compute", "threads"): 0, ("queries", "lists", "second"): "nowhere.txt"})
-    try:
-        status, output = two.run("dvc", "repro")
-        assert status != 0
-        assert re.findall("Running stage '(.*)'", output) == ["check"]
-        assert "compute.threads" in output
-    finally:
-        git(two, "checkout", "-q", "--", "params.yaml", "dvc.lock")
+    status, output = two.run("dvc", "repro")
+    assert status != 0
+    assert re.findall("Running stage '(.*)'", output) == ["check"]
+    assert "compute.threads" in output
+
+
+def test_a_full_disk_is_one_line_with_the_file_and_leaves_no_half_one(two: World) -> None:
+    shutil.rmtree(two.folder / ".scratch/embed", ignore_errors=True)
+    before = two.artifacts()
+    stage = "python stages/embed_images.py --dataset second"
+    status, output = two.run("bash", "-c", f"ulimit -f 2; exec {stage}")
+    assert status == 1
+    [line] = [line for line in output.splitlines() if "cannot be written" in line]
+    assert line.startswith("embed_images-second: ")
+    assert "parquet: cannot be written, the file is larger than this process may write" in line
+    assert "Traceback" not in output
+    assert not list(two.folder.rglob("*.partial"))
+    assert two.artifacts() == before
 
 
 def test_ctrl_c_ends_a_stage_with_one_line(two: World) -> None:
@@ -199,7 +217,6 @@ def test_ctrl_c_ends_a_stage_with_one_line(two: World) -> None:
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
-        git(two, "checkout", "-q", "--", "params.yaml", "dvc.lock")
     assert process.returncode != 0
     assert "Traceback" not in output
     [line] = [line for line in output.splitlines() if "stopped" in line]

@@ -47,7 +47,7 @@ def build_universe(
     corpora: Mapping[str, pa.Table],
     filters: UniverseFilters,
     lists: Mapping[str, Sequence[str]] | None = None,
-    kept: Sequence[str] = (),
+    keep: Sequence[str] = (),
 ) -> Universe:
     """Join the given texts, then those of all corpora, in the order of their first row.
 
@@ -64,7 +64,7 @@ def build_universe(
             corpus, by its name.
         filters: what a text must be like.
         lists: the questions of a person's own for a data set, by its name.
-        kept: the texts that are in every dictionary.
+        keep: the texts that are in every dictionary.
 
     Returns:
         `texts` with sources in order (dictionary/NAME, list/NAME, kept, corpus/NAME) and caption
@@ -75,7 +75,7 @@ def build_universe(
     """
     given = {f"dictionary/{name}": texts for name, texts in dictionaries.items()}
     given |= {f"list/{name}": texts for name, texts in (lists or {}).items()}
-    given |= {"kept": kept} if kept else {}
+    given |= {"kept": keep} if keep else {}
     names = [*given, *(f"corpus/{name}" for name in corpora)]
     columns = [pa.chunked_array([texts], pa.string()) for texts in given.values()]
     columns += [table.column("text") for table in corpora.values()]
