@@ -31,6 +31,7 @@ logger = logging.getLogger(__name__)
 NEEDED = ("class_name", "texts")
 OFFERED = ("classes",)
 TEXTS_PER_PROMPT = 50
+_NUMBER = "[1-9]|[1-4][0-9]|50"  # short, since it is compiled to an automaton a hundred times over
 RETRIES = 3
 # A number with the comma and the blank after it.
 TOKENS_PER_NUMBER = 5
@@ -64,10 +65,12 @@ class AskedKnowledge(NamedTuple):
     counts: dict[str, Any]
 
 
-def knowledge_pattern(count: int = TEXTS_PER_PROMPT) -> str:
-    """The form of an answer about at most so many texts, for engines that admit no other."""
-    number = "|".join(str(each) for each in range(1, count + 1))
-    line = rf"(?:none|(?:{number})(?:, (?:{number})){{0,{count - 1}}})"
+def knowledge_pattern() -> str:
+    """The form of an answer, for engines that let a model write nothing else (`answer_pattern`).
+
+    That a number is there twice or is beyond the texts of a shorter, last list only parsing tells.
+    """
+    line = rf"(?:none|(?:{_NUMBER})(?:, (?:{_NUMBER})){{0,{TEXTS_PER_PROMPT - 1}}})"
     return rf"true: {line}\nsometimes: {line}"
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from jaxtyping import Float32
 
 from infopursuit.core.errors import InputError
@@ -155,7 +154,7 @@ def read_knowledge(path: str | Path) -> KnowledgeTable:
 
 def _encoded(column: pa.ChunkedArray) -> tuple[list[str], np.ndarray]:
     """The distinct strings as they come, and for each row the number of its string (int64)."""
-    encoded = pc.dictionary_encode(column).combine_chunks()
+    encoded = column.dictionary_encode().combine_chunks()
     if isinstance(encoded, pa.ChunkedArray):  # of a column without rows
         return [], np.empty(0, np.int64)
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)
