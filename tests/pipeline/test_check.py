@@ -33,6 +33,11 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     embeddings(tmp_path / "images.parquet", rows, rng)
     (tmp_path / "classes.txt").write_text("cat\ndog\n", encoding="utf-8")
     (tmp_path / "list.txt").write_text("text 0\ntext 1\n", encoding="utf-8")
+    (tmp_path / "known.jsonl").write_text(
+        '{"class": "cat", "yes": ["fur"], "sometimes": []}\n'
+        '{"class": "dog", "yes": [], "sometimes": ["fur"]}\n',
+        encoding="utf-8",
+    )
     (tmp_path / "words.txt").write_text("therefore\n", encoding="utf-8")
     params = YAML().load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     params["run"].update(datasets=["pets"], inits=["llm"], truth=[])
@@ -46,6 +51,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "pets": {
             "images": "images.parquet",
             "classes": "classes.txt",
+            "knowledge": "known.jsonl",
             "k": 2,
             "budget": None,
             "max_rejected": 0.0,
@@ -78,7 +84,7 @@ def edit(project: Path, *keys: str, value: Any) -> None:
 
 
 def test_a_project_without_mistakes_passes(project: Path) -> None:
-    assert check() == 6
+    assert check() == 7
 
 
 def test_the_shipped_project_passes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,13 +99,16 @@ def test_all_mistakes_are_told_at_once_with_their_keys(project: Path) -> None:
     with pytest.raises(InputError) as caught:
         check()
     lines = str(caught.value).splitlines()
-    assert len(lines) == 3
+    assert len(lines) == 4
     assert lines[0].startswith("params.yaml: queries.corpora.given: nowhere.parquet: no such file")
     assert lines[1] == (
         "params.yaml: queries.dictionaries.pets: list.txt: expected k = 3 queries, one a line, "
         "found 2"
     )
-    assert lines[2].startswith("params.yaml: datasets.pets.images: images.parquet: row 1")
+    assert lines[2].startswith(
+        "params.yaml: datasets.pets.knowledge: known.jsonl: 'dog' is no class"
+    )
+    assert lines[3].startswith("params.yaml: datasets.pets.images: images.parquet: row 1")
 
 
 def test_images_of_another_clip_are_told(project: Path) -> None:
@@ -119,6 +128,10 @@ def test_images_of_another_clip_are_told(project: Path) -> None:
         (("run", "datasets"), ["mien"], r"run\.datasets: 'mien' is not a key of datasets"),
         (("datasets", "pets", "images"), "away", r"datasets\.pets\.images: away: "),
         (("datasets", "pets", "classes"), "away.txt", r"pets\.classes: away\.txt: no such"),
+        (("datasets", "pets", "knowledge"), "a.jsonl", r"pets\.knowledge: a\.jsonl: no such file"),
+        (("datasets", "pets", "knowledge"), "words.txt", r"unknown kind of knowledge '\.txt'"),
+        (("datasets", "pets", "knowledge"), None, r"pets\.knowledge: null; expected a path"),
+        (("datasets", "pets", "knowledge"), "a.jinja", r"pets\.knowledge: a\.jinja: no such file"),
         (("clip",), "away", r"clip: away: "),
         (("clip",), "ViT-B-32:openai", r"clip: ViT-B-32:openai is a name.*params/clip"),
         (("queries", "dictionaries"), {}, r"queries\.dictionaries: no entry for 'pets'.*'llm'"),
@@ -143,7 +156,7 @@ def test_neither_dictionary_nor_list_is_needed_for_informative(project: Path) ->
     (project / "list.txt").unlink()
     edit(project, "queries", "dictionaries", value={})
     edit(project, "run", "inits", value=["informative"])
-    assert check() == 5
+    assert check() == 6
 
 
 def test_a_text_to_keep_that_is_banned_is_told(project: Path) -> None:
@@ -166,6 +179,18 @@ def test_the_classes_may_be_the_folders_of_the_images(project: Path) -> None:
     (project / "photos" / "dog" / "2.jpg").unlink()
     with pytest.raises(InputError, match="1 image of the class 'dog'; expected two or more"):
         check()
+
+
+def test_a_class_that_nothing_is_known_of_is_told(project: Path) -> None:
+    known = '{"complete": true}\n{"class": "cat", "yes": ["fur"], "sometimes": []}\n'
+    (project / "known.jsonl").write_text(known, encoding="utf-8")
+    with pytest.raises(InputError, match=r"known\.jsonl: nothing about the class 'dog'"):
+        check()
+
+
+def test_a_file_that_says_nothing_fits_every_data_set(project: Path) -> None:
+    edit(project, "datasets", "pets", "knowledge", value=str(ROOT / "params/no_knowledge.jsonl"))
+    assert check() == 7
 
 
 def test_a_name_that_a_shell_would_run_is_refused(project: Path) -> None:

@@ -18,19 +18,19 @@ from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from infopursuit.answers.columns import (
-    column_questions,
     column_texts,
-    given_questions,
     with_question,
 )
-from infopursuit.answers.rules import AnswerRule, ColumnAnswers, MinMaxAnswers, ThresholdAnswers
+from infopursuit.answers.rules import AnswerRule, MinMaxAnswers, ThresholdAnswers
 from infopursuit.answers.score_map import fit_score_map
 from infopursuit.answers.table import AnswerTable
-from infopursuit.answers.thresholds import fit_thresholds
+from infopursuit.answers.thresholds import ThresholdFit
 from infopursuit.core.errors import InputError
 from infopursuit.core.hashing import settings_sha256
 from infopursuit.datasets.rows import Rows, UnitRows, as_tensor
 from infopursuit.estimators.base import PursuitClassifier
+from infopursuit.estimators.checked_settings import check_settings
+from infopursuit.estimators.class_knowledge import ClassKnowledge
 from infopursuit.estimators.dictionary import (
     Texts,
     check_among,
@@ -40,7 +40,7 @@ from infopursuit.estimators.dictionary import (
     refuse_banned,
 )
 from infopursuit.estimators.inputs import check_column_names, seed_of
-from infopursuit.estimators.table_questions import chosen_questions, with_kept
+from infopursuit.estimators.table_questions import table_questions
 from infopursuit.estimators.training_rows import TrainingRows
 from infopursuit.explanation.stopping import StoppingRule
 from infopursuit.naive_bayes.fit import (
@@ -77,8 +77,14 @@ class InformationPursuitClassifier(PursuitClassifier):
         keep: questions that are in the dictionary whatever is chosen, some of `texts`, or of the
             form `column > number`; no more than k.
         first_query: the question that every image is asked first; None for the best.
-        answers: `threshold`: an answer depends on its own question and image alone; `minmax`: the
-            paper's rule.
+        answers: `three_valued`: no, not sure or yes; `threshold`: no or yes. Both depend on their
+            own question and the image alone. `minmax`: the paper's rule. Questions about columns
+            are answered with no or yes.
+        knowledge: (c, u) how true each text is of each class, in the order of `classes_` and
+            `texts`: 1 true, 0.5 of some pictures, 0 not true, NaN not known; or a
+            `KnowledgeTable` that names both. Texts that are true of no class are asked less, and
+            yes is said of about as many images as the table says. Answers still come from images
+            alone. None where nothing is known.
         reference_embeddings: (v, d) of the texts that scores are relative to; None for
             `text_embeddings`.
         stop: when to ask no more, in `predict` and `explain`; None to stop at a probability of
@@ -108,7 +114,8 @@ class InformationPursuitClassifier(PursuitClassifier):
         ban: Sequence[str] = (),
         keep: Sequence[str] = (),
         first_query: str | None = None,
-        answers: str = "threshold",
+        answers: str = "three_valued",
+        knowledge: Any = None,
         reference_embeddings: Any = None,
         stop: StoppingRule | None = None,
         validation_fraction: float = 0.1,
@@ -122,6 +129,7 @@ class InformationPursuitClassifier(PursuitClassifier):
         self.keep = keep
         self.first_query = first_query
         self.answers = answers
+        self.knowledge = knowledge
         self.reference_embeddings = reference_embeddings
         self.stop = stop
         self.validation_fraction = validation_fraction
@@ -146,7 +154,8 @@ class InformationPursuitClassifier(PursuitClassifier):
         Raises:
             InputError, ValueError: a setting or an input is malformed.
         """
-        self._check_settings()
+        check_settings(self)
+        self._rule(None)
         seed = seed_of(self.random_state)
         fitted = self._fit_table if self.texts is None else self._fit_texts
         fitted(X, y, sample_weight, validation, seed)
@@ -160,7 +169,8 @@ class InformationPursuitClassifier(PursuitClassifier):
         Raises:
             InputError: a setting or an input is malformed, or there are no texts.
         """
-        self._check_settings()
+        check_settings(self)
+        self._rule(None)
         if self.texts is None:
             raise InputError("texts is missing; expected texts to choose from")
         data = TrainingRows.checked(UnitRows(X, "X"), y, sample_weight)
@@ -190,7 +200,9 @@ class InformationPursuitClassifier(PursuitClassifier):
         questions = [texts.texts[row] for row in chosen.tolist()]
         first = None if self.first_query is None else int(texts.rows([self.first_query])[0])
         forced = None if first is None else chosen.tolist().index(first)
-        self._finish(rule, table, questions, data, held_out, forced, seed)
+        known = self._known(texts, data)
+        worth = None if known is None else known.worth()[chosen]
+        self._finish(rule, table, questions, data, held_out, forced, seed, worth)
         self.provenance_["texts"] = len(texts.texts)
         self.provenance_["texts_sha256"] = settings_sha256({"texts": list(texts.texts)})
 
@@ -215,6 +227,7 @@ class InformationPursuitClassifier(PursuitClassifier):
     def _informative(
         self, texts: Texts, data: TrainingRows, count: int, allowed: Tensor, seed: int
     ) -> Tensor:
+        known = self._known(texts, data)
         score_map = fit_score_map(self._reference(texts), data.moments.within)
         return informative_rows(
             texts.embeddings,
@@ -225,7 +238,9 @@ class InformationPursuitClassifier(PursuitClassifier):
             data.moments,
             count,
             seed,
+            self._thresholds(known, data),
             allowed,
+            None if known is None else known.worth(),
         )
 
     def _reference(self, texts: Texts) -> UnitRows:
@@ -241,8 +256,18 @@ class InformationPursuitClassifier(PursuitClassifier):
         directions = score_map.directions(queries)
         sample = data.sample(THRESHOLD_IMAGES, seed)
         scores = sample.rows.tensor() @ directions.T
-        thresholds = fit_thresholds(scores, sample.labels, sample.weights).values
-        return ThresholdAnswers(directions, thresholds)
+        thresholds = self._thresholds(self._known(texts, data), data)
+        found = thresholds.of(chosen, scores, sample.labels, sample.weights)
+        return ThresholdAnswers(directions, found.values, found.upper)
+
+    def _known(self, texts: Texts, data: TrainingRows) -> ClassKnowledge | None:
+        if self.knowledge is None:
+            return None
+        return ClassKnowledge(self.knowledge, data.classes, texts.texts)
+
+    def _thresholds(self, known: ClassKnowledge | None, data: TrainingRows) -> ThresholdFit:
+        shares = None if known is None else known.true_shares(data.moments.prior)
+        return ThresholdFit(self.answers != "threshold", shares)
 
     # -- columns of a table -----------------------------------------------------------------
 
@@ -257,32 +282,15 @@ class InformationPursuitClassifier(PursuitClassifier):
             train, held_out = data, data.like(validation, rows)
         default = [f"column {i}" for i in range(X.shape[1])]
         names = [str(name) for name in getattr(self, "feature_names_in_", default)]
-        questions = self._table_questions(train, names, seed)
+        questions = table_questions(
+            train, names, self.queries, self.ban, self.keep, self.n_queries, seed
+        )
         forced = None
         if self.first_query is not None:
             questions, forced = with_question(questions, self.first_query, names)
         texts = column_texts(questions, names)
         table = fit_table(questions, train.rows.blocks(), train.labels, train.weights)
         self._finish(questions, table, texts, data, held_out, forced, seed)
-
-    def _table_questions(
-        self, data: TrainingRows, names: Sequence[str], seed: int
-    ) -> ColumnAnswers:
-        """The dictionary: the questions given, or the most informative ones."""
-        if self.queries is not None:
-            questions = given_questions(self.queries, names)
-            texts = column_texts(questions, names)
-            refuse_banned(texts, not_banned(texts, self.ban))
-            return with_kept(questions, names, self.keep, self.ban)
-        check_room(len(self.keep), self.n_queries)
-        questions = column_questions(data.rows.tensor(), data.weights)
-        if not len(questions.columns):
-            return questions
-        allowed = not_banned(column_texts(questions, names), self.ban)
-        questions = questions.select(allowed.nonzero().squeeze(1))
-        room = self.n_queries - len(self.keep)
-        questions = questions.select(chosen_questions(questions, data, room, seed))
-        return with_kept(questions, names, self.keep, self.ban)
 
     # -- both -------------------------------------------------------------------------------
 
@@ -295,21 +303,24 @@ class InformationPursuitClassifier(PursuitClassifier):
         held_out: TrainingRows | None,
         first: int | None,
         seed: int,
+        worth: Tensor | None = None,
     ) -> None:
         """Temper the table on held-out rows and put the pursuit together."""
-        worth, familiarity = ASSUMED, None
+        independent, familiarity = ASSUMED, None
         if held_out is not None and questions:
             budget = min(BUDGET, len(questions))
             shown = held_out.sample(calibration_images(budget, len(self.classes_)), seed)
             answers = rule.answers(shown.rows.tensor())
-            worth, _ = fit_independence(table, answers, shown.labels, budget, shown.weights)
+            independent, _ = fit_independence(
+                InformationGain(table, worth), answers, shown.labels, budget, shown.weights
+            )
             familiarity = Familiarity(table, rule.answers(held_out.sample(KEPT, 0).rows.tensor()))
-        table = replace(table, independent_answers=worth)
+        table = replace(table, independent_answers=independent)
         self.pursuit_ = Pursuit(
             tuple(questions),
             tuple(str(each) for each in self.classes_),
             rule,
-            InformationGain(table),
+            InformationGain(table, worth),
             NaiveBayes(table),
             first,
             familiarity,
@@ -324,26 +335,6 @@ class InformationPursuitClassifier(PursuitClassifier):
             ending = self.pursuit_.ask_until(rule.answers(shown.rows.tensor()), self._rule(None))
             right = ending.posterior.argmax(dim=1) == shown.labels
             self.provenance_["held_out_accuracy"] = right.double().mean().item()
-
-    def _check_settings(self) -> None:
-        if isinstance(self.n_queries, bool) or not isinstance(self.n_queries, (int, np.integer)):
-            raise InputError(f"n_queries is {self.n_queries!r}; expected a whole number")
-        if self.n_queries < 1:
-            raise InputError(f"n_queries is {self.n_queries}; expected 1 or more")
-        if self.answers not in ("threshold", "minmax"):
-            raise InputError(f"answers is {self.answers!r}; expected 'threshold' or 'minmax'")
-        if not 0 <= self.validation_fraction < 1:
-            raise InputError(
-                f"validation_fraction is {self.validation_fraction!r}; expected 0 or more and less "
-                "than 1"
-            )
-        if isinstance(self.keep, str):
-            raise InputError(f"keep is the string {self.keep!r}; expected a list of questions")
-        if isinstance(self.queries, str) or (self.queries is not None and not len(self.queries)):
-            raise InputError(f"queries is {self.queries!r}; expected a list of queries, or None")
-        if self.texts is None and self.text_embeddings is not None:
-            raise InputError("text_embeddings come without texts; expected both or neither")
-        self._rule(None)
 
 
 def _table(X: Any) -> Rows:

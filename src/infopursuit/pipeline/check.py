@@ -23,6 +23,7 @@ from infopursuit.datasets.open_images import has_embeddings, open_image_source
 from infopursuit.datasets.pinned_datasets import read_pinned_dataset
 from infopursuit.datasets.settings import DatasetSettings
 from infopursuit.pipeline.params import Params, load_params
+from infopursuit.queries import class_knowledge, knowledge_lists
 from infopursuit.queries.captions import read_captions
 from infopursuit.queries.class_queries import is_list, is_prompt, open_prompt, read_dictionary
 from infopursuit.queries.corpora import given_corpus, has_captions
@@ -60,6 +61,7 @@ def _checks(params: Params) -> Iterator[tuple[str, Callable[[], Any]]]:
     if asks:
         yield "queries.prompt", lambda: _prompt(params.queries.prompt)
     prompts = [path for path in params.queries.dictionaries.values() if is_prompt(path)]
+    prompts += [each.knowledge for each in params.datasets.values() if is_prompt(each.knowledge)]
     if asks or prompts:
         yield "language_model", lambda: _language_model(params)
     for name, path in params.queries.corpora.items():
@@ -82,6 +84,8 @@ def _dataset_checks(
 ) -> Iterator[tuple[str, Callable[[], Any]]]:
     key = f"datasets.{name}"
     yield f"{key}.classes", lambda: read_class_names(dataset.classes)
+    if _there(dataset.knowledge):
+        yield f"{key}.knowledge", lambda: _knowledge(dataset)
     if _there(dataset.images):
         yield f"{key}.images", lambda: _images(params, dataset)
 
@@ -138,6 +142,15 @@ def _dictionary(path: str, k: int) -> None:
         load_template(path, needed=["classes", "k"])
     else:
         open_prompt(path, {})
+
+
+def _knowledge(dataset: DatasetSettings) -> None:
+    path = dataset.knowledge
+    if knowledge_lists.is_prompt(path):
+        load_template(path, class_knowledge.NEEDED, class_knowledge.OFFERED)
+    else:
+        known = knowledge_lists.open_knowledge(path)
+        knowledge_lists.check_classes(path, known, read_class_names(dataset.classes))
 
 
 def _images(params: Params, dataset: DatasetSettings) -> None:
