@@ -14,6 +14,7 @@ from infopursuit.core.numbers import NOTHING
 from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
 from infopursuit.evaluation.files import write_json
 from infopursuit.evaluation.run_metrics import BUDGETS
+from infopursuit.explanation.text import question
 from infopursuit.report.groups import measured_groups
 from infopursuit.report.origin_tables import selection_rows, settings_rows
 from infopursuit.report.report import facts, in_words, one_rule, render_report, shown_run
@@ -23,7 +24,6 @@ from infopursuit.report.report_tables import (
     evolutions,
     fixed_order_rows,
     results_table,
-    truth_table,
 )
 from infopursuit.report.runs import (
     RunKey,
@@ -33,6 +33,7 @@ from infopursuit.report.runs import (
     read_model,
     read_run,
 )
+from infopursuit.report.truth_tables import truth_table
 from tests.report.made_up_runs import METHODS, STOP, make_baselines, make_run
 
 VOID = {"meta", "img", "br", "link", "input", "hr"}
@@ -99,8 +100,10 @@ def test_page_is_equal_on_repeat(results, page):
 
 def test_page_needs_nothing_beside_itself(page):
     found = Page(page)
+    assert "://" not in page
+    assert found.attributes("script") == [{}], "one, that opens what is folded before printing"
     for tag, attrs in found.tags:
-        assert tag not in ("script", "link", "iframe", "object")
+        assert tag not in ("link", "iframe", "object")
         for name in ("src", "href", "srcset", "data", "poster"):
             value = attrs.get(name) or "#"
             assert value.startswith(("#", "data:image/png;base64,"))
@@ -145,8 +148,9 @@ def test_page_shows_every_run_and_the_figures_of_one(results, page):
     ]
     for each in best.explanations:
         assert in_words(each.explanation) in words
-        assert all(step.query in words for step in each.explanation.steps)
-    assert "$5 &amp; &lt;ticket&gt;" in page
+        assert all(question(step.query) in words for step in each.explanation.steps)
+    assert "$5 &amp; &lt;ticket&gt;?" in page
+    assert "??" not in words
 
 
 def test_selection_on_test_is_told(tmp_path, page):
@@ -294,12 +298,12 @@ def test_naive_bayes_shows_no_updates_and_no_settings_of_networks(tmp_path):
 def test_text_headline_and_explanations_have_one_stopping_rule(results, page):
     rule = "at a probability of 85 % or after 8 questions"
     best = shown_run(results.runs)
-    (fact,) = [fact for fact in facts(results, best) if fact.unit == "questions"]
+    (length,) = [fact for fact in facts(results, best) if fact.unit == "questions"]
     assert best.stop == STOP
-    assert fact.number == f"{best.metrics['mean_length_at_stop']:.1f}"
-    assert rule in fact.meaning
-    # In the headline, in the captions of the table, and above the explanations.
-    assert page.count(rule) == 3
+    assert length.number == f"{best.metrics['mean_length_at_stop']:.1f}"
+    assert rule in facts(results, best)[0].meaning
+    # In the headline, in the caption of the table, above the explanations and the curves.
+    assert page.count(rule) == 4
     for run in results.runs:
         for each in run.explanations:
             told = each.explanation
@@ -336,7 +340,7 @@ def test_a_saved_model_is_read_without_its_weights(tmp_path):
     model.provenance_ = {"settings": {}, "selected": {}, "evolution": {}, "inputs": {"a": "b"}}
     model.save(tmp_path)
     (tmp_path / "weights.safetensors").unlink()
-    assert read_model(tmp_path / "model.json") == ("ViT", 2, model.provenance_)
+    assert read_model(tmp_path / "model.json") == ("ViT", ("bird", "car"), model.provenance_)
     text = (tmp_path / "model.json").read_text(encoding="utf-8")
     (tmp_path / "model.json").write_text(text.replace('"format": 4', '"format": 3'))
     with pytest.raises(InputError, match="format 3; expected 4"):

@@ -20,7 +20,7 @@ NAMED = 3
 # What a phrase of plain words is made of; a column of a table (`length > 2`) is none.
 _PHRASE = re.compile(r"[A-Za-z][A-Za-z'-]*(?: [A-Za-z'-]+)*")
 # Words that only sentences have, which are no phrases.
-_OF_SENTENCES = frozenset("am are can do does has have is it they was were will you".split())
+_OF_SENTENCES = re.compile(r"\b(am|are|can|do|does|has|have|is|it|they|was|were|will|you)\b")
 
 
 @cache
@@ -40,10 +40,9 @@ def question(query: str) -> str:
 
 
 def _is_phrase(text: str) -> bool:
-    words = text.lower().split()
-    if not _PHRASE.fullmatch(text) or _OF_SENTENCES.intersection(words):
+    if not _PHRASE.fullmatch(text) or _OF_SENTENCES.search(text.lower()):
         return False
-    known = len(words) > 1 or text.lower() in phrase_kinds()
+    known = " " in text or text.lower() in phrase_kinds()
     return known or wording.grammatical_form(text) is not wording.Form.SINGULAR
 
 

@@ -1,0 +1,60 @@
+"""The first lines of the page: what was reached, and who is ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from infopursuit.core.numbers import decimal, share
+from infopursuit.report.report_charts import BASELINES
+from infopursuit.report.report_tables import FIXED_ORDER
+from infopursuit.report.runs import DatasetResults, Run
+
+
+class Verdict(NamedTuple):
+    """What one data set comes to, in words.
+
+    Attributes:
+        reached: accuracy and questions of the run that is shown.
+        ahead: the baselines that are more accurate, with their accuracy; empty for none.
+        behind: the others.
+    """
+
+    dataset: str
+    run: str
+    reached: str
+    ahead: str
+    behind: str
+
+
+def verdict(results: DatasetResults, run: Run) -> Verdict:
+    """Compare one run with every baseline, by accuracy after all questions of its budget."""
+    found = run.metrics
+    own = found["accuracy_at_T"]
+    others = sorted(baseline_accuracies(results).items(), key=lambda each: -each[1])
+    ahead = [each for each in others if each[1] > own]
+    behind = [each for each in others if each[1] <= own]
+    reached = (
+        f"{share(found['accuracy_at_stop'])} % of test images are right when the questions stop, "
+        f"after {decimal(found['mean_length_at_stop'])} questions on average; {share(own)} % after "
+        f"{found['budget']:g} questions"
+    )
+    return Verdict(
+        results.name, f"{run.key.init}, {run.key.method}", reached, _listed(ahead), _listed(behind)
+    )
+
+
+def baseline_accuracies(results: DatasetResults) -> dict[str, float]:
+    """The accuracy of each baseline by its name: on embeddings, and on answers in fixed order."""
+    measured = results.baselines
+    found = {name: measured[key] for key, (name, *_) in BASELINES.items() if key in measured}
+    found |= {
+        f"{name} in a fixed order": measured[f"{key}_at_T"]
+        for key, (name, _) in FIXED_ORDER.items()
+        if f"{key}_at_T" in measured
+    }
+    return found
+
+
+def _listed(baselines: Sequence[tuple[str, float]]) -> str:
+    return ", ".join(f"{name} ({share(accuracy)} %)" for name, accuracy in baselines)
