@@ -40,14 +40,14 @@ SKILL = {
     "naive_bayes": 0.5, "threshold_fixed": 0.4,
 }  # fmt: skip
 START = {"llm": 1.0, "random": 0.75, "medoids": 0.9, "informative": 1.1, "random_words": 0.4}
-FIRST_TEN = {"pictures": 10, "answers": 80, "false": 4, "share_false": 0.05, "asked": 97}
+FIRST_TEN = {"pictures": 10, "questions": 97, "no_claim": 12, "claims": 85, "false": 4,
+             "not_sure": 5, "right": 0.95}  # fmt: skip
 SWITCHED = {
-    "pairs": 80, "queries": 5, "order": 0.93, "change": 0.71, "reversed": 0.02, "steadiness": 0.97,
-    "attributes": {
-        "stripes": {"pairs": 40, "queries": 3, "order": 0.95, "change": 0.8, "steadiness": 0.96},
-        "water": {"pairs": 40, "queries": 0, "order": None, "change": None, "steadiness": 0.98},
-    },
-}  # fmt: skip
+    "all": {"pairs": 80, "queries": 5, "order": 0.93, "change": 0.71, "steadiness": 0.97},
+    "striped": {"pairs": 40, "queries": 3, "order": 0.95, "change": 0.8, "steadiness": 0.96},
+    "water": {"pairs": 40, "queries": 0, "order": None, "change": None, "steadiness": 0.98},
+}
+KNOWN = {"first_ten": FIRST_TEN, "pairs": SWITCHED, "dictionary_pairs": SWITCHED}
 PHRASES = ("agreement", "balanced_agreement", "share_of_yes", "share_true")
 VARIATIONAL = {
     "method": "variational", "validation_fraction": 0.1, "hidden": [8, 4], "answers": "minmax",

@@ -17,7 +17,12 @@ from infopursuit.report.groups import Group, measured_groups
 from infopursuit.report.report_charts import BASELINES
 from infopursuit.report.report_tables import Measured, ResultRow, Results, results_table
 from infopursuit.report.runs import DatasetResults, Run
-from infopursuit.report.truth_tables import false_share, false_table, truth_table
+from infopursuit.report.truth_tables import (
+    false_share,
+    false_table,
+    follows_change,
+    truth_table,
+)
 from infopursuit.report.verdict import baseline_accuracies
 
 Row = Sequence[str]
@@ -78,7 +83,7 @@ def run_metrics(run: Run, best_baseline: float) -> dict[str, Any]:
         "accuracy_over_best_baseline": found["accuracy_at_T"] - best_baseline,
         "auc": found["auc"],
         "calibration_error": found["ece_at_T"],
-        "changed_by_unasked": found.get("asked_answers_changed_by_unasked"),
+        "answers_follow_a_change": follows_change(run),
         "distinct_queries": run.distinct_queries,
         "false_in_first_ten": false_share(run),
         "questions": found["mean_length_at_stop"],

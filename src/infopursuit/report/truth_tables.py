@@ -15,7 +15,7 @@ import numpy as np
 from infopursuit.core.numbers import share, whole
 from infopursuit.report.groups import Group
 from infopursuit.report.runs import Run
-from infopursuit.report.truths import MEASURES
+from infopursuit.report.truths import ASKED, COUNTS
 
 
 class TruthRow(NamedTuple):
@@ -41,29 +41,33 @@ class Truth(NamedTuple):
 
 
 class FalseRow(NamedTuple):
-    """Of the first ten answers of explanations: how many are known to be true or false."""
+    """The first ten questions of explained pictures, and how many of the answers are false.
+
+    `checked` are answers, yes or no, to questions whose truth is known.
+    """
 
     init: str
     method: str
     pictures: str
-    answers: str
+    questions: str
+    checked: str
     false: str
     share_false: str
 
 
 class PairsRow(NamedTuple):
-    """What happens in pairs of pictures that differ in one attribute, in %.
+    """What happens in pairs of pictures that differ in one attribute, shares in %.
 
-    `name` is the method, or the attribute where the row is of one.
+    `name` is the method, or the attribute where the row is of one. `phrases` is of all phrases of
+    the universe that name an attribute: order, change, steadiness. `dictionary` is of the
+    dictionary's own queries: how many name one, change, steadiness.
     """
 
     init: str
     name: str
     pairs: str
-    queries: str
-    order: str
-    change: str
-    steadiness: str
+    phrases: tuple[str, str, str]
+    dictionary: tuple[str, str, str]
 
 
 class Pairs(NamedTuple):
@@ -106,70 +110,67 @@ def false_table(groups: Sequence[Group]) -> list[FalseRow]:
     """Sums over seeds of the answers that are false; a row for each group that counted them."""
     rows = []
     for group in groups:
-        counted = [found for run in group.runs if (found := first_ten(run)) is not None]
+        counted = [run.truth["first_ten"] for run in group.runs if "first_ten" in run.truth]
         if not counted:
             continue
-        pictures, answers, false = (sum(column) for column in zip(*counted, strict=True))
-        of_known = false / answers if answers else None
-        rows.append(
-            FalseRow(
-                group.init, group.method, str(pictures), str(answers), str(false), share(of_known)
-            )
+        pictures, questions, claims, false, not_sure = (
+            sum(each[name] for each in counted) for name in COUNTS
         )
+        checked = claims - not_sure
+        of_checked = share(false / checked if checked else None)
+        told = [str(number) for number in (pictures, questions, checked, false)]
+        rows.append(FalseRow(group.init, group.method, *told, of_checked))
     return rows
+
+
+def false_share(run: Run) -> float | None:
+    """The share of the first ten answers that is false; None where that is not known."""
+    found = run.truth.get("first_ten")
+    checked = found["claims"] - found["not_sure"] if found else 0
+    return found["false"] / checked if found and checked else None
 
 
 def pairs_table(groups: Sequence[Group], shown: Run) -> Pairs | None:
     """Means over seeds, and each attribute of the run shown; None where no run measured pairs."""
-    rows = []
-    for group in groups:
-        measured = [found for run in group.runs if (found := _pairs(run)) is not None]
-        if not measured:
-            continue
-        means = {
-            name: None if any(each[name] is None for each in measured) else
-            float(np.mean([each[name] for each in measured]))
-            for name in MEASURES
-        }  # fmt: skip
-        queries = float(np.mean([each["queries"] for each in measured]))
-        rows.append(_pairs_row(group.init, group.method, measured[0]["pairs"], queries, means))
-    if not rows:
+    measured = [group for group in groups if all("pairs" in run.truth for run in group.runs)]
+    if not measured:
         return None
-    attributes = (_pairs(shown) or {}).get("attributes", {})
-    return Pairs(
-        rows,
-        [
-            _pairs_row(shown.key.init, name, each["pairs"], each["queries"], each)
-            for name, each in attributes.items()
-        ],
+    rows = [_pairs_row(group.runs, group.method, "all") for group in measured]
+    names = [name for name in shown.truth.get("pairs", {}) if name != "all"]
+    return Pairs(rows, [_pairs_row([shown], name, name) for name in names])
+
+
+def _pairs_row(runs: Sequence[Run], name: str, attribute: str) -> PairsRow:
+    """Means over runs of the pairs of one attribute, or of `all`."""
+    phrases, dictionary = (
+        [run.truth.get(asked, {}).get(attribute, {}) for run in runs] for asked in ASKED
     )
 
+    def mean(parts: Sequence[Mapping[str, Any]], key: str) -> float | None:
+        values = [part.get(key) for part in parts]
+        known = [value for value in values if value is not None]
+        return float(np.mean(known)) if len(known) == len(values) else None
 
-def first_ten(run: Run) -> tuple[int, int, int] | None:
-    """Pictures explained, answers in them whose truth is known, and those that are false.
-
-    Of each explanation the first ten questions. None where the run did not count them.
-    """
-    found = run.truth.get("first_ten")
-    return None if found is None else (found["pictures"], found["answers"], found["false"])
-
-
-def false_share(run: Run) -> float | None:
-    """The share of the first ten answers that are false; None where that is not known."""
-    found = first_ten(run)
-    return found[2] / found[1] if found and found[1] else None
-
-
-def _pairs(run: Run) -> Mapping[str, Any] | None:
-    return run.truth.get("pairs")
-
-
-def _pairs_row(
-    init: str, name: str, pairs: int, queries: float, measured: Mapping[str, Any]
-) -> PairsRow:
     return PairsRow(
-        init, name, str(pairs), whole(queries), *(share(measured[each]) for each in MEASURES)
+        runs[0].key.init,
+        name,
+        whole(mean(phrases, "pairs")),
+        (
+            share(mean(phrases, "order")),
+            share(mean(phrases, "change")),
+            share(mean(phrases, "steadiness")),
+        ),
+        (
+            whole(mean(dictionary, "queries")),
+            share(mean(dictionary, "change")),
+            share(mean(dictionary, "steadiness")),
+        ),
     )
+
+
+def follows_change(run: Run) -> float | None:
+    """How often the answer follows where one attribute is switched; None where not known."""
+    return run.truth.get("pairs", {}).get("all", {}).get("change")
 
 
 def _mean(group: Group, name: str) -> float | None:

@@ -15,8 +15,11 @@ class Verdict(NamedTuple):
     """What one data set comes to, in words.
 
     Attributes:
+        run: its dictionary and method.
         reached: accuracy and questions of the run that is shown.
-        ahead: the baselines that are more accurate, with their accuracy; empty for none.
+        ahead: the baselines that are more accurate than the run where its questions stop; empty
+            for none.
+        still: which of them are so after all questions.
         behind: the others.
     """
 
@@ -24,23 +27,30 @@ class Verdict(NamedTuple):
     run: str
     reached: str
     ahead: str
+    still: str
     behind: str
 
 
 def verdict(results: DatasetResults, run: Run) -> Verdict:
-    """Compare one run with every baseline, by accuracy after all questions of its budget."""
+    """Compare one run with every baseline, by accuracy where its questions stop and at the end."""
     found = run.metrics
-    own = found["accuracy_at_T"]
+    explained, every = found["accuracy_at_stop"], found["accuracy_at_T"]
     others = sorted(baseline_accuracies(results).items(), key=lambda each: -each[1])
-    ahead = [each for each in others if each[1] > own]
-    behind = [each for each in others if each[1] <= own]
+    ahead = [each for each in others if each[1] > explained]
+    behind = [each for each in others if each[1] <= explained]
     reached = (
-        f"{share(found['accuracy_at_stop'])} % of test images are right when the questions stop, "
-        f"after {decimal(found['mean_length_at_stop'])} questions on average; {share(own)} % after "
+        f"{share(explained)} % of test images are right when the questions stop, after "
+        f"{decimal(found['mean_length_at_stop'])} questions on average; {share(every)} % after "
         f"{found['budget']:g} questions"
     )
+    still = [name for name, accuracy in ahead if accuracy > every]
     return Verdict(
-        results.name, f"{run.key.init}, {run.key.method}", reached, _listed(ahead), _listed(behind)
+        results.name,
+        f"{run.key.init}, {run.key.method}",
+        reached,
+        _listed(ahead),
+        f"still ahead after all questions: {', '.join(still) or 'none'}",
+        _listed(behind),
     )
 
 
