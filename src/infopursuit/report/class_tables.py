@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from infopursuit.core.numbers import percent, share
+from infopursuit.core.numbers import share
 from infopursuit.evaluation.predictions import read_predictions
 from infopursuit.report.runs import Run
 
@@ -31,12 +31,12 @@ class ClassRow(NamedTuple):
 
 
 class ConfusedPair(NamedTuple):
-    """Two classes, and how often one is taken for the other."""
+    """A class whose images are taken for another: `5 of 60`; and back, empty where none are."""
 
     first: str
     second: str
-    times: int
-    told: str
+    there: str
+    back: str
 
 
 class Cell(NamedTuple):
@@ -105,7 +105,7 @@ def _taken_for(row: Int[np.ndarray, " c"], label: int, names: Sequence[str]) -> 
     """The other classes that most images of a class are taken for, the most frequent first."""
     others = [place for place in np.flatnonzero(row).tolist() if place != label]
     others.sort(key=lambda place: -row[place])
-    told = [f"{names[place]} {percent(row[place] / row.sum())}" for place in others[:TAKEN_FOR]]
+    told = [f"{names[place]} ({row[place]})" for place in others[:TAKEN_FOR]]
     return ", ".join(told)
 
 
@@ -115,15 +115,8 @@ def _pairs(counts: Int[np.ndarray, "c c"], names: Sequence[str]) -> list[Confuse
     places = [(int(a), int(b)) for a, b in np.argwhere(both)]
     places.sort(key=lambda place: (-both[place], place))
     found = []
-    for a, b in places[:PAIRS]:
-        if counts[b, a] > counts[a, b]:
-            a, b = b, a
-        ways = [
-            f"{counts[one, two]} of {counts[one].sum()} {names[one]} for {names[two]}"
-            for one, two in ((a, b), (b, a))
-            if counts[one, two]
-        ]
-        found.append(
-            ConfusedPair(names[a], names[b], int(both[min(a, b), max(a, b)]), "; ".join(ways))
-        )
+    for place in places[:PAIRS]:
+        more, less = sorted((place, place[::-1]), key=lambda way: -counts[way])
+        there, back = (f"{counts[way]} of {counts[way[0]].sum()}" for way in (more, less))
+        found.append(ConfusedPair(*(names[i] for i in more), there, back if counts[less] else ""))
     return found

@@ -83,12 +83,10 @@ def _figure(
                 if of == init:
                     x, y = points(runs)
                     panel.plot(x, y, label=method, **_line(styles[method]))
-            for key, (name, *_) in BASELINES.items():
+            for dash, (key, (name, *_)) in zip(DASHES, BASELINES.items(), strict=False):
                 if key in results.baselines:
                     level = 100 * results.baselines[key]
-                    panel.axhline(level, color="#5b6472", linewidth=0.9, linestyle=":")
-                    panel.annotate(name, (1, level), xycoords=("axes fraction", "data"),
-                                   ha="right", va="bottom", size=8, color="#5b6472")  # fmt: skip
+                    panel.axhline(level, label=name, color="#8b93a0", linewidth=1.0, linestyle=dash)
             panel.set_title(f"{init}: {INITS[init]}", size=10)
             panel.set_xlabel(x_label)
             panel.set_ylabel("%")

@@ -137,7 +137,7 @@ def pairs_table(groups: Sequence[Group], shown: Run) -> Pairs | None:
         return None
     rows = [_pairs_row(group.runs, group.method, "all") for group in measured]
     names = [name for name in shown.truth.get("pairs", {}) if name != "all"]
-    return Pairs(rows, [_pairs_row([shown], name, name) for name in names])
+    return Pairs(rows, [_pairs_row([shown], name.replace("_", " "), name) for name in names])
 
 
 def _pairs_row(runs: Sequence[Run], name: str, attribute: str) -> PairsRow:

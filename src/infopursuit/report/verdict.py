@@ -11,6 +11,9 @@ from infopursuit.report.report_tables import FIXED_ORDER
 from infopursuit.report.runs import DatasetResults, Run
 
 
+NB = "\N{NO-BREAK SPACE}"
+
+
 class Verdict(NamedTuple):
     """What one data set comes to, in words.
 
@@ -39,8 +42,8 @@ def verdict(results: DatasetResults, run: Run) -> Verdict:
     ahead = [each for each in others if each[1] > explained]
     behind = [each for each in others if each[1] <= explained]
     reached = (
-        f"{share(explained)} % of test images are right when the questions stop, after "
-        f"{decimal(found['mean_length_at_stop'])} questions on average; {share(every)} % after "
+        f"{share(explained)}{NB}% of test images are right when the questions stop, after "
+        f"{decimal(found['mean_length_at_stop'])} questions on average; {share(every)}{NB}% after "
         f"{found['budget']:g} questions"
     )
     still = [name for name, accuracy in ahead if accuracy > every]
@@ -49,7 +52,7 @@ def verdict(results: DatasetResults, run: Run) -> Verdict:
         f"{run.key.init}, {run.key.method}",
         reached,
         _listed(ahead),
-        f"still ahead after all questions: {', '.join(still) or 'none'}",
+        _still(still, len(ahead)),
         _listed(behind),
     )
 
@@ -66,5 +69,16 @@ def baseline_accuracies(results: DatasetResults) -> dict[str, float]:
     return found
 
 
+def _still(names: Sequence[str], ahead: int) -> str:
+    """Which of the baselines ahead are so after all questions."""
+    if not names:
+        return "but none of them after all questions"
+    return (
+        "even after all questions"
+        if len(names) == ahead
+        else (f"and even after all questions {' and '.join(names)}")
+    )
+
+
 def _listed(baselines: Sequence[tuple[str, float]]) -> str:
-    return ", ".join(f"{name} ({share(accuracy)} %)" for name, accuracy in baselines)
+    return ", ".join(f"{name} ({share(accuracy)}{NB}%)" for name, accuracy in baselines)
