@@ -14,10 +14,17 @@ from infopursuit.core.numbers import NOTHING
 from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
 from infopursuit.evaluation.files import write_json
 from infopursuit.evaluation.run_metrics import BUDGETS
-from infopursuit.explanation.text import question
+from infopursuit.explanation.text import NONE_OF_THE_CLASSES, question
 from infopursuit.report.groups import measured_groups
 from infopursuit.report.origin_tables import selection_rows, settings_rows
-from infopursuit.report.report import facts, in_words, one_rule, render_report, shown_run
+from infopursuit.report.report import (
+    columns,
+    facts,
+    in_words,
+    one_rule,
+    render_report,
+    shown_run,
+)
 from infopursuit.report.report_tables import (
     dependence_table,
     evolution,
@@ -34,6 +41,7 @@ from infopursuit.report.runs import (
     read_run,
 )
 from infopursuit.report.truth_tables import truth_table
+from infopursuit.report.verdict import verdict
 from tests.report.made_up_runs import METHODS, STOP, make_baselines, make_run
 
 VOID = {"meta", "img", "br", "link", "input", "hr"}
@@ -132,6 +140,48 @@ def test_every_table_has_a_caption_and_every_picture_a_text(page):
     charts = [attrs for attrs in found.attributes("svg") if attrs["class"] == "chart"]
     assert charts
     assert all(chart["role"] == "img" and chart["aria-label"] for chart in charts)
+
+
+def test_the_first_lines_name_the_baselines_that_are_ahead(results, page):
+    found = verdict(results, shown_run(results.runs))
+    assert "MLP" in found.ahead
+    assert page.index(found.ahead) < page.index("<nav")
+    assert "More accurate without an explanation" in page
+    best = dict.fromkeys(results.baselines, 0.0)
+    assert "No baseline is more accurate" in render_report([replace(results, baselines=best)], 50)
+
+
+def test_captions_stay_in_view_and_print_unfolds(page):
+    scrolling = re.findall(r'<div class="scroll"[^>]*>\s*<table.*?</table>', page, re.DOTALL)
+    assert len(scrolling) > 5
+    assert all(re.search(r"<caption[^>]*><span>", table) for table in scrolling)
+    style = page[page.index("<style>") : page.index("</style>")]
+    _, printed = style.split("@media print")
+    assert ".scroll { overflow: visible" in printed
+    assert "details::details-content" in printed
+    assert 'addEventListener("beforeprint"' in page
+
+
+def test_an_image_of_none_of_the_classes_is_told(results, page):
+    assert NONE_OF_THE_CLASSES not in page
+    run = shown_run(results.runs)
+    first, *others = run.explanations
+    odd = first._replace(explanation=replace(first.explanation, familiarity=0.001))
+    runs = [replace(each, explanations=(odd, *others)) if each is run else each
+            for each in results.runs]  # fmt: skip
+    told = render_report([replace(results, runs=tuple(runs))], 50)
+    assert told.count(NONE_OF_THE_CLASSES) == 1
+
+
+def test_the_classes_that_are_hard_are_shown(results, page):
+    words = "".join(Page(page).words)
+    assert "Which classes are hard?" in words
+    assert all(name in words for name in results.runs[0].class_names)
+
+
+@pytest.mark.parametrize(("panels", "side_by_side"), [(1, 1), (2, 2), (3, 3), (4, 2), (5, 3)])
+def test_charts_fill_their_card(panels, side_by_side):
+    assert columns(panels) == side_by_side
 
 
 def test_page_shows_every_run_and_the_figures_of_one(results, page):

@@ -72,6 +72,11 @@ def write_metrics(folder: Path, datasets: Sequence[DatasetResults]) -> int:
 def run_metrics(run: Run, best_baseline: float) -> dict[str, Any]:
     """What a person wants to know of a run: at most ten numbers.
 
+    `accuracy` and `ece` are after all questions of the budget, `at_stop` is the accuracy where
+    questions stop, after `questions` on average; `over_baseline` is the accuracy less that of the
+    best baseline. Of answers, `true_answers` agree with the pictures, `false_of_first_ten` do not,
+    and `follows_change` go with what is switched in pairs of pictures.
+
     Args:
         run: the run.
         best_baseline: the highest accuracy among the baselines of its data set.
@@ -79,13 +84,13 @@ def run_metrics(run: Run, best_baseline: float) -> dict[str, Any]:
     found = run.metrics
     metrics = {
         "accuracy": found["accuracy_at_T"],
-        "accuracy_at_stop": found["accuracy_at_stop"],
-        "accuracy_over_best_baseline": found["accuracy_at_T"] - best_baseline,
+        "at_stop": found["accuracy_at_stop"],
+        "over_baseline": found["accuracy_at_T"] - best_baseline,
         "auc": found["auc"],
-        "calibration_error": found["ece_at_T"],
-        "answers_follow_a_change": follows_change(run),
+        "ece": found["ece_at_T"],
+        "follows_change": follows_change(run),
         "distinct_queries": run.distinct_queries,
-        "false_in_first_ten": false_share(run),
+        "false_of_first_ten": false_share(run),
         "questions": found["mean_length_at_stop"],
         "true_answers": run.truth.get("dictionary_agreement"),
     }

@@ -10,7 +10,6 @@ from infopursuit.report.report_charts import BASELINES
 from infopursuit.report.report_tables import FIXED_ORDER
 from infopursuit.report.runs import DatasetResults, Run
 
-
 NB = "\N{NO-BREAK SPACE}"
 
 
