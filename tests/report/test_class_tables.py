@@ -49,7 +49,7 @@ def test_pairs_are_counted_both_ways_the_worse_way_first(run: Run) -> None:
 
 def test_the_matrix_holds_all_images_and_is_left_out_for_many_classes(run: Run) -> None:
     matrix = class_table(run).matrix
-    assert [[cell.count for cell in row] for row in matrix] == [
+    assert [[cell.images for cell in row] for row in matrix] == [
         [1, 2, 0, 0], [1, 2, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0],
     ]  # fmt: skip
     assert matrix[0][1].share == pytest.approx(2 / 3)

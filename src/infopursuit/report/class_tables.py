@@ -42,7 +42,7 @@ class ConfusedPair(NamedTuple):
 class Cell(NamedTuple):
     """Images of one class (a row) that are taken for another (a column)."""
 
-    count: int
+    images: int
     share: float
     right: bool
 
@@ -118,5 +118,6 @@ def _pairs(counts: Int[np.ndarray, "c c"], names: Sequence[str]) -> list[Confuse
     for place in places[:PAIRS]:
         more, less = sorted((place, place[::-1]), key=lambda way: -counts[way])
         there, back = (f"{counts[way]} of {counts[way[0]].sum()}" for way in (more, less))
-        found.append(ConfusedPair(*(names[i] for i in more), there, back if counts[less] else ""))
+        back = back if counts[less] else ""
+        found.append(ConfusedPair(names[more[0]], names[more[1]], there, back))
     return found

@@ -118,8 +118,17 @@ def false_table(groups: Sequence[Group]) -> list[FalseRow]:
         )
         checked = claims - not_sure
         of_checked = share(false / checked if checked else None)
-        told = [str(number) for number in (pictures, questions, checked, false)]
-        rows.append(FalseRow(group.init, group.method, *told, of_checked))
+        rows.append(
+            FalseRow(
+                group.init,
+                group.method,
+                str(pictures),
+                str(questions),
+                str(checked),
+                str(false),
+                of_checked,
+            )
+        )
     return rows
 
 
