@@ -18,6 +18,7 @@ from infopursuit.explanation.text import NONE_OF_THE_CLASSES, question
 from infopursuit.report.groups import measured_groups
 from infopursuit.report.origin_tables import selection_rows, settings_rows
 from infopursuit.report.report import (
+    belief,
     columns,
     facts,
     in_words,
@@ -177,6 +178,13 @@ def test_the_classes_that_are_hard_are_shown(results, page):
     words = "".join(Page(page).words)
     assert "Which classes are hard?" in words
     assert all(name in words for name in results.runs[0].class_names)
+
+
+def test_a_tie_is_told_as_one(results):
+    told = results.runs[0].explanations[0].explanation
+    rest = (0.0,) * (len(told.class_names) - 2)
+    assert belief((0.5, 0.5, *rest), told) == "zebra = horse 50 %"
+    assert belief((0.4, 0.6, *rest), told) == "horse 60 %"
 
 
 @pytest.mark.parametrize(("panels", "side_by_side"), [(1, 1), (2, 2), (3, 3), (4, 2), (5, 3)])

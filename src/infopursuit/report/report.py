@@ -21,7 +21,12 @@ from infopursuit.core.numbers import decimal, interval, percent, share
 from infopursuit.evaluation.run_metrics import BUDGETS
 from infopursuit.explanation.explanation import Explanation
 from infopursuit.explanation.stopping import StoppingRule
-from infopursuit.explanation.text import NONE_OF_THE_CLASSES, question, stops_when
+from infopursuit.explanation.text import (
+    NONE_OF_THE_CLASSES,
+    most_probable,
+    question,
+    stops_when,
+)
 from infopursuit.report import origin_tables, report_charts, report_tables, truth_tables
 from infopursuit.report.class_tables import Classes, class_table
 from infopursuit.report.comparisons import Comparisons, comparisons
@@ -128,6 +133,7 @@ def render_report(datasets: Sequence[DatasetResults], resamples: int) -> str:
         groupby_in_order=in_order,
         question=question,
         columns=columns,
+        belief=belief,
     )
     template = environment.get_template("report.html.jinja")
     styles = line_styles(run.key.method for results in datasets for run in results.runs)
@@ -269,6 +275,12 @@ def in_order(rows: Sequence[Any], name: str) -> list[tuple[str, list[Any]]]:
 def columns(panels: int) -> int:
     """How many charts stand side by side, so that they fill their card: at most three."""
     return 2 if panels == 4 else min(3, max(1, panels))
+
+
+def belief(posterior: tuple[float, ...], explanation: Explanation) -> str:
+    """The most probable class with its probability; equally probable ones as a tie."""
+    leaders, probability = most_probable(explanation.class_names, posterior)
+    return f"{leaders} {percent(probability)}"
 
 
 def in_words(explanation: Explanation) -> str:
