@@ -53,6 +53,21 @@ def test_nothing_touches_the_edge(explanation, picture):
         assert (edge == 255).all()
 
 
+def test_not_sure_is_neither_green_nor_red():
+    step = explained(queries=("wings",)).steps[0]
+    for answer, coloured in ((0.0, True), (0.5, False)):
+        told = Explanation(
+            "x",
+            ("a", "b"),
+            (0.5, 0.5),
+            (replace(step, answer=answer, posterior=(0.5, 0.5)),),
+            False,
+        )
+        shown = pixels(explanation_png(told)).astype(int)
+        red = shown[..., 0] - shown[..., 1] > 60
+        assert (red.sum() > 50) == coloured
+
+
 def test_the_rule_and_an_image_of_none_of_the_classes_are_told_beside_the_heat_map():
     unfamiliar = replace(explained(queries=("a",)), familiarity=0.002)
     facts = {fact.label: fact.value for fact in _facts(unfamiliar, StoppingRule(0.85, 20))}

@@ -252,7 +252,8 @@ def _class_label(explanation: Explanation, index: int) -> str:
 
 
 def _answer(axes: Axes, left: float, middle: float, said: str, yes: bool) -> None:
-    """Yes is a filled green badge, no an outlined red one."""
+    """Yes is a filled green badge, no an outlined red one, not sure an outlined grey one."""
+    color = YES if yes else QUIET if said == "not sure" else NO
     width, height = _width(said, SMALL, "bold") + 0.16, 0.19
     badge = FancyBboxPatch(
         (left + 0.03, middle - height / 2),
@@ -260,12 +261,12 @@ def _answer(axes: Axes, left: float, middle: float, said: str, yes: bool) -> Non
         height,
         boxstyle="round,pad=0,rounding_size=0.06",
         facecolor=YES if yes else "white",
-        edgecolor=YES if yes else NO,
+        edgecolor=color,
         linewidth=1.0,
     )
     axes.add_patch(badge)
-    color = "white" if yes else NO
-    _text(axes, left + 0.03 + width / 2, middle, said, SMALL, color, ha="center", weight="bold")
+    ink = "white" if yes else color
+    _text(axes, left + 0.03 + width / 2, middle, said, SMALL, ink, ha="center", weight="bold")
 
 
 def _cell(axes: Axes, left: float, top: float, height: float, probability: float) -> None:
