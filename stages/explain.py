@@ -54,7 +54,8 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     figures = figure_names(ids)
     for explanation, figure in zip(told, figures, strict=True):
         picture = pictures.get(explanation.image)
-        (folder / figure).write_bytes(explanation_png(explanation, explain.classes_shown, picture))
+        shown = explanation_png(explanation, explain.classes_shown, picture, stop)
+        (folder / figure).write_bytes(shown)
     write_explanations(folder / "explanations.json", stop, list(zip(told, figures, strict=True)))
     return Rows(read=len(images.ids), written=len(told))
 
