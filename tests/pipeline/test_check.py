@@ -33,6 +33,11 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     embeddings(tmp_path / "images.parquet", rows, rng)
     (tmp_path / "classes.txt").write_text("cat\ndog\n", encoding="utf-8")
     (tmp_path / "list.txt").write_text("text 0\ntext 1\n", encoding="utf-8")
+    (tmp_path / "known.jsonl").write_text(
+        '{"class": "cat", "yes": ["fur"], "sometimes": []}\n'
+        '{"class": "dog", "yes": [], "sometimes": ["fur"]}\n',
+        encoding="utf-8",
+    )
     (tmp_path / "words.txt").write_text("therefore\n", encoding="utf-8")
     params = YAML().load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     params["run"].update(datasets=["pets"], inits=["informative"], truth=[])
@@ -44,6 +49,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "images": "images.parquet",
             "classes": "classes.txt",
             "dictionary": "list.txt",
+            "knowledge": "known.jsonl",
             "k": 2,
             "budget": None,
             "max_rejected": 0.0,
@@ -76,7 +82,7 @@ def edit(project: Path, *keys: str, value: Any) -> None:
 
 
 def test_a_project_without_mistakes_passes(project: Path) -> None:
-    assert check() == 6
+    assert check() == 7
 
 
 def test_the_shipped_project_passes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,13 +97,16 @@ def test_all_mistakes_are_told_at_once_with_their_keys(project: Path) -> None:
     with pytest.raises(InputError) as caught:
         check()
     lines = str(caught.value).splitlines()
-    assert len(lines) == 3
+    assert len(lines) == 4
     assert lines[0].startswith("params.yaml: queries.corpora.given: nowhere.parquet: no such file")
     assert lines[1] == (
         "params.yaml: datasets.pets.dictionary: list.txt: expected k = 3 queries, one a line, "
         "found 2"
     )
-    assert lines[2].startswith("params.yaml: datasets.pets.images: images.parquet: row 1")
+    assert lines[2].startswith(
+        "params.yaml: datasets.pets.knowledge: known.jsonl: 'dog' is no class"
+    )
+    assert lines[3].startswith("params.yaml: datasets.pets.images: images.parquet: row 1")
 
 
 def test_images_of_another_clip_are_told(project: Path) -> None:
@@ -117,6 +126,10 @@ def test_images_of_another_clip_are_told(project: Path) -> None:
         (("run", "datasets"), ["mien"], r"run\.datasets: 'mien' is not a key of datasets"),
         (("datasets", "pets", "images"), "away", r"datasets\.pets\.images: away: "),
         (("datasets", "pets", "classes"), "away.txt", r"pets\.classes: away\.txt: no such"),
+        (("datasets", "pets", "knowledge"), "a.jsonl", r"pets\.knowledge: a\.jsonl: no such file"),
+        (("datasets", "pets", "knowledge"), "words.txt", r"unknown kind of knowledge '\.txt'"),
+        (("datasets", "pets", "knowledge"), None, r"pets\.knowledge: null; expected a path"),
+        (("datasets", "pets", "knowledge"), "a.jinja", r"pets\.knowledge: a\.jinja: no such file"),
         (("clip",), "away", r"clip: away: "),
         (("run", "inits"), ["random_words"], r"run\.inits: random_words need a CLIP"),
         (("methods", "naive_bayes", "random_updates"), 3, r"naive_bayes.*updates: unknown key"),
@@ -128,6 +141,18 @@ def test_a_mistake_is_told_with_its_key(
     edit(project, *keys, value=value)
     with pytest.raises(InputError, match=message):
         check()
+
+
+def test_a_class_that_nothing_is_known_of_is_told(project: Path) -> None:
+    known = '{"complete": true}\n{"class": "cat", "yes": ["fur"], "sometimes": []}\n'
+    (project / "known.jsonl").write_text(known, encoding="utf-8")
+    with pytest.raises(InputError, match=r"known\.jsonl: nothing about the class 'dog'"):
+        check()
+
+
+def test_a_file_that_says_nothing_fits_every_data_set(project: Path) -> None:
+    edit(project, "datasets", "pets", "knowledge", value=str(ROOT / "params/no_knowledge.jsonl"))
+    assert check() == 7
 
 
 def test_a_name_that_a_shell_would_run_is_refused(project: Path) -> None:

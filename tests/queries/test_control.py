@@ -52,6 +52,8 @@ def test_no_shipped_dictionary_or_class_name_uses_a_control_word() -> None:
         shown |= dict.fromkeys(words_in(path.read_text("utf-8")), path.name)
     for path in recordings:
         for line in path.read_text("utf-8").splitlines():
-            shown |= dict.fromkeys(words_in(json.loads(line).get("answer", "")), path.name)
+            entry = json.loads(line)
+            if entry["template"] != "class_knowledge":  # whose answers are numbers of texts
+                shown |= dict.fromkeys(words_in(entry.get("answer", "")), path.name)
     assert {"striped", "wings", "panda"} <= set(shown), "the lists were found and read"
     assert {word: shown[word] for word in WORDS if word in shown} == {}

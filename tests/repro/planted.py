@@ -81,6 +81,7 @@ def plant(world: World) -> None:
                     "images": "data/images.parquet",
                     "classes": "data/classes.txt",
                     "dictionary": "data/dictionary.txt",
+                    "knowledge": "params/no_knowledge.jsonl",
                     "k": K,
                     "budget": None,
                     "max_rejected": 0.0,

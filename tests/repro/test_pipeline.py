@@ -107,8 +107,13 @@ def test_metrics_and_plots_are_readable_by_dvc(world: World) -> None:
 def test_forced_repetition_gives_the_same_bytes(world: World) -> None:
     before = world.artifacts()
     stages = ["generate_queries@menagerie", "generate_dictionary@menagerie", "build_universe"]
-    stages += ["embed_universe", "embed_images@menagerie", "embed_pairs@menagerie"]
-    stages += ["initialize@menagerie-llm-0"]
+    stages += [
+        "generate_knowledge@menagerie",
+        "embed_universe",
+        "embed_images@menagerie",
+        "embed_pairs@menagerie",
+        "initialize@menagerie-llm-0",
+    ]
     stages += [f"{stage}@{LEARNED}" for stage in ("train", "evaluate", "truth", "explain")]
     stages += ["baselines@menagerie", "report"]
     assert world.repro("--force", "--single-item", *stages) == stages

@@ -86,6 +86,24 @@ REJECTED_TEXTS = TableSchema(
     "texts that a filter of the universe dropped",
     (_column("text", pa.string()), _column("source", pa.string()), _column("reason", pa.string())),
 )
+KNOWLEDGE = TableSchema(
+    "what is known of classes and texts: 1 true, 0.5 sometimes, 0 not; no row where it is unknown",
+    (
+        _column("class", pa.string()),
+        _column("text", pa.string()),
+        _column("value", pa.float32()),
+    ),
+)
+REJECTED_KNOWLEDGE = TableSchema(
+    "answers about classes and texts that could not be used, with the reason",
+    (
+        _column("class", pa.string()),
+        _column("texts", pa.list_(pa.string())),
+        _column("answer", pa.string()),
+        _column("finish_reason", pa.string()),
+        _column("reason", pa.string()),
+    ),
+)
 EMBEDDED_TEXTS = TableSchema(
     "embedded texts of the universe",
     (_column("text", pa.string()), _column("source", pa.string())),

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from infopursuit.core.settings import Positive, Section, Share, check_names
 
 
 class DatasetSettings(Section):
-    """One data set: its images, its classes, its dictionary."""
+    """One data set: its images, its classes, its dictionary, what is known of its classes."""
 
     images: str
     classes: str
     dictionary: str
+    knowledge: str
     k: Annotated[int, Field(ge=2)]
     budget: Positive | None
     max_rejected: Share
     variational: dict[str, Any]
+
+    @field_validator("knowledge", mode="before")
+    @classmethod
+    def _a_path(cls, knowledge: Any) -> Any:
+        if knowledge is None:  # which DVC cannot have as a dependency
+            raise ValueError("null; expected a path, params/no_knowledge.jsonl where there is none")
+        return knowledge
 
     @model_validator(mode="after")
     def _askable(self) -> DatasetSettings:

@@ -22,6 +22,7 @@ from infopursuit.datasets.open_images import has_embeddings, open_image_source
 from infopursuit.datasets.pinned_datasets import read_pinned_dataset
 from infopursuit.datasets.settings import DatasetSettings
 from infopursuit.pipeline.params import Params, load_params
+from infopursuit.queries import class_knowledge, knowledge_lists
 from infopursuit.queries.captions import read_captions
 from infopursuit.queries.class_queries import is_list, is_prompt, open_prompt, read_dictionary
 from infopursuit.queries.corpora import given_corpus, has_captions
@@ -58,8 +59,7 @@ def _checks(params: Params) -> Iterator[tuple[str, Callable[[], Any]]]:
     asks = [name for name, path in params.queries.corpora.items() if has_captions(path)]
     if asks:
         yield "queries.prompt", lambda: _prompt(params.queries.prompt)
-    prompts = [each for each in params.datasets.values() if is_prompt(each.dictionary)]
-    if asks or prompts:
+    if asks or any(_asks(dataset) for dataset in params.datasets.values()):
         yield "language_model", lambda: _language_model(params)
     for name, path in params.queries.corpora.items():
         if _there(path):
@@ -77,8 +77,15 @@ def _dataset_checks(
     key = f"datasets.{name}"
     yield f"{key}.classes", lambda: _classes(dataset.classes)
     yield f"{key}.dictionary", lambda: _dictionary(dataset)
+    if _there(dataset.knowledge):
+        yield f"{key}.knowledge", lambda: _knowledge(dataset)
     if _there(dataset.images):
         yield f"{key}.images", lambda: _images(params, dataset)
+
+
+def _asks(dataset: DatasetSettings) -> bool:
+    """Whether the language model is asked for this data set."""
+    return any(Path(path).suffix == ".jinja" for path in (dataset.dictionary, dataset.knowledge))
 
 
 def _there(path: str) -> bool:
@@ -135,6 +142,15 @@ def _dictionary(dataset: DatasetSettings) -> None:
         load_template(dataset.dictionary, needed=["classes", "k"])
     else:
         open_prompt(dataset.dictionary, {})
+
+
+def _knowledge(dataset: DatasetSettings) -> None:
+    path = dataset.knowledge
+    if knowledge_lists.is_prompt(path):
+        load_template(path, class_knowledge.NEEDED, class_knowledge.OFFERED)
+    else:
+        known = knowledge_lists.open_knowledge(path)
+        knowledge_lists.check_classes(path, known, _classes(dataset.classes))
 
 
 def _images(params: Params, dataset: DatasetSettings) -> None:

@@ -111,7 +111,7 @@ def parse_answer(answer: Answer, limit: int) -> ParsedAnswer:
         answer: the model's text; with finish reason `length` its last line is taken to be cut off.
         limit: at most this many concepts; further ones are rejected.
     """
-    thoughts, text = _without_thoughts(answer.text)
+    thoughts, text = without_thoughts(answer.text)
     rejected = [RejectedLine(line, Reason.REASONING) for line in thoughts]
     physical = text.splitlines()
     lines = [_line(stripped) for line in physical if (stripped := line.strip())]
@@ -144,7 +144,7 @@ def parse_answer(answer: Answer, limit: int) -> ParsedAnswer:
     return ParsedAnswer(list(concepts), rejected)
 
 
-def _without_thoughts(text: str) -> tuple[list[str], str]:
+def without_thoughts(text: str) -> tuple[list[str], str]:
     """The lines of a reasoning model's thoughts, and the answer after them."""
     if _THOUGHTS_END in text:
         thoughts, _, rest = text.rpartition(_THOUGHTS_END)

@@ -1,0 +1,176 @@
+"""The knowledge table as a language model gives it: asked class by class, some 50 texts at a time.
+
+An answer has two lines, the numbers of the texts that are true and of those that are sometimes
+true. An answer of any other form is rejected as a whole and asked again with the next seed; what is
+never answered stays unknown.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from infopursuit.core.tables import REJECTED_KNOWLEDGE
+from infopursuit.executors import Workers
+from infopursuit.queries.generation import answer_prompts
+from infopursuit.queries.knowledge import NOT_TRUE, SOMETIMES, TRUE, KnowledgeTable
+from infopursuit.queries.language_models import Answer, LanguageModel, Sampling
+from infopursuit.queries.parsing import without_thoughts
+from infopursuit.queries.templates import PromptTemplate
+
+logger = logging.getLogger(__name__)
+
+NEEDED = ("class_name", "texts")
+OFFERED = ("classes",)
+TEXTS_PER_PROMPT = 50
+_NUMBER = "[1-9]|[1-4][0-9]|50"  # short, since it is compiled to an automaton a hundred times over
+RETRIES = 3
+# A number with the comma and the blank after it.
+TOKENS_PER_NUMBER = 5
+_NUMBERS = r"none|\d+(?:\s*,\s*\d+)*"
+_FORM = re.compile(
+    rf"\s*true\s*:\s*({_NUMBERS})\s*\n\s*sometimes\s*:\s*({_NUMBERS})\s*", re.IGNORECASE
+)
+
+
+class Reason(StrEnum):
+    """Why an answer is not used."""
+
+    TRUNCATED = "truncated"
+    FORM = "not the two lines asked for"
+    NO_SUCH_TEXT = "a number that no text has"
+    REPEATED = "a number twice"
+
+
+class KnownTexts(NamedTuple):
+    """What one answer says of its n texts, by their place from 0: the rest is not true."""
+
+    true: list[int]
+    sometimes: list[int]
+
+
+class AskedKnowledge(NamedTuple):
+    """The table, the columns of `tables.REJECTED_KNOWLEDGE`, and how many answers went where."""
+
+    knowledge: KnowledgeTable
+    rejected: dict[str, list[Any]]
+    counts: dict[str, Any]
+
+
+def knowledge_pattern() -> str:
+    """The form of an answer, for engines that let a model write nothing else (`answer_pattern`).
+
+    That a number is there twice or is beyond the texts of a shorter, last list only parsing tells.
+    """
+    line = rf"(?:none|(?:{_NUMBER})(?:, (?:{_NUMBER})){{0,{TEXTS_PER_PROMPT - 1}}})"
+    return rf"true: {line}\nsometimes: {line}"
+
+
+def parse_knowledge(answer: Answer, count: int) -> KnownTexts | Reason:
+    """What an answer says of `count` texts, or why it is not used.
+
+    The thoughts of a reasoning model before its answer are passed over. Beyond that the answer is
+    the two lines that are asked for, in that order, and nothing else.
+    """
+    if answer.finish_reason == "length":
+        return Reason.TRUNCATED
+    _, text = without_thoughts(answer.text)
+    form = _FORM.fullmatch(text)
+    if form is None:
+        return Reason.FORM
+    true, sometimes = (_numbers(line) for line in form.groups())
+    numbers = true + sometimes
+    if any(not 1 <= number <= count for number in numbers):
+        return Reason.NO_SUCH_TEXT
+    if len(set(numbers)) < len(numbers):
+        return Reason.REPEATED
+    return KnownTexts([number - 1 for number in true], [number - 1 for number in sometimes])
+
+
+def _numbers(line: str) -> list[int]:
+    return [] if line.lower() == "none" else [int(number) for number in line.split(",")]
+
+
+def ask_knowledge(
+    model: LanguageModel,
+    template: PromptTemplate,
+    classes: Sequence[str],
+    texts: Sequence[str],
+    sampling: Sampling,
+    kept_in: str | Path,
+    workers: Workers[LanguageModel] | None = None,
+) -> AskedKnowledge:
+    """The knowledge table of c classes and u texts, asked of a language model.
+
+    Prompts about the same texts follow one another, so that engines can keep what they share.
+    A recorded model always answers alike and is asked once.
+
+    Args:
+        model: the language model.
+        template: a prompt with the variables `class_name` and `texts`, perhaps `classes`.
+        classes: names of the classes.
+        texts: no two of one normalised spelling.
+        sampling: how answers are drawn; answers may be longer than its `max_tokens` where all
+            texts together need that.
+        kept_in: folder for the answers so far, see `generation.answer_prompts`.
+        workers: processes that ask; None for this one.
+
+    Returns:
+        The table with NaN where no answer could be used; `rejected` has a row for each answer that
+        could not, also where a later one could.
+
+    Raises:
+        InputError: the model cannot answer.
+    """
+    starts = range(0, len(texts), TEXTS_PER_PROMPT)
+    batches = [list(texts[start : start + TEXTS_PER_PROMPT]) for start in starts]
+    waiting = [(batch, row) for batch in range(len(batches)) for row in range(len(classes))]
+    prompts = {
+        (batch, row): template.render(
+            class_name=classes[row], texts=batches[batch], classes=list(classes)
+        )
+        for batch, row in waiting
+    }
+    longest = max(sampling.max_tokens, (TEXTS_PER_PROMPT + 8) * TOKENS_PER_NUMBER)
+    values = np.full((len(classes), len(texts)), np.nan, np.float32)
+    rejected: dict[str, list[Any]] = {field.name: [] for field in REJECTED_KNOWLEDGE.columns}
+    endings: Counter[str] = Counter()
+    for attempt in range(1 if model.identity is None else 1 + RETRIES):
+        drawn = replace(sampling, max_tokens=longest, seed=sampling.seed + attempt)
+        answers = answer_prompts(
+            model, [prompts[each] for each in waiting], drawn, kept_in, workers
+        )
+        asked, waiting = waiting, []
+        for (batch, row), answer in zip(asked, answers, strict=True):
+            endings[answer.finish_reason] += 1
+            known = parse_knowledge(answer, len(batches[batch]))
+            if isinstance(known, Reason):
+                waiting.append((batch, row))
+                values_of = (classes[row], batches[batch], *answer, known.value)
+                for column, value in zip(rejected.values(), values_of, strict=True):
+                    column.append(value)
+                continue
+            start = starts[batch]
+            cells = values[row, start : start + len(batches[batch])]
+            cells[:] = NOT_TRUE
+            cells[known.true] = TRUE
+            cells[known.sometimes] = SOMETIMES
+        if not waiting:
+            break
+    if waiting:
+        logger.warning("%d of %d prompts have no answer of use", len(waiting), len(prompts))
+    counts = {
+        "prompts": len(prompts),
+        "prompts_without_answer": len(waiting),
+        "finish_reasons": dict(endings),
+        "rejected_answers": dict(Counter(rejected["reason"])),
+    }
+    return AskedKnowledge(KnowledgeTable(tuple(classes), tuple(texts), values), rejected, counts)

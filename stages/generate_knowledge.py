@@ -1,0 +1,88 @@
+"""The knowledge table of a data set: which texts are true of which class, by what everybody knows.
+
+    python stages/generate_knowledge.py --dataset menagerie
+
+Asked of a language model, or taken from a file that a person wrote. Writes
+artifacts/knowledge/DATASET.parquet (class, text, value; what is unknown has no row), the answers
+that could not be used with their reasons (DATASET.rejected.parquet) and counts (DATASET.json).
+Answers are kept in .scratch/answers as they come, so that a stopped run goes on where it was.
+"""
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from infopursuit.core.settings import Section
+from infopursuit.core.stage import SCRATCH, Rows, run
+from infopursuit.core.tables import REJECTED_KNOWLEDGE, UNIVERSE, read_table, write_table
+from infopursuit.core.text_lists import read_text_list
+from infopursuit.datasets.settings import Datasets
+from infopursuit.executors import choose_workers
+from infopursuit.executors.settings import ComputeSettings
+from infopursuit.queries.class_knowledge import (
+    NEEDED,
+    OFFERED,
+    AskedKnowledge,
+    ask_knowledge,
+    knowledge_pattern,
+)
+from infopursuit.queries.knowledge import distinct_texts, write_knowledge
+from infopursuit.queries.knowledge_lists import is_prompt, knowledge_of_universe
+from infopursuit.queries.language_models import Sampling, open_language_model
+from infopursuit.queries.language_models.vllm_environment import run_where_vllm_is
+from infopursuit.queries.settings import LanguageModelSettings
+from infopursuit.queries.templates import load_template
+
+TEXTS = Path("artifacts/universe/texts.parquet")
+FOLDER = Path("artifacts/knowledge")
+
+
+class Settings(Section):
+    """What this stage reads of params.yaml."""
+
+    datasets: Datasets
+    language_model: LanguageModelSettings
+    compute: ComputeSettings
+
+
+def main(settings: Settings, dataset: str) -> Rows:
+    chosen = settings.datasets[dataset]
+    classes = read_text_list(chosen.classes)
+    texts = distinct_texts(read_table(TEXTS, UNIVERSE, ["text"]).column("text").to_pylist())
+    counts: dict[str, Any] = {"classes": len(classes), "texts": len(texts)}
+    rejected: dict[str, list[Any]] = {field.name: [] for field in REJECTED_KNOWLEDGE.columns}
+    if is_prompt(chosen.knowledge):
+        knowledge, rejected, asked = ask(settings, chosen.knowledge, classes, texts)
+        counts |= asked
+    else:
+        knowledge = knowledge_of_universe(chosen.knowledge, classes, texts)
+    counts["values"] = knowledge.counts()
+    write_knowledge(FOLDER / f"{dataset}.parquet", knowledge)
+    write_table(FOLDER / f"{dataset}.rejected.parquet", REJECTED_KNOWLEDGE, rejected)
+    lines = json.dumps(counts, sort_keys=True, indent=2) + "\n"
+    (FOLDER / f"{dataset}.json").write_text(lines, encoding="utf-8")
+    known = sum(counts["values"].values()) - counts["values"]["unknown"]
+    return Rows(read=len(classes) * len(texts), written=known)
+
+
+def ask(settings: Settings, path: str, classes: list[str], texts: list[str]) -> AskedKnowledge:
+    language_model, compute = settings.language_model, settings.compute
+    if language_model.backend == "vllm" and compute.engine == "local":
+        run_where_vllm_is(compute.vllm_python)
+    template = load_template(path, needed=NEEDED, offered=OFFERED)
+    pattern = knowledge_pattern() if language_model.structured_output else None
+    open_model = partial(open_language_model, language_model.model_dump(), compute.vllm_engine)
+    return ask_knowledge(
+        open_model(),
+        template,
+        classes,
+        texts,
+        Sampling(**language_model.sampling.model_dump(), pattern=pattern),
+        SCRATCH / "answers",
+        choose_workers(compute, open_model),
+    )
+
+
+if __name__ == "__main__":
+    run(main)
