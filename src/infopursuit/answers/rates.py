@@ -10,6 +10,8 @@ from torch import Tensor
 
 # Nothing is certain, however many images agree.
 LEAST, MOST = 0.01, 0.99
+# Two thresholds may have no image in between: so probable is each of three answers at least.
+LEAST_OF_THREE = 0.005
 # Images that the prior estimate of a rate counts for.
 PSEUDO_IMAGES = 2.0
 # Rounding alone spreads scores of about 0.1 by less; where they do not differ within classes, a
@@ -53,12 +55,27 @@ def threshold_rates(
     return ((yes_rates(yes, totals, smooth) + smooth) / 2).clamp(LEAST, MOST)
 
 
+def answer_probabilities(*at_least: Float[Tensor, "c k"]) -> Float[Tensor, "v k c"]:
+    """P(answer | class) of no and yes, or of no, not sure and yes.
+
+    Args:
+        at_least: how probable it is in each class that an answer is no `no`, and where there are
+            three answers, that it is a yes.
+    """
+    if len(at_least) == 1:
+        (yes,) = at_least
+        return torch.stack([(1 - yes).T, yes.T])
+    not_no, yes = at_least
+    answers = torch.stack([(1 - not_no).T, (not_no - yes).T, yes.T]).clamp_min(LEAST_OF_THREE)
+    return answers / answers.sum(dim=0)
+
+
 def count_yes(
     answers: Iterable[tuple[slice, Float[Tensor, "m k"]]],
     labels: Int[Tensor, " n"],
     weights: Float[Tensor, " n"] | None = None,
 ) -> tuple[Float[Tensor, "c k"], Float[Tensor, "c 1"]]:
-    """How many images of each class say yes to each query, and how many there are.
+    """The sum of the answers of each class to each query, and how many images there are.
 
     Args:
         answers: (place, answers in [0, 1]) of all images, in blocks.

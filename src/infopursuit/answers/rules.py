@@ -3,7 +3,8 @@
 `MinMaxAnswers` is the paper's rule, eqs. (soft query answers) and (hard answer). By
 `ThresholdAnswers` an answer depends on its own query and the image alone.
 
-Answers are numbers in [0, 1]: 0 is no, 1 is yes; a soft answer lies in between.
+Answers are numbers in [0, 1]: 0 is no, 1 is yes, 0.5 is not sure; a soft answer lies anywhere in
+between.
 """
 
 from __future__ import annotations
@@ -99,35 +100,43 @@ class MinMaxAnswers(_FromScores):
 
 @dataclass(frozen=True)
 class ThresholdAnswers(_FromScores):
-    """Yes where the score of a query exceeds the query's own threshold.
+    """Yes where the score of a query exceeds the query's own threshold; or no, not sure and yes.
 
     Attributes:
         directions: (k, d), what images are multiplied with to give scores.
-        thresholds: (k,), one a query.
+        thresholds: (k,), no at most here.
+        upper: (k,), yes above; not sure in between. None for yes wherever it is not no.
     """
 
     directions: Float[Tensor, "k d"]
     thresholds: Float[Tensor, " k"]
+    upper: Float[Tensor, " k"] | None = None
 
     def scores(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
-        """How strongly unit-norm images speak for each query."""
+        """Unit-norm images along the directions of the queries."""
         return images @ self.directions.T
 
     def of_scores(self, scores: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
-        """1 for yes and 0 for no."""
-        return (scores > self.thresholds).to(scores.dtype)
+        """1 for yes, 0.5 for not sure and 0 for no."""
+        not_no = (scores > self.thresholds).to(scores.dtype)
+        if self.upper is None:
+            return not_no
+        return (not_no + (scores > self.upper).to(scores.dtype)) / 2
 
     def select(self, columns: Int[Tensor, " m"]) -> ThresholdAnswers:
-        """The same rule for m of the queries, whose answers stay as they are."""
-        return ThresholdAnswers(self.directions[columns], self.thresholds[columns])
+        """The same rule for m of the queries: no answer changes."""
+        upper = None if self.upper is None else self.upper[columns]
+        return ThresholdAnswers(self.directions[columns], self.thresholds[columns], upper)
 
     def to(self, device: torch.device | str) -> ThresholdAnswers:
         """The same rule on a device."""
-        return ThresholdAnswers(self.directions.to(device), self.thresholds.to(device))
+        upper = None if self.upper is None else self.upper.to(device)
+        return ThresholdAnswers(self.directions.to(device), self.thresholds.to(device), upper)
 
     def tensors(self) -> dict[str, Tensor]:
         """Directions and thresholds."""
-        return {"directions": self.directions, "thresholds": self.thresholds}
+        tensors = {"directions": self.directions, "thresholds": self.thresholds}
+        return tensors if self.upper is None else {**tensors, "upper": self.upper}
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from infopursuit.datasets.rows import UnitRows
 
 # Strengths of the discount against the identity, each scatter scaled to a mean variance of one
 # (docs/findings.md, "Scores").
-TEXT_DISCOUNT, CLASS_DISCOUNT = 1 / 3, 0.1
+TEXT_DISCOUNT, CLASS_DISCOUNT = 0.1, 0.1
 
 
 class ScoreMap(NamedTuple):

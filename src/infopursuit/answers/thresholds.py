@@ -1,13 +1,19 @@
-"""Where an answer turns to yes: a threshold for each query, of its own.
+"""Where an answer turns to yes: thresholds of each query, of its own.
 
 Of a few thresholds the one is taken whose answer tells most of the class. A query names something,
 and most things are absent from most images: at most half of the training images say yes, and of
 thresholds that tell almost as much as the best the one with the fewest yes is taken.
+
+Three-valued answers have two thresholds. Below the lower one an image says no, above the upper one
+yes, and in between it is not sure. A yes is said of few images: the upper threshold is the highest
+that still tells a fair share of what the best one tells. Both reach down to where the answer
+depends on little but the class. Where a knowledge table says how many images a text is true of,
+the share of yes follows it (docs/method/answers.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,22 +25,83 @@ from infopursuit.answers.information import binary_entropy
 
 # Shares of the training images that may say yes.
 SHARES_OF_YES = tuple(share / 20 for share in range(10, 0, -1))
-# What a threshold must tell, as a share of what the most informative one tells.
+# The same for three-valued answers, which may say yes of a single class among many.
+FINE_SHARES = (*SHARES_OF_YES[:-1], 0.075, 0.05, 0.04, 0.03, 0.02, 0.015, 0.01, 0.0075, 0.005)
+# What a threshold must tell, as a share of what the most informative one tells: a binary one, ...
 ALMOST = 0.95
+# ... one that is chosen because its answer depends on little but the class, and an upper one.
+PURE, UPPER = 0.25, 0.3
+# Of three-valued answers a yes is said of at least this share of the images of one class.
+PART_OF_A_CLASS = 0.75
+# Images that say yes, for each that a knowledge table says a text is true of: somewhat fewer, as
+# a wrong yes is worse than one that is missed.
+YES_PER_TRUE = 0.8
 # Queries whose rates in all classes are held at once.
 COLUMNS = 1024
 
 
 class Thresholds(NamedTuple):
-    """One threshold a query.
+    """One threshold a query, or two.
 
     Attributes:
-        values: an image answers yes where its score is above.
+        values: an image answers no where its score is at most this.
         information: mutual information of answer and class on the training images, in nats.
+        upper: an image answers yes where its score is above; None where there are two answers, and
+            it does so above `values`.
     """
 
     values: Float[Tensor, " m"]
     information: Float[Tensor, " m"]
+    upper: Float[Tensor, " m"] | None = None
+
+
+class ThresholdFit(NamedTuple):
+    """How the thresholds of texts are found.
+
+    Attributes:
+        three_valued: whether there is a `not sure`.
+        true_shares: (u,) of how many images each text of the universe is true, NaN or 0 where that
+            is not known; None where nothing is. For three-valued answers.
+    """
+
+    three_valued: bool
+    true_shares: Float[Tensor, " u"] | None = None
+
+    def of(
+        self,
+        rows: Int[Tensor, " m"],
+        scores: Float[Tensor, "n m"],
+        labels: Int[Tensor, " n"],
+        weights: Float[Tensor, " n"] | None = None,
+    ) -> Thresholds:
+        """The thresholds of some texts, given by their rows in the universe.
+
+        Args:
+            rows: of the texts.
+            scores: of n training images.
+            labels: their classes 0..c-1.
+            weights: of the images; None for 1 each.
+        """
+        if not self.three_valued:
+            return fit_thresholds(scores, labels, weights)
+        shares = None if self.true_shares is None else self.true_shares[rows]
+        return fit_three_valued(scores, labels, weights, shares)
+
+
+class _Candidates(NamedTuple):
+    """Thresholds of a block of queries to choose from, those with the most yes first.
+
+    Attributes:
+        values: the thresholds.
+        told: what a binary answer tells of the class.
+        share: how many images say yes, classes smoothed.
+        yes: how many images of each class say yes.
+    """
+
+    values: Float[Tensor, "s m"]
+    told: Float[Tensor, "s m"]
+    share: Float[Tensor, "s m"]
+    yes: Float[Tensor, "s c m"]
 
 
 def fit_thresholds(
@@ -51,35 +118,131 @@ def fit_thresholds(
         weights: of the images; None for 1 each.
         shares: of images that say yes, those to choose from, the largest first.
     """
+    found: list[Thresholds] = []
+    for _, candidates, _ in _blocks(scores, labels, weights, shares):
+        last = _last(candidates.told >= ALMOST * candidates.told.amax(dim=0))
+        found.append(Thresholds(_at(candidates.values, last), _at(candidates.told, last)))
+    return Thresholds(
+        torch.cat([each.values for each in found]), torch.cat([each.information for each in found])
+    )
+
+
+def fit_three_valued(
+    scores: Float[Tensor, "n m"],
+    labels: Int[Tensor, " n"],
+    weights: Float[Tensor, " n"] | None = None,
+    true_shares: Float[Tensor, " m"] | None = None,
+    shares: Sequence[float] = FINE_SHARES,
+) -> Thresholds:
+    """The lower and the upper threshold of each of m queries.
+
+    Args:
+        scores: of n training images.
+        labels: their classes 0..c-1.
+        weights: of the images; None for 1 each.
+        true_shares: of how many of the images each query is true, as far as is known; NaN or 0
+            where it is not. None where nothing is known.
+        shares: of images that say yes, those to choose from, the largest first.
+    """
+    classes = int(labels.max()) + 1
+    share = torch.tensor(shares).unsqueeze(1)
+    # A yes of less than a class says nothing of classes; the most frequent yes is always allowed.
+    whole = (share >= PART_OF_A_CLASS / classes) | (share == share.max())
+    usual = (share >= SHARES_OF_YES[-1]) | (share == share.max())
+    lower: list[Tensor] = []
+    upper: list[Tensor] = []
+    told: list[Tensor] = []
+    for place, candidates, counts in _blocks(scores, labels, weights, shares):
+        most = candidates.told.amax(dim=0)
+        binary = candidates.told.masked_fill(~usual, -1)
+        informative = _last(binary >= ALMOST * binary.amax(dim=0))
+        purity = candidates.told / binary_entropy(candidates.share).clamp_min(1e-12)
+        purity = purity.masked_fill(~whole | (candidates.told < PURE * most), -1)
+        pure = purity.argmax(dim=0)
+        low = torch.minimum(informative, pure)
+        high = torch.maximum(_last(whole & (candidates.told >= UPPER * most)), pure)
+        if true_shares is not None:
+            known = true_shares[place]
+            wanted = (YES_PER_TRUE * known).clamp_min(1e-9).log()
+            nearest = (share.log() - wanted).abs().nan_to_num(torch.inf).argmin(dim=0)
+            high = torch.where(known > 0, nearest, high)  # NaN is not above 0
+            low = torch.minimum(low, high)
+        high = torch.maximum(low, high)
+        lower.append(_at(candidates.values, low))
+        upper.append(_at(candidates.values, high))
+        told.append(_told_by_three(_yes(candidates, low), _yes(candidates, high), counts))
+    return Thresholds(torch.cat(lower), torch.cat(told), torch.cat(upper))
+
+
+def _blocks(
+    scores: Tensor, labels: Tensor, weights: Tensor | None, shares: Sequence[float]
+) -> Iterator[tuple[slice, _Candidates, Tensor]]:
+    """(place, candidates, (c, 1) sizes of the classes) of some queries at a time."""
     by_class = labels.argsort(stable=True)
     sizes = torch.bincount(labels).tolist()
     grouped = None if weights is None else weights[by_class].to(scores.dtype)
-    parts = [
-        _best_thresholds(block[by_class], sizes, grouped, shares)
-        for block in scores.split(COLUMNS, dim=1)
-    ]
-    return Thresholds(*(torch.cat(found) for found in zip(*parts, strict=True)))
+    ones = torch.ones(len(scores), 1) if grouped is None else grouped.unsqueeze(1)
+    counts = class_sums(ones, sizes)
+    for start in range(0, scores.shape[1], COLUMNS):
+        place = slice(start, min(start + COLUMNS, scores.shape[1]))
+        block = scores[:, place][by_class]
+        yield place, _candidates_of(block, sizes, counts, grouped, shares), counts
 
 
-def _best_thresholds(
-    scores: Tensor, sizes: list[int], weights: Tensor | None, shares: Sequence[float]
-) -> Thresholds:
-    """The same for some queries; images in the order of their classes, of these sizes."""
-    candidates = _quantiles(scores, weights, shares)
-    counts = class_sums(torch.ones(len(scores), 1) if weights is None else weights[:, None], sizes)
+def _candidates_of(
+    scores: Tensor,
+    sizes: list[int],
+    counts: Tensor,
+    weights: Tensor | None,
+    shares: Sequence[float],
+) -> _Candidates:
+    """Images in the order of their classes, of these sizes."""
+    values = _quantiles(scores, weights, shares)
     prior = (counts / counts.sum()).squeeze(1)
-    told = torch.empty_like(candidates)
-    for place, values in enumerate(candidates):
-        yes = (scores > values).to(scores.dtype)
+    told, share = torch.empty_like(values), torch.empty_like(values)
+    yes = values.new_empty(len(values), len(sizes), values.shape[1])
+    for place, threshold in enumerate(values):
+        above = (scores > threshold).to(scores.dtype)
         if weights is not None:
-            yes *= weights.unsqueeze(1)
+            above *= weights.unsqueeze(1)
+        yes[place] = class_sums(above, sizes)
         # Half an image of each answer is added: a class of few images is never certain.
-        rates = (class_sums(yes, sizes) + 0.5) / (counts + 1)
-        told[place] = binary_entropy(prior @ rates) - prior @ binary_entropy(rates)
-    enough = told >= ALMOST * told.max(dim=0).values
-    places = torch.arange(len(shares), device=scores.device).unsqueeze(1)
-    last = torch.where(enough, places, -1).max(dim=0, keepdim=True).values
-    return Thresholds(candidates.gather(0, last)[0], told.gather(0, last)[0])
+        rates = (yes[place] + 0.5) / (counts + 1)
+        share[place] = prior @ rates
+        told[place] = binary_entropy(share[place]) - prior @ binary_entropy(rates)
+    return _Candidates(values, told, share, yes)
+
+
+def _told_by_three(lower: Tensor, upper: Tensor, counts: Tensor) -> Tensor:
+    """(m,) what three answers tell of the class.
+
+    Args:
+        lower: (c, m) how many images of each class do not say no.
+        upper: (c, m) how many say yes.
+        counts: (c, 1) how many there are.
+    """
+    prior = (counts / counts.sum()).squeeze(1)
+    answers = torch.stack([counts - lower, lower - upper, upper])
+    rates = (answers + 0.5) / (counts + 1.5)
+    of_all = torch.special.entr(torch.einsum("c,vcm->vm", prior, rates)).sum(dim=0)
+    return of_all - prior @ torch.special.entr(rates).sum(dim=0)
+
+
+def _last(good: Tensor) -> Tensor:
+    """(m,) the last row of each column that is good; each has one."""
+    rows = torch.arange(len(good), device=good.device).unsqueeze(1)
+    return torch.where(good, rows, -1).amax(dim=0)
+
+
+def _at(values: Tensor, rows: Tensor) -> Tensor:
+    """(m,) of (s, m), the value of each column in its own row."""
+    return values.gather(0, rows.unsqueeze(0))[0]
+
+
+def _yes(candidates: _Candidates, rows: Tensor) -> Tensor:
+    """(c, m) how many images of each class say yes at the threshold of each query."""
+    places = rows.expand(1, candidates.yes.shape[1], -1)
+    return candidates.yes.gather(0, places)[0]
 
 
 def class_sums(values: Float[Tensor, "n m"], sizes: list[int]) -> Float[Tensor, "c m"]:

@@ -21,6 +21,7 @@ def forward_selection(
     count: int,
     weights: Float[Tensor, " n"] | None = None,
     ties: float = 0.0,
+    worth: Float[Tensor, " m"] | None = None,
 ) -> list[int]:
     """`count` of m columns, the most useful first; fewer where the rest adds nothing.
 
@@ -33,6 +34,7 @@ def forward_selection(
         weights: of the images; None for 1 each.
         ties: columns whose gains differ by no more than this share are equal, and the first of
             equals is chosen.
+        worth: what the gain of each column counts; None for 1 each.
     """
     members = functional.one_hot(labels).to(answers.dtype)
     if weights is None:
@@ -57,6 +59,8 @@ def forward_selection(
         if not usable.any():
             break
         gain = correlation.square().sum(dim=1) / left
+        if worth is not None:
+            gain = gain * worth.to(gain.dtype)
         gain = gain.masked_fill(~usable, -torch.inf)
         if gain.max() <= least:
             break

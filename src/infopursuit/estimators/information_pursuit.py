@@ -26,11 +26,12 @@ from infopursuit.answers.columns import (
 from infopursuit.answers.rules import AnswerRule, ColumnAnswers, MinMaxAnswers, ThresholdAnswers
 from infopursuit.answers.score_map import fit_score_map
 from infopursuit.answers.table import AnswerTable
-from infopursuit.answers.thresholds import fit_thresholds
+from infopursuit.answers.thresholds import ThresholdFit
 from infopursuit.core.errors import InputError
 from infopursuit.core.hashing import settings_sha256
 from infopursuit.datasets.rows import Rows, UnitRows, as_tensor
 from infopursuit.estimators.base import PursuitClassifier
+from infopursuit.estimators.class_knowledge import ClassKnowledge
 from infopursuit.estimators.dictionary import Texts, not_banned
 from infopursuit.estimators.inputs import check_column_names, seed_of
 from infopursuit.estimators.table_questions import chosen_questions
@@ -68,8 +69,14 @@ class InformationPursuitClassifier(PursuitClassifier):
         queries: the dictionary itself, some of `texts` (no selection); None to choose k.
         ban: texts or words that no question may contain.
         first_query: the question that every image is asked first; None for the best.
-        answers: `threshold`: an answer depends on its own question and image alone; `minmax`: the
-            paper's rule.
+        answers: `three_valued`: no, not sure or yes; `threshold`: no or yes. Both depend on their
+            own question and the image alone. `minmax`: the paper's rule. Questions about columns
+            are answered with no or yes.
+        knowledge: (c, u) how true each text is of each class, in the order of `classes_` and
+            `texts`: 1 true, 0.5 of some pictures, 0 not true, NaN not known; or a
+            `KnowledgeTable` that names both. Texts that are true of no class are asked less, and
+            yes is said of about as many images as the table says. Answers still come from images
+            alone. None where nothing is known.
         reference_embeddings: (v, d) of the texts that scores are relative to; None for
             `text_embeddings`.
         stop: when to ask no more, in `predict` and `explain`; None to stop at a probability of
@@ -98,7 +105,8 @@ class InformationPursuitClassifier(PursuitClassifier):
         queries: Sequence[str] | None = None,
         ban: Sequence[str] = (),
         first_query: str | None = None,
-        answers: str = "threshold",
+        answers: str = "three_valued",
+        knowledge: Any = None,
         reference_embeddings: Any = None,
         stop: StoppingRule | None = None,
         validation_fraction: float = 0.1,
@@ -111,6 +119,7 @@ class InformationPursuitClassifier(PursuitClassifier):
         self.ban = ban
         self.first_query = first_query
         self.answers = answers
+        self.knowledge = knowledge
         self.reference_embeddings = reference_embeddings
         self.stop = stop
         self.validation_fraction = validation_fraction
@@ -179,7 +188,9 @@ class InformationPursuitClassifier(PursuitClassifier):
         questions = [texts.texts[row] for row in chosen.tolist()]
         first = None if self.first_query is None else int(texts.rows([self.first_query])[0])
         forced = None if first is None else chosen.tolist().index(first)
-        self._finish(rule, table, questions, data, held_out, forced, seed)
+        known = self._known(texts, data)
+        worth = None if known is None else known.worth()[chosen]
+        self._finish(rule, table, questions, data, held_out, forced, seed, worth)
         self.provenance_["texts"] = len(texts.texts)
         self.provenance_["texts_sha256"] = settings_sha256({"texts": list(texts.texts)})
 
@@ -197,6 +208,7 @@ class InformationPursuitClassifier(PursuitClassifier):
         if first is not None:
             _refuse_banned([texts.texts[int(first[0])]], allowed[first], "first_query")
         count = min(self.n_queries, int(allowed.sum()))
+        known = self._known(texts, data)
         score_map = fit_score_map(self._reference(texts), data.moments.within)
         rows = informative_rows(
             texts.embeddings,
@@ -207,7 +219,9 @@ class InformationPursuitClassifier(PursuitClassifier):
             data.moments,
             count,
             seed,
+            self._thresholds(known, data),
             allowed,
+            None if known is None else known.worth(),
         )
         if first is None or first[0] in rows:
             return rows
@@ -226,8 +240,18 @@ class InformationPursuitClassifier(PursuitClassifier):
         directions = score_map.directions(queries)
         sample = data.sample(THRESHOLD_IMAGES, seed)
         scores = sample.rows.tensor() @ directions.T
-        thresholds = fit_thresholds(scores, sample.labels, sample.weights).values
-        return ThresholdAnswers(directions, thresholds)
+        thresholds = self._thresholds(self._known(texts, data), data)
+        found = thresholds.of(chosen, scores, sample.labels, sample.weights)
+        return ThresholdAnswers(directions, found.values, found.upper)
+
+    def _known(self, texts: Texts, data: TrainingRows) -> ClassKnowledge | None:
+        if self.knowledge is None:
+            return None
+        return ClassKnowledge(self.knowledge, data.classes, texts.texts)
+
+    def _thresholds(self, known: ClassKnowledge | None, data: TrainingRows) -> ThresholdFit:
+        shares = None if known is None else known.true_shares(data.moments.prior)
+        return ThresholdFit(self.answers != "threshold", shares)
 
     # -- columns of a table -----------------------------------------------------------------
 
@@ -277,21 +301,24 @@ class InformationPursuitClassifier(PursuitClassifier):
         held_out: TrainingRows | None,
         first: int | None,
         seed: int,
+        worth: Tensor | None = None,
     ) -> None:
         """Temper the table on held-out rows and put the pursuit together."""
-        worth, familiarity = ASSUMED, None
+        independent, familiarity = ASSUMED, None
         if held_out is not None and questions:
             budget = min(BUDGET, len(questions))
             shown = held_out.sample(calibration_images(budget, len(self.classes_)), seed)
             answers = rule.answers(shown.rows.tensor())
-            worth, _ = fit_independence(table, answers, shown.labels, budget, shown.weights)
+            independent, _ = fit_independence(
+                InformationGain(table, worth), answers, shown.labels, budget, shown.weights
+            )
             familiarity = Familiarity(table, rule.answers(held_out.sample(KEPT, 0).rows.tensor()))
-        table = replace(table, independent_answers=worth)
+        table = replace(table, independent_answers=independent)
         self.pursuit_ = Pursuit(
             tuple(questions),
             tuple(str(each) for each in self.classes_),
             rule,
-            InformationGain(table),
+            InformationGain(table, worth),
             NaiveBayes(table),
             first,
             familiarity,
@@ -312,8 +339,10 @@ class InformationPursuitClassifier(PursuitClassifier):
             raise InputError(f"n_queries is {self.n_queries!r}; expected a whole number")
         if self.n_queries < 1:
             raise InputError(f"n_queries is {self.n_queries}; expected 1 or more")
-        if self.answers not in ("threshold", "minmax"):
-            raise InputError(f"answers is {self.answers!r}; expected 'threshold' or 'minmax'")
+        if self.answers not in ("three_valued", "threshold", "minmax"):
+            raise InputError(
+                f"answers is {self.answers!r}; expected 'three_valued', 'threshold' or 'minmax'"
+            )
         if not 0 <= self.validation_fraction < 1:
             raise InputError(
                 f"validation_fraction is {self.validation_fraction!r}; expected 0 or more and less "
@@ -323,6 +352,8 @@ class InformationPursuitClassifier(PursuitClassifier):
             raise InputError(f"queries is {self.queries!r}; expected a list of queries, or None")
         if self.texts is None and self.text_embeddings is not None:
             raise InputError("text_embeddings come without texts; expected both or neither")
+        if self.texts is None and self.knowledge is not None:
+            raise InputError("knowledge is about texts; expected None where there are none")
         self._rule(None)
 
 

@@ -51,7 +51,7 @@ MALFORMED = (
     ValueError,
 )
 # Settings that are data, and stay out of the folder: the chosen questions are in it.
-DATA = ("texts", "text_embeddings", "queries", "reference_embeddings")
+DATA = ("texts", "text_embeddings", "queries", "reference_embeddings", "knowledge")
 
 
 def save(model: PursuitClassifier, folder: str | Path) -> None:
@@ -239,7 +239,8 @@ def _parts(
         if table.log_likelihood.shape[1:] != (k, c):
             raise ValueError(f"a table {tuple(table.log_likelihood.shape)} for k = {k}, c = {c}")
         model = InformationPursuitClassifier(**settings)
-        return model, InformationGain(table), NaiveBayes(table)
+        worth = tensors.get("querier", {}).get("worth")
+        return model, InformationGain(table, worth), NaiveBayes(table)
     if estimator == "VariationalInformationPursuit":
         from infopursuit.estimators.variational import VariationalInformationPursuit
         from infopursuit.vip.networks import HistoryNetwork
@@ -264,7 +265,7 @@ def _rule(name: str, tensors: dict[str, Tensor]) -> AnswerRule:
     if name in ("minmax", "soft"):
         return MinMaxAnswers(tensors["queries"], name == "minmax")
     if name == "threshold":
-        return ThresholdAnswers(tensors["directions"], tensors["thresholds"])
+        return ThresholdAnswers(tensors["directions"], tensors["thresholds"], tensors.get("upper"))
     if name == "columns":
         return ColumnAnswers(tensors["columns"], tensors["cuts"])
     raise ValueError(f"the answer rule {name!r} is not known")

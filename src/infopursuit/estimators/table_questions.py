@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from infopursuit.answers.rates import count_yes, yes_rates
 from infopursuit.answers.rules import ColumnAnswers
 from infopursuit.estimators.training_rows import TrainingRows
+from infopursuit.naive_bayes.fit import fit_table
 from infopursuit.naive_bayes.selection import chosen_columns
 
 # Questions are chosen on at most so many rows.
@@ -29,11 +29,11 @@ def chosen_questions(
         seed: of the sample of rows, where there are many.
     """
     sample = data.sample(SELECTION_ROWS, seed)
-    answers = questions.answers(sample.rows.tensor()).double()
+    rows = sample.rows.tensor()
+    answers = questions.answers(rows).double()
     if answers.shape[1] <= k:
         return torch.arange(answers.shape[1])
-    yes, totals = count_yes([(slice(None), answers)], sample.labels, sample.weights)
+    table = fit_table(questions, [(slice(None), rows)], sample.labels, sample.weights)
     generator = torch.Generator().manual_seed(seed)
-    rates = yes_rates(yes, totals)
-    chosen = chosen_columns(answers, rates, sample.labels, sample.weights, k, generator, ROUNDING)
+    chosen = chosen_columns(answers, table, sample.labels, sample.weights, k, generator, ROUNDING)
     return chosen.sort().values

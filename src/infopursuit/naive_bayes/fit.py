@@ -15,7 +15,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from infopursuit.answers.moments import ClassMoments
-from infopursuit.answers.rates import count_yes, threshold_rates, yes_rates
+from infopursuit.answers.rates import (
+    answer_probabilities,
+    count_yes,
+    threshold_rates,
+    yes_rates,
+)
 from infopursuit.answers.rules import AnswerRule, ThresholdAnswers
 from infopursuit.answers.table import AnswerTable
 from infopursuit.naive_bayes.model import InformationGain, NaiveBayes
@@ -41,7 +46,7 @@ def fit_table(
     weights: Float[Tensor, " n"] | None = None,
     moments: ClassMoments | None = None,
 ) -> AnswerTable:
-    """The rates of yes and no in each class, untempered.
+    """The rates of each answer in each class, untempered.
 
     Args:
         rule: how images answer.
@@ -51,24 +56,35 @@ def fit_table(
         moments: of the images; with them and a threshold rule rates are drawn towards a Gaussian
             estimate.
     """
-    yes, totals = count_yes(_answers(rule, blocks), labels, weights)
-    if moments is not None and isinstance(rule, ThresholdAnswers):
-        rates = threshold_rates(
-            yes,
-            totals,
-            moments.score_means(rule.directions),
-            moments.score_spread(rule.directions),
-            rule.thresholds,
-        )
-    else:
-        rates = yes_rates(yes, totals)
+    sums, totals = count_yes(_at_least(rule, blocks), labels, weights)
     prior = (totals / totals.sum()).squeeze(1)
-    return AnswerTable(torch.stack([(1 - rates).log().T, rates.log().T]), prior.log())
+    k = sums.shape[1] // (1 if upper_thresholds(rule) is None else 2)
+    counts = sums.split(k, dim=1)
+    if moments is None or not isinstance(rule, ThresholdAnswers):
+        rates = [yes_rates(each, totals) for each in counts]
+    else:
+        means = moments.score_means(rule.directions)
+        spread = moments.score_spread(rule.directions)
+        cuts = [rule.thresholds] if rule.upper is None else [rule.thresholds, rule.upper]
+        rates = [
+            threshold_rates(each, totals, means, spread, cut)
+            for each, cut in zip(counts, cuts, strict=True)
+        ]
+    return AnswerTable(answer_probabilities(*rates).log(), prior.log())
 
 
-def _answers(rule: AnswerRule, blocks: Blocks) -> Iterator[tuple[slice, Tensor]]:
+def upper_thresholds(rule: AnswerRule) -> Float[Tensor, " k"] | None:
+    """Where not sure turns to yes; None for a rule without not sure."""
+    return rule.upper if isinstance(rule, ThresholdAnswers) else None
+
+
+def _at_least(rule: AnswerRule, blocks: Blocks) -> Iterator[tuple[slice, Tensor]]:
+    """(place, (m, k)) of the answers; (m, 2k), not no and then yes, where there are three."""
     for place, images in blocks:
-        yield place, rule.answers(images)
+        answers = rule.answers(images)
+        if upper_thresholds(rule) is not None:
+            answers = torch.cat([answers > 0, answers == 1], dim=1).to(answers.dtype)
+        yield place, answers
 
 
 def calibration_images(budget: int, classes: int) -> int:
@@ -77,7 +93,7 @@ def calibration_images(budget: int, classes: int) -> int:
 
 
 def fit_independence(
-    table: AnswerTable,
+    querier: InformationGain,
     answers: Float[Tensor, "n k"],
     labels: Int[Tensor, " n"],
     budget: int,
@@ -86,13 +102,14 @@ def fit_independence(
     """The tempering with the least cross-entropy over all budgets, and that cross-entropy.
 
     Args:
-        table: untempered.
+        querier: chooses the queries; its table is untempered.
         answers: of held-out images.
         labels: their classes.
         budget: T >= 1 queries are asked.
         weights: of the images; None for 1 each.
     """
-    querier, classifier = InformationGain(table), NaiveBayes(table)
+    table = querier.table
+    classifier = NaiveBayes(table)
     weights = torch.ones(len(labels)) if weights is None else weights.float()
     losses = torch.zeros(len(INDEPENDENT_ANSWERS), dtype=torch.float64)
     asked = torch.arange(1, budget + 1).unsqueeze(1)

@@ -53,12 +53,17 @@ class NaiveBayes:
 
 
 class InformationGain:
-    """g: the expected information of each query's answer about the class, in nats."""
+    """g: the expected information of each query's answer about the class, in nats.
+
+    Args:
+        table: how probable each answer is in each class.
+        worth: (k,) what the information of each query counts; None for 1 each.
+    """
 
     criterion: Criterion = "information gain"
 
-    def __init__(self, table: AnswerTable) -> None:
-        self.table = table
+    def __init__(self, table: AnswerTable, worth: Float[Tensor, " k"] | None = None) -> None:
+        self.table, self.worth = table, worth
         self.likelihood = table.log_likelihood.exp()
         self.answer_entropy = entropy(self.likelihood)  # (k, c)
 
@@ -69,8 +74,9 @@ class InformationGain:
         return self.gains(self.table.evidence(answers, mask))
 
     def gains(self, evidence: Float[Tensor, "b c"]) -> Float[Tensor, "b k"]:
-        """The gain of every query, given the evidence."""
-        return information_gain(evidence.softmax(dim=1), self.likelihood, self.answer_entropy)
+        """The gain of every query, given the evidence, times what it counts."""
+        gain = information_gain(evidence.softmax(dim=1), self.likelihood, self.answer_entropy)
+        return gain if self.worth is None else gain * self.worth
 
     def values(self, outputs: Float[Tensor, "b k"]) -> Float[Tensor, "b k"]:
         """The gains themselves; rounding may leave one a hair below zero."""
@@ -82,15 +88,17 @@ class InformationGain:
 
     def to(self, device: torch.device | str) -> InformationGain:
         """The same querier on a device."""
-        return InformationGain(self.table.to(device))
+        worth = None if self.worth is None else self.worth.to(device)
+        return InformationGain(self.table.to(device), worth)
 
     def select(self, columns: Int[Tensor, " m"]) -> InformationGain:
         """The querier of m of the queries."""
-        return InformationGain(self.table.select(columns))
+        worth = None if self.worth is None else self.worth[columns]
+        return InformationGain(self.table.select(columns), worth)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Nothing beside the classifier's table."""
-        return {}
+        """What queries count, where they differ; nothing else beside the classifier's table."""
+        return {} if self.worth is None else {"worth": self.worth}
 
 
 class _Evidence:

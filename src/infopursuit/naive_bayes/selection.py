@@ -13,12 +13,13 @@ from torch import Tensor
 from tqdm import tqdm
 
 from infopursuit.answers.moments import ClassMoments
-from infopursuit.answers.rates import count_yes, threshold_rates
+from infopursuit.answers.rules import ThresholdAnswers
 from infopursuit.answers.score_map import ScoreMap
 from infopursuit.answers.table import AnswerTable
-from infopursuit.answers.thresholds import fit_thresholds
+from infopursuit.answers.thresholds import ThresholdFit
 from infopursuit.datasets.rows import Rows, UnitRows
 from infopursuit.dictionary.forward_selection import forward_selection
+from infopursuit.naive_bayes.fit import fit_table
 from infopursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.rollout import Asking
 
@@ -46,7 +47,9 @@ def informative_rows(
     moments: ClassMoments,
     k: int,
     seed: int,
+    thresholds: ThresholdFit,
     allowed: Bool[Tensor, " u"] | None = None,
+    worth: Float[Tensor, " u"] | None = None,
 ) -> Int[Tensor, " k"]:
     """Rows of k texts, sorted.
 
@@ -59,59 +62,56 @@ def informative_rows(
         moments: of the images.
         k: at most the number of allowed texts.
         seed: of the samples of images, where there are many.
+        thresholds: how they are found.
         allowed: which texts may be chosen; None for all.
+        worth: what the information of each text counts; None for 1 each.
     """
     generator = torch.Generator().manual_seed(seed)
     sample = sample_rows(labels, max(IMAGES, IMAGES_PER_CLASS * len(moments.weights)), generator)
     shown, labels = images.take(sample), labels[sample]
     weights = None if weights is None else weights[sample]
     rows = responsive_rows(universe, score_map.centre, shown, k, allowed)
-    rows = _candidates(universe, rows, score_map, shown, labels, weights)
+    rows = _candidates(universe, rows, score_map, shown, labels, weights, thresholds, worth)
     directions = score_map.directions(universe.take(rows))
-    scores = shown @ directions.T
-    thresholds = fit_thresholds(scores, labels, weights).values
-    answers = (scores > thresholds).float()
-    yes, totals = count_yes([(slice(None), answers)], labels, weights)
-    rates = threshold_rates(
-        yes,
-        totals,
-        moments.score_means(directions),
-        moments.score_spread(directions),
-        thresholds,
-    )
-    chosen = chosen_columns(answers, rates, labels, weights, k, generator)
+    found = thresholds.of(rows, shown @ directions.T, labels, weights)
+    rule = ThresholdAnswers(directions, found.values, found.upper)
+    table = fit_table(rule, [(slice(None), shown)], labels, weights, moments)
+    worth = None if worth is None else worth[rows]
+    chosen = chosen_columns(rule.answers(shown), table, labels, weights, k, generator, 0.0, worth)
     return rows[chosen].sort().values
 
 
 def chosen_columns(
     answers: Float[Tensor, "n m"],
-    rates: Float[Tensor, "c m"],
+    table: AnswerTable,
     labels: Int[Tensor, " n"],
     weights: Float[Tensor, " n"] | None,
     k: int,
     generator: torch.Generator,
     ties: float = 0.0,
+    worth: Float[Tensor, " m"] | None = None,
 ) -> Int[Tensor, " k"]:
     """k of m questions (all where m <= k): forward selection, then pruning by what is asked.
 
     Args:
-        answers: of n images, 0 or 1.
-        rates: of a yes in each class.
+        answers: of n images, in [0, 1].
+        table: how probable they are in each class.
         labels: classes 0..c-1.
         weights: of the images; None for 1 each.
         k: how many.
         generator: draws the images that are rolled out, where there are many.
         ties: questions whose gains differ by no more than this share are equal.
+        worth: what the information of each question counts; None for 1 each.
     """
-    chosen = forward_selection(answers, labels, round(SIZES[0] * k), weights, ties)
+    chosen = forward_selection(answers, labels, round(SIZES[0] * k), weights, ties, worth)
     chosen = torch.tensor(_filled(chosen, answers.shape[1], k))
     weights = torch.ones(len(labels), dtype=torch.float64) if weights is None else weights
-    prior = (torch.bincount(labels, weights) / weights.sum()).float()
     shown = sample_rows(labels, ROLLED_OUT, generator)
     for size in (*(round(share * k) for share in SIZES[1:]), k):
         if len(chosen) > size:
             asked = answers[shown][:, chosen].float()
-            credit = _credit(asked, weights[shown], rates[:, chosen], prior, min(BUDGET, k))
+            querier = InformationGain(table, worth).select(chosen)
+            credit = _credit(querier, asked, weights[shown], min(BUDGET, k))
             chosen = chosen[credit.argsort(descending=True, stable=True)[:size].sort().values]
     return chosen
 
@@ -159,6 +159,8 @@ def _candidates(
     images: Tensor,
     labels: Tensor,
     weights: Tensor | None,
+    thresholds: ThresholdFit,
+    worth: Tensor | None,
 ) -> Tensor:
     """Of the given rows those of the texts most informative alone, sorted; all where few."""
     if len(rows) <= CANDIDATES:
@@ -166,15 +168,15 @@ def _candidates(
     told = []
     for block in tqdm(rows.split(CANDIDATES), "screening texts", unit="block", disable=None):
         scores = images @ score_map.directions(universe.take(block)).T
-        told.append(fit_thresholds(scores, labels, weights).information)
+        information = thresholds.of(block, scores, labels, weights).information
+        told.append(information if worth is None else information * worth[block])
     best = torch.cat(told).argsort(descending=True, stable=True)[:CANDIDATES]
     return rows[best.sort().values]
 
 
-def _credit(answers: Tensor, weights: Tensor, rates: Tensor, prior: Tensor, budget: int) -> Tensor:
+def _credit(querier: InformationGain, answers: Tensor, weights: Tensor, budget: int) -> Tensor:
     """(m,) the information that each query gains in roll-outs of `budget` queries."""
-    table = AnswerTable(torch.stack([(1 - rates).log().T, rates.log().T]), prior.log())
-    asking = Asking(InformationGain(table), answers)
+    asking = Asking(querier, answers)
     credit = torch.zeros(answers.shape[1], dtype=torch.float64)
     for _ in range(min(budget, answers.shape[1])):
         queries, _, gains = asking.ask(len(answers))

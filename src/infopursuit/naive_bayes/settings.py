@@ -11,8 +11,8 @@ class NaiveBayesSettings:
     """Information Pursuit with naive Bayes and information gain.
 
     Attributes:
-        answers: `threshold`, where an answer depends on its own query and image alone, or `minmax`,
-            the paper's rule.
+        answers: `three_valued`: no, not sure or yes; `threshold`: no or yes. Both depend on their
+            own query and the image alone. `minmax`: the paper's rule.
     """
 
-    answers: Literal["threshold", "minmax"] = "threshold"
+    answers: Literal["three_valued", "threshold", "minmax"] = "three_valued"
