@@ -20,6 +20,7 @@ from infopursuit.dictionary.settings import INITS, InitializeSettings
 from infopursuit.dictionary.universe import Universe, load_universe
 from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
 from infopursuit.executors.settings import ComputeSettings
+from infopursuit.queries.knowledge import read_knowledge
 
 UNIVERSE = "artifacts/universe/embeddings.parquet"
 CONTROL = "artifacts/universe/control_embeddings.parquet"
@@ -67,8 +68,13 @@ def informative_texts(
     path = f"artifacts/images/{dataset}.parquet"
     check_same_space(UNIVERSE, path)
     train, _ = hold_out(load_images(path, "train"), settings.validation_fraction, seed)
+    known = read_knowledge(f"artifacts/knowledge/{dataset}.parquet")
     chooser = InformationPursuitClassifier(
-        universe.texts, universe.embeddings, k, random_state=seed
+        universe.texts,
+        universe.embeddings,
+        k,
+        knowledge=known.for_classes_and_texts(train.class_names, universe.texts),
+        random_state=seed,
     )
     return chooser.select_queries(train.embeddings, train.labels.numpy())
 
