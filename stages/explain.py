@@ -10,6 +10,7 @@ from pathlib import Path
 
 from infopursuit.core.settings import Section
 from infopursuit.core.stage import Rows, run
+from infopursuit.core.whole_files import whole_file
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.saved import load
@@ -62,7 +63,8 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     for explanation, figure in zip(told, figures, strict=True):
         picture = pictures.get(explanation.image)
         shown = explanation_png(explanation, explain.classes_shown, picture, stop)
-        (folder / figure).write_bytes(shown)
+        with whole_file(folder / figure) as partial:
+            partial.write_bytes(shown)
     write_explanations(folder / "explanations.json", stop, list(zip(told, figures, strict=True)))
     return Rows(read=len(images.ids), written=len(told))
 

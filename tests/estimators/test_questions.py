@@ -95,8 +95,40 @@ def test_the_first_question_can_be_forced(world: World) -> None:
     assert model.without("nothing 3").explain(world.unseen[:1])[0].questions[0] != "nothing 3"
     with pytest.raises(InputError, match="'nothing' is not among the texts"):
         world.fitted(first_query="nothing")
-    with pytest.raises(InputError, match="expected one of the given queries"):
+    with pytest.raises(InputError, match="'nothing 3' is not one of the given queries"):
         world.fitted(first_query="nothing 3", queries=["four legs"])
+
+
+def test_questions_can_be_kept_whatever_is_chosen(world: World) -> None:
+    chosen = set(world.fitted().queries_)
+    model = world.fitted(keep=["Nothing 3", "nothing 1"])
+    kept = {"nothing 3", "nothing 1"}
+    assert not kept & chosen
+    assert kept < set(model.queries_)
+    assert len(model.queries_) == 6
+    assert set(model.queries_) - kept < chosen, "the others are those most informative"
+    same = world.fitted(keep=["four legs"], first_query="four legs")
+    assert set(same.queries_) == chosen
+    everything = world.fitted(keep=sorted(chosen))
+    assert set(everything.queries_) == chosen
+    others = world.fitted(keep=["nothing 3"], first_query="nothing 1", ban=["legs"], n_queries=2)
+    assert set(others.queries_) == kept
+    assert {each.questions[0] for each in others.explain(world.unseen)} == {"nothing 1"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"keep": "nothing 3"}, "keep is the string 'nothing 3'; expected a list"),
+        ({"keep": ["nothing"]}, "'nothing' is not among the texts"),
+        ({"keep": ["four legs"], "ban": ["legs"]}, "keep: 'four legs' is banned"),
+        ({"keep": ["nothing 3"], "queries": ["four legs"]}, "not one of the given queries"),
+        ({"keep": ["nothing 1", "nothing 3"], "n_queries": 1}, "are 2 questions; .* k = 1"),
+    ],
+)
+def test_questions_that_cannot_be_kept_are_told(world: World, settings: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        world.fitted(**settings)
 
 
 def test_selection_alone_fits_nothing(world: World) -> None:
