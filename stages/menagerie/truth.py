@@ -28,6 +28,7 @@ from infopursuit.answers.rules import (
     ThresholdAnswers,
     fit_threshold_rule,
 )
+from infopursuit.answers.thresholds import fit_three_valued
 from infopursuit.core.errors import InputError
 from infopursuit.core.settings import Section
 from infopursuit.core.stage import Rows, run
@@ -65,7 +66,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     pair_images = load_pair_embeddings(pairs_path, DRAWN_PAIRS)
 
     pursuit = model.pursuit_
-    phrases, rule = rule_of_all_phrases(isinstance(pursuit.rule, ThresholdAnswers), train)
+    phrases, rule = rule_of_all_phrases(pursuit.rule, train)
     found, truths = {}, {}
     for of, claims in (
         ("dictionary", claims_of(pursuit.rule, pursuit.queries)),
@@ -96,13 +97,14 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     return Rows(read=len(test.ids) + len(pair_images), written=len(rows) + len(told))
 
 
-def rule_of_all_phrases(thresholds: bool, train: LabelledImages) -> tuple[list[str], AnswerRule]:
+def rule_of_all_phrases(like: AnswerRule, train: LabelledImages) -> tuple[list[str], AnswerRule]:
     """All phrases of the universe that name an attribute, as a dictionary with the run's rule.
 
     So that rules are compared on the same questions, whatever dictionaries they go with.
 
     Args:
-        thresholds: whether each query has a threshold of its own; False for the paper's rule.
+        like: the run's rule, with thresholds of its own for each query, one or two, or the paper's.
+            Thresholds are fitted to the images alone, without knowledge of the classes.
         train: images to fit thresholds on.
 
     Raises:
@@ -118,10 +120,14 @@ def rule_of_all_phrases(thresholds: bool, train: LabelledImages) -> tuple[list[s
         )
     queries = embeddings.take(torch.tensor(rows))
     texts = [universe.texts[row] for row in rows]
-    if not thresholds:
+    if not isinstance(like, ThresholdAnswers):
         return texts, MinMaxAnswers(queries)
     images = UnitRows(train.embeddings, "training images")
-    return texts, fit_threshold_rule(queries, embeddings, images, train.labels)
+    rule = fit_threshold_rule(queries, embeddings, images, train.labels)
+    if like.upper is None:
+        return texts, rule
+    found = fit_three_valued(rule.scores(train.embeddings), train.labels)
+    return texts, ThresholdAnswers(rule.directions, found.values, found.upper)
 
 
 if __name__ == "__main__":
