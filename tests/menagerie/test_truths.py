@@ -116,11 +116,18 @@ def write_universe(texts: list[str]) -> None:
     write_table("artifacts/universe/embeddings.parquet", EMBEDDED_TEXTS, columns)
 
 
-def save_model(answers: str, queries: tuple[str, ...] = ("striped body", "something else")) -> None:
+def save_model(
+    answers: str,
+    queries: tuple[str, ...] = ("striped body", "something else"),
+    *,
+    unsure: bool = False,
+) -> None:
     """Asks for stripes, and for what no attribute is; the threshold of the latter is never met."""
     embeddings = torch.eye(3)[[0, 2]]
     rule = (
-        ThresholdAnswers(embeddings, torch.tensor([0.0, 9.0]))
+        ThresholdAnswers(
+            embeddings, torch.tensor([0.0, 9.0]), torch.tensor([9.0, 9.0]) if unsure else None
+        )
         if answers == "threshold"
         else MinMaxAnswers(embeddings, hard=answers == "minmax")
     )
@@ -216,6 +223,17 @@ def test_the_stage_counts_false_answers_among_the_first_questions(params: Params
     save_model("minmax", ("something else", "striped body"))
     _, metrics = run_stage(params)
     assert metrics["first_ten"]["false"] == metrics["first_ten"]["claims"] == 40
+
+
+def test_three_answers_leave_some_claims_unanswered(params: Params) -> None:
+    """No picture reaches the upper threshold: what is not no is not sure."""
+    save_model("threshold", unsure=True)
+    _, metrics = run_stage(params)
+    assert metrics["first_ten"]["not_sure"] == metrics["first_ten"]["claims"] / 2 == 20
+    assert metrics["first_ten"]["right"] == 1.0
+    assert metrics["dictionary_answered"] == metrics["answers"]["dictionary"]["answered"] == 0.5
+    assert metrics["dictionary_pairs"]["striped"]["change"] == 1.0, "from no to not sure"
+    assert metrics["phrases_agreement"] > 0.9
 
 
 def test_questions_end_where_the_stopping_rule_says(params: Params) -> None:
