@@ -20,6 +20,7 @@ from infopursuit.dictionary.settings import INITS, InitializeSettings
 from infopursuit.dictionary.universe import Universe, load_universe, texts_from
 from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
 from infopursuit.executors.settings import ComputeSettings
+from infopursuit.queries.knowledge import read_knowledge
 from infopursuit.queries.settings import QuestionsSettings
 
 UNIVERSE = "artifacts/universe/embeddings.parquet"
@@ -73,8 +74,14 @@ def informative_texts(
     path = f"artifacts/images/{dataset}.parquet"
     check_same_space(UNIVERSE, path)
     train, _ = hold_out(load_images(path, "train"), settings.validation_fraction, seed)
+    known = read_knowledge(f"artifacts/knowledge/{dataset}.parquet")
     chooser = InformationPursuitClassifier(
-        universe.texts, universe.embeddings, k, keep=kept, random_state=seed
+        universe.texts,
+        universe.embeddings,
+        k,
+        keep=kept,
+        knowledge=known.for_classes_and_texts(train.class_names, universe.texts),
+        random_state=seed,
     )
     return chooser.select_queries(train.embeddings, train.labels.numpy())
 

@@ -32,6 +32,7 @@ from infopursuit.estimators.variational import VariationalInformationPursuit
 from infopursuit.executors.settings import ComputeSettings
 from infopursuit.naive_bayes.settings import NaiveBayesSettings
 from infopursuit.pipeline.methods import Method, build_method
+from infopursuit.queries.knowledge import read_knowledge
 from infopursuit.queries.settings import QuestionsSettings
 from infopursuit.vip.checkpoints import Checkpoint
 from infopursuit.vip.processes import Processes, restart_as_group, started_by_torchrun
@@ -95,6 +96,11 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     }
     first = None if init == "random_words" else settings.questions.first
     if isinstance(how, NaiveBayesSettings):
+        if how.knowledge:
+            paths["knowledge"] = f"artifacts/knowledge/{dataset}.parquet"
+            known = read_knowledge(paths["knowledge"])
+            given["knowledge"] = known.for_classes_and_texts(train.class_names, texts.texts)
+            provenance["inputs"]["knowledge"] = file_sha256(paths["knowledge"])
         model, log = fit_naive_bayes(how, given, train, held_out, budget, first)
     else:
         model, log = fit_variational(settings, how, given, train, held_out, budget, provenance)

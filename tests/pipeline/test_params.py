@@ -176,7 +176,7 @@ def test_a_data_set_overrides_single_settings_of_variational_methods_alone(
     settings = params.method("fixed", "menagerie")
     assert isinstance(settings, VariationalSettings)
     assert (settings.batch_size, settings.hidden, settings.learning_rate) == (7, (9, 8), 1e-3)
-    assert params.method("naive_bayes", "menagerie") == NaiveBayesSettings("threshold")
+    assert params.method("naive_bayes", "menagerie") == NaiveBayesSettings()
 
 
 @pytest.mark.parametrize(

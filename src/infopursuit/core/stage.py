@@ -15,6 +15,7 @@ The arguments of `main` after the settings are the keys of the stage (`--dataset
 No command in dvc.yaml has them, for a shell would read what a person called a data set: a script
 that DVC starts takes them from the name of its stage, which DVC puts into the environment.
 
+On a first run of the pipeline, the first line says which of how many stages it is and what it does.
 An InputError, a full disk and Ctrl-C end the script with one line (status 1, and 130 for Ctrl-C);
 the closing line gives rows in, rows out and seconds, and is kept in `.scratch/seconds.csv`, outside
 what DVC tracks.
@@ -33,6 +34,7 @@ from pathlib import Path
 from typing import NamedTuple, get_type_hints
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.first_run import place_in_first_run
 from infopursuit.core.settings import Section, read_settings
 from infopursuit.core.whole_files import NO_ROOM, no_room
 
@@ -61,7 +63,8 @@ def run(main: Callable[..., Rows], params_file: str = "params.yaml") -> None:
         logging.getLogger(noisy).setLevel(logging.WARNING)
     first, *keys = inspect.signature(main).parameters.values()
     kind: type[Section] = get_type_hints(main)[first.name]
-    parser = argparse.ArgumentParser(description=inspect.getmodule(main).__doc__)  # type: ignore[union-attr]
+    told = inspect.getmodule(main).__doc__ or ""  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=told)
     for key in keys:
         parser.add_argument(f"--{key.name}", required=True, type=_converter(key))
     name = Path(sys.argv[0]).stem
@@ -69,6 +72,9 @@ def run(main: Callable[..., Rows], params_file: str = "params.yaml") -> None:
     try:
         arguments = vars(parser.parse_args(_named_by_dvc(list(keys)) or None))
         name = "-".join([name, *map(str, arguments.values())])
+        place = place_in_first_run()
+        if place is not None:
+            logger.info("stage %d of %d: %s", *place, told.strip().split("\n", 1)[0])
         settings = read_settings(params_file, kind, partly=True)
         _check_keys(settings, arguments)
         limit_threads(settings)
