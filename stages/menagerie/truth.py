@@ -125,7 +125,7 @@ def rule_of_all_phrases(
         queries=texts,
         answers=_name(rule),
         knowledge=table,
-        validation_fraction=0,
+        validation_fraction=0.0,
     )
     model.fit(train.embeddings, train.labels.numpy())
     return texts, model.pursuit_.rule

@@ -29,6 +29,7 @@ ANSWERS = {
     "minmax": "",
     "soft": "soft answers",
     "threshold": "a threshold for each answer",
+    "three_valued": "no, not sure and yes by two thresholds for each answer",
 }
 METHODS = {"variational": "", "naive_bayes": "naive Bayes in place of networks"}
 
@@ -72,13 +73,13 @@ def has_updates(settings: Mapping[str, Any]) -> bool:
 
 
 def explains_in_words(settings: Mapping[str, Any]) -> bool:
-    """Whether every question is a text, and every answer a yes or a no."""
+    """Whether every question is a text, and every answer a yes, a no or not sure."""
     return asks_texts(settings) and settings["answers"] != "soft"
 
 
 def stands_alone(settings: Mapping[str, Any]) -> bool:
     """Whether every answer depends on its own question and the image alone."""
-    return settings["answers"] == "threshold"
+    return settings["answers"] in ("threshold", "three_valued")
 
 
 def is_paper_method(
