@@ -23,6 +23,7 @@ from infopursuit.estimators.information_pursuit import InformationPursuitClassif
 from infopursuit.estimators.saved import load
 from infopursuit.estimators.variational import VariationalInformationPursuit
 from infopursuit.pipeline.params import Params, load_params
+from infopursuit.queries.knowledge import KnowledgeTable, write_knowledge
 from tests.stage_scripts import ROOT, stage
 
 WIDTH = 8
@@ -74,6 +75,8 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     for init, prefix in (("llm", "concept"), ("random_words", "word")):
         texts = [f"{prefix} {row}" for row in range(6)]
         write_text_list(f"artifacts/initial/menagerie-{init}-0.txt", texts)
+    nothing = KnowledgeTable((), (), np.empty((0, 0), dtype=np.float32))
+    write_knowledge("artifacts/knowledge/menagerie.parquet", nothing)
     raw = load_params(ROOT / "params.yaml").model_dump()
     raw["datasets"]["menagerie"] |= {"k": 6, "variational": SMALL}
     raw["compute"] |= {"device": "cpu"}
@@ -99,7 +102,8 @@ def test_naive_bayes_is_fitted_without_updates(params: Params) -> None:
     told = model.provenance_
     assert told["settings"] == {
         "method": "naive_bayes",
-        "answers": "threshold",
+        "answers": "three_valued",
+        "knowledge": True,
         "validation_fraction": 0.1,
         "select_on": "held_out",
     }
@@ -110,6 +114,7 @@ def test_naive_bayes_is_fitted_without_updates(params: Params) -> None:
         "universe": file_sha256(UNIVERSE),
         "images": file_sha256(IMAGES),
         "initial": file_sha256("artifacts/initial/menagerie-llm-0.txt"),
+        "knowledge": file_sha256("artifacts/knowledge/menagerie.parquet"),
     }
     assert told["held_out_images"] == 8
     row = log("menagerie-llm-naive_bayes-0")[0]
