@@ -3,6 +3,7 @@
 python stages/initialize.py --dataset menagerie --init medoids --seed 0
 """
 
+import logging
 from typing import Annotated
 
 from pydantic import Field
@@ -23,6 +24,8 @@ from infopursuit.executors.settings import ComputeSettings
 from infopursuit.queries.knowledge import read_knowledge
 from infopursuit.queries.settings import QuestionsSettings
 
+logger = logging.getLogger("infopursuit")
+
 UNIVERSE = "artifacts/universe/embeddings.parquet"
 CONTROL = "artifacts/universe/control_embeddings.parquet"
 # Where the texts of the inits come from that are given; all others are chosen.
@@ -42,13 +45,15 @@ class Settings(Section):
 def main(settings: Settings, dataset: str, init: str, seed: int) -> Rows:
     k, kept = settings.datasets[dataset].k, settings.questions.kept
     universe = load_universe(CONTROL if init == "random_words" else UNIVERSE, SCRATCH / "universe")
-    if init not in GIVEN and k > len(universe.texts):
+    if init != "list" and k > len(universe.texts):
         raise InputError(
             f"k is {k}; expected at most the {len(universe.texts)} texts of the universe"
         )
     if init in GIVEN:
         texts = texts_from(UNIVERSE, GIVEN[init].format(dataset))
         k = max(k, len(texts)) if init == "list" else k
+        if init == "llm" and len(texts) < k:
+            logger.info("%d of k = %d queries; others are banned, or near others", len(texts), k)
     elif init in ("random", "random_words"):
         texts = random_texts(universe, k, seed)
     elif init == "medoids":
