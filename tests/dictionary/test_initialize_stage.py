@@ -13,6 +13,7 @@ from infopursuit.core.tables import EMBEDDED_IMAGES, EMBEDDED_TEXTS, write_table
 from infopursuit.core.text_lists import read_text_list
 from infopursuit.dictionary.settings import INITS
 from infopursuit.pipeline.params import Params, load_params
+from infopursuit.queries.knowledge import KnowledgeTable, write_knowledge
 from tests.stage_scripts import ROOT, stage
 
 WIDTH, K = 8, 5
@@ -45,7 +46,7 @@ def write_texts(path: str, prefix: str, embeddings: np.ndarray) -> None:
 def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     """Texts 0 to 3 are the four classes; all others say nothing of them."""
     monkeypatch.chdir(tmp_path)
-    for folder in ("universe", "images", "initial"):
+    for folder in ("universe", "images", "initial", "knowledge"):
         Path("artifacts", folder).mkdir(parents=True)
     generator = np.random.default_rng(0)
     texts = generator.normal(size=(30, WIDTH))
@@ -66,6 +67,8 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
         "embedding": unit(images),
     }
     write_table("artifacts/images/menagerie.parquet", EMBEDDED_IMAGES, columns, "a clip")
+    nothing = KnowledgeTable((), (), np.zeros((0, 0), np.float32))
+    write_knowledge("artifacts/knowledge/menagerie.parquet", nothing)
     raw = load_params(ROOT / "params.yaml").model_dump()
     raw["datasets"]["menagerie"] |= {"k": K}
     raw["compute"] |= {"device": "cpu"}
