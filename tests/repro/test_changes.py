@@ -205,6 +205,7 @@ def test_ctrl_c_ends_a_stage_with_one_line(two: World) -> None:
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,  # a terminal interrupts all processes of its foreground
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # also in the background
     )
     try:
         deadline = time.monotonic() + 300
