@@ -19,7 +19,12 @@ from infopursuit.explanation.explanation import write_explanations
 from infopursuit.explanation.figure import explanation_png
 from infopursuit.explanation.settings import ExplainSettings
 from infopursuit.explanation.stopping import StoppingRule
-from infopursuit.report.chosen_images import choose_rows, figure_names, load_pictures
+from infopursuit.report.chosen_images import (
+    choose_rows,
+    figure_names,
+    load_pictures,
+    rows_of,
+)
 
 
 class Settings(Section):
@@ -38,7 +43,9 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     check_classes(pursuit.class_names, images.class_names)
     stop = StoppingRule(explain.stop_at_probability, explain.max_queries)
 
-    rows = choose_rows(pursuit, images, stop, explain.images, explain.ids.get(dataset, []))
+    spread = choose_rows(pursuit, images, stop, explain.images, [])
+    wanted = rows_of(images, explain.ids.get(dataset, []))
+    rows = list(dict.fromkeys([*spread, *wanted]))
     ids = [images.ids[row] for row in rows]
     told = pursuit.explain(
         pursuit.answers(images.embeddings[rows].to(pursuit.device)),

@@ -1,11 +1,25 @@
 """Compare a run's answers with what is in the pictures, which the embedded world knows.
 
-python stages/menagerie/truth.py --dataset menagerie --init llm --method alternating --seed 0
+    python stages/menagerie/truth.py --dataset menagerie --init llm --method alternating --seed 0
+
+Writes, beside the run's other measures, RUN.truth.json (everything), RUN.truth.metrics.json (a few
+figures of it), RUN.truth.csv (each query) and RUN.first_ten.csv (each question asked first).
 """
 
 from __future__ import annotations
 
 import torch
+from menagerie.counterfactuals import load_pairs
+from menagerie.embedded_pairs import load_pair_embeddings
+from menagerie.first_questions import (
+    ASKED_COLUMNS,
+    PICTURES,
+    asked_rows,
+    first_question_measures,
+    first_questions,
+    spread_sample,
+)
+from menagerie.truth_measures import claims_of, headline, truth_measures, truth_metrics
 from menagerie.truths import CLAIMS, claims_truth
 
 from infopursuit.answers.rules import (
@@ -17,55 +31,69 @@ from infopursuit.answers.rules import (
 from infopursuit.core.errors import InputError
 from infopursuit.core.settings import Section
 from infopursuit.core.stage import Rows, run
+from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out, load_images
 from infopursuit.datasets.rows import UnitRows
 from infopursuit.dictionary.universe import load_universe
 from infopursuit.estimators.saved import load
-from infopursuit.evaluation.agreement import Agreement, agreement
+from infopursuit.evaluation.agreement import Agreement
 from infopursuit.evaluation.files import write_csv, write_json
+from infopursuit.explanation.settings import ExplainSettings
+from infopursuit.explanation.stopping import StoppingRule
 
 ATTRIBUTES = "artifacts/menagerie/attributes.parquet"
+DRAWN_PAIRS = "artifacts/menagerie/counterfactuals.parquet"
 UNIVERSE = "artifacts/universe/embeddings.parquet"
-COLUMNS = ("of", "query", "attribute", "holds")
+QUERY_COLUMNS = ("of", "query", "attribute", "holds", *Agreement._fields)
 
 
 class Settings(Section):
-    """This stage reads nothing of params.yaml."""
+    """What this stage reads of params.yaml."""
+
+    explain: ExplainSettings
 
 
 def main(settings: Settings, dataset: str, init: str, method: str, seed: int) -> Rows:
     name = f"{dataset}-{init}-{method}-{seed}"
     images_path = f"artifacts/images/{dataset}.parquet"
+    pairs_path = f"artifacts/images/{dataset}.pairs.parquet"
+    check_same_space(images_path, pairs_path)
     model, test = load(f"artifacts/models/{name}"), load_images(images_path, "test")
     held_out = model.provenance_["settings"]["validation_fraction"]
     train, _ = hold_out(load_images(images_path, "train"), held_out, seed)
+    pairs = load_pairs(DRAWN_PAIRS)
+    pair_images = load_pair_embeddings(pairs_path, DRAWN_PAIRS)
 
     pursuit = model.pursuit_
-    places = [place for place, query in enumerate(pursuit.queries) if query in CLAIMS]
-    asked = [pursuit.queries[place] for place in places]
     phrases, rule = rule_of_all_phrases(isinstance(pursuit.rule, ThresholdAnswers), train)
-    found = {
-        "dictionary": (asked, compare(pursuit.answers(test.embeddings)[:, places], asked, test)),
-        "phrases": (phrases, compare(rule.answers(test.embeddings), phrases, test)),
-    }
+    found, truths = {}, {}
+    for of, claims in (
+        ("dictionary", claims_of(pursuit.rule, pursuit.queries)),
+        ("phrases", claims_of(rule, phrases)),
+    ):
+        truth = claims_truth(ATTRIBUTES, test.ids, [CLAIMS[query] for query in claims.queries])
+        found[of] = claims, truth_measures(claims, test.embeddings, truth, pairs, pair_images)
+        truths[of] = truth
+    sample = spread_sample(test.labels.numpy(), PICTURES, seed)
+    stop = StoppingRule(settings.explain.stop_at_probability, settings.explain.max_queries)
+    shown = test.subset(torch.tensor(sample))
+    asked = first_questions(pursuit, shown, stop)
+    known, truth = found["dictionary"][0].queries, truths["dictionary"][sample]
+    metrics = truth_metrics(**{of: measures for of, (_, measures) in found.items()})
+    metrics["first_ten"] = first_question_measures(asked, known, truth)
 
-    metrics = {
-        key: value for of, (_, told) in found.items() for key, value in told.metrics(of).items()
-    }
     rows = [
         (of, query, *CLAIMS[query], *shares)
-        for of, (queries, told) in found.items()
-        for query, *shares in zip(queries, *told, strict=True)
+        for of, (claims, measures) in found.items()
+        for query, *shares in zip(claims.queries, *measures.by_query, strict=True)
     ]
-    write_json(f"artifacts/evaluation/{name}.truth.json", metrics)
-    write_csv(f"artifacts/evaluation/{name}.truth.csv", (*COLUMNS, *Agreement._fields), rows)
-    return Rows(read=len(test.ids), written=len(rows))
-
-
-def compare(answers: torch.Tensor, queries: list[str], images: LabelledImages) -> Agreement:
-    """Answers to queries that name an attribute; a soft answer says yes above 0.5."""
-    truth = claims_truth(ATTRIBUTES, images.ids, [CLAIMS[query] for query in queries])
-    return agreement((answers > 0.5).numpy(), truth)
+    where = f"artifacts/evaluation/{name}"
+    write_json(f"{where}.truth.json", metrics)
+    write_json(f"{where}.truth.metrics.json", headline(metrics))
+    write_csv(f"{where}.truth.csv", QUERY_COLUMNS, rows)
+    told = asked_rows(asked, shown.ids, known, truth)
+    write_csv(f"{where}.first_ten.csv", ASKED_COLUMNS, told)
+    return Rows(read=len(test.ids) + len(pair_images), written=len(rows) + len(told))
 
 
 def rule_of_all_phrases(thresholds: bool, train: LabelledImages) -> tuple[list[str], AnswerRule]:

@@ -89,6 +89,16 @@ def test_a_stage_ends_with_rows_in_rows_out_and_seconds(folder: Path) -> None:
     assert all(float(line.split(",")[1]) >= 0 for line in kept)
 
 
+def test_a_first_run_says_how_far_it_is(folder: Path) -> None:
+    pipeline = "stages:\n  draw: {cmd: a}\n  count: {matrix: {dataset: [menagerie]}, cmd: b}\n"
+    (folder / "dvc.yaml").write_text(pipeline, encoding="utf-8")
+    (folder / "dvc.lock").write_text("stages: {draw: {cmd: a}}\n", encoding="utf-8")
+    done = ran(folder, *MENAGERIE, "3", DVC_STAGE="count@menagerie")
+    first, last = done.stderr.splitlines()
+    assert first == "stage 2 of 2: Counts to three."
+    assert last.startswith("count-menagerie-3: 48 rows in")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from menagerie.counterfactuals import COUNTERFACTUALS
+from menagerie.embedded_pairs import load_pair_embeddings, pair_pictures, write_pairs
 from menagerie.pictures import ATTRIBUTES, attribute_columns, draw_pictures
 from menagerie.scenes import ATTRIBUTE_NAMES, scene_for
 from menagerie.truths import CLAIMS, DENIED, NAMED, Claim, claims_truth
@@ -30,6 +32,8 @@ from infopursuit.queries.normalization import normalize
 ROOT = Path(__file__).parents[2]
 RUN = "menagerie-llm-fixed-0"
 TABLE = Path("artifacts/menagerie/attributes.parquet")
+PAIRS = Path("artifacts/menagerie/counterfactuals.parquet")
+EMBEDDED_PAIRS = Path("artifacts/images/menagerie.pairs.parquet")
 
 
 def test_every_phrase_is_a_normal_text_that_names_one_attribute() -> None:
@@ -86,7 +90,24 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     }
     write_table("artifacts/images/menagerie.parquet", EMBEDDED_IMAGES, columns)
     write_universe(["striped body", "wings", "no wings", "something else"])
+    draw_two_pairs()
     return load_params(ROOT / "params.yaml")
+
+
+def draw_two_pairs() -> None:
+    """A body that is striped or not, and wings that are there or not, of which nothing is seen."""
+    columns: dict[str, Any] = {name: np.zeros(4, dtype=bool) for name in ATTRIBUTE_NAMES}
+    columns |= {"striped": [True, False, False, False], "wings": [True, True, True, False]}
+    columns |= {
+        "pair": ["striped-0000"] * 2 + ["wings-0000"] * 2,
+        "attribute": ["striped"] * 2 + ["wings"] * 2,
+        "holds": [True, False] * 2,
+        "class_name": ["class 0"] * 4,
+        "image": [b"picture"] * 4,
+    }
+    write_table(PAIRS, COUNTERFACTUALS, columns)
+    seen = np.array([[1.0, 1, 0.5], [-1, 1, 0.5], [-1, 1, 0.5], [-1, 1, 0.5]])
+    write_pairs(EMBEDDED_PAIRS, pair_pictures(PAIRS)[0], seen, None)
 
 
 def write_universe(texts: list[str]) -> None:
@@ -112,7 +133,7 @@ def save_model(answers: str, queries: tuple[str, ...] = ("striped body", "someth
     model.save(f"artifacts/models/{RUN}")
 
 
-def run_stage(params: Params) -> tuple[Rows, dict[str, float]]:
+def run_stage(params: Params) -> tuple[Rows, dict[str, Any]]:
     main = runpy.run_path(str(ROOT / "stages/menagerie/truth.py"))["main"]
     rows = main(params, "menagerie", "llm", "fixed", 0)
     return rows, json.loads(
@@ -120,10 +141,16 @@ def run_stage(params: Params) -> tuple[Rows, dict[str, float]]:
     )
 
 
+def read_rows(name: str) -> list[dict[str, str]]:
+    with Path(f"artifacts/evaluation/{RUN}.{name}.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
 def test_the_stage_compares_the_dictionary_and_all_phrases_with_the_truth(params: Params) -> None:
     save_model("threshold")
     rows, metrics = run_stage(params)
-    assert rows == Rows(40, 4)
+    # Four rows of queries, and two questions to each of forty pictures.
+    assert rows == Rows(44, 84)
     for of, count in (("dictionary", 1), ("phrases", 3)):
         assert metrics[f"{of}_queries"] == count
         for share in ("agreement", "balanced_agreement"):
@@ -131,8 +158,7 @@ def test_the_stage_compares_the_dictionary_and_all_phrases_with_the_truth(params
         assert metrics[f"{of}_share_true"] == 0.5
         assert metrics[f"{of}_share_of_yes"] == pytest.approx(0.5, abs=0.1)
     assert metrics["dictionary_agreement"] == 1.0, "the thresholds are the model's"
-    with Path(f"artifacts/evaluation/{RUN}.truth.csv").open(newline="", encoding="utf-8") as file:
-        told = list(csv.DictReader(file))
+    told = read_rows("truth")
     assert list(told[0]) == ["of", "query", "attribute", "holds", *Agreement._fields]
     assert [(row["of"], row["query"], row["attribute"], row["holds"]) for row in told] == [
         ("dictionary", "striped body", "striped", "True"),
@@ -140,6 +166,86 @@ def test_the_stage_compares_the_dictionary_and_all_phrases_with_the_truth(params
         ("phrases", "wings", "wings", "True"),
         ("phrases", "no wings", "wings", "False"),
     ]
+
+
+def test_the_stage_measures_switched_pairs(params: Params) -> None:
+    """Stripes are seen, wings are not: their answers stay where they should move."""
+    save_model("threshold")
+    _, metrics = run_stage(params)
+    assert metrics["dictionary_pairs"]["striped"] == {
+        "pairs": 1,
+        "queries": 1,
+        "order": 1.0,
+        "change": 1.0,
+        "reversed": 0.0,
+        "steadiness": None,
+    }
+    found = metrics["pairs"]
+    assert set(found) == {"striped", "wings", "all"}
+    assert found["wings"]["queries"] == 2
+    assert (found["wings"]["order"], found["wings"]["change"]) == (0.5, 0.0)
+    assert (found["all"]["order"], found["all"]["change"]) == (0.75, 0.5)
+    assert found["all"]["steadiness"] == 1.0
+
+
+def test_the_stage_counts_false_answers_among_the_first_questions(params: Params) -> None:
+    """Stripes are answered by the truth, or by its opposite where the places are changed."""
+    save_model("threshold")
+    _, metrics = run_stage(params)
+    assert metrics["answers"]["dictionary"]["claims"] == 40
+    assert metrics["answers"]["phrases"]["claims"] == 120
+    assert metrics["first_ten"] == {
+        "pictures": 40,
+        "questions": 80,
+        "no_claim": 40,
+        "claims": 40,
+        "false": 0,
+        "not_sure": 0,
+        "answered": 1.0,
+        "right": 1.0,
+        "precision_of_yes": 1.0,
+        "recall_of_yes": 1.0,
+        "balanced": 1.0,
+    }
+    told = read_rows("first_ten")
+    assert len(told) == 80
+    known = [row for row in told if row["query"] == "striped body"]
+    assert {row["right"] for row in known} == {"True"}
+    assert {(row["answer"], row["true"]) for row in known} == {("yes", "True"), ("no", "False")}
+    assert {row["attribute"] for row in told if row["query"] == "something else"} == {""}
+    save_model("minmax", ("something else", "striped body"))
+    _, metrics = run_stage(params)
+    assert metrics["first_ten"]["false"] == metrics["first_ten"]["claims"] == 40
+
+
+def test_a_few_figures_are_shown_by_dvc_metrics(params: Params) -> None:
+    save_model("threshold")
+    _, metrics = run_stage(params)
+    path = Path(f"artifacts/evaluation/{RUN}.truth.metrics.json")
+    shown = json.loads(path.read_text(encoding="utf-8"))
+    assert all(isinstance(value, int | float) for value in shown.values())
+    assert shown["pairs_change"] == metrics["pairs"]["all"]["change"]
+    assert shown["first_ten_right"] == metrics["first_ten"]["right"]
+    assert shown["phrases_agreement"] == metrics["phrases_agreement"]
+
+
+def test_questions_end_where_the_stopping_rule_says(params: Params) -> None:
+    save_model("threshold")
+    stop = params.explain.model_copy(update={"max_queries": 1})
+    _, metrics = run_stage(params.model_copy(update={"explain": stop}))
+    assert metrics["first_ten"]["questions"] == 40
+
+
+def test_embeddings_of_other_pairs_are_refused(params: Params) -> None:
+    columns, pictures = pair_pictures(PAIRS)
+    assert pictures == [b"picture"] * 4
+    columns["pair"] = columns["pair"][::-1]
+    write_pairs(EMBEDDED_PAIRS, columns, np.eye(4)[:, :3] + 0.1, None)
+    with pytest.raises(InputError, match=r"pairs\.parquet: the column 'pair' is not that of .*c"):
+        load_pair_embeddings(EMBEDDED_PAIRS, PAIRS)
+    save_model("threshold")
+    with pytest.raises(InputError, match="the column 'pair'"):
+        run_stage(params)
 
 
 @pytest.mark.parametrize("answers", ["minmax", "soft"])
@@ -166,16 +272,20 @@ def test_repeats_are_equal_bytes(params: Params) -> None:
         written.append(
             [path.read_bytes() for path in sorted(Path("artifacts/evaluation").iterdir())]
         )
-    assert len(written[0]) == 2
+    assert len(written[0]) == 4
     assert written[0] == written[1]
 
 
 def test_a_dictionary_that_names_nothing_has_no_agreement(params: Params) -> None:
     save_model("minmax", ("therefore", "mortgage"))
     rows, metrics = run_stage(params)
-    assert rows.written == 3
-    assert [name for name in metrics if name.startswith("dictionary")] == ["dictionary_queries"]
+    assert rows.written == 3 + 80
+    named = [name for name in metrics if name.startswith("dictionary")]
+    assert named == ["dictionary_pairs", "dictionary_queries"]
     assert metrics["dictionary_queries"] == 0
+    assert metrics["first_ten"]["claims"] == 0
+    assert metrics["first_ten"]["no_claim"] == metrics["first_ten"]["questions"] == 80
+    assert metrics["first_ten"]["right"] is None
 
 
 def test_a_universe_that_names_nothing_is_refused(params: Params) -> None:

@@ -51,7 +51,7 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     buffer = io.BytesIO()
     Image.new("RGB", (8, 8), "red").save(buffer, "PNG")
     write_table("pictures.parquet", IMAGES, columns | {"image": [buffer.getvalue()] * N})
-    settings = load_params(ROOT / "params.yaml")
+    settings = edited(load_params(ROOT / "params.yaml"), "explain", ids={})
     dataset = settings.datasets["menagerie"].model_copy(update={"images": "pictures.parquet"})
     return settings.model_copy(update={"datasets": {"menagerie": dataset}})
 
@@ -79,10 +79,14 @@ def test_explain_draws_chosen_images_and_is_equal_on_repeat(params: Params) -> N
     assert contents(FOLDER) == first
 
 
-def test_explain_takes_ids_and_names_unknown_ones(params: Params) -> None:
-    chosen = edited(params, "explain", ids={"menagerie": ["image/6"]})
-    assert stage("explain")(chosen, *KEY).written == 1
-    assert set(contents(FOLDER)) == {"explanations.json", "image_6.png"}
+def test_explain_adds_ids_once_and_names_unknown_ones(params: Params) -> None:
+    stage("explain")(params, *KEY)
+    spread = set(contents(FOLDER))
+    ids = [next(f"image/{row}" for row in range(0, N, 2) if f"image_{row}.png" not in spread)]
+    ids.append(min(spread - {"explanations.json"}).removesuffix(".png").replace("_", "/"))
+    chosen = edited(params, "explain", ids={"menagerie": ids, "another": ["x"]})
+    assert stage("explain")(chosen, *KEY).written == 5
+    assert set(contents(FOLDER)) == {*spread, ids[0].replace("/", "_") + ".png"}
     with pytest.raises(InputError, match="'image/1' is not a test image"):
         stage("explain")(edited(params, "explain", ids={"menagerie": ["image/1"]}), *KEY)
 

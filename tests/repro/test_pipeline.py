@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import time
 
@@ -24,6 +25,11 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     ran = world.repro()
     assert "draw_menagerie" in ran
     assert "train_menagerie_clip" not in ran, "its CLIP is kept by git"
+    # Nothing in the log of a first run frightens, and it says how much is left.
+    assert re.search(r"(?i)warn|error|deprecat|frozen|random(ly| weights)", world.log) is None
+    told = [tuple(map(int, each)) for each in re.findall(r"stage (\d+) of (\d+): ", world.log)]
+    of_root = len(ran) - 1  # drawing is a stage of the other pipeline
+    assert told == [(number, of_root) for number in range(1, of_root + 1)]
     world.commit("a first run")
     return world
 
@@ -34,7 +40,10 @@ def test_the_report_and_every_output_are_there(world: World) -> None:
     assert b"Are the answers true?" in files["report/index.html"]
     for run in (FIXED, LEARNED, TABLE):
         assert f"models/{run}/weights.safetensors" in files
-        assert json.loads(files[f"evaluation/{run}.truth.json"])["phrases_queries"] > 100
+        truth = json.loads(files[f"evaluation/{run}.truth.json"])
+        assert truth["phrases_queries"] > 100
+        assert len(truth["pairs"]) == 12 + 1
+        assert truth["first_ten"]["claims"] > 0
         metrics = json.loads(files[f"evaluation/{run}.json"])
         assert metrics["auc_low"] < metrics["auc"] < metrics["auc_high"]
         assert metrics["selected_on"] == "held_out"
@@ -89,6 +98,7 @@ def test_metrics_and_plots_are_readable_by_dvc(world: World) -> None:
     status, output = world.run("dvc", "metrics", "show", "--json")
     assert status == 0, output
     assert f"artifacts/evaluation/{FIXED}.json" in output
+    assert f"artifacts/evaluation/{FIXED}.truth.metrics.json" in output
     status, output = world.run("dvc", "plots", "show", "--json")
     assert status == 0, output
     assert f"{FIXED}" in output
@@ -101,6 +111,7 @@ def test_forced_repetition_gives_the_same_bytes(world: World) -> None:
         "generate_knowledge@menagerie",
         "embed_universe",
         "embed_images@menagerie",
+        "embed_pairs@menagerie",
         "initialize@menagerie-llm-0",
     ]
     stages += [f"{stage}@{LEARNED}" for stage in ("train", "evaluate", "truth", "explain")]

@@ -20,7 +20,7 @@ class World:
     """A copy of the repository's files under version control, with its own artifacts and cache."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self.folder, self.log = folder, ""
         listed = _output(ROOT, "git", "ls-files", "-co", "--exclude-standard").splitlines()
         for name in listed:
             if (ROOT / name).is_file():
@@ -105,9 +105,13 @@ class World:
         return process.returncode, output
 
     def repro(self, *arguments: str) -> list[str]:
-        """`dvc repro`, which must succeed; the names of the stages that ran, in order."""
+        """`dvc repro`, which must succeed; the names of the stages that ran, in order.
+
+        What it printed stays in `log`.
+        """
         status, output = self.run("dvc", "repro", *arguments)
         assert status == 0, output
+        self.log = output
         return re.findall(r"Running stage '(?:.*dvc\.yaml:)?(.*)'", output)
 
     def artifacts(self) -> dict[str, bytes]:

@@ -12,8 +12,9 @@
         run(main)
 
 The arguments of `main` after the settings are the keys of the stage (`--dataset`, `--seed`, ...).
-An InputError ends the script with its message and status 1; the closing line gives rows in, rows
-out and seconds, and is kept in `.scratch/seconds.csv`, outside what DVC tracks.
+On a first run of the pipeline, the first line says which of how many stages it is and what it does.
+An InputError ends the script with its message and status 1; the closing line gives rows in,
+rows out and seconds, and is kept in `.scratch/seconds.csv`, outside what DVC tracks.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from pathlib import Path
 from typing import NamedTuple, get_type_hints
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.first_run import place_in_first_run
 from infopursuit.core.settings import Section, read_settings
 
 logger = logging.getLogger("infopursuit")
@@ -50,13 +52,17 @@ def run(main: Callable[..., Rows], params_file: str = "params.yaml") -> None:
         logging.getLogger(noisy).setLevel(logging.WARNING)
     first, *keys = inspect.signature(main).parameters.values()
     kind: type[Section] = get_type_hints(main)[first.name]
-    parser = argparse.ArgumentParser(description=inspect.getmodule(main).__doc__)  # type: ignore[union-attr]
+    told = inspect.getmodule(main).__doc__ or ""  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=told)
     for key in keys:
         parser.add_argument(f"--{key.name}", required=True, type=_converter(key))
     arguments = vars(parser.parse_args())
     name = "-".join([Path(sys.argv[0]).stem, *map(str, arguments.values())])
     started = time.perf_counter()
     try:
+        place = place_in_first_run()
+        if place is not None:
+            logger.info("stage %d of %d: %s", *place, told.strip().split("\n", 1)[0])
         settings = read_settings(params_file, kind, partly=True)
         _check_keys(settings, arguments)
         limit_threads(settings)

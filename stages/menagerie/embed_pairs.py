@@ -1,0 +1,36 @@
+"""Embed the pairs of pictures that differ in one attribute.
+
+python stages/menagerie/embed_pairs.py --dataset menagerie
+"""
+
+from __future__ import annotations
+
+from menagerie.embedded_pairs import pair_pictures, write_pairs
+
+from infopursuit.clip.pictures import embed_pictures
+from infopursuit.clip.towers import load_clip
+from infopursuit.core.settings import Section
+from infopursuit.core.stage import Rows, run
+from infopursuit.executors.settings import ComputeSettings
+
+PAIRS = "artifacts/menagerie/counterfactuals.parquet"
+
+
+class Settings(Section):
+    """What this stage reads of params.yaml."""
+
+    clip: str
+    compute: ComputeSettings
+
+
+def main(settings: Settings, dataset: str) -> Rows:
+    compute = settings.compute
+    clip = load_clip(settings.clip, compute.device, half_precision=compute.half_precision)
+    columns, pictures = pair_pictures(PAIRS)
+    embeddings = embed_pictures(clip, pictures, compute.embed_batch_size)
+    write_pairs(f"artifacts/images/{dataset}.pairs.parquet", columns, embeddings, clip.name)
+    return Rows(read=len(pictures), written=len(embeddings))
+
+
+if __name__ == "__main__":
+    run(main)
