@@ -5,5 +5,4 @@ ranking.py    whether scores rank the images of which a text is true above the o
 questions.py  whether the questions asked fit any class, and the yes fit the predicted one
 reader.py     how far one gets who knows the classes and hears the answers, and nothing else
 explained.py  how much of what answers tell of the class follows from the words
-chance.py     the classes under each other's names: what a measure is worth by chance
 """
