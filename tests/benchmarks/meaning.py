@@ -136,9 +136,11 @@ def fitted(
     without: Sequence[int] = (),
 ) -> InformationPursuitClassifier:
     """A model of a task, from training images of all classes but those `without`."""
-    kept = ~torch.isin(task.train.labels, torch.tensor(list(without), dtype=torch.long))
-    shown = task.train.subset(kept.nonzero().squeeze(1))
-    train, held_out = hold_out(shown, HELD_OUT, seed)
+    left_out = torch.tensor(list(without), dtype=torch.long)
+    train, held_out = (
+        images.subset((~torch.isin(images.labels, left_out)).nonzero().squeeze(1))
+        for images in hold_out(task.train, HELD_OUT, seed)
+    )
     model = InformationPursuitClassifier(
         task.texts,
         task.embeddings,
@@ -185,7 +187,7 @@ def strict_of(task: Task) -> tuple[list[str], np.ndarray]:
 def truth(
     task: Task, model: InformationPursuitClassifier, shuffles: Sequence[np.ndarray]
 ) -> Figures:
-    """M3: how true the answers to all strict texts are, and under shuffled class names."""
+    """M3: how true the answers to all strict texts are, and under shuffled names."""
     table = strict_of(task)[1]
     answers = model.answer(task.test.embeddings.numpy())
     found = truth_of_answers(answers, table, task.labels)._asdict()
@@ -198,7 +200,7 @@ def truth(
 def sense(
     task: Task, model: InformationPursuitClassifier, shuffles: Sequence[np.ndarray]
 ) -> Figures:
-    """M5, M6 and M8: the first ten questions, by the judge and by T, and under shuffled class names."""
+    """M5, M6 and M8: the first ten questions, by the judge and by T; under shuffled names, too."""
     asked = model.roll_out(task.test.embeddings.numpy(), FIRST)
     judged = task.judged.for_classes_and_texts(task.classes, model.queries_)
     known = task.knowledge.for_classes_and_texts(task.classes, model.queries_)
