@@ -37,7 +37,7 @@ class Settings(Section):
 def main(settings: Settings, dataset: str) -> Rows:
     """Embed the images (or take their embeddings), list the unreadable ones, embed the classes."""
     chosen, compute = settings.datasets[dataset], settings.compute
-    classes = read_text_list(chosen.classes)
+    classes = read_text_list(f"artifacts/classes/{dataset}.txt")
     clip = load_clip(settings.clip, compute.device, half_precision=compute.half_precision)
     out = IMAGES / f"{dataset}.parquet"
     rejected = IMAGES / f"{dataset}.rejected.parquet"

@@ -40,7 +40,9 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     pursuit, budget = model.pursuit_, model.provenance_["budget"]
     images = load_images(f"artifacts/images/{dataset}.parquet", "test")
 
-    summary, usage = measure(pursuit, images, budget)
+    asked = min(budget, len(pursuit.queries))
+    summary, usage = measure(pursuit, images, asked)
+    summary = summary.up_to(budget)
     curve, auc = budget_curve(summary, wanted.calibration_bins, wanted.bootstrap_resamples)
     points = sweep(
         summary,
@@ -51,7 +53,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         },
     )
     metrics = run_metrics(summary, usage, curve, auc, pursuit.queries, stop)
-    metrics |= dependence_metrics(pursuit, images, budget)
+    metrics |= dependence_metrics(pursuit, images, asked)
     metrics["selected_on"] = model.provenance_["settings"]["select_on"]
 
     write_csv(folder / "curve.csv", ("t", *BudgetCurve._fields), curve.rows())

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from infopursuit.core.settings import Section
 from infopursuit.core.stage import Rows, run
+from infopursuit.core.whole_files import whole_file
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.saved import load
@@ -61,7 +62,9 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     figures = figure_names(ids)
     for explanation, figure in zip(told, figures, strict=True):
         picture = pictures.get(explanation.image)
-        (folder / figure).write_bytes(explanation_png(explanation, explain.classes_shown, picture))
+        shown = explanation_png(explanation, explain.classes_shown, picture, stop)
+        with whole_file(folder / figure) as partial:
+            partial.write_bytes(shown)
     write_explanations(folder / "explanations.json", stop, list(zip(told, figures, strict=True)))
     return Rows(read=len(images.ids), written=len(told))
 

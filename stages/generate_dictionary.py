@@ -2,12 +2,12 @@
 
     python stages/generate_dictionary.py --dataset menagerie
 
-Writes artifacts/dictionaries/DATASET.txt, one query a line, and the class names they are for
-(DATASET.classes.txt), which the universe may have to leave out.
+Writes artifacts/queries/dictionaries/DATASET.txt, one query a line.
 """
 
 from pathlib import Path
 
+from infopursuit.core.errors import InputError
 from infopursuit.core.settings import Section
 from infopursuit.core.stage import SCRATCH, Rows, run
 from infopursuit.core.text_lists import read_text_list, write_text_list
@@ -23,28 +23,31 @@ from infopursuit.queries.class_queries import (
 )
 from infopursuit.queries.language_models import Sampling
 from infopursuit.queries.language_models.vllm_environment import run_where_vllm_is
-from infopursuit.queries.settings import LanguageModelSettings
+from infopursuit.queries.settings import LanguageModelSettings, QueriesSettings
 
-FOLDER = Path("artifacts/dictionaries")
+FOLDER = Path("artifacts/queries/dictionaries")
+CLASSES = Path("artifacts/classes")
 
 
 class Settings(Section):
     """What this stage reads of params.yaml."""
 
     datasets: Datasets
+    queries: QueriesSettings
     language_model: LanguageModelSettings
     compute: ComputeSettings
 
 
 def main(settings: Settings, dataset: str) -> Rows:
-    chosen = settings.datasets[dataset]
-    classes = read_text_list(chosen.classes)
-    if is_list(chosen.dictionary):
-        queries = read_dictionary(chosen.dictionary, chosen.k)
-    else:
-        queries = ask(settings, chosen.dictionary, classes, chosen.k)
+    k, dictionaries = settings.datasets[dataset].k, settings.queries.dictionaries
+    if dataset not in dictionaries:
+        raise InputError(
+            f"--dataset {dataset}: expected one of {', '.join(dictionaries) or 'none'}"
+        )
+    path = dictionaries[dataset]
+    classes = read_text_list(CLASSES / f"{dataset}.txt")
+    queries = read_dictionary(path, k) if is_list(path) else ask(settings, path, classes, k)
     write_text_list(FOLDER / f"{dataset}.txt", queries)
-    write_text_list(FOLDER / f"{dataset}.classes.txt", classes)
     return Rows(read=len(classes), written=len(queries))
 
 

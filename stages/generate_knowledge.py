@@ -17,6 +17,7 @@ from infopursuit.core.settings import Section
 from infopursuit.core.stage import SCRATCH, Rows, run
 from infopursuit.core.tables import REJECTED_KNOWLEDGE, UNIVERSE, read_table, write_table
 from infopursuit.core.text_lists import read_text_list
+from infopursuit.core.whole_files import write_text
 from infopursuit.datasets.settings import Datasets
 from infopursuit.executors import choose_workers
 from infopursuit.executors.settings import ComputeSettings
@@ -36,6 +37,7 @@ from infopursuit.queries.templates import load_template
 
 TEXTS = Path("artifacts/universe/texts.parquet")
 FOLDER = Path("artifacts/knowledge")
+CLASSES = Path("artifacts/classes")
 
 
 class Settings(Section):
@@ -48,7 +50,7 @@ class Settings(Section):
 
 def main(settings: Settings, dataset: str) -> Rows:
     chosen = settings.datasets[dataset]
-    classes = read_text_list(chosen.classes)
+    classes = read_text_list(CLASSES / f"{dataset}.txt")
     texts = distinct_texts(read_table(TEXTS, UNIVERSE, ["text"]).column("text").to_pylist())
     counts: dict[str, Any] = {"classes": len(classes), "texts": len(texts)}
     rejected: dict[str, list[Any]] = {field.name: [] for field in REJECTED_KNOWLEDGE.columns}
@@ -61,7 +63,7 @@ def main(settings: Settings, dataset: str) -> Rows:
     write_knowledge(FOLDER / f"{dataset}.parquet", knowledge)
     write_table(FOLDER / f"{dataset}.rejected.parquet", REJECTED_KNOWLEDGE, rejected)
     lines = json.dumps(counts, sort_keys=True, indent=2) + "\n"
-    (FOLDER / f"{dataset}.json").write_text(lines, encoding="utf-8")
+    write_text(FOLDER / f"{dataset}.json", lines)
     known = sum(counts["values"].values()) - counts["values"]["unknown"]
     return Rows(read=len(classes) * len(texts), written=known)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from infopursuit.core.settings import Section
 from infopursuit.core.stage import SCRATCH, Rows, run
 from infopursuit.core.tables import ANSWERS, QUERIES, REJECTED_LINES, write_table
+from infopursuit.core.whole_files import write_text
 from infopursuit.executors import choose_workers
 from infopursuit.executors.settings import ComputeSettings
 from infopursuit.queries.answer_pattern import answer_pattern
@@ -49,7 +50,7 @@ def main(settings: Settings, corpus: str) -> Rows:
     write_table(ANSWERS_FOLDER / f"{corpus}.parquet", ANSWERS, texts.answers)
     write_table(ANSWERS_FOLDER / f"{corpus}.rejected.parquet", REJECTED_LINES, texts.rejected)
     counts = json.dumps(texts.counts, sort_keys=True, indent=2) + "\n"
-    (ANSWERS_FOLDER / f"{corpus}.json").write_text(counts, encoding="utf-8")
+    write_text(ANSWERS_FOLDER / f"{corpus}.json", counts)
     return Rows(read=read, written=texts.counts["rows"])
 
 

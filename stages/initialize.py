@@ -11,18 +11,22 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.settings import Section
 from infopursuit.core.stage import SCRATCH, Rows, run
 from infopursuit.core.tables import check_same_space
-from infopursuit.core.text_lists import read_text_list, write_text_list
+from infopursuit.core.text_lists import write_text_list
 from infopursuit.datasets.labelled_images import hold_out, load_images
 from infopursuit.datasets.settings import Datasets
-from infopursuit.dictionary.initial import listed_texts, medoid_texts, random_texts
+from infopursuit.dictionary.initial import medoid_texts, random_texts, with_kept
 from infopursuit.dictionary.medoids import MedoidSearch
 from infopursuit.dictionary.settings import INITS, InitializeSettings
-from infopursuit.dictionary.universe import Universe, load_universe
+from infopursuit.dictionary.universe import Universe, load_universe, texts_from
 from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
 from infopursuit.executors.settings import ComputeSettings
+from infopursuit.queries.knowledge import read_knowledge
+from infopursuit.queries.settings import QuestionsSettings
 
 UNIVERSE = "artifacts/universe/embeddings.parquet"
 CONTROL = "artifacts/universe/control_embeddings.parquet"
+# Where the texts of the inits come from that are given; all others are chosen.
+GIVEN = {"llm": "dictionary/{}", "list": "list/{}"}
 
 
 class Settings(Section):
@@ -31,19 +35,20 @@ class Settings(Section):
     datasets: Datasets
     validation_fraction: Annotated[float, Field(gt=0, lt=1)]
     initialize: InitializeSettings
+    questions: QuestionsSettings
     compute: ComputeSettings
 
 
 def main(settings: Settings, dataset: str, init: str, seed: int) -> Rows:
-    k = settings.datasets[dataset].k
+    k, kept = settings.datasets[dataset].k, settings.questions.kept
     universe = load_universe(CONTROL if init == "random_words" else UNIVERSE, SCRATCH / "universe")
-    if k > len(universe.texts):
+    if init not in GIVEN and k > len(universe.texts):
         raise InputError(
             f"k is {k}; expected at most the {len(universe.texts)} texts of the universe"
         )
-    if init == "llm":
-        path = f"artifacts/dictionaries/{dataset}.txt"
-        texts = listed_texts(universe, read_text_list(path), k, path)
+    if init in GIVEN:
+        texts = texts_from(UNIVERSE, GIVEN[init].format(dataset))
+        k = max(k, len(texts)) if init == "list" else k
     elif init in ("random", "random_words"):
         texts = random_texts(universe, k, seed)
     elif init == "medoids":
@@ -53,22 +58,30 @@ def main(settings: Settings, dataset: str, init: str, seed: int) -> Rows:
         device = settings.compute.torch_device()
         texts = medoid_texts(universe, k, seed, search, device, SCRATCH / "medoids")
     elif init == "informative":
-        texts = informative_texts(settings, universe, dataset, k, seed)
+        texts = informative_texts(settings, universe, dataset, k, kept, seed)
     else:
         raise InputError(f"--init {init}: expected one of {', '.join(INITS)}")
+    if init != "random_words":  # a control, of other texts
+        texts = with_kept(universe, texts, kept, k)
     write_text_list(f"artifacts/initial/{dataset}-{init}-{seed}.txt", texts)
     return Rows(read=len(universe.texts), written=len(texts))
 
 
 def informative_texts(
-    settings: Settings, universe: Universe, dataset: str, k: int, seed: int
+    settings: Settings, universe: Universe, dataset: str, k: int, kept: list[str], seed: int
 ) -> list[str]:
     """Chosen on training images, without those that runs of this seed hold out."""
     path = f"artifacts/images/{dataset}.parquet"
     check_same_space(UNIVERSE, path)
     train, _ = hold_out(load_images(path, "train"), settings.validation_fraction, seed)
+    known = read_knowledge(f"artifacts/knowledge/{dataset}.parquet")
     chooser = InformationPursuitClassifier(
-        universe.texts, universe.embeddings, k, random_state=seed
+        universe.texts,
+        universe.embeddings,
+        k,
+        keep=kept,
+        knowledge=known.for_classes_and_texts(train.class_names, universe.texts),
+        random_state=seed,
     )
     return chooser.select_queries(train.embeddings, train.labels.numpy())
 

@@ -1,5 +1,7 @@
 """Join curves, tables, dictionaries and explanations of all runs in one self-contained page.
 
+Ends with one table; writes the few metrics and the images that DVC shows.
+
 python stages/report.py
 """
 
@@ -12,17 +14,16 @@ from pathlib import Path
 from infopursuit.core.settings import Section
 from infopursuit.core.stage import Rows, run
 from infopursuit.evaluation.settings import EvaluateSettings
+from infopursuit.report.plot_images import write_plots
 from infopursuit.report.report import write_report
 from infopursuit.report.runs import RunKey, read_dataset, write_curves
 from infopursuit.report.settings import RunSettings
-from infopursuit.report.summary import write_summary
+from infopursuit.report.summary import write_metrics, write_summary
 
 logger = logging.getLogger("infopursuit")
 
 ARTIFACTS = Path("artifacts")
-PAGE = ARTIFACTS / "report" / "index.html"
-CURVES = ARTIFACTS / "report" / "curves.csv"
-SUMMARY = ARTIFACTS / "report" / "results.md"
+REPORT = ARTIFACTS / "report"
 
 
 class Settings(Section):
@@ -43,10 +44,13 @@ def main(settings: Settings) -> Rows:
         )
         for dataset in runs.datasets
     ]
-    write_report(PAGE, datasets, settings.evaluate.bootstrap_resamples)
-    write_curves(CURVES, datasets)
-    logger.info("%s", write_summary(SUMMARY, datasets, settings.evaluate.bootstrap_resamples))
-    logger.info("report: open %s", PAGE)
+    resamples = settings.evaluate.bootstrap_resamples
+    write_report(REPORT / "index.html", datasets, resamples)
+    write_curves(REPORT / "curves.csv", datasets)
+    write_metrics(REPORT / "metrics", datasets)
+    write_plots(REPORT / "plots", datasets)
+    logger.info("\n%s", write_summary(REPORT / "results.md", datasets, resamples))
+    logger.info("report: open %s", REPORT / "index.html")
     return Rows(read=sum(len(results.runs) for results in datasets), written=1)
 
 

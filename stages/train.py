@@ -21,6 +21,7 @@ from infopursuit.core.settings import Section
 from infopursuit.core.stage import SCRATCH, Rows, run
 from infopursuit.core.tables import check_same_space
 from infopursuit.core.text_lists import read_text_list
+from infopursuit.core.whole_files import whole_file
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out, load_images
 from infopursuit.datasets.settings import Datasets
 from infopursuit.dictionary.universe import load_universe
@@ -31,6 +32,8 @@ from infopursuit.estimators.variational import VariationalInformationPursuit
 from infopursuit.executors.settings import ComputeSettings
 from infopursuit.naive_bayes.settings import NaiveBayesSettings
 from infopursuit.pipeline.methods import Method, build_method
+from infopursuit.queries.knowledge import read_knowledge
+from infopursuit.queries.settings import QuestionsSettings
 from infopursuit.vip.checkpoints import Checkpoint
 from infopursuit.vip.processes import Processes, restart_as_group, started_by_torchrun
 from infopursuit.vip.settings import VariationalSettings
@@ -46,6 +49,7 @@ class Settings(Section):
     datasets: Datasets
     validation_fraction: Annotated[float, Field(gt=0, lt=1)]
     methods: dict[str, dict[str, Any]]
+    questions: QuestionsSettings
     compute: ComputeSettings
 
 
@@ -67,6 +71,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         check_same_space(CONTROL, paths["images"])
         texts = load_universe(CONTROL, SCRATCH / "universe")
     queries = read_text_list(paths["initial"])
+    budget = min(chosen.largest_budget, len(queries))
     texts.indices(queries, paths["initial"])
     images = load_images(paths["images"], "train")
     train, held_out = hold_out(images, settings.validation_fraction, seed)
@@ -89,10 +94,16 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         "reference_embeddings": None if texts is universe else universe.embeddings,
         "random_state": seed,
     }
+    first = None if init == "random_words" else settings.questions.first
     if isinstance(how, NaiveBayesSettings):
-        model, log = fit_naive_bayes(how, given, train, held_out, chosen.largest_budget)
+        if how.knowledge:
+            paths["knowledge"] = f"artifacts/knowledge/{dataset}.parquet"
+            known = read_knowledge(paths["knowledge"])
+            given["knowledge"] = known.for_classes_and_texts(train.class_names, texts.texts)
+            provenance["inputs"]["knowledge"] = file_sha256(paths["knowledge"])
+        model, log = fit_naive_bayes(how, given, train, held_out, budget, first)
     else:
-        model, log = fit_variational(settings, how, given, train, held_out, provenance)
+        model, log = fit_variational(settings, how, given, train, held_out, budget, provenance)
     model = model.with_class_names(train.class_names)
     model.clip_, model.clip_source_ = universe.clip, clip_source(settings.clip)
     model.provenance_ = {**model.provenance_, **provenance}
@@ -113,10 +124,11 @@ def fit_naive_bayes(
     train: LabelledImages,
     held_out: LabelledImages,
     budget: int,
+    first: str | None,
 ) -> tuple[PursuitClassifier, list[dict[str, Any]]]:
     """One pass over the training images; held-out ones calibrate."""
     shown = held_out.embeddings, held_out.labels.numpy()
-    model = InformationPursuitClassifier(**given, answers=how.answers)
+    model = InformationPursuitClassifier(**given, answers=how.answers, first_query=first)
     model.fit(train.embeddings, train.labels.numpy(), validation=shown)
     area = float(model.accuracy_by_budget(*shown, budget)[1:].mean())
     facts = {"phase": "naive_bayes", "updates": 0, "validation_auc": area}
@@ -134,6 +146,7 @@ def fit_variational(
     given: dict[str, Any],
     train: LabelledImages,
     held_out: LabelledImages,
+    budget: int,
     provenance: dict[str, Any],
 ) -> tuple[PursuitClassifier, list[dict[str, Any]]]:
     """Train from the last checkpoint on, in as many processes as asked for."""
@@ -149,9 +162,7 @@ def fit_variational(
     name = "-".join(str(provenance[key]) for key in ("dataset", "init", "method", "seed"))
     checkpoint = Checkpoint(SCRATCH / "train" / f"{name}-{state}.pt", compute.checkpoint_seconds)
     options = {key: value for key, value in asdict(how).items() if key != "select_on"}
-    model = VariationalInformationPursuit(
-        **given, **options, budget=provenance["budget"], device=device
-    )
+    model = VariationalInformationPursuit(**given, **options, budget=budget, device=device)
     shown = held_out.embeddings, held_out.labels.numpy()
     model.fit(train.embeddings, train.labels.numpy(), shown, checkpoint, processes)
     processes.leave()
@@ -164,9 +175,10 @@ def fit_variational(
 def write(model: PursuitClassifier, log: list[dict[str, Any]], name: str) -> None:
     """The model and the log of its training."""
     model.save(Path("artifacts/models") / name)
-    path = Path("artifacts/training") / f"{name}.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with (
+        whole_file(Path("artifacts/training") / f"{name}.csv") as partial,
+        partial.open("w", encoding="utf-8", newline="") as file,
+    ):
         writer = csv.DictWriter(file, fieldnames=list(log[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(log)

@@ -137,6 +137,27 @@ def test_a_stage_depends_on_no_code_it_never_imports(name: str, stage: dict) -> 
             assert path in used or any(path in file.parents for file in used), f"{name}: {dep}"
 
 
+def test_no_command_has_a_name_in_it_that_a_shell_would_read() -> None:
+    for name, stage in stages():
+        commands = [stage["cmd"]] if isinstance(stage["cmd"], str) else stage["cmd"]
+        assert not any("${" in command for command in commands), name
+
+
+def test_the_keys_of_a_matrix_are_those_of_its_script_in_order() -> None:
+    content = YAML(typ="safe").load(PIPELINES[0].read_text(encoding="utf-8"))
+    for name, stage in content["stages"].items():
+        stage = {**stage, **stage.get("do", {})}
+        script = ROOT / next(word for word in stage["cmd"].split() if word.endswith(".py"))
+        tree = ast.parse(script.read_text(encoding="utf-8"))
+        [main] = [each for each in tree.body if getattr(each, "name", "") == "main"]
+        assert isinstance(main, ast.FunctionDef)
+        keys = [argument.arg for argument in main.args.args[1:]]
+        if "foreach" in stage:
+            assert len(keys) == 1, name
+        else:
+            assert keys == list(stage.get("matrix", {})), name
+
+
 def test_stages_are_described_and_named_after_their_scripts() -> None:
     for name, stage in stages():
         assert stage["desc"].strip()

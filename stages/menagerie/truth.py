@@ -2,8 +2,8 @@
 
     python stages/menagerie/truth.py --dataset menagerie --init llm --method alternating --seed 0
 
-Writes, beside the run's other measures, RUN.truth.json (everything), RUN.truth.metrics.json (a few
-figures of it), RUN.truth.csv (each query) and RUN.first_ten.csv (each question asked first).
+Writes, beside the run's other measures, RUN.truth.json (figures), RUN.truth.csv (each query)
+and RUN.first_ten.csv (each question asked first).
 """
 
 from __future__ import annotations
@@ -19,27 +19,23 @@ from menagerie.first_questions import (
     first_questions,
     spread_sample,
 )
-from menagerie.truth_measures import claims_of, headline, truth_measures, truth_metrics
+from menagerie.truth_measures import claims_of, truth_measures, truth_metrics
 from menagerie.truths import CLAIMS, claims_truth
 
-from infopursuit.answers.rules import (
-    AnswerRule,
-    MinMaxAnswers,
-    ThresholdAnswers,
-    fit_threshold_rule,
-)
+from infopursuit.answers.rules import AnswerRule, MinMaxAnswers, ThresholdAnswers
 from infopursuit.core.errors import InputError
 from infopursuit.core.settings import Section
 from infopursuit.core.stage import Rows, run
 from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out, load_images
-from infopursuit.datasets.rows import UnitRows
 from infopursuit.dictionary.universe import load_universe
+from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
 from infopursuit.estimators.saved import load
 from infopursuit.evaluation.agreement import Agreement
 from infopursuit.evaluation.files import write_csv, write_json
 from infopursuit.explanation.settings import ExplainSettings
 from infopursuit.explanation.stopping import StoppingRule
+from infopursuit.queries.knowledge import read_knowledge
 
 ATTRIBUTES = "artifacts/menagerie/attributes.parquet"
 DRAWN_PAIRS = "artifacts/menagerie/counterfactuals.parquet"
@@ -65,7 +61,9 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     pair_images = load_pair_embeddings(pairs_path, DRAWN_PAIRS)
 
     pursuit = model.pursuit_
-    phrases, rule = rule_of_all_phrases(isinstance(pursuit.rule, ThresholdAnswers), train)
+    knows = model.provenance_["settings"].get("knowledge", False)
+    table = f"artifacts/knowledge/{dataset}.parquet" if knows else None
+    phrases, rule = rule_of_all_phrases(pursuit.rule, train, table)
     found, truths = {}, {}
     for of, claims in (
         ("dictionary", claims_of(pursuit.rule, pursuit.queries)),
@@ -89,39 +87,57 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     ]
     where = f"artifacts/evaluation/{name}"
     write_json(f"{where}.truth.json", metrics)
-    write_json(f"{where}.truth.metrics.json", headline(metrics))
     write_csv(f"{where}.truth.csv", QUERY_COLUMNS, rows)
     told = asked_rows(asked, shown.ids, known, truth)
     write_csv(f"{where}.first_ten.csv", ASKED_COLUMNS, told)
     return Rows(read=len(test.ids) + len(pair_images), written=len(rows) + len(told))
 
 
-def rule_of_all_phrases(thresholds: bool, train: LabelledImages) -> tuple[list[str], AnswerRule]:
+def rule_of_all_phrases(
+    rule: AnswerRule, train: LabelledImages, knowledge: str | None
+) -> tuple[list[str], AnswerRule]:
     """All phrases of the universe that name an attribute, as a dictionary with the run's rule.
 
     So that rules are compared on the same questions, whatever dictionaries they go with.
 
     Args:
-        thresholds: whether each query has a threshold of its own; False for the paper's rule.
+        rule: of the run.
         train: images to fit thresholds on.
+        knowledge: the knowledge table that the run was fitted with; None where it was without.
 
     Raises:
         InputError: the universe has no such phrase.
     """
     universe = load_universe(UNIVERSE)
-    embeddings = UnitRows(universe.embeddings, UNIVERSE)
-    rows = [row for row, text in enumerate(universe.texts) if text in CLAIMS]
-    if not rows:
+    texts = [text for text in universe.texts if text in CLAIMS]
+    if not texts:
         raise InputError(
             f"{UNIVERSE}: no text names an attribute of a picture; expected some of "
             f"{', '.join(list(CLAIMS)[:3])}, ..., or run.truth: []"
         )
-    queries = embeddings.take(torch.tensor(rows))
-    texts = [universe.texts[row] for row in rows]
-    if not thresholds:
-        return texts, MinMaxAnswers(queries)
-    images = UnitRows(train.embeddings, "training images")
-    return texts, fit_threshold_rule(queries, embeddings, images, train.labels)
+    table = None
+    if knowledge is not None:
+        known = read_knowledge(knowledge)
+        table = known.for_classes_and_texts(train.class_names, universe.texts)
+    model = InformationPursuitClassifier(
+        universe.texts,
+        universe.embeddings,
+        queries=texts,
+        answers=_name(rule),
+        knowledge=table,
+        validation_fraction=0,
+    )
+    model.fit(train.embeddings, train.labels.numpy())
+    return texts, model.pursuit_.rule
+
+
+def _name(rule: AnswerRule) -> str:
+    """What the classifier calls the rule."""
+    if isinstance(rule, MinMaxAnswers):
+        return "minmax"
+    return (
+        "threshold" if isinstance(rule, ThresholdAnswers) and rule.upper is None else "three_valued"
+    )
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def test_a_score_depends_on_its_own_text_alone_and_discounts_what_texts_share() 
         torch.testing.assert_close(found.directions(universe[row : row + 1])[0], together[row])
     torch.testing.assert_close(together.norm(dim=1), torch.ones(5))
     plain = normalize(universe - universe.mean(dim=0), dim=1)
-    assert found.directions(universe)[:, 0].abs().mean() < 0.9 * plain[:, 0].abs().mean()
+    assert found.directions(universe)[:, 0].abs().mean() < 0.95 * plain[:, 0].abs().mean()
 
 
 def test_what_varies_within_classes_is_discounted() -> None:
@@ -57,7 +57,7 @@ def test_the_map_is_the_inverse_of_identity_and_scatters() -> None:
     of_images = deviations.T @ deviations
     total = (
         torch.eye(6, dtype=torch.float64)
-        + of_texts / of_texts.diagonal().mean() / 3
+        + 0.1 * of_texts / of_texts.diagonal().mean()
         + 0.1 * of_images / of_images.diagonal().mean()
     )
     torch.testing.assert_close(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -132,6 +133,54 @@ def test_bad_usage_is_status_2(folder: Path, arguments: tuple[str, ...]) -> None
     done = ran(folder, *arguments)
     assert done.returncode == 2
     assert "usage: count.py" in done.stderr
+
+
+def test_the_keys_come_from_the_name_of_dvc_s_stage(folder: Path) -> None:
+    done = ran(folder, DVC_STAGE="count@menagerie-3")
+    assert done.returncode == 0
+    assert done.stderr.startswith("count-menagerie-3: 48 rows in, 3 rows out")
+    done = ran(folder, *MENAGERIE, "4", DVC_STAGE="count@menagerie-3")
+    assert done.stderr.startswith("count-menagerie-4: "), "arguments count for more"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "count@my-zoo-3",
+            "count: the stage is called 'my-zoo-3'; expected DATASET-SEED, names of",
+        ),
+        ("count@$(touch x)-3", r"--dataset $(touch x): expected one of menagerie"),
+        ("count@--help-3", "count: the stage is called '--help-3'; expected DATASET-SEED"),
+    ],
+)
+def test_a_name_of_another_form_is_told(folder: Path, name: str, message: str) -> None:
+    done = ran(folder, DVC_STAGE=name)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (folder / "x").exists()
+
+
+def test_ctrl_c_ends_with_one_line_that_says_what_is_kept(folder: Path) -> None:
+    path = folder / "count.py"
+    script = path.read_text(encoding="utf-8")
+    slow = script.replace(
+        "    if seed == 13:",
+        "    print('here', flush=True)\n    time.sleep(60)\n    if seed == 13:",
+    )
+    path.write_text(slow.replace("import os\n", "import os\nimport time\n"), encoding="utf-8")
+    process = subprocess.Popen(
+        [sys.executable, "count.py", *MENAGERIE, "3"],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "here\n"
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert told.startswith("count-menagerie-3: stopped; finished stages are kept")
+    assert len(told.splitlines()) == 1
 
 
 def test_help_is_the_docstring_of_the_stage(folder: Path) -> None:

@@ -3,7 +3,7 @@ import pytest
 
 from infopursuit.core.errors import InputError
 from infopursuit.dictionary import initial
-from infopursuit.dictionary.initial import listed_texts, medoid_texts, random_texts
+from infopursuit.dictionary.initial import medoid_texts, random_texts, with_kept
 from infopursuit.dictionary.universe import Universe
 
 UNIVERSE = Universe(
@@ -11,12 +11,15 @@ UNIVERSE = Universe(
 )
 
 
-def test_a_list_is_found_whatever_its_case_and_keeps_its_order() -> None:
-    found = listed_texts(UNIVERSE, ["wheels", "striped  body"], 2, "list.txt")
-    assert found == ["wheels", "Striped body"]
+def test_texts_to_keep_take_the_place_of_the_last() -> None:
+    assert with_kept(UNIVERSE, ["wings", "wheels"], [], 2) == ["wings", "wheels"]
+    found = with_kept(UNIVERSE, ["wings", "wheels", "long neck"], ["striped  body", "wheels"], 3)
+    assert found == ["Striped body", "wings", "wheels"]
+    assert with_kept(UNIVERSE, ["wings"], ["wheels", "Wheels"], 3) == ["wheels", "wings"]
+    assert with_kept(UNIVERSE, ["wings"], ["long neck"], 1) == ["long neck"]
 
 
-def test_texts_are_normalised_only_where_a_query_is_not_found_as_it_is(
+def test_texts_are_normalised_only_where_one_is_not_found_as_it_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     normalised: list[str] = []
@@ -26,22 +29,17 @@ def test_texts_are_normalised_only_where_a_query_is_not_found_as_it_is(
         return text.lower()
 
     monkeypatch.setattr(initial, "normalize", counting)
-    assert listed_texts(UNIVERSE, ["wheels", "wings"], 2, "list.txt") == ["wheels", "wings"]
+    assert with_kept(UNIVERSE, ["wheels"], ["wings"], 2) == ["wings", "wheels"]
     assert not normalised
-    assert listed_texts(UNIVERSE, ["Wheels", "wings"], 2, "list.txt") == ["wheels", "wings"]
+    assert with_kept(UNIVERSE, ["wings"], ["Wheels"], 2) == ["wheels", "wings"]
     assert [text for text in normalised if text in UNIVERSE.texts] == list(UNIVERSE.texts)
 
 
-def test_a_query_missing_from_the_universe_is_named() -> None:
-    with pytest.raises(InputError, match=r"list\.txt: the query 'horns' is not in the universe"):
-        listed_texts(UNIVERSE, ["wings", "horns"], 2, "list.txt")
-
-
-def test_a_list_of_another_length_or_with_a_repetition_is_an_error() -> None:
-    with pytest.raises(InputError, match=r"list\.txt: 1 queries; expected k = 2"):
-        listed_texts(UNIVERSE, ["wings"], 2, "list.txt")
-    with pytest.raises(InputError, match=r"'Wings' is there twice"):
-        listed_texts(UNIVERSE, ["wings", "Wings"], 2, "list.txt")
+def test_texts_to_keep_that_are_not_there_or_too_many_are_told() -> None:
+    with pytest.raises(InputError, match=r"questions\.keep: the query 'horns' is not in the univ"):
+        with_kept(UNIVERSE, ["wings"], ["wings", "horns"], 2)
+    with pytest.raises(InputError, match=r"questions\.keep has 2 texts.*at most the 1"):
+        with_kept(UNIVERSE, ["wings"], ["wheels", "wings"], 1)
 
 
 def test_random_texts_are_distinct_and_follow_the_seed() -> None:

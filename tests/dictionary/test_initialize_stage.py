@@ -10,12 +10,19 @@ import pytest
 from infopursuit.core.errors import InputError
 from infopursuit.core.stage import Rows
 from infopursuit.core.tables import EMBEDDED_IMAGES, EMBEDDED_TEXTS, write_table
-from infopursuit.core.text_lists import read_text_list, write_text_list
+from infopursuit.core.text_lists import read_text_list
 from infopursuit.dictionary.settings import INITS
 from infopursuit.pipeline.params import Params, load_params
 from tests.stage_scripts import ROOT, stage
 
 WIDTH, K = 8, 5
+SOURCES = {
+    **dict.fromkeys((5, 6), "dictionary/menagerie,corpus/a"),
+    **dict.fromkeys((7, 8), "dictionary/menagerie,list/menagerie"),
+    9: "dictionary/menagerie",
+    12: "dictionary/menagerie2,list/menagerie,corpus/a",
+    13: "list/menagerie_x",
+}
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
@@ -26,7 +33,9 @@ def write_texts(path: str, prefix: str, embeddings: np.ndarray) -> None:
     count = len(embeddings)
     columns = {
         "text": [f"{prefix} {row}" for row in range(count)],
-        "source": [prefix] * count,
+        "source": [
+            SOURCES.get(row, prefix) if prefix == "concept" else prefix for row in range(count)
+        ],
         "embedding": embeddings,
     }
     write_table(path, EMBEDDED_TEXTS, columns, "a clip")
@@ -36,7 +45,7 @@ def write_texts(path: str, prefix: str, embeddings: np.ndarray) -> None:
 def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     """Texts 0 to 3 are the four classes; all others say nothing of them."""
     monkeypatch.chdir(tmp_path)
-    for folder in ("universe", "images", "dictionaries", "initial"):
+    for folder in ("universe", "images", "initial"):
         Path("artifacts", folder).mkdir(parents=True)
     generator = np.random.default_rng(0)
     texts = generator.normal(size=(30, WIDTH))
@@ -57,9 +66,6 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
         "embedding": unit(images),
     }
     write_table("artifacts/images/menagerie.parquet", EMBEDDED_IMAGES, columns, "a clip")
-    write_text_list(
-        "artifacts/dictionaries/menagerie.txt", [f"concept {row}" for row in (9, 8, 7, 6, 5)]
-    )
     raw = load_params(ROOT / "params.yaml").model_dump()
     raw["datasets"]["menagerie"] |= {"k": K}
     raw["compute"] |= {"device": "cpu"}
@@ -68,21 +74,53 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
 
 def chosen(params: Params, init: str, seed: int = 0) -> list[str]:
     read = 12 if init == "random_words" else 30
-    assert stage("initialize")(params, "menagerie", init, seed) == Rows(read, K)
+    count = 3 if init == "list" else K
+    assert stage("initialize")(params, "menagerie", init, seed) == Rows(read, count)
     return read_text_list(f"artifacts/initial/menagerie-{init}-{seed}.txt")
 
 
 @pytest.mark.parametrize("init", INITS)
 def test_every_init_chooses_k_texts_and_repeats_them(params: Params, init: str) -> None:
     texts = chosen(params, init)
-    assert len(set(texts)) == K
+    assert len(set(texts)) == (3 if init == "list" else K)
     prefix = "word" if init == "random_words" else "concept"
     assert all(text.startswith(f"{prefix} ") for text in texts)
     assert chosen(params, init) == texts
 
 
 def test_the_llm_s_queries_are_taken_as_they_are(params: Params) -> None:
-    assert chosen(params, "llm") == [f"concept {row}" for row in (9, 8, 7, 6, 5)]
+    assert chosen(params, "llm") == [f"concept {row}" for row in (5, 6, 7, 8, 9)]
+
+
+@pytest.mark.parametrize("k", [2, 29])
+def test_a_list_of_ones_own_has_its_own_length(params: Params, k: int) -> None:
+    raw = params.model_dump()
+    raw["datasets"]["menagerie"] |= {"k": k}
+    stage("initialize")(Params.model_validate(raw), "menagerie", "list", 0)
+    assert read_text_list("artifacts/initial/menagerie-list-0.txt") == [
+        f"concept {row}" for row in (7, 8, 12)
+    ]
+
+
+@pytest.mark.parametrize("init", INITS)
+def test_texts_to_keep_are_in_every_dictionary_but_the_control(params: Params, init: str) -> None:
+    raw = params.model_dump()
+    raw["questions"] = {"ban": [], "keep": ["Concept 29", "concept 8"], "first": "concept 28"}
+    stage("initialize")(Params.model_validate(raw), "menagerie", init, 0)
+    texts = read_text_list(f"artifacts/initial/menagerie-{init}-0.txt")
+    kept = {"concept 29", "concept 8", "concept 28"}
+    assert kept & set(texts) == (set() if init == "random_words" else kept)
+    assert len(set(texts)) == len(texts) == K
+
+
+def test_more_texts_to_keep_than_there_is_room_for_are_refused(params: Params) -> None:
+    raw = params.model_dump()
+    raw["questions"] = {"ban": [], "keep": [f"concept {row}" for row in range(6)], "first": None}
+    with pytest.raises(InputError, match=r"questions\.keep has 6 texts.*at most the 5"):
+        stage("initialize")(Params.model_validate(raw), "menagerie", "random", 0)
+    raw["questions"] = {"ban": [], "keep": ["no such text"], "first": None}
+    with pytest.raises(InputError, match=r"questions\.keep: the query 'no such text' is not in"):
+        stage("initialize")(Params.model_validate(raw), "menagerie", "random", 0)
 
 
 def test_informative_texts_tell_the_classes_apart(params: Params) -> None:
@@ -103,5 +141,7 @@ def test_more_queries_than_texts_are_refused(params: Params) -> None:
 
 
 def test_an_unknown_init_is_refused(params: Params) -> None:
-    with pytest.raises(InputError, match="--init words: expected one of llm, random, medoids"):
+    with pytest.raises(
+        InputError, match="--init words: expected one of llm, list, random, medoids"
+    ):
         stage("initialize")(params, "menagerie", "words", 0)

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 # Keys of params.yaml below which names are the user's own.
-OWN_NAMES = {"datasets", "corpora", "methods"}
+OWN_NAMES = {"datasets", "corpora", "dictionaries", "lists", "methods"}
 
 
 @pytest.fixture(scope="module")

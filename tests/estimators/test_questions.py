@@ -25,7 +25,8 @@ def test_fewer_texts_than_queries_are_all_taken(world: World) -> None:
     assert sorted(model.queries_) == sorted(world.texts)
 
 
-def test_chains_are_those_of_a_textbook(world: World, model) -> None:
+def test_chains_are_those_of_a_textbook(world: World) -> None:
+    model = world.fitted(answers="threshold")
     table = model.pursuit_.classifier.table
     rates = table.log_likelihood[1].exp().double().tolist()
     prior = table.log_prior.exp().double().tolist()
@@ -57,10 +58,11 @@ def test_answers_are_coded(world: World, model) -> None:
     answers = model.answer(world.unseen)
     assert answers.dtype == np.int8
     assert answers.shape == (200, 6)
-    assert set(np.unique(answers)) == {-1, 1}
+    assert set(np.unique(answers)) == {-1, 0, 1}
+    assert set(np.unique(world.fitted(answers="threshold").answer(world.unseen))) == {-1, 1}
     column = model.queries_.index("four legs")
     said = [answers[world.unseen_y == name, column].mean() for name in ("horse", "parrot")]
-    assert said[0] > 0.5 > -0.5 > said[1]
+    assert said[0] > 0 > -0.5 > said[1]
 
 
 def test_the_dictionary_can_be_given(world: World) -> None:
@@ -93,8 +95,40 @@ def test_the_first_question_can_be_forced(world: World) -> None:
     assert model.without("nothing 3").explain(world.unseen[:1])[0].questions[0] != "nothing 3"
     with pytest.raises(InputError, match="'nothing' is not among the texts"):
         world.fitted(first_query="nothing")
-    with pytest.raises(InputError, match="expected one of the given queries"):
+    with pytest.raises(InputError, match="'nothing 3' is not one of the given queries"):
         world.fitted(first_query="nothing 3", queries=["four legs"])
+
+
+def test_questions_can_be_kept_whatever_is_chosen(world: World) -> None:
+    chosen = set(world.fitted().queries_)
+    model = world.fitted(keep=["Nothing 3", "nothing 1"])
+    kept = {"nothing 3", "nothing 1"}
+    assert not kept & chosen
+    assert kept < set(model.queries_)
+    assert len(model.queries_) == 6
+    assert set(model.queries_) - kept < chosen, "the others are those most informative"
+    same = world.fitted(keep=["four legs"], first_query="four legs")
+    assert set(same.queries_) == chosen
+    everything = world.fitted(keep=sorted(chosen))
+    assert set(everything.queries_) == chosen
+    others = world.fitted(keep=["nothing 3"], first_query="nothing 1", ban=["legs"], n_queries=2)
+    assert set(others.queries_) == kept
+    assert {each.questions[0] for each in others.explain(world.unseen)} == {"nothing 1"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"keep": "nothing 3"}, "keep is the string 'nothing 3'; expected a list"),
+        ({"keep": ["nothing"]}, "'nothing' is not among the texts"),
+        ({"keep": ["four legs"], "ban": ["legs"]}, "keep: 'four legs' is banned"),
+        ({"keep": ["nothing 3"], "queries": ["four legs"]}, "not one of the given queries"),
+        ({"keep": ["nothing 1", "nothing 3"], "n_queries": 1}, "are 2 questions; .* k = 1"),
+    ],
+)
+def test_questions_that_cannot_be_kept_are_told(world: World, settings: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        world.fitted(**settings)
 
 
 def test_selection_alone_fits_nothing(world: World) -> None:
@@ -220,7 +254,7 @@ def test_a_person_answers_in_the_place_of_an_image(model) -> None:
 
 def test_questions_of_a_class(world: World, model) -> None:
     speaks = model.questions_for("zebra", 2)
-    assert {each for each, _ in speaks["for"]} == {"four legs", "black and white"}
+    assert {each for each, _ in speaks["for"]} <= {"four legs", "black and white", "striped coat"}
     assert all(change < 0 for _, change in speaks["against"])
     assert len(speaks["against"]) == 2
     with pytest.raises(InputError, match="no class 'okapi'; expected one of"):

@@ -30,11 +30,12 @@ def contents(folder: Path) -> dict[str, bytes]:
     "settings",
     [
         {},
+        {"answers": "threshold"},
         {"answers": "minmax"},
         {"first_query": "nothing 1", "stop": StoppingRule(0.7, 4, None, 2)},
         {"ban": ["legs"], "random_state": np.int64(3)},
     ],
-    ids=["threshold", "minmax", "first query and stop", "ban"],
+    ids=["three_valued", "threshold", "minmax", "first query and stop", "ban"],
 )
 def test_a_model_comes_back_the_same(world: World, tmp_path: Path, settings: dict) -> None:
     model = world.fitted(**settings)

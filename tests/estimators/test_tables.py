@@ -61,6 +61,20 @@ def test_columns_can_be_banned_and_a_first_question_forced(iris: tuple) -> None:
         InformationPursuitClassifier(queries=[first, "sepal width > 3"], ban=["petal"]).fit(X, y)
 
 
+def test_questions_about_columns_can_be_kept(iris: tuple) -> None:
+    X, y = iris
+    kept = "sepal width > 3.25"
+    model = InformationPursuitClassifier(n_queries=4, keep=[f"{kept}?"]).fit(X, y)
+    assert kept in model.queries_
+    assert len(model.queries_) == 4
+    best = InformationPursuitClassifier(n_queries=2).fit(X, y).queries_
+    for keep in best:
+        assert len(InformationPursuitClassifier(n_queries=2, keep=[keep]).fit(X, y).queries_) == 2
+    assert InformationPursuitClassifier(n_queries=1, keep=[kept]).fit(X, y).queries_ == (kept,)
+    with pytest.raises(InputError, match=r"keep: .* is banned"):
+        InformationPursuitClassifier(keep=[kept], ban=["sepal"]).fit(X, y)
+
+
 def test_missing_values_are_refused(iris: tuple) -> None:
     X, y = iris
     with pytest.raises(ValueError, match="NaN"):

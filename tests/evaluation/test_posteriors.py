@@ -28,6 +28,17 @@ def test_summary_agrees_with_a_slow_reference() -> None:
             assert summary.entropy[image, t] == pytest.approx(entropy, rel=1e-5)
 
 
+def test_who_has_asked_everything_believes_what_he_believed() -> None:
+    summary = summarize(*random_posteriors(5, 4, 3))
+    longer = summary.up_to(6)
+    assert longer.predicted.shape == (5, 7)
+    for column, before in zip(longer[1:], summary[1:], strict=True):
+        np.testing.assert_array_equal(column[:, :4], before)
+        np.testing.assert_array_equal(column[:, 4:], np.repeat(before[:, 3:], 3, axis=1))
+    for column, before in zip(summary.up_to(3), summary, strict=True):
+        np.testing.assert_array_equal(column, before)
+
+
 def test_joined_batches_are_the_whole() -> None:
     posteriors, labels = random_posteriors(7, 3, 4)
     whole = summarize(posteriors, labels)

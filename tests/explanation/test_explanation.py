@@ -173,7 +173,7 @@ def test_plot_gives_a_figure_with_the_questions(picture: Image.Image | None) -> 
     assert isinstance(figure, Figure)
     (axes,) = figure.axes
     words = [text.get_text() for text in axes.texts]
-    assert "wings" in words
-    assert "a <very> long neck" in words
+    assert "Does it have wings?" in words
+    assert "a <very> long neck?" in words
     assert len(axes.images) == (picture is not None)
     assert "a & b" not in words, "two classes are shown"

@@ -1,13 +1,15 @@
 """The figure: equal bytes, no dates, and nothing beyond its edges."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from infopursuit.explanation.explanation import Explanation, Step
-from infopursuit.explanation.figure import explanation_png
+from infopursuit.explanation.figure import _facts, explanation_png
+from infopursuit.explanation.stopping import StoppingRule
 
 LONG = "smoke rising into the air from a tall chimney stack of brick"
 
@@ -49,6 +51,37 @@ def test_nothing_touches_the_edge(explanation, picture):
     shown = pixels(explanation_png(explanation, 10, picture))
     for edge in (shown[:8], shown[-8:], shown[:, :8], shown[:, -8:]):
         assert (edge == 255).all()
+
+
+def test_not_sure_is_neither_green_nor_red():
+    step = explained(queries=("wings",)).steps[0]
+    for answer, coloured in ((0.0, True), (0.5, False)):
+        told = Explanation(
+            "x",
+            ("a", "b"),
+            (0.5, 0.5),
+            (replace(step, answer=answer, posterior=(0.5, 0.5)),),
+            False,
+        )
+        shown = pixels(explanation_png(told)).astype(int)
+        red = shown[..., 0] - shown[..., 1] > 60
+        assert (red.sum() > 50) == coloured
+
+
+def test_the_rule_and_an_image_of_none_of_the_classes_are_told_beside_the_heat_map():
+    unfamiliar = replace(explained(queries=("a",)), familiarity=0.002)
+    facts = {fact.label: fact.value for fact in _facts(unfamiliar, StoppingRule(0.85, 20))}
+    assert facts["It looks like"] == "none of the classes"
+    assert facts["Questions stop"] == "at a probability of 85 % or after 20 questions"
+    assert facts["Explanation"] == "1 question (the limit)"
+    familiar = replace(unfamiliar, familiarity=0.2)
+    assert {fact.label for fact in _facts(familiar, None)} == {*facts} - {
+        "It looks like",
+        "Questions stop",
+    }
+    shown = pixels(explanation_png(unfamiliar, 10, Image.new("L", (9, 9)), StoppingRule()))
+    assert (shown[-8:] == 255).all()
+    assert len(shown) > len(pixels(explanation_png(familiar, 10, Image.new("L", (9, 9)))))
 
 
 def test_long_class_names_lean_into_the_figure():

@@ -15,17 +15,33 @@ def test_questions_answers_and_beliefs_line_up() -> None:
     told = Explanation("photo.jpg", ("giraffe", "bus"), (0.5, 0.5), steps, True)
     assert explanation_text(told).split("\n") == [
         "photo.jpg",
-        "     before any question       giraffe = bus 50 %",
-        "  1  wings?               no   bus 60 %",
-        "  2  a very long neck?    yes  giraffe 97 %",
+        "     before any question                  giraffe = bus 50 %",
+        "  1  Does it have wings?             no   bus 60 %",
+        "  2  Does it show a very long neck?  yes  giraffe 97 %",
         "  Prediction: giraffe, 97 %, after 2 questions.",
         "",
     ]
 
 
-def test_a_question_has_one_question_mark() -> None:
-    assert question("wings") == "wings?"
-    assert question("Does it have wings? ") == "Does it have wings? "
+@pytest.mark.parametrize(
+    ("query", "asked"),
+    [
+        ("four legs", "Does it have four legs?"),
+        ("striped", "Is it striped?"),
+        ("a vehicle that people travel in", "Does it show a vehicle that people travel in?"),
+        ("chimney", "Does it show a chimney?"),
+        ("Wheels.", "Does it have wheels?"),
+        ("Does it have wings? ", "Does it have wings?"),
+        ("Is it striped??", "Is it striped?"),
+        ("petal length > 2.45", "petal length > 2.45?"),
+        ("petal_length", "petal_length?"),
+        ("nocturnal", "nocturnal?"),
+        ("the animal has stripes", "the animal has stripes?"),
+        ("lange Flügel", "lange Flügel?"),
+    ],
+)
+def test_queries_are_put_as_questions_with_one_question_mark(query: str, asked: str) -> None:
+    assert question(query) == asked
 
 
 def test_the_limit_is_told() -> None:

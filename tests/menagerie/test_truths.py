@@ -116,11 +116,18 @@ def write_universe(texts: list[str]) -> None:
     write_table("artifacts/universe/embeddings.parquet", EMBEDDED_TEXTS, columns)
 
 
-def save_model(answers: str, queries: tuple[str, ...] = ("striped body", "something else")) -> None:
+def save_model(
+    answers: str,
+    queries: tuple[str, ...] = ("striped body", "something else"),
+    *,
+    unsure: bool = False,
+) -> None:
     """Asks for stripes, and for what no attribute is; the threshold of the latter is never met."""
     embeddings = torch.eye(3)[[0, 2]]
     rule = (
-        ThresholdAnswers(embeddings, torch.tensor([0.0, 9.0]))
+        ThresholdAnswers(
+            embeddings, torch.tensor([0.0, 9.0]), torch.tensor([9.0, 9.0]) if unsure else None
+        )
         if answers == "threshold"
         else MinMaxAnswers(embeddings, hard=answers == "minmax")
     )
@@ -218,15 +225,15 @@ def test_the_stage_counts_false_answers_among_the_first_questions(params: Params
     assert metrics["first_ten"]["false"] == metrics["first_ten"]["claims"] == 40
 
 
-def test_a_few_figures_are_shown_by_dvc_metrics(params: Params) -> None:
-    save_model("threshold")
+def test_three_answers_leave_some_claims_unanswered(params: Params) -> None:
+    """No picture reaches the upper threshold: what is not no is not sure."""
+    save_model("threshold", unsure=True)
     _, metrics = run_stage(params)
-    path = Path(f"artifacts/evaluation/{RUN}.truth.metrics.json")
-    shown = json.loads(path.read_text(encoding="utf-8"))
-    assert all(isinstance(value, int | float) for value in shown.values())
-    assert shown["pairs_change"] == metrics["pairs"]["all"]["change"]
-    assert shown["first_ten_right"] == metrics["first_ten"]["right"]
-    assert shown["phrases_agreement"] == metrics["phrases_agreement"]
+    assert metrics["first_ten"]["not_sure"] == metrics["first_ten"]["claims"] / 2 == 20
+    assert metrics["first_ten"]["right"] == 1.0
+    assert metrics["dictionary_answered"] == metrics["answers"]["dictionary"]["answered"] == 0.5
+    assert metrics["dictionary_pairs"]["striped"]["change"] == 1.0, "from no to not sure"
+    assert metrics["phrases_agreement"] > 0.9
 
 
 def test_questions_end_where_the_stopping_rule_says(params: Params) -> None:

@@ -159,7 +159,7 @@ def test_the_tempering_is_that_of_the_least_cross_entropy(
     )
     expected = losses_slowly(of, answers, labels, weights, 5)
     given = weights.double() if weighted else None
-    worth, loss = fit_independence(of, answers, labels, 5, given)
+    worth, loss = fit_independence(InformationGain(of), answers, labels, 5, given)
     assert worth == min(expected, key=expected.__getitem__)
     assert loss == pytest.approx(min(expected.values()))
 
@@ -175,7 +175,7 @@ def test_repeated_answers_are_found_to_be_worth_few_and_independent_ones_many() 
         answers = (drawn_once < rates[labels].unsqueeze(1)).float().expand(-1, 10)
         likelihood = torch.stack([1 - rates, rates]).unsqueeze(1).expand(2, 10, 2)
         of = AnswerTable(likelihood.log(), torch.full((2,), math.log(0.5)))
-        found.append(fit_independence(of, answers.contiguous(), labels, 10)[0])
+        found.append(fit_independence(InformationGain(of), answers.contiguous(), labels, 10)[0])
     assert found[0] <= 2
     assert found[1] >= 64
 

@@ -10,8 +10,10 @@ from torch.nn.functional import normalize
 from infopursuit.answers.moments import class_moments
 from infopursuit.answers.score_map import fit_score_map
 from infopursuit.answers.table import AnswerTable
+from infopursuit.answers.thresholds import ThresholdFit
 from infopursuit.datasets.rows import Rows, UnitRows
 from infopursuit.naive_bayes import selection
+from infopursuit.naive_bayes.model import InformationGain
 from infopursuit.naive_bayes.selection import (
     FAINT,
     chosen_columns,
@@ -43,11 +45,15 @@ def informative(
     weights: Tensor | None = None,
     allowed: Tensor | None = None,
     seed: int = 0,
+    worth: Tensor | None = None,
 ) -> Tensor:
     universe, rows = UnitRows(texts, "texts"), UnitRows(images, "images")
     moments = class_moments(rows.blocks(), labels, weights)
     score_map = fit_score_map(universe, moments.within)
-    return informative_rows(universe, rows, labels, weights, score_map, moments, k, seed, allowed)
+    three = ThresholdFit(True)
+    return informative_rows(
+        universe, rows, labels, weights, score_map, moments, k, seed, three, allowed, worth
+    )
 
 
 @pytest.mark.parametrize("k", [3, 10])
@@ -81,6 +87,15 @@ def test_texts_that_are_not_allowed_are_never_chosen() -> None:
     few = informative(universe, images, labels, 5, allowed=allowed)
     assert 1 in few.tolist()
     assert not {0, 2, 50} & set(few.tolist())
+
+
+def test_texts_that_count_for_nothing_are_chosen_last() -> None:
+    universe, images, labels = planted()
+    worth = torch.ones(100)
+    worth[1] = 1e-6
+    rows = informative(universe, images, labels, 5, worth=worth)
+    assert {0, 2} <= set(rows.tolist())
+    assert 1 not in rows.tolist()
 
 
 def with_faint_texts() -> tuple[Tensor, Tensor, Tensor]:
@@ -147,18 +162,24 @@ def test_a_large_universe_in_half_precision_is_screened_first(
 
 
 def test_screening_keeps_the_texts_most_informative_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    from infopursuit.answers.thresholds import fit_thresholds
-
     texts, images, labels = planted()
     monkeypatch.setattr(selection, "CANDIDATES", 30)
     universe = UnitRows(texts, "texts")
     within = class_moments(Rows(images).blocks(), labels).within
     score_map = fit_score_map(universe, within)
     rows = torch.arange(3, 100)
-    found = selection._candidates(universe, rows, score_map, images, labels, None)
-    told = fit_thresholds(images @ score_map.directions(texts[rows]).T, labels).information
-    expected = rows[told.argsort(descending=True, stable=True)[:30]].sort().values
-    assert torch.equal(found, expected)
+    worth = torch.ones(100)
+    worth[40:] = 0.01
+    scores = images @ score_map.directions(texts[rows]).T
+    for fit in (ThresholdFit(False), ThresholdFit(True)):
+        for counts_for in (None, worth):
+            found = selection._candidates(
+                universe, rows, score_map, images, labels, None, fit, counts_for
+            )
+            told = fit.of(rows, scores, labels).information
+            told = told if counts_for is None else told * counts_for[rows]
+            expected = rows[told.argsort(descending=True, stable=True)[:30]].sort().values
+            assert torch.equal(found, expected)
 
 
 def test_a_dictionary_is_filled_even_where_few_texts_tell_anything() -> None:
@@ -166,6 +187,12 @@ def test_a_dictionary_is_filled_even_where_few_texts_tell_anything() -> None:
     few = universe[:3].repeat(4, 1)
     assert informative(few, images, labels, 7).unique().numel() == 7
     assert informative(few, images, labels, 12).tolist() == list(range(12))
+
+
+def binary(rates: Tensor) -> AnswerTable:
+    """A table of (c, k) rates of yes; all classes alike probable."""
+    prior = torch.full((len(rates),), 1 / len(rates))
+    return AnswerTable(torch.stack([(1 - rates).log().T, rates.log().T]), prior.log())
 
 
 def credit_slowly(of: AnswerTable, answers: Tensor, weights: Tensor, budget: int) -> Tensor:
@@ -184,7 +211,7 @@ def test_credit_is_the_information_gained_in_roll_outs() -> None:
     prior = torch.tensor([0.1, 0.2, 0.3, 0.4]).double()
     answers, weights = textbook.answers(k=6), drawn(40, seed=1).abs().double()
     of = AnswerTable(torch.stack([(1 - rates).log().T, rates.log().T]), prior.log())
-    found = selection._credit(answers, weights, rates, prior, 3)
+    found = selection._credit(InformationGain(of), answers, weights, 3)
     expected = credit_slowly(of, answers, weights, 3)
     torch.testing.assert_close(found, expected)
 
@@ -193,7 +220,7 @@ def test_the_query_that_settles_the_class_gets_the_credit() -> None:
     rates = torch.tensor([[0.99, 0.5, 0.6], [0.01, 0.5, 0.4]])
     answers = torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     ones = torch.ones(2, dtype=torch.float64)
-    credit = selection._credit(answers, ones, rates, torch.tensor([0.5, 0.5]), 2)
+    credit = selection._credit(InformationGain(binary(rates)), answers, ones, 2)
     assert credit[0] > credit[2] > credit[1] >= 0
 
 
@@ -205,11 +232,17 @@ def test_pruning_leaves_out_what_is_never_worth_asking() -> None:
     flips = (torch.rand(320, 9, generator=generator) < 0.3).float()
     answers = torch.cat([(bits.repeat(1, 3) - flips).abs(), bits], dim=1)
     rates = torch.stack([answers[labels == label].mean(dim=0) for label in range(8)])
-    rates = rates.clamp(0.01, 0.99)
-    chosen = chosen_columns(answers, rates, labels, None, 3, torch.Generator().manual_seed(0))
+    of = binary(rates.clamp(0.01, 0.99))
+    chosen = chosen_columns(answers, of, labels, None, 3, torch.Generator().manual_seed(0))
     assert sorted(chosen.tolist()) == [9, 10, 11]
-    everything = chosen_columns(answers, rates, labels, None, 12, torch.Generator().manual_seed(0))
+    everything = chosen_columns(answers, of, labels, None, 12, torch.Generator().manual_seed(0))
     assert sorted(everything.tolist()) == list(range(12))
+    worth = torch.ones(12)
+    worth[9] = 0.01
+    chosen = chosen_columns(
+        answers, of, labels, None, 3, torch.Generator().manual_seed(0), 0.0, worth
+    )
+    assert 9 not in chosen.tolist()
 
 
 def test_samples_have_as_many_images_of_each_class_as_of_any_other() -> None:

@@ -40,15 +40,17 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     (tmp_path / "words.txt").write_text("therefore\n", encoding="utf-8")
     params = YAML().load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    params["run"].update(datasets=["pets"], inits=["informative"], truth=[])
+    params["run"].update(datasets=["pets"], inits=["llm"], truth=[])
     params["clip"] = "texts.parquet"
-    params["queries"]["corpora"] = {"given": "texts.parquet"}
+    params["queries"] |= {
+        "corpora": {"given": "texts.parquet"},
+        "dictionaries": {"pets": "list.txt"},
+    }
     params["universe"]["control_words"] = "words.txt"
     params["datasets"] = {
         "pets": {
             "images": "images.parquet",
             "classes": "classes.txt",
-            "dictionary": "list.txt",
             "knowledge": "known.jsonl",
             "k": 2,
             "budget": None,
@@ -100,7 +102,7 @@ def test_all_mistakes_are_told_at_once_with_their_keys(project: Path) -> None:
     assert len(lines) == 4
     assert lines[0].startswith("params.yaml: queries.corpora.given: nowhere.parquet: no such file")
     assert lines[1] == (
-        "params.yaml: datasets.pets.dictionary: list.txt: expected k = 3 queries, one a line, "
+        "params.yaml: queries.dictionaries.pets: list.txt: expected k = 3 queries, one a line, "
         "found 2"
     )
     assert lines[2].startswith(
@@ -131,6 +133,13 @@ def test_images_of_another_clip_are_told(project: Path) -> None:
         (("datasets", "pets", "knowledge"), None, r"pets\.knowledge: null; expected a path"),
         (("datasets", "pets", "knowledge"), "a.jinja", r"pets\.knowledge: a\.jinja: no such file"),
         (("clip",), "away", r"clip: away: "),
+        (("clip",), "ViT-B-32:openai", r"clip: ViT-B-32:openai is a name.*params/clip"),
+        (("queries", "dictionaries"), {}, r"queries\.dictionaries: no entry for 'pets'.*'llm'"),
+        (("run", "inits"), ["list"], r"queries\.lists: no entry for 'pets'.*'list'"),
+        (("queries", "lists"), {"pts": "list.txt"}, r"lists: 'pts' is not a key of datasets"),
+        (("queries", "lists"), {"pets": "away.txt"}, r"queries\.lists\.pets: away\.txt: no such"),
+        (("questions", "ban"), "photo", r"questions\.ban: .*list"),
+        (("questions", "keep"), ["..."], r"questions\.keep: '\.\.\.' is no text"),
         (("run", "inits"), ["random_words"], r"run\.inits: random_words need a CLIP"),
         (("methods", "naive_bayes", "random_updates"), 3, r"naive_bayes.*updates: unknown key"),
     ],
@@ -140,6 +149,35 @@ def test_a_mistake_is_told_with_its_key(
 ) -> None:
     edit(project, *keys, value=value)
     with pytest.raises(InputError, match=message):
+        check()
+
+
+def test_neither_dictionary_nor_list_is_needed_for_informative(project: Path) -> None:
+    (project / "list.txt").unlink()
+    edit(project, "queries", "dictionaries", value={})
+    edit(project, "run", "inits", value=["informative"])
+    assert check() == 6
+
+
+def test_a_text_to_keep_that_is_banned_is_told(project: Path) -> None:
+    edit(project, "questions", value={"ban": ["Red"], "keep": [], "first": "a red hat"})
+    with pytest.raises(InputError, match="questions: 'a red hat' is to be kept, and is banned"):
+        check()
+    edit(project, "questions", value={"ban": ["Red"], "keep": ["reddish hat"], "first": None})
+    check()
+
+
+def test_the_classes_may_be_the_folders_of_the_images(project: Path) -> None:
+    for name in ("cat", "dog"):
+        for number in range(3):
+            (project / "photos" / name).mkdir(parents=True, exist_ok=True)
+            (project / "photos" / name / f"{number}.jpg").write_bytes(b"")
+    edit(project, "datasets", "pets", "images", value="photos")
+    edit(project, "datasets", "pets", "classes", value="photos")
+    check()
+    (project / "photos" / "dog" / "1.jpg").unlink()
+    (project / "photos" / "dog" / "2.jpg").unlink()
+    with pytest.raises(InputError, match="1 image of the class 'dog'; expected two or more"):
         check()
 
 

@@ -26,6 +26,8 @@ FREE = {
     ("datasets",),
     ("methods",),
     ("queries", "corpora"),
+    ("queries", "dictionaries"),
+    ("queries", "lists"),
     ("explain", "ids"),
     ("language_model", "vllm", "engine"),
     ("compute", "vllm_engine"),
@@ -174,7 +176,7 @@ def test_a_data_set_overrides_single_settings_of_variational_methods_alone(
     settings = params.method("fixed", "menagerie")
     assert isinstance(settings, VariationalSettings)
     assert (settings.batch_size, settings.hidden, settings.learning_rate) == (7, (9, 8), 1e-3)
-    assert params.method("naive_bayes", "menagerie") == NaiveBayesSettings("threshold")
+    assert params.method("naive_bayes", "menagerie") == NaiveBayesSettings()
 
 
 @pytest.mark.parametrize(
@@ -256,7 +258,8 @@ def test_every_file_that_an_overlay_names_in_this_repository_is_there() -> None:
         named = [*wanted.get("queries", {}).get("corpora", {}).values()]
         named += [wanted["clip"]] if "clip" in wanted else []
         for dataset in wanted.get("datasets", {}).values():
-            named += [dataset["images"], dataset["classes"], dataset["dictionary"]]
+            named += [dataset["images"], dataset["classes"]]
+        named += wanted.get("queries", {}).get("dictionaries", {}).values()
         for path in named:
             if path.startswith(("params/", "src/", "stages/")):
                 assert (ROOT / path).is_file(), f"{overlay.name} names {path}"
@@ -298,6 +301,7 @@ def test_the_truth_is_only_asked_of_data_sets_that_are_run(tmp_path: Path) -> No
         tmp_path,
         ("datasets: [menagerie]", "datasets: [zoo]"),
         ("datasets:\n  menagerie:\n", "datasets:\n  zoo:\n"),
+        ("dictionaries: {menagerie:", "dictionaries: {zoo:"),
     )
     with pytest.raises(InputError, match=r"run.truth: 'menagerie' is not among run.datasets"):
         load_params(path)

@@ -77,6 +77,7 @@ def test_overridden_answers_are_marked(pursuit: Pursuit, answers: torch.Tensor) 
 
 def test_a_question_is_found_by_its_text_and_similar_ones_are_named(pursuit: Pursuit) -> None:
     assert pursuit.number("striped body") == 4
+    assert pursuit.number("Does it have a striped body?") == 4, "as explanations put it"
     with pytest.raises(InputError, match=r"no question 'stripped body'; .* 'striped body'"):
         pursuit.number("stripped body")
     with pytest.raises(InputError, match="no question '4711'; expected one such as 'wings'"):

@@ -96,5 +96,25 @@ def test_the_suffix_tells_the_kind() -> None:
     assert has_captions("a/captions.json")
     assert not has_captions("texts.txt")
     assert not has_captions("texts.parquet")
-    with pytest.raises(InputError, match=r"texts\.csv: unknown kind of corpus '\.csv'"):
-        has_captions("texts.csv")
+    assert not has_captions("texts.csv")
+    with pytest.raises(InputError, match=r"texts\.tsv: unknown kind of corpus '\.tsv'"):
+        has_captions("texts.tsv")
+
+
+def test_phrases_with_their_kinds_are_a_corpus(tmp_path: Path) -> None:
+    (tmp_path / "words.csv").write_text("kind,phrase\npart,long tail\ncolor, dark blue\n")
+    assert given_corpus(tmp_path / "words.csv").queries["text"].to_pylist() == [
+        "long tail",
+        "dark blue",
+    ]
+    for content, message in (
+        ("kind,text\npart,tail\n", r"no column 'phrase' in the first line, found kind, text"),
+        ("", "no column 'phrase' in the first line, found nothing"),
+        ("phrase\n", "no rows; expected one phrase a row"),
+        ("phrase,kind\ntail,part\n,part\n", "the phrase of row 1 is blank"),
+    ):
+        (tmp_path / "words.csv").write_text(content)
+        with pytest.raises(InputError, match=message):
+            given_corpus(tmp_path / "words.csv")
+    with pytest.raises(InputError, match="no such file"):
+        given_corpus(tmp_path / "nowhere.csv")

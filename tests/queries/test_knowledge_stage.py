@@ -16,6 +16,7 @@ from ruamel.yaml import YAML
 from infopursuit.core.errors import InputError
 from infopursuit.core.stage import Rows
 from infopursuit.core.tables import REJECTED_KNOWLEDGE, UNIVERSE, read_table, write_table
+from infopursuit.core.text_lists import write_text_list
 from infopursuit.pipeline.params import Params, load_params
 from infopursuit.queries.class_knowledge import TEXTS_PER_PROMPT
 from infopursuit.queries.knowledge import read_knowledge
@@ -34,7 +35,7 @@ OUT = Path("artifacts/knowledge")
 def raw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Settings for a temporary folder with classes, a universe and recorded answers."""
     monkeypatch.chdir(tmp_path)
-    Path("classes.txt").write_text("zebra\nbus\n", encoding="utf-8")
+    write_text_list("artifacts/classes/menagerie.txt", CLASSES)
     universe(TEXTS)
     answers = {"zebra": "true: 1\nsometimes: none", "bus": "true: 2\nsometimes: 1"}
     recordings = [
@@ -45,7 +46,7 @@ def raw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     write_recorded("recorded.jsonl", template, recordings)
     raw = load_params(ROOT / "params.yaml").model_dump(mode="json")
     raw["language_model"]["recorded"] = "recorded.jsonl"
-    raw["datasets"]["menagerie"] |= {"classes": "classes.txt", "knowledge": str(PROMPT)}
+    raw["datasets"]["menagerie"] |= {"knowledge": str(PROMPT)}
     return raw
 
 

@@ -16,7 +16,8 @@ from infopursuit.queries.parsing import MAX_WORDS, parse_answer
 ROOT = Path(__file__).parents[2]
 PROMPT = ROOT / "src/infopursuit/queries/prompts/class_queries.jinja"
 RECORDED = sorted((ROOT / "params/dictionaries").glob("*.jsonl"))
-DATASETS = YAML(typ="safe").load((ROOT / "params/paper.yaml").read_text("utf-8"))["datasets"]
+PAPER = YAML(typ="safe").load((ROOT / "params/paper.yaml").read_text("utf-8"))
+DATASETS = PAPER["datasets"]
 SAMPLING = Sampling(temperature=0.7, top_p=0.95, max_tokens=400, seed=0)
 
 each = pytest.mark.parametrize("path", RECORDED, ids=[path.stem for path in RECORDED])
@@ -46,8 +47,10 @@ def test_a_class_name_is_found_in_singular_and_plural() -> None:
 def test_every_data_set_of_the_paper_has_its_own() -> None:
     assert [path.stem for path in RECORDED] == sorted(DATASETS)
     for name, settings in DATASETS.items():
-        assert settings["dictionary"] == f"params/dictionaries/{name}.jsonl"
-        for key in ("images", "classes", "dictionary"):
+        dictionary = PAPER["queries"]["dictionaries"][name]
+        assert dictionary == f"params/dictionaries/{name}.jsonl"
+        assert (ROOT / dictionary).is_file(), dictionary
+        for key in ("images", "classes"):
             assert (ROOT / settings[key]).is_file(), settings[key]
 
 

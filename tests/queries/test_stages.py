@@ -46,18 +46,15 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     raw["queries"]["corpora"] = {"coco": "captions.json", "nouns": "nouns.txt"}
     raw["queries"]["prompt"] = str(PROMPTS / "caption_concepts.jinja")
     raw["universe"] |= {"drop_class_names": True, "control_words": "control.txt"}
-    raw["datasets"]["menagerie"] |= {
-        "classes": "classes.txt",
-        "dictionary": str(PROMPTS / "class_queries.jinja"),
-        "k": 2,
-        "budget": None,
-    }
+    raw["queries"]["dictionaries"] = {"menagerie": str(PROMPTS / "class_queries.jinja")}
+    raw["datasets"]["menagerie"] |= {"classes": "classes.txt", "k": 2, "budget": None}
     return Params.model_validate(raw)
 
 
 def run_all(params: Params) -> dict[str, bytes]:
     assert stage("generate_queries")(params, "coco") == Rows(read=4, written=8)
     assert stage("generate_queries")(params, "nouns") == Rows(read=2, written=2)
+    assert stage("read_classes")(params, "menagerie") == Rows(read=2, written=2)
     assert stage("generate_dictionary")(params, "menagerie") == Rows(read=2, written=2)
     assert stage("build_universe")(params) == Rows(read=15, written=7)
     files = sorted(path for path in Path("artifacts").rglob("*") if path.is_file())
@@ -73,9 +70,9 @@ def test_from_captions_to_the_universe(params: Params) -> None:
         "artifacts/answers/nouns.json",
         "artifacts/answers/nouns.parquet",
         "artifacts/answers/nouns.rejected.parquet",
-        "artifacts/dictionaries/menagerie.classes.txt",
-        "artifacts/dictionaries/menagerie.txt",
+        "artifacts/classes/menagerie.txt",
         "artifacts/queries/coco.parquet",
+        "artifacts/queries/dictionaries/menagerie.txt",
         "artifacts/queries/nouns.parquet",
         "artifacts/universe/control.parquet",
         "artifacts/universe/counts.json",
@@ -126,15 +123,62 @@ def test_a_caption_without_recorded_answer(params: Params) -> None:
 def test_a_recorded_dictionary_needs_no_language_model(params: Params) -> None:
     raw = params.model_dump(mode="json")
     raw["language_model"] |= {"backend": "vllm", "recorded": "nowhere.jsonl"}
-    raw["datasets"]["menagerie"]["dictionary"] = "recorded.jsonl"
+    raw["queries"]["dictionaries"] = {"menagerie": "recorded.jsonl"}
+    stage("read_classes")(params, "menagerie")
     stage("generate_dictionary")(Params.model_validate(raw), "menagerie")
-    written = Path("artifacts/dictionaries/menagerie.txt").read_text(encoding="utf-8")
+    written = Path("artifacts/queries/dictionaries/menagerie.txt").read_text(encoding="utf-8")
     assert written == "striped coat\nfour wheels\n"
 
 
 def test_a_list_is_a_dictionary_as_it_is(params: Params) -> None:
     raw = params.model_dump(mode="json")
-    raw["datasets"]["menagerie"]["dictionary"] = "nouns.txt"
+    raw["queries"]["dictionaries"] = {"menagerie": "nouns.txt"}
+    stage("read_classes")(params, "menagerie")
     stage("generate_dictionary")(Params.model_validate(raw), "menagerie")
-    written = Path("artifacts/dictionaries/menagerie.txt").read_text(encoding="utf-8")
+    written = Path("artifacts/queries/dictionaries/menagerie.txt").read_text(encoding="utf-8")
     assert written == "Street Lamp\nfour wheels\n"
+
+
+def test_without_a_dictionary_or_a_list_the_corpora_are_the_universe(params: Params) -> None:
+    raw = params.model_dump(mode="json")
+    raw["queries"] |= {"corpora": {"nouns": "nouns.txt"}, "dictionaries": {}}
+    raw["language_model"]["recorded"] = "nowhere.jsonl"
+    alone = Params.model_validate({**raw, "run": {**raw["run"], "inits": ["informative"]}})
+    stage("generate_queries")(alone, "nouns")
+    stage("read_classes")(alone, "menagerie")
+    assert stage("build_universe")(alone) == Rows(read=5, written=5)
+    with pytest.raises(InputError, match="--dataset menagerie: expected one of none"):
+        stage("generate_dictionary")(alone, "menagerie")
+    with pytest.raises(InputError, match="--dataset menagerie: expected one of none"):
+        stage("read_list")(alone, "menagerie")
+
+
+def test_a_list_of_ones_own_enters_the_universe_whatever_is_in_it(params: Params) -> None:
+    mine = "Is it striped?\nfour wheels\nis it STRIPED\nA question of many more words than five\n"
+    Path("mine.txt").write_text(mine, encoding="utf-8")
+    raw = params.model_dump(mode="json")
+    raw["queries"]["lists"] = {"menagerie": "mine.txt"}
+    raw["questions"] = {
+        "ban": ["glass", "green grass"],
+        "keep": ["Wet fur"],
+        "first": "four wheels",
+    }
+    listed = Params.model_validate(raw)
+    assert stage("read_list")(listed, "menagerie") == Rows(read=4, written=3)
+    for corpus in ("coco", "nouns"):
+        stage("generate_queries")(listed, corpus)
+    stage("read_classes")(listed, "menagerie")
+    stage("generate_dictionary")(listed, "menagerie")
+    stage("build_universe")(listed)
+    universe = read_table("artifacts/universe/texts.parquet", UNIVERSE).to_pylist()
+    assert [(row["text"], row["sources"]) for row in universe] == [
+        ("striped coat", ["dictionary/menagerie", "corpus/coco"]),
+        (
+            "four wheels",
+            ["dictionary/menagerie", "list/menagerie", "kept", "corpus/coco", "corpus/nouns"],
+        ),
+        ("Is it striped?", ["list/menagerie"]),
+        ("A question of many more words than five", ["list/menagerie"]),
+        ("Wet fur", ["kept"]),
+        ("Street Lamp", ["corpus/nouns"]),
+    ]

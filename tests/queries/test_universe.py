@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -60,18 +61,47 @@ def test_dictionaries_first_then_corpora_in_order_of_appearance() -> None:
     assert universe.counts["texts"] == 5
 
 
-def test_a_dictionary_keeps_every_spelling_and_breaks_filters() -> None:
+def test_a_given_text_breaks_filters_and_is_one_with_its_other_spellings() -> None:
     universe = build_universe(
         {"a": ["Bus", "tail"], "b": ["bus", "Tail", "head or tail"]},
         {"c": corpus(("TAIL", 1), ("ear or eye", 2))},
         STRICT,
     )
-    assert [text for text, *_ in kept(universe)] == ["Bus", "tail", "bus", "Tail", "head or tail"]
-    assert kept(universe)[1] == ("tail", ["dictionary/a", "corpus/c"], [1])
+    assert [text for text, *_ in kept(universe)] == ["Bus", "tail", "head or tail"]
+    assert kept(universe)[1] == ("tail", ["dictionary/a", "dictionary/b", "corpus/c"], [1])
     assert rejected(universe) == [("ear or eye", "corpus/c", "max_characters")]
     against = universe.counts["dictionary_texts_kept_against"]
     assert against["class_names"] == 2
     assert against["max_characters"] == 1
+
+
+def test_lists_and_texts_to_keep_are_given_too() -> None:
+    universe = build_universe(
+        {"a": ["tail"]},
+        {"c": corpus(("gray skin", 1))},
+        STRICT,
+        {"a": ["Gray skin"]},
+        ["or not", "Tail"],
+    )
+    assert kept(universe) == [
+        ("tail", ["dictionary/a", "kept"], []),
+        ("Gray skin", ["list/a", "corpus/c"], [1]),
+        ("or not", ["kept"], []),
+    ]
+
+
+def test_banned_texts_and_words_are_in_no_text_whoever_gave_it() -> None:
+    filters = replace(LOOSE, banned=("TAIL", "red (or blue"))
+    universe = build_universe(
+        {"a": ["tail", "tailed"]},
+        {"c": corpus("long tail", "a red (or blue", "tail-like", "fur")},
+        filters,
+        {"a": ["head, tail"]},
+    )
+    assert [text for text, *_ in kept(universe)] == ["tailed", "fur"]
+    assert {reason for *_, reason in rejected(universe)} == {"banned"}
+    assert universe.counts["dropped"]["banned"] == 5
+    assert universe.counts["dictionary_texts_kept_against"]["banned"] == 0
 
 
 @pytest.mark.parametrize(
@@ -156,7 +186,7 @@ def slow_universe(
             dropped.setdefault(text, (text, source, reason))
             continue
         owner = first_of.setdefault(normalize(text), text)
-        sources, numbers = texts.setdefault(text if text in given else owner, ([], set()))
+        sources, numbers = texts.setdefault(owner, ([], set()))
         if source not in sources:
             sources.append(source)
         if number is not None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -38,6 +40,14 @@ SKILL = {
     "naive_bayes": 0.5, "threshold_fixed": 0.4,
 }  # fmt: skip
 START = {"llm": 1.0, "random": 0.75, "medoids": 0.9, "informative": 1.1, "random_words": 0.4}
+FIRST_TEN = {"pictures": 10, "questions": 97, "no_claim": 12, "claims": 85, "false": 4,
+             "not_sure": 5, "right": 0.95}  # fmt: skip
+SWITCHED = {
+    "all": {"pairs": 80, "queries": 5, "order": 0.93, "change": 0.71, "steadiness": 0.97},
+    "striped": {"pairs": 40, "queries": 3, "order": 0.95, "change": 0.8, "steadiness": 0.96},
+    "water": {"pairs": 40, "queries": 0, "order": None, "change": None, "steadiness": 0.98},
+}
+KNOWN = {"first_ten": FIRST_TEN, "pairs": SWITCHED, "dictionary_pairs": SWITCHED}
 PHRASES = ("agreement", "balanced_agreement", "share_of_yes", "share_true")
 VARIATIONAL = {
     "method": "variational", "validation_fraction": 0.1, "hidden": [8, 4], "answers": "minmax",
@@ -89,6 +99,7 @@ def made_up_explanation(found: RollOut, row: int, queries: list[str], name: str,
 def make_run(
     artifacts: Path, key: RunKey, *, images: int = 60, k: int = 16, budget: int = 12,
     explained: int = 2, select_on: str = "held_out", drawn: bool = False, truth: bool = False,
+    known: Mapping[str, Any] | None = None,
 ) -> None:  # fmt: skip
     """Write every file of one run that the report reads."""
     labels = np.arange(images) % len(CLASSES)
@@ -129,9 +140,10 @@ def make_run(
     }
     write_json(artifacts / "evaluation" / f"{key.name}.json", metrics)
     if truth:
-        told: dict[str, int | float] = {"dictionary_queries": key.seed, "phrases_queries": 134}
+        told: dict[str, Any] = {"dictionary_queries": key.seed, "phrases_queries": 134}
         told |= {f"phrases_{name}": 0.61 + 0.02 * key.seed for name in PHRASES}
         told |= {f"dictionary_{name}": 0.77 for name in PHRASES if key.seed}
+        told |= known or {}
         write_json(artifacts / "evaluation" / f"{key.name}.truth.json", told)
 
     if settings["method"] == "variational":

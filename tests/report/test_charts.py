@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infopursuit.report.charts import (
+    HEIGHT,
+    WIDTH,
     Axis,
     Level,
     Series,
@@ -55,7 +57,7 @@ def test_chart_is_well_formed_and_names_its_lines():
     assert heights[1] - heights[0] >= 12  # moved apart, although the levels almost coincide
     places = re.findall(r"translate\(([\d.]+) ([\d.]+)\)", chart)
     assert len(places) == 3
-    assert all(0 <= float(x) <= 360 and 0 <= float(y) <= 252 for x, y in places)
+    assert all(0 <= float(x) <= WIDTH and 0 <= float(y) <= HEIGHT for x, y in places)
 
 
 def test_swatch_is_well_formed():

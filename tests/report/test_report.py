@@ -14,16 +14,24 @@ from infopursuit.core.numbers import NOTHING
 from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
 from infopursuit.evaluation.files import write_json
 from infopursuit.evaluation.run_metrics import BUDGETS
+from infopursuit.explanation.text import NONE_OF_THE_CLASSES, question
 from infopursuit.report.groups import measured_groups
 from infopursuit.report.origin_tables import selection_rows, settings_rows
-from infopursuit.report.report import facts, in_words, one_rule, render_report, shown_run
+from infopursuit.report.report import (
+    belief,
+    columns,
+    facts,
+    in_words,
+    one_rule,
+    render_report,
+    shown_run,
+)
 from infopursuit.report.report_tables import (
     dependence_table,
     evolution,
     evolutions,
     fixed_order_rows,
     results_table,
-    truth_table,
 )
 from infopursuit.report.runs import (
     RunKey,
@@ -33,6 +41,8 @@ from infopursuit.report.runs import (
     read_model,
     read_run,
 )
+from infopursuit.report.truth_tables import truth_table
+from infopursuit.report.verdict import verdict
 from tests.report.made_up_runs import METHODS, STOP, make_baselines, make_run
 
 VOID = {"meta", "img", "br", "link", "input", "hr"}
@@ -99,8 +109,10 @@ def test_page_is_equal_on_repeat(results, page):
 
 def test_page_needs_nothing_beside_itself(page):
     found = Page(page)
+    assert "://" not in page
+    assert found.attributes("script") == [{}], "one, that opens what is folded before printing"
     for tag, attrs in found.tags:
-        assert tag not in ("script", "link", "iframe", "object")
+        assert tag not in ("link", "iframe", "object")
         for name in ("src", "href", "srcset", "data", "poster"):
             value = attrs.get(name) or "#"
             assert value.startswith(("#", "data:image/png;base64,"))
@@ -131,6 +143,55 @@ def test_every_table_has_a_caption_and_every_picture_a_text(page):
     assert all(chart["role"] == "img" and chart["aria-label"] for chart in charts)
 
 
+def test_the_first_lines_name_the_baselines_that_are_ahead(results, page):
+    found = verdict(results, shown_run(results.runs))
+    assert "MLP" in found.ahead
+    assert page.index(found.ahead) < page.index("<nav")
+    assert "More accurate without an explanation" in page
+    best = dict.fromkeys(results.baselines, 0.0)
+    assert "No baseline is more accurate" in render_report([replace(results, baselines=best)], 50)
+
+
+def test_captions_stay_in_view_and_print_unfolds(page):
+    scrolling = re.findall(r'<div class="scroll"[^>]*>\s*<table.*?</table>', page, re.DOTALL)
+    assert len(scrolling) > 5
+    assert all(re.search(r"<caption[^>]*><span>", table) for table in scrolling)
+    style = page[page.index("<style>") : page.index("</style>")]
+    _, printed = style.split("@media print")
+    assert ".scroll { overflow: visible" in printed
+    assert "details::details-content" in printed
+    assert 'addEventListener("beforeprint"' in page
+
+
+def test_an_image_of_none_of_the_classes_is_told(results, page):
+    assert NONE_OF_THE_CLASSES not in page
+    run = shown_run(results.runs)
+    first, *others = run.explanations
+    odd = first._replace(explanation=replace(first.explanation, familiarity=0.001))
+    runs = [replace(each, explanations=(odd, *others)) if each is run else each
+            for each in results.runs]  # fmt: skip
+    told = render_report([replace(results, runs=tuple(runs))], 50)
+    assert told.count(NONE_OF_THE_CLASSES) == 1
+
+
+def test_the_classes_that_are_hard_are_shown(results, page):
+    words = "".join(Page(page).words)
+    assert "Which classes are hard?" in words
+    assert all(name in words for name in results.runs[0].class_names)
+
+
+def test_a_tie_is_told_as_one(results):
+    told = results.runs[0].explanations[0].explanation
+    rest = (0.0,) * (len(told.class_names) - 2)
+    assert belief((0.5, 0.5, *rest), told) == "zebra = horse 50 %"
+    assert belief((0.4, 0.6, *rest), told) == "horse 60 %"
+
+
+@pytest.mark.parametrize(("panels", "side_by_side"), [(1, 1), (2, 2), (3, 3), (4, 2), (5, 3)])
+def test_charts_fill_their_card(panels, side_by_side):
+    assert columns(panels) == side_by_side
+
+
 def test_page_shows_every_run_and_the_figures_of_one(results, page):
     words = "".join(Page(page).words)
     for run in results.runs:
@@ -145,8 +206,9 @@ def test_page_shows_every_run_and_the_figures_of_one(results, page):
     ]
     for each in best.explanations:
         assert in_words(each.explanation) in words
-        assert all(step.query in words for step in each.explanation.steps)
-    assert "$5 &amp; &lt;ticket&gt;" in page
+        assert all(question(step.query) in words for step in each.explanation.steps)
+    assert "$5 &amp; &lt;ticket&gt;?" in page
+    assert "??" not in words
 
 
 def test_selection_on_test_is_told(tmp_path, page):
@@ -294,12 +356,12 @@ def test_naive_bayes_shows_no_updates_and_no_settings_of_networks(tmp_path):
 def test_text_headline_and_explanations_have_one_stopping_rule(results, page):
     rule = "at a probability of 85 % or after 8 questions"
     best = shown_run(results.runs)
-    (fact,) = [fact for fact in facts(results, best) if fact.unit == "questions"]
+    (length,) = [fact for fact in facts(results, best) if fact.unit == "questions"]
     assert best.stop == STOP
-    assert fact.number == f"{best.metrics['mean_length_at_stop']:.1f}"
-    assert rule in fact.meaning
-    # In the headline, in the captions of the table, and above the explanations.
-    assert page.count(rule) == 3
+    assert length.number == f"{best.metrics['mean_length_at_stop']:.1f}"
+    assert rule in facts(results, best)[0].meaning
+    # In the headline, in the caption of the table, above the explanations and the curves.
+    assert page.count(rule) == 4
     for run in results.runs:
         for each in run.explanations:
             told = each.explanation
@@ -336,7 +398,7 @@ def test_a_saved_model_is_read_without_its_weights(tmp_path):
     model.provenance_ = {"settings": {}, "selected": {}, "evolution": {}, "inputs": {"a": "b"}}
     model.save(tmp_path)
     (tmp_path / "weights.safetensors").unlink()
-    assert read_model(tmp_path / "model.json") == ("ViT", 2, model.provenance_)
+    assert read_model(tmp_path / "model.json") == ("ViT", ("bird", "car"), model.provenance_)
     text = (tmp_path / "model.json").read_text(encoding="utf-8")
     (tmp_path / "model.json").write_text(text.replace('"format": 4', '"format": 3'))
     with pytest.raises(InputError, match="format 3; expected 4"):

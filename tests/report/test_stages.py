@@ -92,9 +92,10 @@ def test_explain_adds_ids_once_and_names_unknown_ones(params: Params) -> None:
 
 
 def test_report_joins_all_runs_of_the_parameters(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    caplog.set_level("INFO")
     params = edited(
         load_params(ROOT / "params.yaml"),
         "run",
@@ -111,6 +112,10 @@ def test_report_joins_all_runs_of_the_parameters(
     assert curves[0] == "run,t,accuracy"
     assert len(curves) == 1 + 4 * (6 + 1)
     assert b"zero-shot" not in page
+    assert "| llm        | fixed" in caplog.text, "the stage ends with the table"
+    assert "| baseline   | MLP" in caplog.text
+    assert len(list(Path("artifacts/report/metrics").iterdir())) == 4 + 2
+    assert len(list(Path("artifacts/report/plots").iterdir())) == 2
     stage("report")(params)
     assert Path("artifacts/report/index.html").read_bytes() == page
     Path("artifacts/baselines/menagerie.json").unlink()

@@ -76,11 +76,11 @@ def plant(world: World) -> None:
             },
             ("clip",): "data/texts.parquet",
             ("queries", "corpora"): {"planted": "data/texts.parquet"},
+            ("queries", "dictionaries"): {"planted": "data/dictionary.txt"},
             ("datasets",): {
                 "planted": {
                     "images": "data/images.parquet",
                     "classes": "data/classes.txt",
-                    "dictionary": "data/dictionary.txt",
                     "knowledge": "params/no_knowledge.jsonl",
                     "k": K,
                     "budget": None,

@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.pipeline, pytest.mark.timeout(900)]
 
 FIXED, LEARNED = "menagerie-llm-fixed-0", "menagerie-llm-alternating-0"
 TABLE = "menagerie-llm-naive_bayes-0"
+BASELINES = ("linear_probe", "mlp", "zero_shot")
 
 
 @pytest.fixture(scope="module")
@@ -97,11 +98,26 @@ def test_a_second_seed_leaves_the_first_alone(world: World) -> None:
 def test_metrics_and_plots_are_readable_by_dvc(world: World) -> None:
     status, output = world.run("dvc", "metrics", "show", "--json")
     assert status == 0, output
-    assert f"artifacts/evaluation/{FIXED}.json" in output
-    assert f"artifacts/evaluation/{FIXED}.truth.metrics.json" in output
-    status, output = world.run("dvc", "plots", "show", "--json")
+    shown = json.loads(output)[""]["data"]
+    assert set(shown) == {
+        f"artifacts/report/metrics/{name}.json"
+        for name in (FIXED, LEARNED, TABLE, *(f"menagerie-{each}" for each in BASELINES))
+    }
+    for run in (FIXED, LEARNED, TABLE):
+        metrics = shown[f"artifacts/report/metrics/{run}.json"]["data"]
+        assert {"accuracy", "at_stop", "questions", "over_baseline"} <= set(metrics)
+        assert len(metrics) <= 10
+
+
+def test_plots_are_shown_without_another_host(world: World) -> None:
+    status, output = world.run("dvc", "plots", "show")
     assert status == 0, output
-    assert f"{FIXED}" in output
+    page = (world.folder / "dvc_plots/index.html").read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "://" not in page
+    for name in ("accuracy", "training"):
+        assert f"menagerie-{name}.png" in page
+    assert "dvc_plots" not in world.run("git", "status", "--short")[1]
 
 
 def test_forced_repetition_gives_the_same_bytes(world: World) -> None:

@@ -194,6 +194,10 @@ def _add_fit(commands: Any) -> None:
         help="texts or words that no question may contain",
     )  # fmt: skip
     command.add_argument(
+        "--keep", nargs="+", default=[], metavar="TEXT",
+        help="questions that are in the dictionary whatever is chosen",
+    )  # fmt: skip
+    command.add_argument(
         "--first", metavar="TEXT", help="the question that every image is asked first"
     )
     command.add_argument(

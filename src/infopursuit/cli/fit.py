@@ -34,6 +34,7 @@ def fit(chosen: argparse.Namespace) -> int:
     settings = {
         "n_queries": chosen.n_queries,
         "ban": chosen.ban,
+        "keep": chosen.keep,
         "first_query": chosen.first,
         "random_state": chosen.random_state,
     }

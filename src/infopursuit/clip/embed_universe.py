@@ -31,7 +31,8 @@ from infopursuit.executors import Workers, run_shards
 
 logger = logging.getLogger(__name__)
 
-DICTIONARY = "dictionary/"
+# How the sources of texts begin that a person or a language model gave for a dictionary.
+GIVEN = ("dictionary/", "list/", "kept")
 CLASS_PROMPTS = ("{}", "a photo of a {}.")
 
 
@@ -52,7 +53,7 @@ def embed_universe(
         clip: what embeds.
         how: batches, chunks, scratch.
         max_similarity: drop a text whose cosine with an earlier kept text is at least this, unless
-            a dictionary has it; None keeps all.
+            it was given for a dictionary; None keeps all.
         device: where similarities are computed, `auto`, `cpu` or `cuda`.
         workers: processes that embed, each with the same `clip`; None for this one.
 
@@ -168,10 +169,10 @@ def _filled(
 
 
 def _given(table: pa.Table) -> Bool[np.ndarray, " n"]:
-    """Which texts a dictionary has."""
+    """Which texts were given for a dictionary."""
     sources = table.column("sources").combine_chunks()
-    begins = pc.MatchSubstringOptions(DICTIONARY)
-    found = pc.call_function("starts_with", [sources.flatten()], begins)
+    begins = pc.MatchSubstringOptions(f"^(?:{'|'.join(GIVEN)})")
+    found = pc.call_function("match_substring_regex", [sources.flatten()], begins)
     given = np.zeros(len(table), dtype=bool)
     given[sources.value_parent_indices().filter(found).to_numpy()] = True
     return given

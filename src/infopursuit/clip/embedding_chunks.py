@@ -25,6 +25,7 @@ from jaxtyping import Bool, Float16
 from tqdm import tqdm
 
 from infopursuit.core.tables import EMBEDDING, TableSchema, embedding_array, table_writer
+from infopursuit.core.whole_files import whole_file
 
 logger = logging.getLogger(__name__)
 
@@ -112,9 +113,8 @@ class ChunkFolder:
             EMBEDDING: embedding_array(chunk.embeddings),
         }
         file = self._file(index)
-        partial = file.with_suffix(".partial")
-        pq.write_table(pa.table(columns), partial, compression="none")
-        partial.replace(file)
+        with whole_file(file) as partial:
+            pq.write_table(pa.table(columns), partial, compression="none")
         self._finished.add(index)
 
     def rejected(self) -> dict[int, str]:

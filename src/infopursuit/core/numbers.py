@@ -46,5 +46,10 @@ def decimal(value: float | None, digits: int = 1) -> str:
     return NOTHING if value is None else f"{value:.{digits}f}".replace("-", MINUS)
 
 
+def whole(mean: float | None) -> str:
+    """A mean of counts, without decimals where it is whole; a dash for None."""
+    return f"{mean:g}" if mean is not None and mean == int(mean) else decimal(mean)
+
+
 def _signless(value: float) -> str:
     return f"{100 * value:.1f}".replace("-", MINUS)

@@ -12,9 +12,13 @@
         run(main)
 
 The arguments of `main` after the settings are the keys of the stage (`--dataset`, `--seed`, ...).
+No command in dvc.yaml has them, for a shell would read what a person called a data set: a script
+that DVC starts takes them from the name of its stage, which DVC puts into the environment.
+
 On a first run of the pipeline, the first line says which of how many stages it is and what it does.
-An InputError ends the script with its message and status 1; the closing line gives rows in,
-rows out and seconds, and is kept in `.scratch/seconds.csv`, outside what DVC tracks.
+An InputError, a full disk and Ctrl-C end the script with one line (status 1, and 130 for Ctrl-C);
+the closing line gives rows in, rows out and seconds, and is kept in `.scratch/seconds.csv`, outside
+what DVC tracks.
 """
 
 from __future__ import annotations
@@ -32,10 +36,17 @@ from typing import NamedTuple, get_type_hints
 from infopursuit.core.errors import InputError
 from infopursuit.core.first_run import place_in_first_run
 from infopursuit.core.settings import Section, read_settings
+from infopursuit.core.whole_files import NO_ROOM, no_room
 
 logger = logging.getLogger("infopursuit")
 
 SCRATCH = Path(".scratch")
+# The environment variable in which DVC tells a command the name of its stage.
+DVC_STAGE = "DVC_STAGE"
+STOPPED = (
+    "stopped; finished stages are kept, and what this one generated, embedded or trained until its "
+    "last checkpoint (.scratch); go on with dvc repro"
+)
 
 
 class Rows(NamedTuple):
@@ -56,10 +67,11 @@ def run(main: Callable[..., Rows], params_file: str = "params.yaml") -> None:
     parser = argparse.ArgumentParser(description=told)
     for key in keys:
         parser.add_argument(f"--{key.name}", required=True, type=_converter(key))
-    arguments = vars(parser.parse_args())
-    name = "-".join([Path(sys.argv[0]).stem, *map(str, arguments.values())])
+    name = Path(sys.argv[0]).stem
     started = time.perf_counter()
     try:
+        arguments = vars(parser.parse_args(_named_by_dvc(list(keys)) or None))
+        name = "-".join([name, *map(str, arguments.values())])
         place = place_in_first_run()
         if place is not None:
             logger.info("stage %d of %d: %s", *place, told.strip().split("\n", 1)[0])
@@ -70,11 +82,41 @@ def run(main: Callable[..., Rows], params_file: str = "params.yaml") -> None:
     except InputError as error:
         logger.error("%s: %s", name, error)
         sys.exit(1)
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        logger.error("%s: %s", name, no_room(error))
+        sys.exit(1)
+    except KeyboardInterrupt:
+        logger.error("%s: %s", name, STOPPED)
+        sys.exit(130)
     seconds = time.perf_counter() - started
     logger.info("%s: %d rows in, %d rows out, %.1f s", name, rows.read, rows.written, seconds)
     SCRATCH.mkdir(exist_ok=True)
     with (SCRATCH / "seconds.csv").open("a", encoding="utf-8") as file:
         file.write(f"{name},{seconds:.2f}\n")
+
+
+def _named_by_dvc(keys: list[inspect.Parameter]) -> list[str]:
+    """The arguments that the name of DVC's stage stands for; none where the script has its own.
+
+    The name of `train` with the keys dataset and seed is `train@menagerie-0`.
+
+    Raises:
+        InputError: the name has another number of keys.
+    """
+    _, sign, joined = os.environ.get(DVC_STAGE, "").partition("@")
+    if not sign or not keys or len(sys.argv) > 1:
+        return []
+    # A single key is told whole, so that the message about it is one about the name.
+    values = joined.split("-") if len(keys) > 1 else [joined]
+    if len(values) != len(keys):
+        wanted = "-".join(key.name.upper() for key in keys)
+        raise InputError(
+            f"the stage is called {joined!r}; expected {wanted}, names of letters, digits, '_' "
+            "and '.'"
+        )
+    return [f"--{key.name}={value}" for key, value in zip(keys, values, strict=True)]
 
 
 def _check_keys(settings: Section, arguments: dict[str, object]) -> None:

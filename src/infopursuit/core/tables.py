@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from infopursuit.core.embeddings import fixed_size_lists, is_list_of_floats
 from infopursuit.core.errors import InputError
+from infopursuit.core.whole_files import whole_file
 
 EMBEDDING = "embedding"
 CLIP_KEY = b"clip"
@@ -305,12 +306,12 @@ def table_writer(
     path: str | Path, schema: TableSchema, width: int | None = None, clip: str | None = None
 ) -> Iterator[pq.ParquetWriter]:
     """A Parquet writer whose file appears under its name only when it is complete."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    with pq.ParquetWriter(partial, schema.arrow(width, clip), compression="zstd") as writer:
+    arrow = schema.arrow(width, clip)
+    with (
+        whole_file(path) as partial,
+        pq.ParquetWriter(partial, arrow, compression="zstd") as writer,
+    ):
         yield writer
-    partial.replace(path)
 
 
 def write_table(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.whole_files import write_text
 
 
 def read_text_list(path: str | Path) -> list[str]:
@@ -36,6 +37,4 @@ def read_text_list(path: str | Path) -> list[str]:
 
 def write_text_list(path: str | Path, texts: Sequence[str]) -> None:
     """Write one text a line."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+    write_text(path, "".join(f"{text}\n" for text in texts))

@@ -2,9 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import errno
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
+
+from infopursuit.core.errors import InputError
+
+# No more fits on the disk, in the quota of a user, in what a process may write to one file.
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+@contextmanager
+def whole_file(path: str | Path, mark: str = "") -> Iterator[Path]:
+    """A path beside `path` to write to; what is there at the end takes the name `path`.
+
+    Where writing fails or is interrupted, `path` is as it was before, and nothing lies beside it.
+
+    Args:
+        path: its folder is made where it is missing.
+        mark: tells the files apart that processes write to at the same time.
+
+    Raises:
+        InputError: there is no room on the disk for the file.
+    """
+    path = Path(path)
+    partial = path.with_name(f"{path.name}{mark}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield partial
+        partial.replace(path)
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        raise InputError(no_room(error, path)) from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text in UTF-8.
+
+    Raises:
+        InputError: there is no room on the disk for the file.
+    """
+    with whole_file(path) as partial:
+        partial.write_text(text, encoding="utf-8", newline="")
+
+
+def no_room(error: OSError, path: str | Path | None = None) -> str:
+    """What to tell of an error whose number is in `NO_ROOM`."""
+    reason = {
+        errno.ENOSPC: "the disk is full",
+        errno.EDQUOT: "the quota of this user is used up",
+        errno.EFBIG: "the file is larger than this process may write (ulimit -f)",
+    }[error.errno or errno.ENOSPC]
+    where = path or error.filename
+    return f"{where}: cannot be written, {reason}" if where else f"{reason}; nothing was written"
 
 
 def write_whole(files: Mapping[str, bytes], folder: Path) -> None:
@@ -15,7 +70,8 @@ def write_whole(files: Mapping[str, bytes], folder: Path) -> None:
         folder: it exists.
 
     Raises:
-        OSError: the folder is read-only, the disk is full, or a name is that of a folder.
+        OSError: the folder is read-only, the disk is full, or a name is that of a folder; its
+            `filename` is that of the file.
     """
     mark = f".{uuid4().hex[:8]}.partial"
     partial = {folder / name: folder / (name + mark) for name in files}
@@ -23,7 +79,11 @@ def write_whole(files: Mapping[str, bytes], folder: Path) -> None:
         for (path, beside), content in zip(partial.items(), files.values(), strict=True):
             if path.is_dir():
                 raise IsADirectoryError(f"{path} is a folder; expected a file or nothing")
-            beside.write_bytes(content)
+            try:
+                beside.write_bytes(content)
+            except OSError as error:
+                error.filename = str(path)  # a write that fails does not say where
+                raise
         for path, beside in partial.items():
             beside.replace(path)
     finally:

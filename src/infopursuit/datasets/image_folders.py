@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,9 @@ from infopursuit.datasets.image_source import (
     source_of_files,
     spelled,
 )
+
+# Of a folder without splits, one image in so many is a test image.
+TESTED = 5
 
 
 @dataclass(frozen=True)
@@ -110,34 +114,88 @@ def _classes(folder: Path) -> tuple[list[Path], list[str]]:
 
 
 def open_folder(path: Path, classes: Sequence[str]) -> ImageSource:
-    """The data set of a folder train/CLASS/IMAGE and test/CLASS/IMAGE.
+    """The data set of a folder CLASS/IMAGE, or train/CLASS/IMAGE and test/CLASS/IMAGE.
+
+    Without splits one image in `TESTED` of each class is a test image, whichever names the digests
+    of their paths choose: the same in every run, and almost the same with more images.
 
     Raises:
-        InputError: a split is missing, or a folder has the name of no class.
+        InputError: one split is missing, a folder has the name of no class, or a class without
+            splits has a single image.
     """
-    labels = labels_of(path, classes)
+    there = [split for split in SPLITS if (path / split).is_dir()]
+    if len(there) == 1:
+        other = SPLITS[1 - SPLITS.index(there[0])]
+        raise InputError(f"{path}: no folder {other!r}; expected {other}/CLASS/IMAGE")
     columns: dict[str, list[object]] = {name: [] for name in ROWS.names}
     files: list[Path] = []
-    for split in SPLITS:
-        folders: dict[int, Path] = {}
-        if not (path / split).is_dir():
-            raise InputError(f"{path}: no folder {split!r}; expected {split}/CLASS/IMAGE")
-        for folder in sorted(_visible(path / split)):
-            label = labels.get(spelled(folder.name))
-            if label is None or label in folders or not folder.is_dir():
-                raise InputError(
-                    f"{folder}: no class has this name; expected one folder for each class"
-                )
-            folders[label] = folder
-        for label in sorted(folders):
-            for file in sorted(_files(folders[label])):
-                files.append(file)
-                columns["id"].append(file.relative_to(path).as_posix())
-                columns["split"].append(split)
-                columns["label"].append(label)
-                columns["class_name"].append(classes[label])
+    for split, label, file in _split_files(path, classes) if there else _held_out(path, classes):
+        files.append(file)
+        columns["id"].append(file.relative_to(path).as_posix())
+        columns["split"].append(split)
+        columns["label"].append(label)
+        columns["class_name"].append(classes[label])
     rows = checked_image_rows(path, pa.table(columns, schema=ROWS), classes)
     return source_of_files(path, rows, files)
+
+
+def class_folders(folder: Path) -> list[str]:
+    """The names of the folders of classes, sorted; of those in `train`, where there are splits.
+
+    Raises:
+        InputError: a file lies among them.
+    """
+    parent = folder / "train" if (folder / "train").is_dir() else folder
+    names = []
+    for of_class in sorted(_visible(parent)):
+        if not of_class.is_dir():
+            raise InputError(f"{of_class}: a file; expected one folder for each class")
+        names.append(of_class.name)
+    return names
+
+
+def _split_files(path: Path, classes: Sequence[str]) -> Iterator[tuple[str, int, Path]]:
+    """Split, label and path of each file below train and test."""
+    for split in SPLITS:
+        for label, files in _labelled(path / split, labels_of(path, classes)):
+            yield from ((split, label, file) for file in files)
+
+
+def _held_out(path: Path, classes: Sequence[str]) -> Iterator[tuple[str, int, Path]]:
+    """The same of a folder without splits, the training images first."""
+    found = {
+        label: sorted(files, key=lambda file: _digest(file.relative_to(path)))
+        for label, files in _labelled(path, labels_of(path, classes))
+    }
+    for label, files in found.items():
+        if len(files) < 2:
+            raise InputError(
+                f"{path}: {len(files)} image of the class {classes[label]!r}; expected two or "
+                "more, one of them to test on"
+            )
+    for split in SPLITS:
+        for label, files in found.items():
+            tested = -(-len(files) // TESTED)
+            chosen = files[:tested] if split == "test" else files[tested:]
+            yield from ((split, label, file) for file in sorted(chosen))
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.as_posix().encode()).hexdigest()
+
+
+def _labelled(path: Path, labels: Mapping[str, int]) -> Iterator[tuple[int, list[Path]]]:
+    """The files of each class of a folder, by label."""
+    folders: dict[int, Path] = {}
+    for folder in sorted(_visible(path)):
+        label = labels.get(spelled(folder.name))
+        if label is None or label in folders or not folder.is_dir():
+            raise InputError(
+                f"{folder}: no class has this name; expected one folder for each class"
+            )
+        folders[label] = folder
+    for label in sorted(folders):
+        yield label, sorted(_files(folders[label]))
 
 
 def _files(folder: Path) -> Iterator[Path]:

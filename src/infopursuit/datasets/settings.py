@@ -10,11 +10,10 @@ from infopursuit.core.settings import Positive, Section, Share, check_names
 
 
 class DatasetSettings(Section):
-    """One data set: its images, its classes, its dictionary, what is known of its classes."""
+    """One data set: its images, its classes, what is known of them, the size of its dictionary."""
 
     images: str
     classes: str
-    dictionary: str
     knowledge: str
     k: Annotated[int, Field(ge=2)]
     budget: Positive | None

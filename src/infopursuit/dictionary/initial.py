@@ -1,4 +1,4 @@
-"""The k texts a dictionary starts from: K-LLM, K-Random, K-Medoids (sec. "Implementation")."""
+"""The k texts a dictionary starts from: K-Random, K-Medoids (sec. "Implementation")."""
 
 from __future__ import annotations
 
@@ -14,25 +14,42 @@ from infopursuit.dictionary.universe import Universe
 from infopursuit.queries.normalization import normalize
 
 
-def listed_texts(universe: Universe, queries: Sequence[str], k: int, where: str) -> list[str]:
-    """The given queries, in the universe's spelling (`llm`).
+def with_kept(
+    universe: Universe, texts: Sequence[str], kept: Sequence[str], size: int
+) -> list[str]:
+    """A dictionary that has the texts a person wants to keep, in the universe's spelling.
+
+    Args:
+        universe: all texts.
+        texts: the dictionary so far; the last ones make room.
+        kept: the texts to keep, in any spelling.
+        size: the dictionary has at most so many texts.
 
     Raises:
-        InputError: there are not exactly k, two of them are one text, or one is not in the
-            universe; `where` names the list.
+        InputError: a text to keep is not in the universe, or there are more than `size`.
     """
-    if len(queries) != k:
-        raise InputError(f"{where}: {len(queries)} queries; expected k = {k}")
-    known = set(queries).intersection(universe.texts)
-    spelling = _spellings(universe, {query for query in queries if query not in known})
-    texts = [
-        query if query in known else spelling.get(normalize(query), query) for query in queries
-    ]
-    universe.indices(texts, where)
-    for first, text in enumerate(texts):
-        if text in texts[:first]:
-            raise InputError(f"{where}: {queries[first]!r} is there twice, as {text!r}")
-    return texts
+    known = set(kept).intersection(universe.texts)
+    spelling = _spellings(universe, set(kept) - known)
+    spelled = [text if text in known else spelling.get(normalize(text), text) for text in kept]
+    wanted = list(dict.fromkeys(spelled))
+    universe.indices(wanted, "questions.keep")
+    if len(wanted) > size:
+        raise InputError(
+            f"questions.keep has {len(wanted)} texts, the first question among them; expected at "
+            f"most the {size} of the dictionary"
+        )
+    missing = [text for text in wanted if text not in set(texts)]
+    return [*missing, *_without_last(texts, wanted, len(texts) + len(missing) - size)]
+
+
+def _without_last(texts: Sequence[str], wanted: Collection[str], count: int) -> list[str]:
+    """The texts but for the last `count` that are not wanted."""
+    left = list(texts)
+    for text in reversed(texts):
+        if count > 0 and text not in wanted:
+            left.remove(text)
+            count -= 1
+    return left
 
 
 def _spellings(universe: Universe, queries: Collection[str]) -> dict[str, str]:

@@ -10,6 +10,7 @@ the same medoids.
 from __future__ import annotations
 
 import hashlib
+import io
 import logging
 import os
 import shutil
@@ -24,6 +25,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.whole_files import whole_file
 from infopursuit.dictionary.medoid_swaps import NearMedoids, Points
 
 logger = logging.getLogger(__name__)
@@ -200,10 +202,9 @@ def _digest(points: np.ndarray, *settings: object) -> str:
 
 def _save(state: dict[str, Any], path: Path) -> None:
     """Write to a file beside the checkpoint, then put it in place."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
-    with partial.open("wb") as file:
-        torch.save(state, file)
+    content = io.BytesIO()  # torch names no reason where it cannot write
+    torch.save(state, content)
+    with whole_file(path) as partial, partial.open("wb") as file:
+        file.write(content.getbuffer())
         file.flush()
         os.fsync(file.fileno())
-    partial.replace(path)

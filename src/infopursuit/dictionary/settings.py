@@ -8,7 +8,7 @@ from pydantic import Field
 
 from infopursuit.core.settings import Positive, Section
 
-Init = Literal["llm", "random", "medoids", "informative", "random_words"]
+Init = Literal["llm", "list", "random", "medoids", "informative", "random_words"]
 INITS: tuple[str, ...] = get_args(Init)
 
 

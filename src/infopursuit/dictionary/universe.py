@@ -22,6 +22,7 @@ from infopursuit.core.tables import (
     open_table,
     read_table,
 )
+from infopursuit.core.whole_files import whole_file
 
 BLOCK = 1024  # rows that are decoded at a time
 MAPPED_FROM = 64 * 2**20  # bytes of embeddings
@@ -81,6 +82,24 @@ def load_universe(path: str | Path, scratch: str | Path | None = None) -> Univer
     return Universe(texts, embeddings, clip_of(path))
 
 
+def texts_from(path: str | Path, source: str) -> list[str]:
+    """The texts of an embedded universe that come from a source, in its order.
+
+    Args:
+        path: Parquet file (EMBEDDED_TEXTS).
+        source: as the universe names it, such as `dictionary/NAME`.
+
+    Raises:
+        InputError: the file breaks its schema, or no text comes from there.
+    """
+    table = read_table(path, EMBEDDED_TEXTS, columns=["text", "source"])
+    rows = zip(table.column("text").to_pylist(), table.column("source").to_pylist(), strict=True)
+    texts = [text for text, sources in rows if source in sources.split(",")]
+    if not texts:
+        raise InputError(f"{path}: no text from {source}; expected one or more")
+    return texts
+
+
 def _distinct_texts(path: Path) -> tuple[str, ...]:
     table = read_table(path, EMBEDDED_TEXTS, columns=["text", "source"])
     texts = tuple(table.column("text").to_pylist())
@@ -111,18 +130,13 @@ def _mapped(path: Path, scratch: Path, shape: tuple[int, int]) -> Float16[np.nda
 
 def _write_rows(path: Path, out: Path) -> None:
     """Write the embeddings as raw float16; the file appears under its name when it is complete."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    # A name of its own, for another run may be writing the same rows at this moment.
-    partial = out.with_suffix(f".{uuid4().hex[:8]}.partial")
-    try:
-        with partial.open("xb") as file:
-            for _, block in _blocks(path):
-                file.write(block.data)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(out)
-    finally:
-        partial.unlink(missing_ok=True)
+    # A mark of its own, for another run may be writing the same rows at this moment.
+    mark = f".{uuid4().hex[:8]}"
+    with whole_file(out, mark) as partial, partial.open("xb") as file:
+        for _, block in _blocks(path):
+            file.write(block.data)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _bytes(shape: tuple[int, int]) -> int:

@@ -94,3 +94,40 @@ def not_banned(texts: Sequence[str], ban: Sequence[str]) -> Bool[Tensor, " u"]:
     if not left.any():
         raise InputError("ban leaves no text to ask about; expected at least one")
     return left
+
+
+def refuse_banned(queries: Sequence[str], allowed: Tensor, setting: str = "queries") -> None:
+    """Raise InputError for a query that is not allowed; `setting` names it."""
+    unwanted = [query for query, good in zip(queries, allowed.tolist(), strict=True) if not good]
+    if unwanted:
+        raise InputError(f"{setting}: {unwanted[0]!r} is banned; expected none that ban names")
+
+
+def fixed_rows(
+    texts: Texts, first: str | None, keep: Sequence[str], allowed: Bool[Tensor, " u"]
+) -> Int[Tensor, " m"]:
+    """The rows of the first question and of those to keep, each once, sorted.
+
+    Raises:
+        InputError: one is not among the texts, or is banned.
+    """
+    found = []
+    for setting, queries in (("first_query", [] if first is None else [first]), ("keep", keep)):
+        rows = texts.rows(queries)
+        refuse_banned([texts.texts[row] for row in rows.tolist()], allowed[rows], setting)
+        found.append(rows)
+    return torch.cat(found).unique()
+
+
+def check_room(fixed: int, k: int) -> None:
+    """Raise InputError where more questions are to be in the dictionary than it holds."""
+    if fixed > k:
+        raise InputError(f"keep and first_query are {fixed} questions; expected at most k = {k}")
+
+
+def check_among(texts: Texts, fixed: Int[Tensor, " m"], queries: Int[Tensor, " k"]) -> None:
+    """Raise InputError for a row of `fixed` that is none of the given queries."""
+    missing = fixed[~torch.isin(fixed, queries)]
+    if len(missing):
+        text = texts.texts[int(missing[0])]
+        raise InputError(f"keep or first_query: {text!r} is not one of the given queries")

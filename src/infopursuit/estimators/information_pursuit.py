@@ -18,12 +18,10 @@ from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from infopursuit.answers.columns import (
-    column_questions,
     column_texts,
-    given_questions,
     with_question,
 )
-from infopursuit.answers.rules import AnswerRule, ColumnAnswers, MinMaxAnswers, ThresholdAnswers
+from infopursuit.answers.rules import AnswerRule, MinMaxAnswers, ThresholdAnswers
 from infopursuit.answers.score_map import fit_score_map
 from infopursuit.answers.table import AnswerTable
 from infopursuit.answers.thresholds import ThresholdFit
@@ -31,10 +29,18 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.hashing import settings_sha256
 from infopursuit.datasets.rows import Rows, UnitRows, as_tensor
 from infopursuit.estimators.base import PursuitClassifier
+from infopursuit.estimators.checked_settings import check_settings
 from infopursuit.estimators.class_knowledge import ClassKnowledge
-from infopursuit.estimators.dictionary import Texts, not_banned
+from infopursuit.estimators.dictionary import (
+    Texts,
+    check_among,
+    check_room,
+    fixed_rows,
+    not_banned,
+    refuse_banned,
+)
 from infopursuit.estimators.inputs import check_column_names, seed_of
-from infopursuit.estimators.table_questions import chosen_questions
+from infopursuit.estimators.table_questions import table_questions
 from infopursuit.estimators.training_rows import TrainingRows
 from infopursuit.explanation.stopping import StoppingRule
 from infopursuit.naive_bayes.fit import (
@@ -68,6 +74,8 @@ class InformationPursuitClassifier(PursuitClassifier):
         n_queries: k, the size of the dictionary; all questions where there are fewer.
         queries: the dictionary itself, some of `texts` (no selection); None to choose k.
         ban: texts or words that no question may contain.
+        keep: questions that are in the dictionary whatever is chosen, some of `texts`, or of the
+            form `column > number`; no more than k.
         first_query: the question that every image is asked first; None for the best.
         answers: `three_valued`: no, not sure or yes; `threshold`: no or yes. Both depend on their
             own question and the image alone. `minmax`: the paper's rule. Questions about columns
@@ -104,6 +112,7 @@ class InformationPursuitClassifier(PursuitClassifier):
         *,
         queries: Sequence[str] | None = None,
         ban: Sequence[str] = (),
+        keep: Sequence[str] = (),
         first_query: str | None = None,
         answers: str = "three_valued",
         knowledge: Any = None,
@@ -117,6 +126,7 @@ class InformationPursuitClassifier(PursuitClassifier):
         self.n_queries = n_queries
         self.queries = queries
         self.ban = ban
+        self.keep = keep
         self.first_query = first_query
         self.answers = answers
         self.knowledge = knowledge
@@ -144,7 +154,8 @@ class InformationPursuitClassifier(PursuitClassifier):
         Raises:
             InputError, ValueError: a setting or an input is malformed.
         """
-        self._check_settings()
+        check_settings(self)
+        self._rule(None)
         seed = seed_of(self.random_state)
         fitted = self._fit_table if self.texts is None else self._fit_texts
         fitted(X, y, sample_weight, validation, seed)
@@ -158,7 +169,8 @@ class InformationPursuitClassifier(PursuitClassifier):
         Raises:
             InputError: a setting or an input is malformed, or there are no texts.
         """
-        self._check_settings()
+        check_settings(self)
+        self._rule(None)
         if self.texts is None:
             raise InputError("texts is missing; expected texts to choose from")
         data = TrainingRows.checked(UnitRows(X, "X"), y, sample_weight)
@@ -196,21 +208,28 @@ class InformationPursuitClassifier(PursuitClassifier):
 
     def _selected(self, texts: Texts, data: TrainingRows, seed: int) -> Tensor:
         allowed = not_banned(texts.texts, self.ban)
-        first = None if self.first_query is None else texts.rows([self.first_query])
+        fixed = fixed_rows(texts, self.first_query, self.keep, allowed)
         if self.queries is not None:
             rows = texts.rows(self.queries)
-            _refuse_banned([texts.texts[row] for row in rows.tolist()], allowed[rows])
-            if first is not None and first[0] not in rows:
-                raise InputError(
-                    f"first_query is {self.first_query!r}; expected one of the given queries"
-                )
+            refuse_banned([texts.texts[row] for row in rows.tolist()], allowed[rows])
+            check_among(texts, fixed, rows)
             return rows
-        if first is not None:
-            _refuse_banned([texts.texts[int(first[0])]], allowed[first], "first_query")
+        check_room(len(fixed), self.n_queries)
         count = min(self.n_queries, int(allowed.sum()))
+        chosen = self._informative(texts, data, count, allowed, seed)
+        others = chosen[~torch.isin(chosen, fixed)]
+        if len(fixed) + len(others) > count:  # chosen anew, without those that are kept anyway
+            allowed[fixed] = False
+            room = count - len(fixed)
+            others = self._informative(texts, data, room, allowed, seed) if room else others[:0]
+        return torch.cat([fixed, others]).sort().values
+
+    def _informative(
+        self, texts: Texts, data: TrainingRows, count: int, allowed: Tensor, seed: int
+    ) -> Tensor:
         known = self._known(texts, data)
         score_map = fit_score_map(self._reference(texts), data.moments.within)
-        rows = informative_rows(
+        return informative_rows(
             texts.embeddings,
             data.rows,
             data.labels,
@@ -223,9 +242,6 @@ class InformationPursuitClassifier(PursuitClassifier):
             allowed,
             None if known is None else known.worth(),
         )
-        if first is None or first[0] in rows:
-            return rows
-        return torch.cat([first, rows[: count - 1]]).sort().values
 
     def _reference(self, texts: Texts) -> UnitRows:
         if self.reference_embeddings is None:
@@ -266,29 +282,15 @@ class InformationPursuitClassifier(PursuitClassifier):
             train, held_out = data, data.like(validation, rows)
         default = [f"column {i}" for i in range(X.shape[1])]
         names = [str(name) for name in getattr(self, "feature_names_in_", default)]
-        questions = self._table_questions(train, names, seed)
+        questions = table_questions(
+            train, names, self.queries, self.ban, self.keep, self.n_queries, seed
+        )
         forced = None
         if self.first_query is not None:
             questions, forced = with_question(questions, self.first_query, names)
         texts = column_texts(questions, names)
         table = fit_table(questions, train.rows.blocks(), train.labels, train.weights)
         self._finish(questions, table, texts, data, held_out, forced, seed)
-
-    def _table_questions(
-        self, data: TrainingRows, names: Sequence[str], seed: int
-    ) -> ColumnAnswers:
-        """The dictionary: the questions given, or the most informative ones."""
-        if self.queries is not None:
-            questions = given_questions(self.queries, names)
-            texts = column_texts(questions, names)
-            _refuse_banned(texts, not_banned(texts, self.ban))
-            return questions
-        questions = column_questions(data.rows.tensor(), data.weights)
-        if not len(questions.columns):
-            return questions
-        allowed = not_banned(column_texts(questions, names), self.ban)
-        questions = questions.select(allowed.nonzero().squeeze(1))
-        return questions.select(chosen_questions(questions, data, self.n_queries, seed))
 
     # -- both -------------------------------------------------------------------------------
 
@@ -334,34 +336,6 @@ class InformationPursuitClassifier(PursuitClassifier):
             right = ending.posterior.argmax(dim=1) == shown.labels
             self.provenance_["held_out_accuracy"] = right.double().mean().item()
 
-    def _check_settings(self) -> None:
-        if isinstance(self.n_queries, bool) or not isinstance(self.n_queries, (int, np.integer)):
-            raise InputError(f"n_queries is {self.n_queries!r}; expected a whole number")
-        if self.n_queries < 1:
-            raise InputError(f"n_queries is {self.n_queries}; expected 1 or more")
-        if self.answers not in ("three_valued", "threshold", "minmax"):
-            raise InputError(
-                f"answers is {self.answers!r}; expected 'three_valued', 'threshold' or 'minmax'"
-            )
-        if not 0 <= self.validation_fraction < 1:
-            raise InputError(
-                f"validation_fraction is {self.validation_fraction!r}; expected 0 or more and less "
-                "than 1"
-            )
-        if isinstance(self.queries, str) or (self.queries is not None and not len(self.queries)):
-            raise InputError(f"queries is {self.queries!r}; expected a list of queries, or None")
-        if self.texts is None and self.text_embeddings is not None:
-            raise InputError("text_embeddings come without texts; expected both or neither")
-        if self.texts is None and self.knowledge is not None:
-            raise InputError("knowledge is about texts; expected None where there are none")
-        self._rule(None)
-
 
 def _table(X: Any) -> Rows:
     return Rows(as_tensor(np.asarray(X)))
-
-
-def _refuse_banned(queries: Sequence[str], allowed: Tensor, setting: str = "queries") -> None:
-    unwanted = [query for query, good in zip(queries, allowed.tolist(), strict=True) if not good]
-    if unwanted:
-        raise InputError(f"{setting}: {unwanted[0]!r} is banned; expected none that ban names")

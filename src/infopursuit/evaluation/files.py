@@ -8,12 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from infopursuit.core.whole_files import whole_file, write_text
+
 
 def write_csv(path: str | Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write rows as CSV; floats with all their digits, so that they read back the same."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with (
+        whole_file(path) as partial,
+        partial.open("w", encoding="utf-8", newline="") as file,
+    ):
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
         writer.writerows(rows)
@@ -21,6 +24,4 @@ def write_csv(path: str | Path, header: Sequence[str], rows: Iterable[Sequence[A
 
 def write_json(path: str | Path, metrics: Mapping[str, Any]) -> None:
     """Write metrics as JSON with sorted keys."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(metrics, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    write_text(path, json.dumps(metrics, indent=2, sort_keys=True) + "\n")

@@ -39,6 +39,17 @@ class PosteriorSummary(NamedTuple):
         """(n, T + 1) whether the predicted class is the label."""
         return self.predicted == self.labels[:, None]
 
+    def up_to(self, budget: int) -> PosteriorSummary:
+        """The same for a larger T: who has asked every question believes what he believed.
+
+        So dictionaries of fewer questions than T can be compared with others.
+        """
+        more = max(budget + 1 - self.predicted.shape[1], 0)
+        labels, *columns = self
+        return PosteriorSummary(
+            labels, *(np.pad(column, ((0, 0), (0, more)), mode="edge") for column in columns)
+        )
+
 
 def summarize(posteriors: Float[Tensor, "n t c"], labels: Int[Tensor, " n"]) -> PosteriorSummary:
     """Reduce (n, T + 1, c) float32 posteriors to what the evaluation needs.

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.whole_files import write_text
 from infopursuit.explanation.stopping import StoppingRule
 
 if TYPE_CHECKING:
@@ -232,7 +233,7 @@ def write_explanations(
         ],
     }
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    Path(path).write_text(text + "\n", encoding="utf-8")
+    write_text(path, text + "\n")
 
 
 def read_explanations(

@@ -12,6 +12,7 @@ import io
 import textwrap
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import matplotlib
 import numpy as np
@@ -25,6 +26,9 @@ from PIL import Image
 
 from infopursuit.core.numbers import percent
 from infopursuit.explanation.explanation import Explanation
+from infopursuit.explanation.stopping import StoppingRule
+from infopursuit.explanation.text import question as in_words
+from infopursuit.explanation.text import stops_when
 
 INK, QUIET, RULE = "#1c2330", "#5b6472", "#d5dae1"
 YES, NO = "#14692f", "#a81e2d"  # dark enough on white; each answer is also a word
@@ -54,8 +58,30 @@ class _Layout:
     height: float
 
 
+class _Fact(NamedTuple):
+    """A fact about the explanation, in the column of the picture."""
+
+    label: str
+    value: str
+    color: str = INK
+    weight: str = "bold"
+
+    @property
+    def lines(self) -> list[str]:
+        """The value, wrapped."""
+        return textwrap.wrap(self.value, 25) or [""]
+
+    @property
+    def height(self) -> float:
+        """In inches, with the space below."""
+        return 0.28 + 0.18 * len(self.lines)
+
+
 def explanation_png(
-    explanation: Explanation, classes_shown: int = 10, picture: Image.Image | None = None
+    explanation: Explanation,
+    classes_shown: int = 10,
+    picture: Image.Image | None = None,
+    stop: StoppingRule | None = None,
 ) -> bytes:
     """Draw one explanation as PNG.
 
@@ -63,12 +89,13 @@ def explanation_png(
         explanation: what was asked and believed.
         classes_shown: how many of the most probable classes at the end become columns.
         picture: the image itself, drawn beside the heat map.
+        stop: the rule that ended the questions, told beside the heat map; None tells no rule.
     """
     buffer = io.BytesIO()
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams["font.family"] = "DejaVu Sans"  # ships with matplotlib: same everywhere
-        figure = _draw(explanation, explanation.top_classes(classes_shown), picture)
+        figure = _draw(explanation, explanation.top_classes(classes_shown), picture, stop)
         FigureCanvasAgg(figure).print_png(buffer, metadata={"Software": None})
     return buffer.getvalue()
 
@@ -83,14 +110,20 @@ def explanation_figure(
     return figure
 
 
-def _draw(explanation: Explanation, classes: list[int], picture: Image.Image | None) -> Figure:
-    questions = [BEFORE] + [_wrapped(step.query) for step in explanation.steps]
-    place = _layout(explanation, classes, questions)
+def _draw(
+    explanation: Explanation,
+    classes: list[int],
+    picture: Image.Image | None,
+    stop: StoppingRule | None = None,
+) -> Figure:
+    questions = [BEFORE] + [_wrapped(in_words(step.query)) for step in explanation.steps]
+    facts = _facts(explanation, stop)
+    place = _layout(explanation, classes, questions, facts)
     figure = Figure(figsize=(place.width, place.height), dpi=DPI, facecolor="white")
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set(xlim=(0, place.width), ylim=(place.height, 0))
     axes.axis("off")
-    _side(axes, explanation, picture)
+    _side(axes, facts, picture)
     _heads(axes, explanation, classes, place)
     posteriors = [explanation.prior] + [step.posterior for step in explanation.steps]
     for row, (question, posterior) in enumerate(zip(questions, posteriors, strict=True)):
@@ -122,7 +155,9 @@ def _draw(explanation: Explanation, classes: list[int], picture: Image.Image | N
     return figure
 
 
-def _layout(explanation: Explanation, classes: list[int], questions: list[str]) -> _Layout:
+def _layout(
+    explanation: Explanation, classes: list[int], questions: list[str], facts: list[_Fact]
+) -> _Layout:
     widest = max(_width(line) for question in questions for line in question.split("\n"))
     answer = max([0.5, *(_width(step.said, SMALL, "bold") + 0.2 for step in explanation.steps)])
     names = [_class_label(explanation, index) for index in classes]
@@ -138,15 +173,39 @@ def _layout(explanation: Explanation, classes: list[int], questions: list[str]) 
     top = MARGIN + max(0.72 * max(lengths) + 0.2, 0.5)
     row = max(ROW, lines * LINE + 0.12)
     table = top + len(questions) * row + MARGIN
-    side = MARGIN + PICTURE + 0.3 + 3 * 0.2 + _side_lines(explanation) * 0.18 + MARGIN
+    side = MARGIN + PICTURE + 0.22 + sum(fact.height for fact in facts) + MARGIN
     width = max([entropies + 0.66, *reach]) + MARGIN
     return _Layout(
         numbers, questions_at, answers, cells, entropies, top, row, width, max(table, side)
     )
 
 
-def _side(axes: Axes, explanation: Explanation, picture: Image.Image | None) -> None:
-    """The picture, the prediction and the true class, left of the heat map."""
+def _facts(explanation: Explanation, stop: StoppingRule | None) -> list[_Fact]:
+    """What the prediction is, whether it is right, and why the questions ended."""
+    facts = [
+        _Fact("Prediction", f"{explanation.predicted_class}, {percent(explanation.probability)}")
+    ]
+    if explanation.true_class is not None:
+        known = explanation.class_names.index(explanation.true_class)
+        facts.append(
+            _Fact(
+                "True class" if explanation.correct else "True class (prediction is wrong)",
+                f"{explanation.true_class}, {percent(explanation.posterior[known])}",
+                YES if explanation.correct else NO,
+            )
+        )
+    if explanation.unfamiliar:
+        facts.append(_Fact("It looks like", "none of the classes", NO))
+    count = len(explanation.steps)
+    asked = f"{count} question{'' if count == 1 else 's'}"
+    facts.append(_Fact("Explanation", asked + ("" if explanation.confident else " (the limit)")))
+    if stop is not None:
+        facts.append(_Fact("Questions stop", stops_when(stop), QUIET, weight="normal"))
+    return facts
+
+
+def _side(axes: Axes, facts: list[_Fact], picture: Image.Image | None) -> None:
+    """The picture and the facts, left of the heat map."""
     top = MARGIN
     if picture is not None:
         wide, high = picture.size
@@ -157,38 +216,11 @@ def _side(axes: Axes, explanation: Explanation, picture: Image.Image | None) -> 
         axes.imshow(np.asarray(shown), extent=extent, aspect="auto", interpolation="nearest")
         top += high * scale
     top += 0.22
-    facts = [
-        ("Prediction", f"{explanation.predicted_class}, {percent(explanation.probability)}", INK)
-    ]
-    if explanation.true_class is not None:
-        known = explanation.class_names.index(explanation.true_class)
-        facts.append(
-            (
-                "True class" if explanation.correct else "True class (prediction is wrong)",
-                f"{explanation.true_class}, {percent(explanation.posterior[known])}",
-                YES if explanation.correct else NO,
-            )
-        )
-    count = len(explanation.steps)
-    facts.append(
-        (
-            "Explanation",
-            f"{count} question{'' if count == 1 else 's'}"
-            + ("" if explanation.confident else " (the limit)"),
-            INK,
-        )
-    )
-    for label, value, color in facts:
-        _text(axes, MARGIN, top, label, SMALL, QUIET, va="top")
-        lines = textwrap.wrap(value, 25) or [""]
-        _text(axes, MARGIN, top + 0.15, "\n".join(lines), SIZE, color, weight="bold", va="top")
-        top += 0.28 + 0.18 * len(lines)
-
-
-def _side_lines(explanation: Explanation) -> int:
-    """How many lines of text `_side` may need at most."""
-    names = [explanation.predicted_class, explanation.true_class or "", "question" * 3]
-    return sum(len(textwrap.wrap(f"{name}, > 99 %", 25)) for name in names)
+    for fact in facts:
+        _text(axes, MARGIN, top, fact.label, SMALL, QUIET, va="top")
+        told = "\n".join(fact.lines)
+        _text(axes, MARGIN, top + 0.15, told, SIZE, fact.color, weight=fact.weight, va="top")
+        top += fact.height
 
 
 def _heads(axes: Axes, explanation: Explanation, classes: list[int], place: _Layout) -> None:
@@ -220,7 +252,8 @@ def _class_label(explanation: Explanation, index: int) -> str:
 
 
 def _answer(axes: Axes, left: float, middle: float, said: str, yes: bool) -> None:
-    """Yes is a filled green badge, no an outlined red one."""
+    """Yes is a filled green badge, no an outlined red one, not sure an outlined grey one."""
+    color = YES if yes else QUIET if said == "not sure" else NO
     width, height = _width(said, SMALL, "bold") + 0.16, 0.19
     badge = FancyBboxPatch(
         (left + 0.03, middle - height / 2),
@@ -228,12 +261,12 @@ def _answer(axes: Axes, left: float, middle: float, said: str, yes: bool) -> Non
         height,
         boxstyle="round,pad=0,rounding_size=0.06",
         facecolor=YES if yes else "white",
-        edgecolor=YES if yes else NO,
+        edgecolor=color,
         linewidth=1.0,
     )
     axes.add_patch(badge)
-    color = "white" if yes else NO
-    _text(axes, left + 0.03 + width / 2, middle, said, SMALL, color, ha="center", weight="bold")
+    ink = "white" if yes else color
+    _text(axes, left + 0.03 + width / 2, middle, said, SMALL, ink, ha="center", weight="bold")
 
 
 def _cell(axes: Axes, left: float, top: float, height: float, probability: float) -> None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
+
 from infopursuit.core.numbers import percent
 from infopursuit.explanation.explanation import Explanation
 from infopursuit.explanation.stopping import StoppingRule
+from infopursuit.queries import wording
+from infopursuit.queries.visual_vocabulary import phrase_kinds
 
 BEFORE = "before any question"
 NONE_OF_THE_CLASSES = (
@@ -12,11 +17,33 @@ NONE_OF_THE_CLASSES = (
 )
 # A tie of more classes is told by their number.
 NAMED = 3
+# What a phrase of plain words is made of; a column of a table (`length > 2`) is none.
+_PHRASE = re.compile(r"[A-Za-z][A-Za-z'-]*(?: [A-Za-z'-]+)*")
+# Words that only sentences have, which are no phrases.
+_OF_SENTENCES = re.compile(r"\b(am|are|can|do|does|has|have|is|it|they|was|were|will|you)\b")
 
 
+@cache
 def question(query: str) -> str:
-    """A query with its question mark, whether it has one already or not."""
-    return query if query.rstrip().endswith("?") else f"{query}?"
+    """A query as a question: `four legs` becomes `Does it have four legs?`.
+
+    A query that is a question already stays one. What is no phrase of English words as far as can
+    be told (a column of a table, a sentence, a word that may be an adjective) gets a question mark.
+    """
+    text = query.strip(" .?")
+    if query.rstrip(" .").endswith("?") or not _is_phrase(text):
+        return f"{text}?"
+    kind = phrase_kinds().get(text.lower())
+    asked = wording.question(text, kind)
+    # A thing may be all of the picture or a part of it: a chimney, which is never what it is.
+    return asked.replace("Is it ", "Does it show ", 1) if kind == "thing" else asked
+
+
+def _is_phrase(text: str) -> bool:
+    if not _PHRASE.fullmatch(text) or _OF_SENTENCES.search(text.lower()):
+        return False
+    known = " " in text or text.lower() in phrase_kinds()
+    return known or wording.grammatical_form(text) is not wording.Form.SINGULAR
 
 
 def ending(explanation: Explanation) -> str:

@@ -13,6 +13,8 @@ class NaiveBayesSettings:
     Attributes:
         answers: `three_valued`: no, not sure or yes; `threshold`: no or yes. Both depend on their
             own query and the image alone. `minmax`: the paper's rule.
+        knowledge: whether the knowledge table of the data set is used.
     """
 
     answers: Literal["three_valued", "threshold", "minmax"] = "three_valued"
+    knowledge: bool = True

@@ -17,6 +17,7 @@ from infopursuit.clip.precomputed_texts import PrecomputedTexts
 from infopursuit.clip.weights import find_clip_files, read_pinned_weights
 from infopursuit.core.errors import InputError
 from infopursuit.core.text_lists import read_text_list
+from infopursuit.datasets.class_names import read_class_names
 from infopursuit.datasets.embedded_images import read_embedded_images
 from infopursuit.datasets.open_images import has_embeddings, open_image_source
 from infopursuit.datasets.pinned_datasets import read_pinned_dataset
@@ -59,11 +60,18 @@ def _checks(params: Params) -> Iterator[tuple[str, Callable[[], Any]]]:
     asks = [name for name, path in params.queries.corpora.items() if has_captions(path)]
     if asks:
         yield "queries.prompt", lambda: _prompt(params.queries.prompt)
-    if asks or any(_asks(dataset) for dataset in params.datasets.values()):
+    prompts = [path for path in params.queries.dictionaries.values() if is_prompt(path)]
+    prompts += [each.knowledge for each in params.datasets.values() if is_prompt(each.knowledge)]
+    if asks or prompts:
         yield "language_model", lambda: _language_model(params)
     for name, path in params.queries.corpora.items():
         if _there(path):
             yield f"queries.corpora.{name}", lambda path=path: _corpus(path)
+    for name, path in params.queries.dictionaries.items():
+        k = params.datasets[name].k
+        yield f"queries.dictionaries.{name}", lambda path=path, k=k: _dictionary(path, k)
+    for name, path in params.queries.lists.items():
+        yield f"queries.lists.{name}", lambda path=path: read_text_list(path)
     for name, dataset in params.datasets.items():
         if _there(dataset.classes):
             yield from _dataset_checks(params, name, dataset)
@@ -75,17 +83,11 @@ def _dataset_checks(
     params: Params, name: str, dataset: DatasetSettings
 ) -> Iterator[tuple[str, Callable[[], Any]]]:
     key = f"datasets.{name}"
-    yield f"{key}.classes", lambda: _classes(dataset.classes)
-    yield f"{key}.dictionary", lambda: _dictionary(dataset)
+    yield f"{key}.classes", lambda: read_class_names(dataset.classes)
     if _there(dataset.knowledge):
         yield f"{key}.knowledge", lambda: _knowledge(dataset)
     if _there(dataset.images):
         yield f"{key}.images", lambda: _images(params, dataset)
-
-
-def _asks(dataset: DatasetSettings) -> bool:
-    """Whether the language model is asked for this data set."""
-    return any(Path(path).suffix == ".jinja" for path in (dataset.dictionary, dataset.knowledge))
 
 
 def _there(path: str) -> bool:
@@ -98,6 +100,11 @@ def _clip_width(path: str) -> tuple[int, str | None] | None:
     if Path(path).suffix == ".parquet":
         table = PrecomputedTexts(path)
         return table.width, table.name
+    if not Path(path).exists() and ":" in path:
+        raise InputError(
+            f"{path} is a name, and a stage depends on files; expected a folder, a table of texts, "
+            "or a YAML file that pins weights, such as params/clip/ViT-B-32-openai.yaml"
+        )
     if Path(path).suffix in (".yaml", ".yml"):
         read_pinned_weights(Path(path))
     else:
@@ -128,20 +135,13 @@ def _prompt(path: str) -> None:
     load_template(path, needed=["caption"], offered=["max_concepts"])
 
 
-def _classes(path: str) -> list[str]:
-    classes = read_text_list(path)
-    if len(classes) < 2:
-        raise InputError(f"{path}: {len(classes)} class; expected at least two")
-    return classes
-
-
-def _dictionary(dataset: DatasetSettings) -> None:
-    if is_list(dataset.dictionary):
-        read_dictionary(dataset.dictionary, dataset.k)
-    elif is_prompt(dataset.dictionary):
-        load_template(dataset.dictionary, needed=["classes", "k"])
+def _dictionary(path: str, k: int) -> None:
+    if is_list(path):
+        read_dictionary(path, k)
+    elif is_prompt(path):
+        load_template(path, needed=["classes", "k"])
     else:
-        open_prompt(dataset.dictionary, {})
+        open_prompt(path, {})
 
 
 def _knowledge(dataset: DatasetSettings) -> None:
@@ -150,11 +150,11 @@ def _knowledge(dataset: DatasetSettings) -> None:
         load_template(path, class_knowledge.NEEDED, class_knowledge.OFFERED)
     else:
         known = knowledge_lists.open_knowledge(path)
-        knowledge_lists.check_classes(path, known, _classes(dataset.classes))
+        knowledge_lists.check_classes(path, known, read_class_names(dataset.classes))
 
 
 def _images(params: Params, dataset: DatasetSettings) -> None:
-    classes, path = _classes(dataset.classes), Path(dataset.images)
+    classes, path = read_class_names(dataset.classes), Path(dataset.images)
     if path.suffix in (".yaml", ".yml"):
         read_pinned_dataset(path)  # not opened, which may download
         return

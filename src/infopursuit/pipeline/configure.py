@@ -2,8 +2,8 @@
 
     infopursuit configure params/vitb32-precomputed.yaml
 
-Sections merge key by key, the comments of params.yaml stay; the data sets and corpora of the file
-take the place of those before.
+Sections merge key by key, the comments of params.yaml stay; data sets, corpora, dictionaries and
+lists of the file take the place of those before.
 """
 
 from __future__ import annotations
@@ -19,7 +19,12 @@ from infopursuit.core.errors import InputError
 from infopursuit.pipeline.params import load_params
 
 # Mappings whose keys are names a person gives, not settings: to merge two of them would mix worlds.
-REPLACED = {("datasets",), ("queries", "corpora")}
+REPLACED = {
+    ("datasets",),
+    ("queries", "corpora"),
+    ("queries", "dictionaries"),
+    ("queries", "lists"),
+}
 NULL = "tag:yaml.org,2002:null"
 
 

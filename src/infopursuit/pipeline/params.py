@@ -6,6 +6,7 @@ needs, so that no stage runs again because a rule here has changed.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,8 +23,10 @@ from infopursuit.pipeline.methods import Method, build_method
 from infopursuit.queries.settings import (
     LanguageModelSettings,
     QueriesSettings,
+    QuestionsSettings,
     UniverseSettings,
 )
+from infopursuit.queries.universe import words_pattern
 from infopursuit.report.settings import RunSettings
 
 
@@ -35,6 +38,7 @@ class Params(Section):
     language_model: LanguageModelSettings
     queries: QueriesSettings
     universe: UniverseSettings
+    questions: QuestionsSettings
     datasets: Datasets
     validation_fraction: Annotated[float, Field(gt=0, lt=1)]
     initialize: InitializeSettings
@@ -50,6 +54,20 @@ class Params(Section):
         for name in self.run.datasets:
             if name not in self.datasets:
                 raise ValueError(f"run.datasets: {name!r} is not a key of datasets")
+        for section in ("dictionaries", "lists"):
+            for name in getattr(self.queries, section):
+                if name not in self.datasets:
+                    raise ValueError(f"queries.{section}: {name!r} is not a key of datasets")
+        for init, section in (("llm", "dictionaries"), ("list", "lists")):
+            for name in self.run.datasets if init in self.run.inits else ():
+                if name not in getattr(self.queries, section):
+                    raise ValueError(
+                        f"queries.{section}: no entry for {name!r}, which the init {init!r} of "
+                        "run.inits needs; expected one, or other inits"
+                    )
+        for text in self.questions.kept if self.questions.ban else ():
+            if re.search(words_pattern(self.questions.ban), text):
+                raise ValueError(f"questions: {text!r} is to be kept, and is banned")
         for name in self.run.truth:
             if name not in self.run.datasets:
                 raise ValueError(
@@ -62,6 +80,10 @@ class Params(Section):
             for name in self.datasets:
                 self.method(method, name)
         return self
+
+    def kind(self, method: str) -> str:
+        """What a method is: `variational` or `naive_bayes`."""
+        return self.methods[method]["method"]
 
     def method(self, method: str, dataset: str) -> Method:
         """The settings of a method with the overrides of a data set."""

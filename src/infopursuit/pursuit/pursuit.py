@@ -14,6 +14,7 @@ from infopursuit.answers.rules import AnswerRule
 from infopursuit.core.errors import InputError
 from infopursuit.explanation.explanation import Candidate, Explanation, Step, rounded
 from infopursuit.explanation.stopping import StoppingRule
+from infopursuit.explanation.text import question as in_words
 from infopursuit.pursuit.familiarity import Familiarity
 from infopursuit.pursuit.querier import Classifier, Querier
 from infopursuit.pursuit.rollout import Ending, RollOut, ask_until, roll_out
@@ -51,16 +52,19 @@ class Pursuit:
         return next(iter(self.rule.tensors().values())).device
 
     def number(self, question: str) -> int:
-        """The number of a question, 0 to k - 1, whatever its case, spacing and question mark.
+        """The number of a question, 0 to k - 1, as its query or as explanations put it.
+
+        Case, spacing and question mark play no part.
 
         Raises:
             InputError: there is no such question; the message names similar ones.
         """
         if question in self.queries:
             return self.queries.index(question)
-        alike = [_bare(each) for each in self.queries]
-        if _bare(question) in alike:
-            return alike.index(_bare(question))
+        for worded in (lambda query: query, in_words):
+            alike = [_bare(worded(each)) for each in self.queries]
+            if _bare(question) in alike:
+                return alike.index(_bare(question))
         near = get_close_matches(question, self.queries, n=3, cutoff=0.4) or self.queries[:3]
         raise InputError(
             f"the model has no question {question!r}; expected one such as "

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.whole_files import whole_file
 from infopursuit.queries.language_models.model import Answer
 
 
@@ -57,17 +58,20 @@ class AnswerCache:
         """Keep the answers to one chunk of prompts."""
         self.folder.mkdir(parents=True, exist_ok=True)
         described = json.dumps(self.settings, sort_keys=True, indent=2) + "\n"
-        (self.folder / "settings.json").write_text(described, encoding="utf-8")
+        mark = f".{os.getpid()}"
+        with whole_file(self.folder / "settings.json", mark) as partial:
+            partial.write_text(described, encoding="utf-8")
         path = self.folder / f"{_digest(''.join(map(_digest, prompts)))}.jsonl"
-        partial = path.with_suffix(f".{os.getpid()}.partial")
-        with partial.open("w", encoding="utf-8", newline="\n") as file:
+        with (
+            whole_file(path, mark) as partial,
+            partial.open("w", encoding="utf-8", newline="\n") as file,
+        ):
             for prompt, answer in zip(prompts, answers, strict=True):
                 entry = {"prompt": _digest(prompt), "answer": answer.text}
                 entry["finish_reason"] = answer.finish_reason
                 file.write(json.dumps(entry, ensure_ascii=False) + "\n")
             file.flush()
             os.fsync(file.fileno())
-        partial.replace(path)
 
 
 def _digest(text: str) -> str:

@@ -1,9 +1,9 @@
 """The k queries of a data set's K-LLM dictionary: given as a list, or asked of a language model.
 
-The suffix of a data set's `dictionary` tells which: a list (.txt) is taken as it is; a prompt
-(.jinja) is put to the language model of the settings; recorded answers (.jsonl, the format of
-`language_models.recorded`) hold a prompt and what was answered to it, so that whoever has the file
-has the dictionary, whatever language model there is.
+The suffix of an entry of `queries.dictionaries` tells which: a list (.txt) is taken as it is; a
+prompt (.jinja) is put to the language model of the settings; recorded answers (.jsonl, the format
+of `language_models.recorded`) hold a prompt and what was answered to it, so that whoever has the
+file has the dictionary, whatever language model there is.
 """
 
 from __future__ import annotations
@@ -63,9 +63,13 @@ def read_dictionary(path: str | Path, k: int) -> list[str]:
     """A dictionary given as a list of exactly k texts.
 
     Raises:
-        InputError: the list cannot be read, or has another number of texts.
+        InputError: the list cannot be read, has another number of texts, or two spellings of one.
     """
     texts = read_text_list(path)
+    first: dict[str, str] = {}
+    for text in texts:
+        if first.setdefault(normalize(text), text) != text:
+            raise InputError(f"{path}: {first[normalize(text)]!r} and {text!r} are one query")
     if len(texts) != k:
         raise InputError(f"{path}: expected k = {k} queries, one a line, found {len(texts)}")
     return texts

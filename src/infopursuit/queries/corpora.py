@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from infopursuit.queries.language_models.model import Answer
 from infopursuit.queries.parsing import Reason, parse_answer
 
 CAPTIONS_SUFFIX, LIST_SUFFIX, TABLE_SUFFIX = ".json", ".txt", ".parquet"
+VOCABULARY_SUFFIX = ".csv"
 
 
 class Corpus(NamedTuple):
@@ -39,10 +41,10 @@ def has_captions(path: str | Path) -> bool:
         InputError: the suffix is none that a corpus may have.
     """
     suffix = Path(path).suffix
-    if suffix not in (CAPTIONS_SUFFIX, LIST_SUFFIX, TABLE_SUFFIX):
+    if suffix not in (CAPTIONS_SUFFIX, LIST_SUFFIX, TABLE_SUFFIX, VOCABULARY_SUFFIX):
         raise InputError(
             f"{path}: unknown kind of corpus {suffix!r}; expected COCO captions (.json), a list "
-            "(.txt) or a table with the column text (.parquet)"
+            "(.txt), a table with the column text (.parquet) or one with the column phrase (.csv)"
         )
     return suffix == CAPTIONS_SUFFIX
 
@@ -137,7 +139,11 @@ class _Rows:
 
 
 def given_corpus(path: str | Path) -> Corpus:
-    """Texts taken as they are, from a list (.txt) or the column `text` of a table (.parquet).
+    """Texts taken as they are: a list, a table, or phrases with their kinds.
+
+    Args:
+        path: a list (.txt), a table with the column `text` (.parquet), or one with the column
+            `phrase` (.csv), such as the visual vocabulary.
 
     Raises:
         InputError: the file is missing or unreadable, has no texts, or a text is blank.
@@ -145,6 +151,8 @@ def given_corpus(path: str | Path) -> Corpus:
     path = Path(path)
     if path.suffix == LIST_SUFFIX:
         texts = pa.chunked_array([read_text_list(path)], pa.string())
+    elif path.suffix == VOCABULARY_SUFFIX:
+        texts = pa.chunked_array([_phrases(path)], pa.string())
     else:
         texts = read_table(path, QUERIES, columns=["text"]).column("text")
         if not len(texts):
@@ -159,3 +167,23 @@ def given_corpus(path: str | Path) -> Corpus:
         {"caption": [], "line": [], "reason": []},
         counts,
     )
+
+
+def _phrases(path: Path) -> list[str]:
+    """The column `phrase` of a CSV file."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = csv.DictReader(file)
+            if "phrase" not in (rows.fieldnames or ()):
+                found = ", ".join(rows.fieldnames or ()) or "nothing"
+                raise InputError(f"{path}: no column 'phrase' in the first line, found {found}")
+            phrases = [(row["phrase"] or "").strip() for row in rows]
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file; expected a CSV file of phrases") from error
+    except (UnicodeDecodeError, OSError, csv.Error) as error:
+        raise InputError(f"{path}: not a readable CSV file ({error})") from error
+    if not all(phrases):
+        raise InputError(f"{path}: the phrase of row {phrases.index('')} is blank; expected a text")
+    if not phrases:
+        raise InputError(f"{path}: no rows; expected one phrase a row")
+    return phrases

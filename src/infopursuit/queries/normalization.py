@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 
 # Marks that Unicode counts as symbols, but that surround words as quotes and bullets do.
 QUOTING_SYMBOLS = frozenset("`´^~|<>=+")
@@ -35,3 +36,11 @@ def _outer(character: str) -> bool:
 
 
 _ASCII_OUTER = "".join(character for character in map(chr, range(128)) if _outer(character))
+
+
+def distinct(texts: Iterable[str]) -> list[str]:
+    """The texts in their own spelling, of those with one normalised spelling the first."""
+    first: dict[str, str] = {}
+    for text in texts:
+        first.setdefault(normalize(text), text)
+    return list(first.values())

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from infopursuit.core.settings import Positive, Section, Share, check_names
+from infopursuit.queries.normalization import normalize
 
 
 class SamplingSettings(Section):
@@ -48,18 +49,41 @@ class LanguageModelSettings(Section):
 
 
 class QueriesSettings(Section):
-    """The texts that may become queries, beside the dictionaries of all data sets."""
+    """The texts that may become queries."""
 
     corpora: dict[str, str] = Field(min_length=1)
+    dictionaries: dict[str, str]
+    lists: dict[str, str]
     prompt: str
     concepts_per_caption: Positive
     max_captions: Positive | None
 
-    @field_validator("corpora")
+    @model_validator(mode="after")
+    def _named(self) -> QueriesSettings:
+        for section in ("corpora", "dictionaries", "lists"):
+            check_names(f"queries.{section}", getattr(self, section))
+        return self
+
+
+class QuestionsSettings(Section):
+    """What a person wants of the questions, whatever is chosen."""
+
+    ban: list[str]
+    keep: list[str]
+    first: str | None
+
+    @field_validator("ban", "keep", "first")
     @classmethod
-    def _named(cls, corpora: dict[str, str]) -> dict[str, str]:
-        check_names("queries.corpora", corpora)
-        return corpora
+    def _written(cls, texts: list[str] | str | None) -> list[str] | str | None:
+        for text in [texts] if isinstance(texts, str) else texts or ():
+            if not normalize(text):
+                raise ValueError(f"{text!r} is no text")
+        return texts
+
+    @property
+    def kept(self) -> list[str]:
+        """The texts that are in every dictionary, the first question among them."""
+        return [*([] if self.first is None else [self.first]), *self.keep]
 
 
 class UniverseSettings(Section):

@@ -15,11 +15,15 @@ from infopursuit.queries.normalization import normalize
 # Line ends that a list with one text a line could not hold, and characters that nobody sees.
 UNPRINTABLE = r"[\p{C}\p{Zl}\p{Zp}]"
 SLICE = 2**16  # texts
+BANNED = "banned"
 
 
 @dataclass(frozen=True)
 class UniverseFilters:
-    """What a text must be like; `class_names` is empty where class names may enter."""
+    """What a text must be like; `class_names` is empty where class names may enter.
+
+    `banned` texts and words are in no text, whoever gave it.
+    """
 
     max_words: int
     min_characters: int
@@ -27,6 +31,7 @@ class UniverseFilters:
     drop_or: bool
     drop_parentheses: bool
     class_names: tuple[str, ...] = ()
+    banned: tuple[str, ...] = ()
 
 
 class Universe(NamedTuple):
@@ -41,12 +46,14 @@ def build_universe(
     dictionaries: Mapping[str, Sequence[str]],
     corpora: Mapping[str, pa.Table],
     filters: UniverseFilters,
+    lists: Mapping[str, Sequence[str]] | None = None,
+    keep: Sequence[str] = (),
 ) -> Universe:
-    """Join the texts of all dictionaries, then of all corpora, in the order of their first row.
+    """Join the given texts, then those of all corpora, in the order of their first row.
 
-    Texts keep their spelling. Of texts with one normalised spelling the first stays, except that a
-    dictionary's text always stays as it is, and no filter drops it: training starts from these
-    texts and has to find them. The text that stays has the sources and captions of all of them.
+    Texts keep their spelling. Of texts with one normalised spelling the first stays, and has the
+    sources and captions of all of them. No filter but `banned` drops a given text (of a dictionary,
+    a list, or kept): training starts from these and has to find them.
 
     Time is linear in rows, but for sorting them once. Beside the tables given, memory is about 40
     bytes a row and 200 bytes a distinct spelling.
@@ -56,18 +63,24 @@ def build_universe(
         corpora: a table with the columns text and caption_id (null where there is none) of each
             corpus, by its name.
         filters: what a text must be like.
+        lists: the questions of a person's own for a data set, by its name.
+        keep: the texts that are in every dictionary.
 
     Returns:
-        `texts` with sources in order (dictionary/NAME, corpus/NAME) and caption ids sorted;
+        `texts` with sources in order (dictionary/NAME, list/NAME, kept, corpus/NAME) and caption
+        ids sorted;
         `rejected` with one row for each spelling that a filter dropped, the first source that has
         it and the first filter it breaks; `counts`, where distinct_spellings is the sum of
         dropped, merged_spellings and texts.
     """
-    names = [f"dictionary/{name}" for name in dictionaries] + [f"corpus/{name}" for name in corpora]
-    columns = [pa.chunked_array([texts], pa.string()) for texts in dictionaries.values()]
+    given = {f"dictionary/{name}": texts for name, texts in dictionaries.items()}
+    given |= {f"list/{name}": texts for name, texts in (lists or {}).items()}
+    given |= {"kept": keep} if keep else {}
+    names = [*given, *(f"corpus/{name}" for name in corpora)]
+    columns = [pa.chunked_array([texts], pa.string()) for texts in given.values()]
     columns += [table.column("text") for table in corpora.values()]
     rows, texts = _spellings(columns)
-    spellings = _judged(texts, _first_sources(rows), len(dictionaries), filters)
+    spellings = _judged(texts, _first_sources(rows), len(given), filters)
     kept = spellings.filter(pl.col("owner").is_not_null())
     dropped = spellings.filter(pl.col("owner").is_null())
     spared = kept.filter(pl.col("reason").is_not_null())
@@ -81,7 +94,7 @@ def build_universe(
     labels = pa.array(names, pa.string())
     sources = _lists(*_source_pairs(places, len(owners)), len(owners))
     ids = [table.column("caption_id") for table in corpora.values()]
-    caption_ids = _lists(*_caption_pairs(places[len(dictionaries) :], ids), len(owners))
+    caption_ids = _lists(*_caption_pairs(places[len(given) :], ids), len(owners))
     return Universe(
         {
             "text": texts.take(pa.array(owners)),
@@ -126,7 +139,7 @@ def _first_sources(rows: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _judged(
-    texts: pa.Array, sources: np.ndarray, dictionaries: int, filters: UniverseFilters
+    texts: pa.Array, sources: np.ndarray, given: int, filters: UniverseFilters
 ) -> pl.DataFrame:
     """What becomes of each spelling.
 
@@ -137,14 +150,12 @@ def _judged(
     text = pl.Series("text", texts, dtype=pl.String)
     spellings = (
         pl.DataFrame([text, _keys(text), pl.Series("source", sources)])
-        .with_columns(given=pl.col("source") < dictionaries, reason=_first_broken(filters))
+        .with_columns(given=pl.col("source") < given, reason=_first_broken(filters))
         .with_row_index("spelling")
     )
-    kept = (
-        spellings.filter(pl.col("reason").is_null() | pl.col("given"))
-        .with_columns(first=pl.col("spelling").first().over("key"))
-        .select("spelling", owner=pl.when("given").then("spelling").otherwise("first"))
-    )
+    kept = spellings.filter(
+        pl.col("reason").is_null() | (pl.col("given") & pl.col("reason").ne_missing(pl.lit(BANNED)))
+    ).select("spelling", owner=pl.col("spelling").first().over("key"))
     return spellings.select("spelling", "source", "reason").join(
         kept, on="spelling", how="left", maintain_order="left"
     )
@@ -195,7 +206,10 @@ def _lists(places: np.ndarray, values: np.ndarray, count: int) -> pa.ListArray:
 def _filters(filters: UniverseFilters) -> dict[str, pl.Expr]:
     """The texts that break a filter, by its name, in the order in which they are tried."""
     text = pl.col("text")
-    broken = {
+    broken: dict[str, pl.Expr] = {}
+    if filters.banned:  # the first, for it is the one that given texts have to meet
+        broken[BANNED] = text.str.contains(words_pattern(filters.banned))
+    broken |= {
         "empty": pl.col("key") == "",
         "unprintable": text.str.contains(UNPRINTABLE),
         "min_characters": text.str.len_chars() < filters.min_characters,
@@ -215,6 +229,12 @@ def _first_broken(filters: UniverseFilters) -> pl.Expr:
     return pl.coalesce(
         pl.when(broken).then(pl.lit(name)) for name, broken in _filters(filters).items()
     )
+
+
+def words_pattern(words: Sequence[str]) -> str:
+    """A pattern of all texts and words, whatever their case, where no letter goes on."""
+    escaped = "|".join(pl.escape_regex(word.strip()) for word in words)
+    return rf"(?i)(?:^|\W)(?:{escaped})(?:$|\W)"
 
 
 def _names_pattern(names: Sequence[str]) -> str:

@@ -244,7 +244,8 @@ def _begins_as_state(words: Sequence[str], kind: str | None) -> bool:
     if first.endswith("ing") and (kind == "action" or follower in _DETERMINERS):
         return True
     if _is_participle(first) and follower in (_PREPOSITIONS | _ADVERBS) - {"back"}:
-        return True  # "covered in snow", but "an arched back"
+        # "covered in snow", but "an arched back" and "fixed wide wings"
+        return not (follower in _ADJECTIVES and len(words) > 2)
     if not _is_ing_verb(first):
         return False
     return not follower or first == "wearing" or follower in _PREPOSITIONS | _ADVERBS

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-WIDTH, HEIGHT = 360, 252
-LEFT, RIGHT, TOP, BOTTOM = 40, 12, 10, 40
-LEVEL_LABELS = 92  # room right of the plot where levels are labelled
-LINE_HEIGHT = 13
+WIDTH, HEIGHT = 440, 290
+LEFT, RIGHT, TOP, BOTTOM = 42, 12, 10, 44
+LEVEL_LABELS = 122  # room right of the plot where levels are labelled
+LINE_HEIGHT = 15
 
 # Drawn at a point of a line.
 MARKERS = {"circle": "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z", "": ""}
@@ -177,7 +177,7 @@ class _Plot:
             )
         for value in self.x_axis.ticks:
             yield (
-                f'<text class="tick" x="{self.x(value)}" y="{self.bottom + 16}" '
+                f'<text class="tick" x="{self.x(value)}" y="{self.bottom + 17}" '
                 f'text-anchor="middle">{_number(value)}</text>'
             )
         yield (
@@ -185,7 +185,7 @@ class _Plot:
             f'y1="{self.bottom}" y2="{self.bottom}"/>'
         )
         yield (
-            f'<text class="name" x="{(self.left + self.right) / 2}" y="{self.bottom + 34}" '
+            f'<text class="name" x="{(self.left + self.right) / 2}" y="{self.bottom + 37}" '
             f'text-anchor="middle">{escape(self.x_axis.label)}</text>'
         )
 

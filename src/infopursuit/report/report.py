@@ -21,8 +21,14 @@ from infopursuit.core.numbers import decimal, interval, percent, share
 from infopursuit.evaluation.run_metrics import BUDGETS
 from infopursuit.explanation.explanation import Explanation
 from infopursuit.explanation.stopping import StoppingRule
-from infopursuit.explanation.text import stops_when
-from infopursuit.report import origin_tables, report_charts, report_tables
+from infopursuit.explanation.text import (
+    NONE_OF_THE_CLASSES,
+    most_probable,
+    question,
+    stops_when,
+)
+from infopursuit.report import origin_tables, report_charts, report_tables, truth_tables
+from infopursuit.report.class_tables import Classes, class_table
 from infopursuit.report.comparisons import Comparisons, comparisons
 from infopursuit.report.groups import Group, grouped, measured_groups
 from infopursuit.report.methods import (
@@ -40,14 +46,16 @@ from infopursuit.report.report_tables import (
     Evolution,
     FixedOrderRow,
     Results,
-    Truth,
 )
 from infopursuit.report.runs import DatasetResults, ExplainedImage, Run
+from infopursuit.report.truth_tables import FalseRow, Pairs, Truth
+from infopursuit.report.verdict import Verdict, verdict
 
 SAMPLE_QUERIES = 8
 SAMPLE_EVOLUTIONS = 6
 # More rows than this are folded away.
 LONG_TABLE = 12
+SHOWN_CLASSES = 24
 NB = "\N{NO-BREAK SPACE}"
 
 
@@ -70,6 +78,7 @@ class DatasetPart(NamedTuple):
     """What the template says about one data set."""
 
     name: str
+    verdict: Verdict
     selected_on_test: bool
     facts: list[Fact]
     lines: list[LegendEntry]
@@ -83,7 +92,10 @@ class DatasetPart(NamedTuple):
     baselines: list[Baseline]
     fixed_order: list[FixedOrderRow]
     dependence: list[DependenceRow]
+    classes: Classes
     truth: Truth | None
+    false_answers: list[FalseRow]
+    pairs: Pairs | None
     comparisons: Comparisons
     evolutions: list[Evolution]
     shown: ExplainedRun
@@ -115,7 +127,13 @@ def render_report(datasets: Sequence[DatasetResults], resamples: int) -> str:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        percent=percent, share=share, in_words=in_words, groupby_in_order=in_order
+        percent=percent,
+        share=share,
+        in_words=in_words,
+        groupby_in_order=in_order,
+        question=question,
+        columns=columns,
+        belief=belief,
     )
     template = environment.get_template("report.html.jinja")
     styles = line_styles(run.key.method for results in datasets for run in results.runs)
@@ -127,6 +145,8 @@ def render_report(datasets: Sequence[DatasetResults], resamples: int) -> str:
         sample_queries=SAMPLE_QUERIES,
         sample_evolutions=SAMPLE_EVOLUTIONS,
         long_table=LONG_TABLE,
+        shown_classes=SHOWN_CLASSES,
+        none_of_the_classes=NONE_OF_THE_CLASSES,
     )
 
 
@@ -146,6 +166,7 @@ def dataset_part(
     firsts = [runs[0] for runs in grouped(results.runs).values()]
     return DatasetPart(
         name=results.name,
+        verdict=verdict(results, shown),
         selected_on_test=any(run.selected_on_test for run in results.runs),
         facts=facts(results, shown),
         lines=report_charts.legend(results, styles),
@@ -159,7 +180,10 @@ def dataset_part(
         baselines=report_tables.baseline_rows(results),
         fixed_order=report_tables.fixed_order_rows(results, table.budgets),
         dependence=report_tables.dependence_table(groups),
-        truth=report_tables.truth_table(groups),
+        classes=class_table(shown),
+        truth=truth_tables.truth_table(groups),
+        false_answers=truth_tables.false_table(groups),
+        pairs=truth_tables.pairs_table(groups, shown),
         comparisons=comparisons(groups),
         evolutions=report_tables.evolutions(results),
         shown=ExplainedRun(shown, [(each, data_uri(each.figure)) for each in shown.explanations]),
@@ -204,37 +228,40 @@ def one_rule(runs: Sequence[Run]) -> StoppingRule:
 def facts(results: DatasetResults, run: Run) -> list[Fact]:
     """The few numbers to remember, of the run that is best in validation."""
     found = run.metrics
-    ceiling = results.baselines["mlp_accuracy"]
-    return [
+    told = [
+        Fact(
+            share(found["accuracy_at_stop"]),
+            "%",
+            f"of test images are right when the questions stop, {stops_when(run.stop)}",
+        ),
+        Fact(decimal(found["mean_length_at_stop"]), "questions", "asked until then, on average"),
+        Fact(
+            share(found["accuracy_at_T"]),
+            "%",
+            f"accuracy after {found['budget']:g} questions; "
+            f"{share(results.baselines['mlp_accuracy'])}{NB}% for a network on the whole embedding",
+        ),
         Fact(
             share(found["auc"]),
             "%",
             f"mean accuracy over all budgets (AUC), 95{NB}% interval "
             + interval(found["auc_low"], found["auc_high"]),
         ),
-        Fact(
-            share(found["accuracy_at_T"]),
-            "%",
-            f"accuracy after {found['budget']:g} questions; "
-            f"{share(ceiling)}{NB}% for a network on the whole embedding",
-        ),
-        Fact(
-            decimal(found["mean_length_at_stop"]),
-            "questions",
-            f"asked on average; they end {stops_when(run.stop)}, and "
-            f"{share(found['accuracy_at_stop'])}{NB}% of images are then right",
-        ),
-        Fact(
-            share(found.get("asked_answers_changed_by_unasked")),
-            "%",
-            "of answers given change when questions that were never asked are answered otherwise",
-        ),
-        Fact(
-            str(run.distinct_queries),
-            "queries",
-            f"different ones in the dictionary of {len(run.evolution['final'])}",
-        ),
     ]
+    false = truth_tables.false_share(run)
+    if false is not None:
+        told.append(Fact(share(false), "%", "of the first ten answers of explanations are false"))
+    changed = found.get("asked_answers_changed_by_unasked")
+    if changed is not None:
+        told.append(
+            Fact(
+                share(changed),
+                "%",
+                "of answers given change when questions that were never asked are answered "
+                "otherwise",
+            )
+        )
+    return told
 
 
 def in_order(rows: Sequence[Any], name: str) -> list[tuple[str, list[Any]]]:
@@ -243,6 +270,17 @@ def in_order(rows: Sequence[Any], name: str) -> list[tuple[str, list[Any]]]:
     for row in rows:
         groups.setdefault(getattr(row, name), []).append(row)
     return list(groups.items())
+
+
+def columns(panels: int) -> int:
+    """How many charts stand side by side, so that they fill their card: at most three."""
+    return 2 if panels == 4 else min(3, max(1, panels))
+
+
+def belief(posterior: tuple[float, ...], explanation: Explanation) -> str:
+    """The most probable class with its probability; equally probable ones as a tie."""
+    leaders, probability = most_probable(explanation.class_names, posterior)
+    return f"{leaders} {percent(probability)}"
 
 
 def in_words(explanation: Explanation) -> str:

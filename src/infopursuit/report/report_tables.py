@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from infopursuit.core.numbers import decimal, interval, share
+from infopursuit.core.numbers import decimal, interval, share, whole
 from infopursuit.report.groups import Group, grouped
 from infopursuit.report.methods import dictionary_of
 from infopursuit.report.report_charts import BASELINES
@@ -61,28 +61,6 @@ class DependenceRow(NamedTuple):
     perplexity: str
     distinct: str
     overlap: str
-
-
-class TruthRow(NamedTuple):
-    """How often answers agree with what is in the pictures, in %.
-
-    `dictionary` is of those of the dictionary's queries that name an attribute: how many there
-    are, agreement, balanced agreement. `phrases` is of all such phrases of the universe:
-    agreement, balanced agreement, share of yes.
-    """
-
-    init: str
-    method: str
-    dictionary: tuple[str, str, str]
-    phrases: tuple[str, str, str]
-
-
-class Truth(NamedTuple):
-    """The table of truth: a row a group, the number of phrases and the share of yes in truth."""
-
-    rows: list[TruthRow]
-    phrases: str
-    share_true: str
 
 
 class Baseline(NamedTuple):
@@ -169,7 +147,7 @@ def _group_row(group: Group) -> ResultRow:
         share(_metric(group, "accuracy_at_stop")),
         decimal(_metric(group, "mean_length_at_stop")),
         share(_metric(group, "ece_at_T")),
-        _count(group.mean(lambda run: run.distinct_queries)),
+        whole(group.mean(lambda run: run.distinct_queries)),
         False,
         group.selected_on_test,
     )
@@ -187,51 +165,18 @@ def dependence_table(groups: Sequence[Group]) -> list[DependenceRow]:
                 _small_share(_metric(group, "answers_flipped_by_deletion")),
             ),
             decimal(_metric(group, "usage_perplexity_in_first_10")),
-            _count(group.mean(lambda run: run.distinct_queries)),
+            whole(group.mean(lambda run: run.distinct_queries)),
             decimal(group.overlap, 2),
         )
         for group in groups
     ]
 
 
-def truth_table(groups: Sequence[Group]) -> Truth | None:
-    """Means over seeds of the agreement with the truth; None where nobody knows it."""
-    if not all(run.truth for group in groups for run in group.runs):
-        return None
-
-    def of(group: Group, name: str) -> str:
-        return share(_mean(group, name, lambda run: run.truth))
-
-    rows = [
-        TruthRow(
-            group.init,
-            group.method,
-            (
-                _count(group.mean(lambda run: run.truth["dictionary_queries"])),
-                of(group, "dictionary_agreement"),
-                of(group, "dictionary_balanced_agreement"),
-            ),
-            (
-                of(group, "phrases_agreement"),
-                of(group, "phrases_balanced_agreement"),
-                of(group, "phrases_share_of_yes"),
-            ),
-        )
-        for group in groups
-    ]
-    phrases = groups[0].runs[0].truth["phrases_queries"]
-    return Truth(rows, str(phrases), of(groups[0], "phrases_share_true"))
-
-
 def _metric(group: Group, name: str) -> float | None:
     """Mean over seeds; None where a run was evaluated without this metric."""
-    return _mean(group, name, lambda run: run.metrics)
-
-
-def _mean(group: Group, name: str, of: Callable[[Run], Mapping[str, Any]]) -> float | None:
-    if any(name not in of(run) for run in group.runs):
+    if any(name not in run.metrics for run in group.runs):
         return None
-    return group.mean(lambda run: of(run)[name])
+    return group.mean(lambda run: run.metrics[name])
 
 
 def _small_share(value: float | None) -> str:
@@ -241,11 +186,6 @@ def _small_share(value: float | None) -> str:
     if value is not None and value < 0.00005:
         return "< 0.01"
     return decimal(None if value is None else 100 * value, 2)
-
-
-def _count(mean: float) -> str:
-    """A mean of counts, whole where it is."""
-    return f"{mean:g}" if mean == int(mean) else decimal(mean)
 
 
 def baseline_rows(results: DatasetResults) -> list[Baseline]:

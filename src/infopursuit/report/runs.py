@@ -16,6 +16,7 @@ from infopursuit.evaluation.stopping import StoppingPoint
 from infopursuit.explanation.explanation import Explanation, read_explanations
 from infopursuit.explanation.stopping import StoppingRule
 from infopursuit.report.methods import has_updates
+from infopursuit.report.truths import check_truth
 
 CURVE = ("t", "accuracy", "low", "high", "nll", "ece")
 TRAINING = ("phase", "updates", "loss", "validation_auc", "distinct_queries")
@@ -70,7 +71,7 @@ class Run:
         stopping: all rules at all thresholds.
         training: columns of the training log, one value a validation; empty without updates.
         predictions: the file of test predictions, for paired comparisons.
-        classes: how many there are.
+        class_names: the c classes, in the order of their labels.
         settings: of the method; its name is free.
         selected: phase, updates and validation AUC of the weights that were kept.
         inputs: SHA-256 of each file that the model was trained on, by name.
@@ -88,7 +89,7 @@ class Run:
     stopping: tuple[StoppingPoint, ...]
     training: Mapping[str, list[Any]]
     predictions: Path
-    classes: int
+    class_names: tuple[str, ...]
     settings: Mapping[str, Any]
     selected: Mapping[str, Any]
     inputs: Mapping[str, str]
@@ -98,6 +99,11 @@ class Run:
     explanations: tuple[ExplainedImage, ...]
     sources: Mapping[str, str]
     truth: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        return len(self.class_names)
 
     @property
     def selected_on_test(self) -> bool:
@@ -152,7 +158,7 @@ def read_run(artifacts: Path, key: RunKey, truth: bool = False) -> Run:
     training = artifacts / "training" / f"{key.name}.csv"
     model = artifacts / "models" / key.name
     explanations = artifacts / "explanations" / key.name
-    clip, classes, provenance = read_model(model / DESCRIPTION)
+    clip, class_names, provenance = read_model(model / DESCRIPTION)
     settings = provenance["settings"]
     found = read_metrics(metrics, METRICS)
     stop, explained = read_explanations(explanations / "explanations.json")
@@ -165,6 +171,9 @@ def read_run(artifacts: Path, key: RunKey, truth: bool = False) -> Run:
     points = read_columns(stopping, StoppingPoint._fields)
     log = [training] if has_updates(settings) else []
     told = [evaluation / f"{key.name}.truth.json"] if truth else []
+    known = read_metrics(told[0], TRUTH) if told else {}
+    if told:
+        check_truth(told[0], known)
     files = [metrics, curve, stopping, predictions, *log, model / DESCRIPTION, *told]
     return Run(
         key=key,
@@ -176,7 +185,7 @@ def read_run(artifacts: Path, key: RunKey, truth: bool = False) -> Run:
         ),
         training=read_columns(training, TRAINING) if log else {},
         predictions=predictions,
-        classes=classes,
+        class_names=class_names,
         settings=settings,
         selected=provenance["selected"],
         inputs=provenance["inputs"],
@@ -187,12 +196,12 @@ def read_run(artifacts: Path, key: RunKey, truth: bool = False) -> Run:
             ExplainedImage(explanation, explanations / figure) for explanation, figure in explained
         ),
         sources={path.relative_to(artifacts).as_posix(): sha256(path) for path in files},
-        truth=read_metrics(told[0], TRUTH) if told else {},
+        truth=known,
     )
 
 
-def read_model(path: Path) -> tuple[str | None, int, dict[str, Any]]:
-    """The CLIP of a saved model, how many classes it knows, and its provenance; no weights.
+def read_model(path: Path) -> tuple[str | None, tuple[str, ...], dict[str, Any]]:
+    """The CLIP of a saved model, the names of its classes, and its provenance; no weights.
 
     Raises:
         InputError: the description is missing, of another format, or lacks a key of a trained run.
@@ -203,7 +212,8 @@ def read_model(path: Path) -> tuple[str | None, int, dict[str, Any]]:
     for name in PROVENANCE:
         if name not in found["provenance"]:
             raise InputError(f"{path}: no key provenance.{name}; expected a model of stage train")
-    return found["clip"]["name"], len(found["classes"]["values"]), found["provenance"]
+    names = tuple(str(value) for value in found["classes"]["values"])
+    return found["clip"]["name"], names, found["provenance"]
 
 
 def write_curves(path: Path, datasets: Sequence[DatasetResults]) -> None:

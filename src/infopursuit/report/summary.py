@@ -1,74 +1,179 @@
-"""What the pipeline ends with: one table in Markdown, a row for each dictionary and method."""
+"""What the pipeline ends with: one table in Markdown, and the few metrics that `dvc metrics` shows.
+
+The table has a row for each dictionary and method, means over seeds, and one for each baseline.
+"""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from infopursuit.core.numbers import NOTHING
+from infopursuit.core.numbers import NOTHING, share
+from infopursuit.evaluation.files import write_json
 from infopursuit.evaluation.run_metrics import BUDGETS
-from infopursuit.report.groups import measured_groups
-from infopursuit.report.report_tables import (
-    Measured,
-    ResultRow,
-    baseline_rows,
-    results_table,
+from infopursuit.report.groups import Group, measured_groups
+from infopursuit.report.report_charts import BASELINES
+from infopursuit.report.report_tables import Measured, ResultRow, Results, results_table
+from infopursuit.report.runs import DatasetResults, Run
+from infopursuit.report.truth_tables import (
+    false_share,
+    false_table,
+    follows_change,
     truth_table,
 )
-from infopursuit.report.runs import DatasetResults
+from infopursuit.report.verdict import baseline_accuracies
+
+Row = Sequence[str]
 
 
 def write_summary(path: Path, datasets: Sequence[DatasetResults], resamples: int) -> str:
-    """Write the table of every data set to a Markdown file, and give it.
+    """Write a Markdown file of the main tables, and give the first one of each data set.
 
     Args:
         path: the file.
         datasets: their runs, with baselines.
         resamples: of seeds and test images, for the intervals.
     """
-    text = "\n".join(_dataset(results, resamples) for results in datasets)
+    first, whole = [], []
+    for results in datasets:
+        groups = measured_groups(results, BUDGETS, resamples)
+        table = results_table(results, groups)
+        main = _main_table(results, groups, table)
+        first.append(main)
+        whole += [main, _budgets_table(table)]
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    return text
+    path.write_text("\n".join(whole), encoding="utf-8")
+    return "\n".join(first)
 
 
-def _dataset(results: DatasetResults, resamples: int) -> str:
-    groups = measured_groups(results, BUDGETS, resamples)
-    table = results_table(results, groups)
-    rows = table.means or table.runs
+def write_metrics(folder: Path, datasets: Sequence[DatasetResults]) -> int:
+    """Write a short file of metrics for each run and each baseline, and give how many.
+
+    Shares are in [0, 1]. A metric that a run lacks is not in its file.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    files = 0
+    for results in datasets:
+        best = max(baseline_accuracies(results).values())
+        for run in results.runs:
+            write_json(folder / f"{run.key.name}.json", run_metrics(run, best))
+            files += 1
+        for key in BASELINES:
+            if key in results.baselines:
+                name = key.removesuffix("_accuracy")
+                metrics = {"accuracy": results.baselines[key]}
+                write_json(folder / f"{results.name}-{name}.json", metrics)
+                files += 1
+    return files
+
+
+def run_metrics(run: Run, best_baseline: float) -> dict[str, Any]:
+    """What a person wants to know of a run: at most ten numbers.
+
+    `accuracy` and `ece` are after all questions of the budget, `at_stop` is the accuracy where
+    questions stop, after `questions` on average; `over_baseline` is the accuracy less that of the
+    best baseline. Of answers, `true_answers` agree with the pictures, `false_of_first_ten` do not,
+    and `follows_change` go with what is switched in pairs of pictures.
+
+    Args:
+        run: the run.
+        best_baseline: the highest accuracy among the baselines of its data set.
+    """
+    found = run.metrics
+    metrics = {
+        "accuracy": found["accuracy_at_T"],
+        "at_stop": found["accuracy_at_stop"],
+        "over_baseline": found["accuracy_at_T"] - best_baseline,
+        "auc": found["auc"],
+        "ece": found["ece_at_T"],
+        "follows_change": follows_change(run),
+        "distinct_queries": run.distinct_queries,
+        "false_of_first_ten": false_share(run),
+        "questions": found["mean_length_at_stop"],
+        "true_answers": run.truth.get("dictionary_agreement"),
+    }
+    return {name: value for name, value in metrics.items() if value is not None}
+
+
+def _main_table(results: DatasetResults, groups: Sequence[Group], table: Results) -> str:
+    """Accuracy, questions needed and truth, of every group and of the baselines."""
     truth = truth_table(groups)
     true = {(row.init, row.method): row.dictionary[1] for row in truth.rows} if truth else {}
-    heads = ["dictionary", "method", "AUC", *(f"Acc@{t}" for t in table.budgets)]
-    heads += ["questions", "Acc at stop", "true answers"]
+    false = {(row.init, row.method): row.share_false for row in false_table(groups)}
+    heads = ["dictionary", "method", f"accuracy at {table.budgets[-1]}", "at the stop", "questions"]
+    heads += ["true answers"] if true else []
+    heads += ["false of first ten"] if false else []
+
+    def known(row: ResultRow) -> list[str]:
+        key = (row.init, row.method)
+        return [told.get(key, NOTHING) for told in (true, false) if told]
+
+    rows = [
+        [
+            row.init,
+            row.method,
+            _measured(row.accuracies[-1]),
+            row.accuracy_at_stop,
+            row.length_at_stop,
+            *known(row),
+        ]
+        for row in table.means or table.runs
+    ]
+    missing = [NOTHING] * (len(heads) - 3)
+    rows += [
+        ["baseline", name, share(accuracy), *missing]
+        for name, accuracy in baseline_accuracies(results).items()
+    ]
     lines = [
         f"## {results.name}",
         "",
-        "Test images, percent, with 95 % intervals; questions: mean number until the stop; true",
-        "answers: share that agrees with the pictures, of queries whose truth is known.",
-        "",
-        "| " + " | ".join(heads) + " |",
-        "|---|---|" + "---:|" * (len(heads) - 2),
+        "Test images, percent, with 95 % intervals. Questions: mean number until the stop. True",
+        "answers: share that agrees with the pictures, of queries whose truth is known; false of",
+        "first ten: share of false answers among the first ten questions of explanations. A dash:",
+        "does not apply or is not known.",
     ]
-    lines += ["| " + " | ".join(_cells(row, true)) + " |" for row in rows]
-    lines += ["", "Without explanations: " + _baselines(results) + ".", ""]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *_markdown(heads, rows), ""])
 
 
-def _cells(row: ResultRow, true: dict[tuple[str, str], str]) -> list[str]:
-    return [
-        row.init,
-        row.method,
-        _measured(row.auc),
-        *(accuracy.value for accuracy in row.accuracies),
-        row.length_at_stop,
-        row.accuracy_at_stop,
-        true.get((row.init, row.method), NOTHING),
+def _budgets_table(table: Results) -> str:
+    """Accuracy after so many questions."""
+    heads = ["dictionary", "method", "AUC", *(f"Acc@{t}" for t in table.budgets)]
+    heads += ["questions", "Acc at stop"]
+    rows = [
+        [
+            row.init,
+            row.method,
+            _measured(row.auc),
+            *(accuracy.value for accuracy in row.accuracies),
+            row.length_at_stop,
+            row.accuracy_at_stop,
+        ]
+        for row in table.means or table.runs
     ]
+    return "\n".join(["Accuracy by the number of questions:", "", *_markdown(heads, rows), ""])
+
+
+def _markdown(heads: Row, rows: Sequence[Row]) -> list[str]:
+    """A table whose columns line up in plain text; all but the first two are numbers."""
+    columns = list(zip(heads, *rows, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    names = 2
+
+    def line(cells: Row) -> str:
+        padded = [
+            f"{cell:<{width}}" if place < names else f"{cell:>{width}}"
+            for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ]
+        return "| " + " | ".join(padded) + " |"
+
+    rule = [
+        "-" * width if place < names else "-" * (width - 1) + ":"
+        for place, width in enumerate(widths)
+    ]
+    return [line(heads), line(rule), *map(line, rows)]
 
 
 def _measured(found: Measured) -> str:
     return f"{found.value} {found.interval}".rstrip()
-
-
-def _baselines(results: DatasetResults) -> str:
-    return ", ".join(f"{row.name} {row.accuracy}" for row in baseline_rows(results))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
 import time
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import torch
+
+from infopursuit.core.whole_files import whole_file
 
 
 @runtime_checkable
@@ -45,13 +48,12 @@ class Checkpoint:
 
     def save(self, run: Resumable) -> None:
         """Write to a file beside the checkpoint, then put it in place."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        partial = self.path.with_suffix(".partial")
-        with partial.open("wb") as file:
-            torch.save(run.state_dict(), file)
+        state = io.BytesIO()  # torch names no reason where it cannot write
+        torch.save(run.state_dict(), state)
+        with whole_file(self.path) as partial, partial.open("wb") as file:
+            file.write(state.getbuffer())
             file.flush()
             os.fsync(file.fileno())
-        partial.replace(self.path)
         self.saved = time.monotonic()
 
     def remove(self) -> None:

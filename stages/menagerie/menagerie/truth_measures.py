@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,18 +22,6 @@ from menagerie.switch_measures import SwitchMeasures, switch_measures
 from menagerie.truths import CLAIMS
 
 # Figures that `dvc metrics` shows, by their place in what the stage writes.
-HEADLINE = {
-    "dictionary_agreement": ("dictionary_agreement",),
-    "phrases_agreement": ("phrases_agreement",),
-    "phrases_balanced_agreement": ("phrases_balanced_agreement",),
-    "pairs_order": ("pairs", "all", "order"),
-    "pairs_change": ("pairs", "all", "change"),
-    "pairs_steadiness": ("pairs", "all", "steadiness"),
-    "first_ten_answered": ("first_ten", "answered"),
-    "first_ten_right": ("first_ten", "right"),
-    "first_ten_questions": ("first_ten", "questions"),
-    "first_ten_no_claim": ("first_ten", "no_claim"),
-}
 
 
 class ClaimsOfRule(NamedTuple):
@@ -106,18 +94,6 @@ def truth_metrics(dictionary: TruthMeasures, phrases: TruthMeasures) -> dict[str
         "pairs": _plain(phrases.pairs),
         "dictionary_pairs": _plain(dictionary.pairs),
     }
-
-
-def headline(metrics: Mapping[str, Any]) -> dict[str, float]:
-    """The figures of HEADLINE that there are."""
-    found: dict[str, float] = {}
-    for name, keys in HEADLINE.items():
-        value: Any = metrics
-        for key in keys:
-            value = value.get(key)
-        if value is not None:
-            found[name] = value
-    return found
 
 
 def _plain(pairs: dict[str, SwitchMeasures]) -> dict[str, dict[str, Any]]:

@@ -1,0 +1,73 @@
+"""Outputs of earlier settings, moved out of the folders that stages read whole.
+
+`build_universe` depends on the folder of all texts, `report` on those of all runs, for DVC takes no
+list of files from params.yaml. So what lies in such a folder has to be what the settings name, or a
+data set that is gone would be in dvc.lock, and another clone would run these stages again.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+from dvc.repo import Repo
+
+
+class Outputs(NamedTuple):
+    """What the stages of a project write with its present settings, relative to its root.
+
+    Attributes:
+        named: each output, sorted.
+        gathered: the folders of outputs that a stage depends on as a whole, sorted.
+    """
+
+    named: list[Path]
+    gathered: list[Path]
+
+
+def read_outputs(project: str | Path = ".") -> Outputs:
+    """The outputs of all stages in dvc.yaml, after params.yaml is put into it."""
+    with Repo(str(project)) as repo:
+        root = Path(repo.root_dir)
+        named = {Path(out.fs_path).relative_to(root) for out in repo.index.outs}
+        read = {Path(dep.fs_path) for dep in repo.index.deps if dep.protocol == "local"}
+    parents = {parent for path in named for parent in path.parents}
+    inside = {path.relative_to(root) for path in read if root in path.parents}
+    return Outputs(sorted(named), sorted(inside & parents))
+
+
+def move_leftovers(outputs: Outputs, project: Path, to: Path) -> list[Path]:
+    """Move every file of a gathered folder that no stage writes; gives their paths, sorted.
+
+    Nothing is lost: `to` has them under the same paths, in the place of earlier ones.
+
+    Args:
+        outputs: what the stages write.
+        project: the root of the project.
+        to: the folder they are moved to.
+    """
+    named = set(outputs.named)
+    left = sorted(
+        {
+            path.relative_to(project)
+            for folder in outputs.gathered
+            for path in (project / folder).rglob("*")
+            if not path.is_dir() or path.is_symlink()
+        }
+    )
+    left = [path for path in left if path not in named and not named.intersection(path.parents)]
+    for path in left:
+        (to / path).parent.mkdir(parents=True, exist_ok=True)
+        (to / path).unlink(missing_ok=True)
+        shutil.move(project / path, to / path)
+    for folder in outputs.gathered:
+        _remove_empty(project / folder)
+    return left
+
+
+def _remove_empty(folder: Path) -> None:
+    """Remove the folders without files below a folder: DVC counts no empty one, but lists do."""
+    for path in sorted(folder.rglob("*"), reverse=True):
+        if path.is_dir() and not any(path.iterdir()):
+            path.rmdir()

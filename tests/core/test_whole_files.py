@@ -1,0 +1,100 @@
+"""Files are written whole or not at all; a full disk is told with the name of the file.
+
+A limit on the size of a file (RLIMIT_FSIZE) stands for the disk: writes fail the same way.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.whole_files import whole_file, write_text, write_whole
+
+LIMIT = 2000
+SCRIPT = """
+import resource
+import numpy as np
+import torch
+from pathlib import Path
+from infopursuit.core.errors import InputError
+
+noise = np.random.default_rng(0).standard_normal((500, 8)).astype(np.float32)
+texts = [str(each) for each in noise[:, 0]]
+resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, LIMIT))
+try:
+    WRITE
+except InputError as error:
+    print(error)
+"""
+WRITERS = {
+    "a.txt": "from infopursuit.core.text_lists import write_text_list; "
+    "write_text_list('a.txt', texts)",
+    "a.json": "from infopursuit.evaluation.files import write_json; "
+    "write_json('a.json', dict.fromkeys(texts, 0))",
+    "a.csv": "from infopursuit.evaluation.files import write_csv; "
+    "write_csv('a.csv', ['x'] * 8, noise.tolist())",
+    "a.parquet": "from infopursuit.core.tables import EMBEDDED_CLASSES, write_table; "
+    "write_table('a.parquet', EMBEDDED_CLASSES, {'label': range(500), 'class_name': texts, "
+    "'embedding': noise})",
+    "a.pt": "from infopursuit.vip.checkpoints import Checkpoint; "
+    "Checkpoint('a.pt', 0).save(torch.nn.Linear(100, 100))",
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("there", [False, True])
+def test_no_room_is_told_with_the_file_and_leaves_what_was_there(
+    tmp_path: Path, name: str, there: bool
+) -> None:
+    if there:
+        (tmp_path / name).write_bytes(b"before")
+    script = SCRIPT.replace("LIMIT, LIMIT", f"{LIMIT}, {LIMIT}")
+    done = subprocess.run(
+        [sys.executable, "-c", script.replace("WRITE", WRITERS[name])],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == (
+        f"{name}: cannot be written, the file is larger than this process may write (ulimit -f)\n"
+    ), done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ([name] if there else [])
+    assert not there or (tmp_path / name).read_bytes() == b"before"
+
+
+def test_a_disk_that_is_full_is_told(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(disk)]
+    if os.getuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("a small disk can be mounted by root alone")
+    try:
+        with pytest.raises(InputError, match=r"disk/a\.txt: cannot be written, the disk is full"):
+            write_text(disk / "a.txt", "x" * 40000)
+        with pytest.raises(OSError, match="No space left") as caught:
+            write_whole({"small": b"x", "large": b"x" * 40000}, disk)
+        assert caught.value.filename == str(disk / "large")
+        assert not list(disk.iterdir())
+        write_text(disk / "a.txt", "x" * 4000)
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_an_interruption_leaves_what_was_there(tmp_path: Path) -> None:
+    write_text(tmp_path / "below" / "a.txt", "before")
+    with pytest.raises(KeyboardInterrupt), whole_file(tmp_path / "below" / "a.txt") as partial:
+        partial.write_text("after")
+        raise KeyboardInterrupt
+    assert [path.name for path in (tmp_path / "below").iterdir()] == ["a.txt"]
+    assert (tmp_path / "below" / "a.txt").read_text() == "before"
+
+
+def test_other_errors_are_not_taken_for_a_full_disk(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), whole_file(tmp_path / "a.txt"):
+        (tmp_path / "nowhere").read_text()

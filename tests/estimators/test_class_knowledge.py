@@ -1,0 +1,102 @@
+"""Knowledge of the classes: what it changes, what it never does, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+
+import infopursuit
+from infopursuit.core.errors import InputError
+from infopursuit.estimators.class_knowledge import UNEXPLAINED, ClassKnowledge
+from infopursuit.queries.knowledge import KnowledgeTable
+from tests.estimators.conftest import CLASSES, PROPERTIES, World
+
+NOTHING = float("nan")
+
+
+def table(world: World) -> np.ndarray:
+    """True of a class as the world is drawn; the other texts are true of none."""
+    values = np.zeros((len(CLASSES), len(world.texts)), np.float32)
+    for row, name in enumerate(sorted(CLASSES)):
+        for text, true_of in PROPERTIES.items():
+            values[row, world.texts.index(text)] = true_of[CLASSES.index(name)]
+    return values
+
+
+def test_shares_and_worth_of_texts() -> None:
+    values = [[1, 0, 0.5, NOTHING, 0.2], [0, 0, 0.5, NOTHING, NOTHING], [1, 0, 0, NOTHING, 0.1]]
+    known = ClassKnowledge(values, np.array(["a", "b", "c"]), list("uvwxy"))
+    prior = torch.tensor([0.5, 0.3, 0.2])
+    shares = known.true_shares(prior)
+    assert shares[:3].tolist() == pytest.approx([0.7, 0.0, 0.4])
+    assert shares[3].isnan()
+    assert shares[4].item() == pytest.approx((0.5 * 0.2 + 0.2 * 0.1) / 0.7)
+    expected = [1.0, UNEXPLAINED, 1.0, 1.0, UNEXPLAINED]
+    assert known.worth().tolist() == pytest.approx(expected)
+
+
+def test_a_table_that_names_classes_and_texts_is_put_in_order(world: World) -> None:
+    classes = np.array(sorted(CLASSES))
+    values = table(world)
+    shuffled = KnowledgeTable(
+        tuple(classes[::-1]), tuple(reversed(world.texts)), values[::-1, ::-1].copy()
+    )
+    found = ClassKnowledge(shuffled, classes, world.texts)
+    assert np.array_equal(found.values.numpy(), values)
+    by_name = world.fitted(knowledge=shuffled)
+    by_order = world.fitted(knowledge=values)
+    assert by_name.queries_ == by_order.queries_
+    assert np.array_equal(by_name.predict_proba(world.unseen), by_order.predict_proba(world.unseen))
+
+
+def test_texts_that_are_true_of_no_class_are_asked_less(world: World) -> None:
+    wrong = 1 - table(world)  # only what says nothing is said to be true
+    wrong[:, [text in PROPERTIES for text in world.texts]] = 0
+    model = world.fitted(n_queries=8, knowledge=wrong)
+    worth = model.pursuit_.querier.worth
+    for query, counted in zip(model.queries_, worth.tolist(), strict=True):
+        assert counted == pytest.approx(UNEXPLAINED if query in PROPERTIES else 1.0)
+    right = world.fitted(n_queries=8, knowledge=table(world))
+    asked = {query for each in right.explain(world.unseen) for query in each.questions}
+    assert asked <= set(PROPERTIES)
+
+
+def test_what_is_unknown_changes_nothing(world: World) -> None:
+    unknown = np.full((len(CLASSES), len(world.texts)), np.nan)
+    plain, told = world.fitted(), world.fitted(knowledge=unknown)
+    assert plain.queries_ == told.queries_
+    assert np.array_equal(plain.answer(world.unseen), told.answer(world.unseen))
+    assert np.array_equal(plain.predict_proba(world.unseen), told.predict_proba(world.unseen))
+
+
+def test_an_answer_comes_from_the_image_and_never_from_the_table(world: World) -> None:
+    """A table of other classes, as many of them: shares of yes stay, and with them every answer."""
+    rows = np.concatenate([np.flatnonzero(world.y == name)[:140] for name in CLASSES])
+    answers = []
+    for values in (table(world), np.roll(table(world), 1, axis=0)):
+        model = world.unfitted(queries=list(PROPERTIES), knowledge=values)
+        answers.append(model.fit(world.X[rows], world.y[rows]).answer(world.unseen))
+    assert np.array_equal(*answers)
+
+
+def test_a_model_with_knowledge_is_saved_without_the_table(world: World, tmp_path) -> None:
+    model = world.fitted(knowledge=table(world), n_queries=8)
+    model.save(tmp_path / "model")
+    again = infopursuit.load(tmp_path / "model")
+    assert again.knowledge is None
+    assert np.array_equal(again.predict_proba(world.unseen), model.predict_proba(world.unseen))
+    assert again.explain(world.unseen[:5]) == model.explain(world.unseen[:5])
+    assert np.array_equal(clone(model).knowledge, table(world))
+
+
+def test_a_malformed_table_is_refused(world: World) -> None:
+    with pytest.raises(InputError, match=r"knowledge has the shape \(4, 2\); expected \(4, "):
+        world.fitted(knowledge=np.zeros((4, 2)))
+    bad = table(world)
+    bad[1, 2] = 1.5
+    with pytest.raises(InputError, match=r"knowledge: 1\.5 for the class .* and the text 'long"):
+        world.fitted(knowledge=bad)
+    with pytest.raises(InputError, match="knowledge is about texts"):
+        infopursuit.InformationPursuitClassifier(knowledge=bad).fit(world.X, world.y)

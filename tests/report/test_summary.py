@@ -1,0 +1,126 @@
+"""What the pipeline ends with: a table that lines up, ten metrics a run, and images."""
+
+import json
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from infopursuit.report.plot_images import HUES, write_plots
+from infopursuit.report.report_charts import BASELINES
+from infopursuit.report.runs import DatasetResults, RunKey, read_dataset
+from infopursuit.report.summary import write_metrics, write_summary
+from infopursuit.report.verdict import verdict
+from tests.report.made_up_runs import KNOWN, make_baselines, make_run
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory) -> DatasetResults:
+    folder = tmp_path_factory.mktemp("artifacts")
+    keys = [
+        RunKey("menagerie", *key)
+        for key in product(("llm", "informative"), ("fixed", "naive_bayes"), (0, 1))
+    ]
+    for key in keys:
+        make_run(folder, key, images=28, k=8, budget=6, truth=True, known=KNOWN)
+    make_baselines(folder, "menagerie")
+    return read_dataset(folder, "menagerie", keys, truth=True)
+
+
+def rows_of(table: str) -> list[list[str]]:
+    lines = [line for line in table.splitlines() if line.startswith("|")]
+    assert len({len(line) for line in lines}) == 1, "columns line up"
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_the_table_has_accuracy_questions_truth_and_baselines(results, tmp_path) -> None:
+    path = tmp_path / "report" / "results.md"
+    printed = write_summary(path, [results], 50)
+    heads, _, *rows = rows_of(printed)
+    assert heads == [
+        "dictionary", "method", "accuracy at 6", "at the stop", "questions", "true answers",
+        "false of first ten",
+    ]  # fmt: skip
+    assert [row[:2] for row in rows[:4]] == [
+        ["llm", "fixed"], ["llm", "naive_bayes"], ["informative", "fixed"],
+        ["informative", "naive_bayes"],
+    ]  # fmt: skip
+    runs = results.runs[:2]
+    stop = np.mean([run.metrics["accuracy_at_stop"] for run in runs])
+    questions = np.mean([run.metrics["mean_length_at_stop"] for run in runs])
+    assert rows[0][3:5] == [f"{100 * stop:.1f}", f"{questions:.1f}"]
+    assert rows[0][6] == "5.0"
+    assert ["baseline", "zero-shot", "62.0"] in [row[:3] for row in rows]
+    assert len(rows) == 4 + 5
+    whole = path.read_text(encoding="utf-8")
+    assert whole.startswith(printed)
+    assert "Acc@5" in whole.removeprefix(printed)
+    before = path.read_bytes()
+    write_summary(path, [results], 50)
+    assert path.read_bytes() == before
+
+
+def test_columns_of_truth_are_left_out_where_nobody_knows_it(results, tmp_path) -> None:
+    unknown = replace(results, runs=tuple(replace(run, truth={}) for run in results.runs))
+    heads, *_ = rows_of(write_summary(tmp_path / "results.md", [unknown], 50))
+    assert heads[-1] == "questions"
+
+
+def test_metrics_are_ten_numbers_a_run_and_one_a_baseline(results, tmp_path) -> None:
+    folder = tmp_path / "metrics"
+    folder.mkdir()
+    (folder / "stale.json").write_text("{}")
+    assert write_metrics(folder, [results]) == len(results.runs) + len(BASELINES)
+    names = {path.stem for path in folder.iterdir()}
+    runs = {run.key.name for run in results.runs}
+    assert names == runs | {"menagerie-mlp", "menagerie-linear_probe", "menagerie-zero_shot"}
+    run = results.runs[3]
+    found = json.loads((folder / f"{run.key.name}.json").read_text(encoding="utf-8"))
+    assert len(found) == 10
+    assert all(isinstance(value, int | float) for value in found.values())
+    assert found["false_of_first_ten"] == 0.05
+    assert found["follows_change"] == 0.71
+    assert found["over_baseline"] == pytest.approx(run.metrics["accuracy_at_T"] - 0.948)
+    zero_shot = json.loads((folder / "menagerie-zero_shot.json").read_text(encoding="utf-8"))
+    assert zero_shot == {"accuracy": 0.62}
+
+
+def test_plots_are_images_of_equal_bytes_on_repeat(results, tmp_path) -> None:
+    assert write_plots(tmp_path / "plots", [results]) == 2
+    first = {path.name: path.read_bytes() for path in (tmp_path / "plots").iterdir()}
+    assert set(first) == {"menagerie-accuracy.png", "menagerie-training.png"}
+    write_plots(tmp_path / "plots", [results])
+    assert {path.name: path.read_bytes() for path in (tmp_path / "plots").iterdir()} == first
+    for name, hues in (("accuracy", HUES[:2]), ("training", HUES[:1])):
+        with Image.open(tmp_path / "plots" / f"menagerie-{name}.png") as image:
+            colours = {colour for _, colour in image.convert("RGB").getcolors(1 << 24) if colour}
+        drawn = {tuple(bytes.fromhex(hue[1:])) in colours for hue in hues}
+        assert drawn == {True}, "a line in the colour of each method"
+
+
+def test_only_a_run_with_updates_has_a_plot_of_training(results, tmp_path) -> None:
+    bayes = tuple(run for run in results.runs if run.key.method == "naive_bayes")
+    assert write_plots(tmp_path / "plots", [replace(results, runs=bayes)]) == 1
+
+
+@pytest.mark.parametrize(
+    ("at_stop", "at_last", "ahead", "still", "behind"),
+    [
+        (0.95, 0.97, [], "", ["MLP", "linear probe", "80.0", "70.0", "zero-shot"]),
+        (0.90, 0.97, ["MLP", "linear"], "but none of them after all questions", ["zero-shot"]),
+        (0.90, 0.94, ["MLP", "linear"], "and even after all questions MLP", ["zero-shot"]),
+        (0.50, 0.60, ["MLP", "zero-shot", "70.0"], "even after all questions", []),
+    ],
+)
+def test_the_first_lines_say_who_is_ahead(results, at_stop, at_last, ahead, still, behind) -> None:
+    run = results.runs[0]
+    metrics = {**run.metrics, "accuracy_at_stop": at_stop, "accuracy_at_T": at_last}
+    found = verdict(results, replace(run, metrics=metrics))
+    assert all(name in found.ahead for name in ahead)
+    assert bool(found.ahead) == bool(ahead)
+    assert all(name in found.behind for name in behind)
+    if ahead:
+        assert found.still == still
+    assert f"{100 * at_stop:.1f}" in found.reached

@@ -1,0 +1,224 @@
+"""Nothing is run again, whatever data sets and runs come and go; and no name reaches a shell.
+
+    pytest tests/repro/test_changes.py
+
+Real `dvc repro` over the planted world: in one clone, back and forth, and in another one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from tests.repro.planted import plant
+from tests.repro.world import World
+
+pytestmark = [pytest.mark.pipeline, pytest.mark.timeout(900)]
+
+LIST = "sign number 9\nsign number 3\nSIGN NUMBER 3\nsign number 11\n"
+
+
+def dataset(world: World) -> dict[str, Any]:
+    content = YAML(typ="safe").load((world.folder / "params.yaml").read_text(encoding="utf-8"))
+    return dict(content["datasets"]["planted"])
+
+
+def lock(world: World) -> dict[str, Any]:
+    return YAML(typ="safe").load((world.folder / "dvc.lock").read_text(encoding="utf-8"))["stages"]
+
+
+def git(world: World, *arguments: str) -> None:
+    status, output = world.run("git", *arguments)
+    assert status == 0, output
+
+
+def checkout(world: World) -> None:
+    """`dvc checkout` of the main pipeline: the embedded world has never been run here."""
+    status, output = world.run("dvc", "checkout", "dvc.yaml", "data.dvc")
+    assert status == 0, output
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """The planted world with an `informative` init alone, run once, at the tag `one`."""
+    world = World(tmp_path_factory.mktemp("changes"))
+    plant(world)
+    world.edit({("run", "inits"): ["informative"], ("queries", "dictionaries"): {}})
+    ran = world.repro()
+    assert "train@planted-informative-naive_bayes-0" in ran
+    assert not [name for name in ran if name.startswith(("generate_dictionary", "read_list"))]
+    world.commit("one data set")
+    git(world, "tag", "one")
+    return world
+
+
+@pytest.fixture(scope="module")
+def both(world: World) -> World:
+    """Another data set and a list of its own questions in the place of that run; the tag `two`."""
+    (world.folder / "list.txt").write_text(LIST, encoding="utf-8")
+    world.edit(
+        {
+            ("run", "datasets"): ["second"],
+            ("run", "inits"): ["list"],
+            ("datasets",): {"planted": dataset(world), "second": dataset(world)},
+            ("queries", "lists"): {"planted": "list.txt", "second": "list.txt"},
+        }
+    )
+    ran = world.repro()
+    assert {"read_list@second", "train@second-list-naive_bayes-0", "report"} < set(ran)
+    assert "embed_images@planted" not in ran
+    world.commit("two data sets")
+    git(world, "tag", "two")
+    return world
+
+
+@pytest.fixture
+def two(both: World) -> Iterator[World]:
+    """That world, put back to its last version afterwards."""
+    yield both
+    git(both, "checkout", "-q", "--force", "two")
+
+
+def test_a_list_of_ones_own_has_its_own_length(two: World) -> None:
+    initial = two.folder / "artifacts/initial/second-list-0.txt"
+    assert initial.read_text(encoding="utf-8") == "sign number 9\nsign number 3\nsign number 11\n"
+
+
+def test_back_and_forth_nothing_is_run_again(two: World) -> None:
+    after_two, locked_two = two.artifacts(), lock(two)
+    git(two, "checkout", "-q", "one", "--", "params.yaml")  # edits, not versions: dvc.lock stays
+    assert two.repro() == [], "all of it was run before"
+    left = two.folder / ".scratch/leftovers/artifacts"
+    assert (left / "evaluation/second-list-naive_bayes-0.json").is_file(), "moved, not lost"
+    assert not [name for name in two.artifacts() if re.match("(evaluation|models)/second", name)]
+    git(two, "checkout", "-q", "one", "--", "dvc.lock")
+    for name in ("build_universe", "report"):
+        assert lock(two)[name] != locked_two[name]
+    assert two.repro() == []
+    assert two.run("dvc", "status", "dvc.yaml")[1].strip().endswith("up to date.")
+    git(two, "checkout", "-q", "two", "--", "params.yaml", "dvc.lock")
+    assert two.repro() == []
+    assert two.artifacts() == after_two
+    assert lock(two) == locked_two
+
+
+def test_another_version_that_is_checked_out_is_not_run_again(two: World) -> None:
+    for version in ("one", "two"):
+        git(two, "checkout", "-q", version)
+        checkout(two)
+        before = lock(two)
+        assert two.repro() == []
+        assert lock(two) == before
+
+
+def test_another_clone_runs_nothing_again(two: World, tmp_path: Path) -> None:
+    subprocess.run(["git", "clone", "-q", str(two.folder), str(tmp_path / "clone")], check=True)
+    clone = object.__new__(World)
+    clone.folder = tmp_path / "clone"
+    cache = ["dvc", "cache", "dir", "--local", str(two.folder / ".dvc/cache")]
+    assert clone.run(*cache)[0] == 0
+    for version in ("two", "one"):
+        git(clone, "checkout", "-q", version)
+        checkout(clone)
+        assert clone.repro() == []
+        assert clone.run("git", "status", "--short")[1] == "", "dvc.lock is as it was"
+
+
+def test_settings_of_networks_for_a_data_set_leave_naive_bayes_alone(two: World) -> None:
+    train = "train@second-list-naive_bayes-0"
+    before = lock(two)[train]
+    two.edit({("datasets", "second", "variational"): {"batch_size": 64}})
+    assert two.repro() == []
+    assert lock(two)[train] == before
+    two.edit({("methods", "naive_bayes", "answers"): "minmax"})
+    assert two.repro(train) == [train]
+
+
+@pytest.mark.parametrize(
+    ("name", "section"),
+    [
+        ("$(touch x)", "datasets"),
+        ("'; touch x; '", "datasets"),
+        ("`touch x`", "corpora"),
+        ("a; touch x;", "lists"),
+        ("$(touch x)", "seeds"),
+    ],
+)
+def test_a_name_is_told_and_never_run(two: World, name: str, section: str) -> None:
+    names = {
+        "datasets": {("datasets",): {name: dataset(two)}, ("run", "datasets"): [name]},
+        "corpora": {("queries", "corpora"): {name: "data/texts.parquet"}},
+        "lists": {("queries", "lists"): {name: "list.txt"}},
+        "seeds": {("run", "seeds"): [name]},
+    }
+    two.edit(names[section])
+    for command in (["repro"], ["repro", "--force", "--keep-going"]):
+        status, output = two.run("dvc", *command)
+        assert status != 0
+        assert re.search("expected letters, digits|valid integer", output), output
+        assert "Traceback" not in output
+        found = [path for path in two.folder.rglob("x*") if path.name == "x"]
+        assert not found, f"{name} was run by dvc {' '.join(command)}"
+
+
+def test_a_mistake_is_told_before_any_stage_runs(two: World) -> None:
+    two.edit({("compute", "threads"): 0, ("queries", "lists", "second"): "nowhere.txt"})
+    status, output = two.run("dvc", "repro")
+    assert status != 0
+    assert re.findall("Running stage '(.*)'", output) == ["check"]
+    assert "compute.threads" in output
+
+
+def test_a_full_disk_is_one_line_with_the_file_and_leaves_no_half_one(two: World) -> None:
+    shutil.rmtree(two.folder / ".scratch/embed", ignore_errors=True)
+    before = two.artifacts()
+    stage = "python stages/embed_images.py --dataset second"
+    status, output = two.run("bash", "-c", f"ulimit -f 2; exec {stage}")
+    assert status == 1
+    [line] = [line for line in output.splitlines() if "cannot be written" in line]
+    assert line.startswith("embed_images-second: ")
+    assert "parquet: cannot be written, the file is larger than this process may write" in line
+    assert "Traceback" not in output
+    assert not list(two.folder.rglob("*.partial"))
+    assert two.artifacts() == before
+
+
+def test_ctrl_c_ends_a_stage_with_one_line(two: World) -> None:
+    stage = "train@second-list-fixed-0"
+    two.edit({("run", "methods"): ["fixed"], ("methods", "fixed", "random_updates"): 10**7})
+    two.edit({("compute", "checkpoint_seconds"): 0.0})
+    process = subprocess.Popen(
+        ["dvc", "repro", stage],
+        cwd=two.folder,
+        env=two.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,  # a terminal interrupts all processes of its foreground
+    )
+    try:
+        deadline = time.monotonic() + 300
+        while not list((two.folder / ".scratch/train").glob("second-list-fixed-0-*.pt")):
+            assert process.poll() is None, process.communicate()[0]
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)
+        output, _ = process.communicate(timeout=120)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode != 0
+    assert "Traceback" not in output
+    [line] = [line for line in output.splitlines() if "stopped" in line]
+    assert line.startswith("train-second-list-fixed-0: stopped; finished stages are kept")
+    assert line.endswith("go on with dvc repro")
