@@ -29,7 +29,7 @@ from torch.nn.functional import normalize
 from infopursuit import InformationPursuitClassifier
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
-from infopursuit.meaning.explained import explained_share
+from infopursuit.meaning.explained import explained_share, most_explained
 from infopursuit.meaning.questions import FITS, plausible_questions, supported_yes
 from infopursuit.meaning.ranking import auroc_of_texts
 from infopursuit.meaning.reader import reader_accuracy
@@ -255,30 +255,44 @@ def unseen_classes(task: Task, rule: str, known: bool, seed: int) -> Figures:
     }
 
 
-def agreement_of_tables(task: Task) -> dict[str, float]:
-    """Cohen's kappa of judge and T on random cells of classes and texts that images are asked.
+def tables_compared(task: Task) -> Figures:
+    """How far judge and T agree, and what that and the words themselves leave to reach.
 
-    The texts are those among the first ten questions to any test image, without or with T.
+    Kappa is Cohen's, on random cells of the classes and the texts among the first ten questions to
+    any test image, asked without or with T. `plausible_to_t` and `most_explained` are of the
+    questions asked with T. All with seed 0.
     """
-    texts: list[str] = []
+    found: Figures = {}
+    texts: set[str] = set()
     for known in (False, True):
         model = fitted(task, RULES[0], known, 0)
-        order = model.roll_out(task.test.embeddings.numpy(), FIRST).order
-        texts += [model.queries_[query] for query in order.unique().tolist()]
-    texts = sorted(set(texts))
-    judged, known = (
-        table.for_classes_and_texts(task.classes, texts) >= FITS
+        asked = model.roll_out(task.test.embeddings.numpy(), FIRST)
+        texts |= {model.queries_[query] for query in asked.order.unique().tolist()}
+        if known:
+            said = task.knowledge.for_classes_and_texts(task.classes, model.queries_)
+            found["plausible_to_t"] = plausible_questions(asked, said)
+            table = model.pursuit_.classifier.table
+            found["most_explained"] = most_explained(asked, table, said)
+    fit = [
+        table.for_classes_and_texts(task.classes, task.texts) >= FITS
         for table in (task.judged, task.knowledge)
-    )
+    ]
+    some = [each.any(axis=0) for each in fit]
+    places = [place for place, text in enumerate(task.texts) if text in texts]
+    judged, known_of = (each[:, places].ravel() for each in fit)
     draw = np.random.default_rng(0)
     cells = draw.choice(judged.size, min(CELLS, judged.size), replace=False)
-    one, other = judged.ravel()[cells], known.ravel()[cells]
     return {
-        "asked_texts": len(texts),
+        **found,
+        "texts": len(task.texts),
+        "judge_texts": int(some[0].sum()),
+        "knowledge_texts": int(some[1].sum()),
+        "both_texts": int((some[0] & some[1]).sum()),
+        "asked_texts": len(places),
         "cells": len(cells),
-        "judge_says_true": float(one.mean()),
-        "knowledge_says_true": float(other.mean()),
-        "kappa": float(cohen_kappa_score(one, other)),
+        "judge_says_true": judged[cells].mean(),
+        "knowledge_says_true": known_of[cells].mean(),
+        "kappa": cohen_kappa_score(judged[cells], known_of[cells]),
     }
 
 
@@ -307,7 +321,7 @@ def main() -> None:
         except FileNotFoundError as error:
             print(f"{name}: skipped, since {error.filename} is missing", flush=True)
             continue
-        found[name] = {"tables": agreement_of_tables(task), "rules": {}}
+        found[name] = {"tables": plain(tables_compared(task)), "rules": {}}
         for rule in RULES:
             for known in (False, True):
                 title = f"{rule}, T" if known else rule

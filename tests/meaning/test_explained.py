@@ -5,8 +5,10 @@ import pytest
 import torch
 
 from infopursuit.answers.table import AnswerTable
-from infopursuit.meaning.explained import explained_share, information_of_words
+from infopursuit.meaning.explained import explained_share, information_of_words, most_explained
 from tests.meaning.made_up import drawn_answer_table, drawn_roll_out, drawn_table
+
+VALUES = (-1.0, 0.0, 0.5, 1.0)
 
 
 def mutual_information(joint: dict[tuple[int, float], float]) -> float:
@@ -34,7 +36,11 @@ def test_as_defined(levels: int) -> None:
                 of_words[answer, value] = of_words.get((answer, value), 0) + share
         assert found.of_words[query] == pytest.approx(mutual_information(of_words), abs=1e-6)
         assert found.of_class[query] == pytest.approx(mutual_information(of_class), abs=1e-6)
+        shares = [sum(s for (_, v), s in of_words.items() if v == value) for value in VALUES]
+        entropy = -sum(share * math.log(share) for share in shares if share)
+        assert found.words[query] == pytest.approx(entropy, abs=1e-6)
     assert (found.leakage > -1e-9).all()
+    assert (found.of_words <= found.words + 1e-9).all()
 
 
 def test_the_share_of_the_questions_asked() -> None:
@@ -43,6 +49,8 @@ def test_the_share_of_the_questions_asked() -> None:
     of_words = sum(found.of_words[query] for query in asked.order.flatten().tolist())
     of_class = sum(found.of_class[query] for query in asked.order.flatten().tolist())
     assert explained_share(asked, table, knowledge) == pytest.approx(of_words / of_class)
+    most = sum(min(found.words[q], found.of_class[q]) for q in asked.order.flatten().tolist())
+    assert most_explained(asked, table, knowledge) == pytest.approx(most / of_class)
 
 
 def test_words_that_tell_every_class_explain_all_and_words_true_of_all_nothing() -> None:
@@ -57,3 +65,4 @@ def test_words_that_tell_every_class_explain_all_and_words_true_of_all_nothing()
 def test_answers_that_tell_nothing_have_no_share() -> None:
     table = AnswerTable(torch.full((2, 9, 5), 0.5).log(), torch.full((5,), 0.2).log())
     assert explained_share(drawn_roll_out(0), table, drawn_table(0)) is None
+    assert most_explained(drawn_roll_out(0), table, drawn_table(0)) is None

@@ -29,10 +29,12 @@ class Information(NamedTuple):
     Attributes:
         of_words: I(A; T(Y)), of what the words say of the class.
         of_class: I(A; Y), of the class.
+        words: H(T(Y)), what the words themselves say of the class: no answer tells more of them.
     """
 
     of_words: Float[np.ndarray, " k"]
     of_class: Float[np.ndarray, " k"]
+    words: Float[np.ndarray, " k"]
 
     @property
     def leakage(self) -> Float[np.ndarray, " k"]:
@@ -41,7 +43,7 @@ class Information(NamedTuple):
 
 
 def information_of_words(table: AnswerTable, knowledge: Float[np.ndarray, "c k"]) -> Information:
-    """Both informations of each query.
+    """What the answer to each query tells, of words and of the class.
 
     Args:
         table: how classes answer; `model.pursuit_.classifier.table` of naive Bayes.
@@ -52,16 +54,17 @@ def information_of_words(table: AnswerTable, knowledge: Float[np.ndarray, "c k"]
     likelihood, prior = likelihood / likelihood.sum(axis=0), prior / prior.sum()
     values = np.nan_to_num(knowledge, nan=-1.0).T  # k, c
     answer_entropy = _entropy(likelihood @ prior)
-    given_words = np.zeros(len(values))
+    given_words, words = np.zeros(len(values)), np.zeros(len(values))
     for value in np.unique(values):
         weights = prior * (values == value)  # k, c
         share = weights.sum(axis=1)
+        words -= share * np.log(np.where(share > 0, share, 1))
         jointly = (likelihood * weights).sum(axis=2)  # v, k
         given = jointly / np.where(share > 0, share, 1)
         given_words += share * _entropy(given)
     given_class = _entropy(likelihood) @ prior
     of_words, of_class = answer_entropy - given_words, answer_entropy - given_class
-    return Information(of_words.clip(min=0), of_class.clip(min=0))
+    return Information(of_words.clip(min=0), of_class.clip(min=0), words)
 
 
 def explained_share(
@@ -76,10 +79,25 @@ def explained_share(
         table: as above.
         knowledge: as above.
     """
+    found = information_of_words(table, knowledge)
+    return _share(asked, found.of_words, found.of_class)
+
+
+def most_explained(
+    asked: RollOut, table: AnswerTable, knowledge: Float[np.ndarray, "c k"]
+) -> float | None:
+    """What `explained_share` could be at most, whatever the answers said of the words.
+
+    Where the words are true of few classes, they say less of the class than the answer tells.
+    """
+    found = information_of_words(table, knowledge)
+    return _share(asked, np.minimum(found.words, found.of_class), found.of_class)
+
+
+def _share(asked: RollOut, part: np.ndarray, of: np.ndarray) -> float | None:
     order = asked.order.cpu().numpy()
-    of_words, of_class = information_of_words(table, knowledge)
-    total = of_class[order].sum()
-    return float(of_words[order].sum() / total) if total > ROUNDING * order.size else None
+    total = of[order].sum()
+    return float(part[order].sum() / total) if total > ROUNDING * order.size else None
 
 
 def _entropy(probabilities: np.ndarray) -> np.ndarray:
