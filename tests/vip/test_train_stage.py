@@ -117,6 +117,7 @@ def test_naive_bayes_is_fitted_without_updates(params: Params) -> None:
         "universe": file_sha256(UNIVERSE),
         "images": file_sha256(IMAGES),
         "initial": file_sha256("artifacts/initial/menagerie-llm-0.txt"),
+        "knowledge": file_sha256(KNOWLEDGE),
     }
     assert told["held_out_images"] == 8
     row = log("menagerie-llm-naive_bayes-0")[0]

@@ -22,7 +22,7 @@ def plausible_questions(asked: RollOut, judged: Float[np.ndarray, "c k"]) -> flo
         asked: `model.roll_out(X, 10)`, for the first ten questions.
         judged: of the classes and the k queries of the model.
     """
-    fits_some = (judged >= FITS).any(axis=0)
+    fits_some = np.any(judged >= FITS, axis=0)
     return float(fits_some[asked.order.cpu().numpy()].mean())
 
 
