@@ -31,6 +31,7 @@ ORDER = [
     "estimators",
     "baselines",
     "evaluation",
+    "meaning",
     "report",
     "pipeline",
     "cli",

@@ -46,7 +46,7 @@ def write_texts(path: str, prefix: str, embeddings: np.ndarray) -> None:
 def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     """Texts 0 to 3 are the four classes; all others say nothing of them."""
     monkeypatch.chdir(tmp_path)
-    for folder in ("universe", "images", "initial"):
+    for folder in ("universe", "images", "initial", "knowledge"):
         Path("artifacts", folder).mkdir(parents=True)
     generator = np.random.default_rng(0)
     texts = generator.normal(size=(30, WIDTH))
@@ -67,7 +67,7 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
         "embedding": unit(images),
     }
     write_table("artifacts/images/menagerie.parquet", EMBEDDED_IMAGES, columns, "a clip")
-    nothing = KnowledgeTable((), (), np.empty((0, 0), dtype=np.float32))
+    nothing = KnowledgeTable((), (), np.zeros((0, 0), np.float32))
     write_knowledge("artifacts/knowledge/menagerie.parquet", nothing)
     raw = load_params(ROOT / "params.yaml").model_dump()
     raw["datasets"]["menagerie"] |= {"k": K}

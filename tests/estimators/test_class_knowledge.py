@@ -30,9 +30,9 @@ def test_shares_and_worth_of_texts() -> None:
     known = ClassKnowledge(values, np.array(["a", "b", "c"]), list("uvwxy"))
     prior = torch.tensor([0.5, 0.3, 0.2])
     shares = known.true_shares(prior)
-    assert shares[:3].tolist() == pytest.approx([0.7, 0.0, 0.4])
+    assert shares[:3].tolist() == pytest.approx([0.7, 0.0, 0.2])
     assert shares[3].isnan()
-    assert shares[4].item() == pytest.approx((0.5 * 0.2 + 0.2 * 0.1) / 0.7)
+    assert shares[4].item() == pytest.approx((0.5 * 0.04 + 0.2 * 0.01) / 0.7)
     expected = [1.0, UNEXPLAINED, 1.0, 1.0, UNEXPLAINED]
     assert known.worth().tolist() == pytest.approx(expected)
 

@@ -279,7 +279,7 @@ def test_repeats_are_equal_bytes(params: Params) -> None:
         written.append(
             [path.read_bytes() for path in sorted(Path("artifacts/evaluation").iterdir())]
         )
-    assert len(written[0]) == 4
+    assert len(written[0]) == 3
     assert written[0] == written[1]
 
 

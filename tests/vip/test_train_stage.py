@@ -30,6 +30,7 @@ WIDTH = 8
 UNIVERSE = "artifacts/universe/embeddings.parquet"
 CONTROL = "artifacts/universe/control_embeddings.parquet"
 IMAGES = "artifacts/images/menagerie.parquet"
+KNOWLEDGE = "artifacts/knowledge/menagerie.parquet"
 CLASSES = [f"class {label}" for label in range(4)]
 # In few updates of narrow networks.
 SMALL = {
@@ -58,7 +59,7 @@ def write_texts(path: str, prefix: str, count: int, seed: int, clip: str = "a cl
 def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     """A universe, control texts, images and two initial dictionaries, in a temporary folder."""
     monkeypatch.chdir(tmp_path)
-    for folder in ("universe", "images", "initial"):
+    for folder in ("universe", "images", "initial", "knowledge"):
         Path("artifacts", folder).mkdir(parents=True)
     universe = write_texts(UNIVERSE, "concept", 30, seed=0)
     write_texts(CONTROL, "word", 12, seed=1)
@@ -75,8 +76,10 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     for init, prefix in (("llm", "concept"), ("random_words", "word")):
         texts = [f"{prefix} {row}" for row in range(6)]
         write_text_list(f"artifacts/initial/menagerie-{init}-0.txt", texts)
-    nothing = KnowledgeTable((), (), np.empty((0, 0), dtype=np.float32))
-    write_knowledge("artifacts/knowledge/menagerie.parquet", nothing)
+    known = np.zeros((4, 3), np.float32)
+    known[0, :2] = 1, 0.5
+    texts = ("concept 0", "concept 1", "concept 2")
+    write_knowledge(KNOWLEDGE, KnowledgeTable(tuple(CLASSES), texts, known))
     raw = load_params(ROOT / "params.yaml").model_dump()
     raw["datasets"]["menagerie"] |= {"k": 6, "variational": SMALL}
     raw["compute"] |= {"device": "cpu"}
@@ -114,7 +117,7 @@ def test_naive_bayes_is_fitted_without_updates(params: Params) -> None:
         "universe": file_sha256(UNIVERSE),
         "images": file_sha256(IMAGES),
         "initial": file_sha256("artifacts/initial/menagerie-llm-0.txt"),
-        "knowledge": file_sha256("artifacts/knowledge/menagerie.parquet"),
+        "knowledge": file_sha256(KNOWLEDGE),
     }
     assert told["held_out_images"] == 8
     row = log("menagerie-llm-naive_bayes-0")[0]
@@ -143,6 +146,22 @@ def test_variational_methods_train_the_networks_of_their_settings(
         assert model.provenance_["evolution"]["final"] == [f"concept {row}" for row in range(6)]
     assert isinstance(model.pursuit_.rule, ThresholdAnswers) is (method == "threshold")
     assert not list(Path(".scratch").rglob("*.pt"))
+
+
+def test_knowledge_of_the_classes_is_used_unless_the_method_leaves_it(params: Params) -> None:
+    stage("train")(params, "menagerie", "llm", "naive_bayes", 0)
+    model = load("artifacts/models/menagerie-llm-naive_bayes-0")
+    worth = model.pursuit_.querier.worth
+    assert worth is not None
+    less = [query for query, each in zip(model.queries_, worth, strict=True) if each < 1]
+    assert less == ["concept 2"]  # true of no class; of those after it nothing is known
+    assert model.provenance_["inputs"]["knowledge"] == file_sha256(KNOWLEDGE)
+    raw = params.model_dump()
+    raw["methods"]["naive_bayes"]["knowledge"] = False
+    stage("train")(Params.model_validate(raw), "menagerie", "llm", "naive_bayes", 0)
+    model = load("artifacts/models/menagerie-llm-naive_bayes-0")
+    assert model.pursuit_.querier.worth is None
+    assert "knowledge" not in model.provenance_["inputs"]
 
 
 def test_models_are_of_the_present_format(params: Params) -> None:

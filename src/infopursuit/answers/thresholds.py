@@ -33,9 +33,6 @@ ALMOST = 0.95
 PURE, UPPER = 0.25, 0.3
 # Of three-valued answers a yes is said of at least this share of the images of one class.
 PART_OF_A_CLASS = 0.75
-# Images that say yes, for each that a knowledge table says a text is true of: somewhat fewer, as
-# a wrong yes is worse than one that is missed.
-YES_PER_TRUE = 0.8
 # Queries whose rates in all classes are held at once.
 COLUMNS = 1024
 
@@ -163,7 +160,7 @@ def fit_three_valued(
         high = torch.maximum(_last(whole & (candidates.told >= UPPER * most)), pure)
         if true_shares is not None:
             known = true_shares[place]
-            wanted = (YES_PER_TRUE * known).clamp_min(1e-9).log()
+            wanted = known.clamp_min(1e-9).log()
             nearest = (share.log() - wanted).abs().nan_to_num(torch.inf).argmin(dim=0)
             high = torch.where(known > 0, nearest, high)  # NaN is not above 0
             low = torch.minimum(low, high)

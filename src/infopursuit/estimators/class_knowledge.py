@@ -64,11 +64,14 @@ class ClassKnowledge:
     def true_shares(self, prior: Float[Tensor, " c"]) -> Float[Tensor, " u"]:
         """Of how many images each text is true; NaN where nothing is known of it.
 
+        A value counts by its square: what is true of some pictures only (0.5) by a quarter. A yes
+        that is wrong is worse than one that is missed.
+
         Args:
             prior: the share of each class.
         """
         known = ~self.values.isnan()
-        return (prior @ self.values.nan_to_num(0)) / (prior @ known.to(prior.dtype))
+        return (prior @ self.values.nan_to_num(0).square()) / (prior @ known.to(prior.dtype))
 
     def worth(self) -> Float[Tensor, " u"]:
         """What the information of each text counts: less where it is true of no class."""

@@ -1,0 +1,8 @@
+"""Whether answers are true and questions make sense, by what people say of the classes.
+
+truth.py      three-valued answers against what is true of an image's class
+ranking.py    whether scores rank the images of which a text is true above the others
+questions.py  whether the questions asked fit any class, and the yes fit the predicted one
+reader.py     how far one gets who knows the classes and hears the answers, and nothing else
+explained.py  how much of what answers tell of the class follows from the words
+"""
