@@ -56,6 +56,7 @@ if __name__ == "__main__":
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "count.py").write_text(SCRIPT, encoding="utf-8")
+    (tmp_path / "dvc.yaml").write_text("stages: {other: {cmd: 'true'}}\n", encoding="utf-8")
     text = (ROOT / "params.yaml").read_text(encoding="utf-8")
     (tmp_path / "params.yaml").write_text(text, encoding="utf-8")
     return tmp_path
@@ -173,6 +174,7 @@ def test_ctrl_c_ends_with_one_line_that_says_what_is_kept(folder: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "count.py", *MENAGERIE, "3"],
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # also in the background
     )  # fmt: skip
     assert process.stdout is not None
     assert process.stdout.readline() == "here\n"
