@@ -25,6 +25,7 @@ from infopursuit.core.tables import (
     read_table,
     write_table,
 )
+from infopursuit.core.text_lists import write_text_list
 from infopursuit.dictionary.universe import load_universe
 from infopursuit.pipeline.params import load_params
 from tests.clip.test_clip import write_texts
@@ -40,10 +41,10 @@ def write_params(folder: Path, clip: Path, images: Path) -> None:
     yaml = YAML()
     params = yaml.load(ROOT / "params.yaml")
     params["clip"] = str(clip)
-    params["datasets"]["menagerie"].update(images=str(images), classes="classes.txt")
+    params["datasets"]["menagerie"].update(images=str(images))
     params["compute"].update(embed_batch_size=3, embed_chunk=8)
     yaml.dump(params, folder / "params.yaml")
-    (folder / "classes.txt").write_text("\n".join(CLASSES))
+    write_text_list(folder / "artifacts" / "classes" / "menagerie.txt", CLASSES)
 
 
 def test_killed_while_embedding_images_it_resumes_to_the_same_bytes(
@@ -179,6 +180,6 @@ def test_real_precomputed_embeddings_pass(
     shared = SHARED / space
     write_params(tmp_path, shared / "texts.parquet", shared / f"{classes}.parquet")
     names = ROOT / "params" / "precomputed" / "classes" / f"{classes}.txt"
-    shutil.copy(names, tmp_path / "classes.txt")
+    shutil.copy(names, tmp_path / "artifacts" / "classes" / "menagerie.txt")
     monkeypatch.chdir(tmp_path)
     assert stage("embed_images")(load_params(), "menagerie") == (count, count)

@@ -130,7 +130,7 @@ def test_images_killed_on_a_cluster_resume_without_it_to_the_same_bytes(
         assert process.wait() == -signal.SIGKILL, process.stderr and process.stderr.read()
     kept = len(list(scratch.glob("*/*.parquet")))
     assert chunks // 3 <= kept < chunks
-    assert not (tmp_path / "killed" / "artifacts").exists()
+    assert not (tmp_path / "killed" / "artifacts" / "images" / "menagerie.parquet").exists()
 
     set_params(tmp_path / "killed", engine="local")
     monkeypatch.chdir(tmp_path / "killed")

@@ -10,6 +10,7 @@ from menagerie.species import CLASS_NAMES, SPECIES
 from menagerie.truths import CLAIMS
 
 from infopursuit.core.tables import UNIVERSE, read_table
+from infopursuit.core.text_lists import write_text_list
 from infopursuit.pipeline.params import Params, load_params
 from infopursuit.queries.knowledge import KnowledgeTable, read_knowledge
 from tests.stage_scripts import ROOT, stage
@@ -25,7 +26,7 @@ def texts_and_knowledge(
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         Path("captions.json").write_text(json.dumps(coco_captions(2, 240, 64)), encoding="utf-8")
-        Path("classes.txt").write_text("\n".join(CLASS_NAMES), encoding="utf-8")
+        write_text_list("artifacts/classes/menagerie.txt", CLASS_NAMES)
         for section, key in (
             ("language_model", "recorded"),
             ("queries", "prompt"),
@@ -34,9 +35,9 @@ def texts_and_knowledge(
             raw[section][key] = str(ROOT / raw[section][key])
         raw["queries"]["corpora"] = {"menagerie": "captions.json"}
         dataset = raw["datasets"]["menagerie"]
-        for key in ("dictionary", "knowledge"):
-            dataset[key] = str(ROOT / dataset[key])
-        dataset["classes"] = "classes.txt"
+        dataset["knowledge"] = str(ROOT / dataset["knowledge"])
+        prompt = raw["queries"]["dictionaries"]["menagerie"]
+        raw["queries"]["dictionaries"]["menagerie"] = str(ROOT / prompt)
         params = Params.model_validate(raw)
         stage("generate_queries")(params, "menagerie")
         stage("generate_dictionary")(params, "menagerie")

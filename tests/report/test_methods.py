@@ -18,10 +18,11 @@ def test_every_method_and_init_has_a_meaning():
         {"method": "variational", "dictionary": one, "answers": two, "quantize_queries": three}
         for one, two, three in product(DICTIONARIES, ANSWERS, (True, False))
     ]
-    every += [{"method": "naive_bayes", "answers": answers} for answers in ("minmax", "threshold")]
-    assert len({meaning(settings) for settings in every}) == len(every) == 20
+    every += [{"method": "naive_bayes", "answers": answers} for answers in ANSWERS]
+    assert len({meaning(settings) for settings in every}) == len(every) == 28
     assert meaning(every[-1]) == (
-        "fixed dictionary, a threshold for each answer, naive Bayes in place of networks"
+        "fixed dictionary, no, not sure and yes by two thresholds for each answer, "
+        "naive Bayes in place of networks"
     )
 
 

@@ -79,7 +79,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     plant(world)
     ran = world.repro(TRAIN)
     assert ran[-1] == TRAIN
-    assert len(ran) == 8
+    assert len(ran) == 9
     artifacts = world.artifacts()
     world.edit(SHORTER_TEXTS)
     assert world.repro(UNIVERSE) == [UNIVERSE]
