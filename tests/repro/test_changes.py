@@ -183,7 +183,9 @@ def test_a_full_disk_is_one_line_with_the_file_and_leaves_no_half_one(two: World
     shutil.rmtree(two.folder / ".scratch/embed", ignore_errors=True)
     before = two.artifacts()
     stage = "python stages/embed_images.py --dataset second"
-    status, output = two.run("bash", "-c", f"ulimit -f 2; exec {stage}")
+    status, output = two.run(
+        "bash", "-c", f"ulimit -f 2; exec env PYTHONDONTWRITEBYTECODE=1 {stage}"
+    )
     assert status == 1
     [line] = [line for line in output.splitlines() if "cannot be written" in line]
     assert line.startswith("embed_images-second: ")
