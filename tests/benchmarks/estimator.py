@@ -55,7 +55,6 @@ PARTS = (
     ("naive_bayes.selection", "_candidates", "selection: most informative texts"),
     ("naive_bayes.selection", "forward_selection", "selection: forward"),
     ("naive_bayes.selection", "_credit", "selection: by roll-outs"),
-    ("estimators.information_pursuit", "fit_thresholds", "thresholds"),
     ("estimators.information_pursuit", "fit_table", "rates of the classes"),
     ("estimators.information_pursuit", "fit_independence", "calibration"),
 )
