@@ -21,10 +21,11 @@ from infopursuit.explanation.figure import explanation_png
 from infopursuit.explanation.settings import ExplainSettings
 from infopursuit.explanation.stopping import StoppingRule
 from infopursuit.report.chosen_images import (
-    choose_rows,
     figure_names,
     load_pictures,
+    predictions_at_stop,
     rows_of,
+    spread_rows,
 )
 
 
@@ -44,7 +45,8 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     check_classes(pursuit.class_names, images.class_names)
     stop = StoppingRule(explain.stop_at_probability, explain.max_queries)
 
-    spread = choose_rows(pursuit, images, stop, explain.images, [])
+    predicted = predictions_at_stop(pursuit, images, stop)
+    spread = spread_rows(images.labels.numpy(), predicted, explain.images)
     wanted = rows_of(images, explain.ids.get(dataset, []))
     rows = list(dict.fromkeys([*spread, *wanted]))
     ids = [images.ids[row] for row in rows]

@@ -10,7 +10,6 @@ from torch import Tensor
 
 from infopursuit.answers.information import (
     binary_entropy,
-    class_prior,
     entropy,
     information_gain,
 )
@@ -55,10 +54,3 @@ def test_entropy_is_zero_where_nothing_is_open() -> None:
     certain = torch.tensor([1.0, 0.0, 0.0]).view(3, 1, 1)
     assert entropy(certain).item() == 0
     assert math.isclose(entropy(torch.full((3, 1, 1), 1 / 3)).item(), math.log(3), rel_tol=1e-6)
-
-
-def test_the_prior_is_the_share_of_images_or_of_weight() -> None:
-    labels = torch.tensor([0, 2, 2, 1])
-    assert class_prior(labels).tolist() == [0.25, 0.25, 0.5]
-    weights = torch.tensor([3.0, 1.0, 1.0, 5.0], dtype=torch.float64)
-    assert class_prior(labels, weights).tolist() == [0.3, 0.5, 0.2]

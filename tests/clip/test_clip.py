@@ -17,7 +17,7 @@ from infopursuit.clip.precomputed_texts import PrecomputedTexts
 from infopursuit.clip.towers import OpenClip, choose_device, load_clip
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import EMBEDDED_TEXTS, write_table
-from tests.clip.conftest import MODEL
+from tests.clip.tiny import MODEL
 from tests.datasets.images import encoded
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

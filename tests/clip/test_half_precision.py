@@ -15,7 +15,7 @@ from infopursuit.clip.half_precision import halve
 from infopursuit.clip.towers import OpenClip, load_clip
 from infopursuit.clip.weights import find_clip_files
 from infopursuit.core.errors import InputError
-from tests.clip.conftest import MODEL
+from tests.clip.tiny import MODEL
 
 CPU = torch.device("cpu")
 TEXTS = ["a red bird", "four legs", "x", "a striped tail"]

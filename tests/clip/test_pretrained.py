@@ -14,7 +14,7 @@ import pytest
 from infopursuit.clip.pretrained import find_pretrained, open_clip_model, pretrained_name
 from infopursuit.clip.towers import OpenClip, load_clip
 from infopursuit.core.errors import InputError
-from tests.clip.conftest import MODEL
+from tests.clip.tiny import MODEL
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 MEAN = (0.1, 0.2, 0.3)

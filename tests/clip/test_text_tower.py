@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infopursuit.clip.text_tower import TextTower, structural_obstacle, tokens_of
-from tests.clip.conftest import MODEL
+from tests.clip.tiny import MODEL
 
 CPU = torch.device("cpu")
 TEXTS = [

@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
-import torch
 from PIL import Image
 
+from tests.clip.tiny import write_tiny_clip
+
 CLASSES = {"circle": (40, 80, 200), "stripes": (210, 60, 40), "dots": (60, 170, 70)}
-MODEL = {
-    "embed_dim": 16,
-    "vision_cfg": {
-        "image_size": 32,
-        "layers": 1,
-        "width": 32,
-        "head_width": 16,
-        "patch_size": 8,
-    },
-    "text_cfg": {
-        "context_length": 16,
-        "vocab_size": 49408,
-        "width": 32,
-        "heads": 2,
-        "layers": 1,
-    },
-}
 
 
 def make_world(folder: Path) -> None:
@@ -38,7 +21,7 @@ def make_world(folder: Path) -> None:
             picture = _drawn(generator, name, color)
             picture.save(folder / "photos" / name / f"{number}.png")
     _drawn(generator, "stripes", CLASSES["stripes"]).save(folder / "new.png")
-    _make_clip(folder / "tiny-clip")
+    write_tiny_clip(folder / "tiny-clip")
 
 
 def _drawn(generator: np.random.Generator, name: str, color: tuple[int, int, int]) -> Image.Image:
@@ -52,16 +35,3 @@ def _drawn(generator: np.random.Generator, name: str, color: tuple[int, int, int
     picture = generator.integers(200, 256, (32, 32, 3))
     picture[shown] = color
     return Image.fromarray(picture.astype(np.uint8))
-
-
-def _make_clip(folder: Path) -> None:
-    import open_clip
-    from safetensors.torch import save_file
-
-    folder.mkdir()
-    config = {"model_cfg": MODEL, "preprocess_cfg": {"interpolation": "bicubic"}}
-    (folder / "open_clip_config.json").write_text(json.dumps(config), encoding="utf-8")
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        model = open_clip.CLIP(**MODEL)
-    save_file(model.state_dict(), folder / "open_clip_model.safetensors")

@@ -16,7 +16,6 @@ from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.explanation.stopping import StoppingRule
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.report.chosen_images import (
-    choose_rows,
     figure_names,
     load_pictures,
     predictions_at_stop,
@@ -74,8 +73,6 @@ def test_predictions_at_stop_are_those_of_the_explanations():
 def test_ids_choose_rows_and_unknown_ids_are_named():
     few = images()
     assert rows_of(few, ["image-4", "image-0"]) == [4, 0]
-    assert choose_rows(pursuit(), few, StoppingRule(0.5, 3), 7, ["image-2"]) == [2]
-    assert len(choose_rows(pursuit(), few, StoppingRule(0.5, 3), 4, [])) == 4
     with pytest.raises(InputError, match=r"explain\.ids: 'nope' is not a test image"):
         rows_of(few, ["nope"])
 

@@ -10,7 +10,7 @@ and the query of Information Pursuit, eq. (ip), is the one with the largest gain
 from __future__ import annotations
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 
@@ -44,10 +44,3 @@ def information_gain(
         left = left - expected
     # The probability of the first answer is what the others leave.
     return gain + torch.special.entr(left.clamp_min(0))
-
-
-def class_prior(labels: Int[Tensor, " n"], weights: Float[Tensor, " n"] | None = None) -> Tensor:
-    """The share of each class 0..c-1; (c,) float32, or as exact as the weights."""
-    if weights is None:
-        return torch.bincount(labels) / len(labels)
-    return torch.bincount(labels, weights) / weights.sum()

@@ -24,19 +24,6 @@ from infopursuit.pursuit.pursuit import Pursuit
 BATCH_SIZE = 512
 
 
-def choose_rows(
-    pursuit: Pursuit, images: LabelledImages, stop: StoppingRule, count: int, ids: Sequence[str]
-) -> list[int]:
-    """Rows of the images to explain: the given `ids`, or `count` rows where there are none.
-
-    Raises:
-        InputError: an id is not in this split.
-    """
-    if ids:
-        return rows_of(images, ids)
-    return spread_rows(images.labels.numpy(), predictions_at_stop(pursuit, images, stop), count)
-
-
 def rows_of(images: LabelledImages, ids: Sequence[str]) -> list[int]:
     """Rows of the images with the given ids, in the order given.
 
