@@ -86,7 +86,7 @@ bench: env ## Time the training engine against a naive one (half an hour).
 	python -m tests.benchmarks.searches
 
 lock: ## Resolve the pinned versions anew.
-	@$(UV) pip compile pyproject.toml --extra pipeline --group dev --group docs --generate-hashes \
+	@$(UV) pip compile pyproject.toml --extra pipeline --extra app --group dev --group docs --generate-hashes \
 	  --no-emit-index-url \
 	  --no-annotate --no-header --universal --python-version 3.11 --quiet --upgrade \
 	  --output-file requirements.lock
