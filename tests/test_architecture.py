@@ -30,6 +30,7 @@ ORDER = [
     "naive_bayes",
     "estimators",
     "baselines",
+    "peers",
     "evaluation",
     "meaning",
     "report",

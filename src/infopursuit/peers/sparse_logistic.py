@@ -1,0 +1,90 @@
+"""Sparse logistic regression on concept scores, at a given number of effective concepts.
+
+No paper's model: the head of the concept-bottleneck models that follow, at its best. Scores are
+cosines of image and text, standardised. The support is that of the elastic net (`elastic_net.py`)
+with the wanted number of weights; the weights are then fitted anew on it with a ridge alone, since
+the penalty that made them sparse also shrinks them (the relaxed lasso of Meinshausen, 2007).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor
+
+from infopursuit.peers.contributions import Contributions
+from infopursuit.peers.elastic_net import ElasticNet, Head, Loss, Standard, at_effective_concepts
+from infopursuit.peers.peer import BUDGETS, Peer, linear_contributions
+
+
+class SparseHeadPeer(Peer):
+    """Concept scores, standardised, and a sparse linear head; a subclass says how it is fitted.
+
+    Attributes:
+        standard_: of the scores.
+        directions_: (m, d) what the scores are cosines with.
+        heads_: by the number of effective concepts; the largest is the whole model's.
+    """
+
+    budgets: Sequence[int]
+    heads_: dict[int, Head]
+    loss: Loss = "multinomial"
+
+    def _fit(self, X: Tensor, labels: Tensor, texts: Tensor) -> None:
+        self.directions_ = texts
+        self.standard_ = Standard.of(X @ texts.T)
+        self._fit_heads(self.concepts(X), labels)
+        self.budgets_ = tuple(sorted(self.heads_))
+
+    def _fit_heads(self, concepts: Tensor, labels: Tensor) -> None:
+        raise NotImplementedError
+
+    def concepts(self, X: Tensor) -> Tensor:
+        """Standardised concept scores (n, m)."""
+        return self.standard_(X @ self.directions_.T)
+
+    @property
+    def head(self) -> Head:
+        """The linear head that decisions rest on."""
+        return self.heads_[max(self.budgets_) if self.budget_ is None else self.budget_]
+
+    def _scores(self, X: Tensor) -> Tensor:
+        return self.head(self.concepts(X))
+
+    def _explain(self, X: Tensor) -> Contributions:
+        weights, intercepts = self.head
+        return linear_contributions(
+            self.classes_, self.texts_, self.concepts(X), weights, intercepts.unsqueeze(0)
+        )
+
+
+class SparseLogistic(SparseHeadPeer):
+    """Logistic regression on the scores of few concepts.
+
+    Args:
+        texts: m texts.
+        text_embeddings: (m, d) of them.
+        ridge: half of it weighs the squares of the weights that are left.
+        ratio: share of the sparsifying penalty that is on absolute values.
+        budgets: numbers of effective concepts.
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[str] | None = None,
+        text_embeddings: Any = None,
+        ridge: float = 1e-3,
+        ratio: float = 0.99,
+        budgets: Sequence[int] = BUDGETS,
+    ) -> None:
+        self.texts, self.text_embeddings = texts, text_embeddings
+        self.ridge, self.ratio, self.budgets = ridge, ratio, budgets
+
+    def _fit_heads(self, concepts: Tensor, labels: Tensor) -> None:
+        net = ElasticNet(concepts, labels, self.loss, self.ratio)
+        path = net.path(max(self.budgets))
+        self.heads_ = {}
+        for count in self.budgets:
+            sparse = at_effective_concepts(path, count)
+            self.heads_[count] = net.refitted(sparse.weights != 0, self.ridge, sparse)
