@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from infopursuit.peers.black_boxes import EmbeddingMLP, EmbeddingProbe
+from infopursuit.peers.label_free import LabelFreeCBM
+from infopursuit.peers.pcbm import PCBM, HybridPCBM
 from infopursuit.peers.peer import Peer
 from infopursuit.peers.sparse_logistic import SparseLogistic
+from infopursuit.peers.zero_shot import DescriptionEnsemble
 from tests.peers.planted import Planted
 
+NAMES = ("cat", "dog", "emu", "fox")
 SMALL = (2, 4)
 PEERS: dict[str, Callable[[Planted], Peer]] = {
     "sparse_logistic": lambda data: SparseLogistic(data.texts, data.embeddings, budgets=SMALL),
+    "label_free": lambda data: LabelFreeCBM(data.texts, data.embeddings, budgets=SMALL),
+    "pcbm": lambda data: PCBM(data.texts, data.embeddings, budgets=SMALL),
+    "pcbm_h": lambda data: HybridPCBM(data.texts, data.embeddings, budgets=SMALL),
+    "zero_shot": lambda data: DescriptionEnsemble(NAMES, data.embeddings[:4]),
+    "descriptions": lambda data: DescriptionEnsemble(
+        data.texts, data.embeddings, {name: [f"concept {i}"] for i, name in enumerate(NAMES)}
+    ),
+    "probe": lambda data: EmbeddingProbe(),
+    "mlp": lambda data: EmbeddingMLP(hidden=16, updates=300, learning_rate=1e-2),
 }
 
 

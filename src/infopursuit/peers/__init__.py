@@ -4,4 +4,8 @@ peer.py              that face: fit, predict, predict_proba, explain, and at(t) 
 contributions.py     what each text adds to the score of each class
 elastic_net.py       sparse linear heads along a path of penalties, and at a given number of weights
 sparse_logistic.py   logistic regression on concept scores at a number of effective concepts
+zero_shot.py         class names, and ensembles of descriptions (DCLIP)
+black_boxes.py       what reads the embeddings and explains nothing
+label_free.py        Label-free CBM
+pcbm.py              post-hoc CBM, and the hybrid with a residual
 """
