@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from infopursuit.peers.black_boxes import EmbeddingMLP, EmbeddingProbe
+from infopursuit.peers.ip_omp import IPOMP
 from infopursuit.peers.label_free import LabelFreeCBM
 from infopursuit.peers.pcbm import PCBM, HybridPCBM
 from infopursuit.peers.peer import Peer
 from infopursuit.peers.sparse_logistic import SparseLogistic
+from infopursuit.peers.splice import SpLiCE
 from infopursuit.peers.zero_shot import DescriptionEnsemble
 from tests.peers.planted import Planted
 
@@ -19,6 +21,9 @@ PEERS: dict[str, Callable[[Planted], Peer]] = {
     "label_free": lambda data: LabelFreeCBM(data.texts, data.embeddings, budgets=SMALL),
     "pcbm": lambda data: PCBM(data.texts, data.embeddings, budgets=SMALL),
     "pcbm_h": lambda data: HybridPCBM(data.texts, data.embeddings, budgets=SMALL),
+    "ip_omp": lambda data: IPOMP(data.texts, data.embeddings, budgets=SMALL),
+    "ip_omp_means": lambda data: IPOMP(data.texts, data.embeddings, learned=False, budgets=SMALL),
+    "splice": lambda data: SpLiCE(data.texts, data.embeddings, budgets=SMALL),
     "zero_shot": lambda data: DescriptionEnsemble(NAMES, data.embeddings[:4]),
     "descriptions": lambda data: DescriptionEnsemble(
         data.texts, data.embeddings, {name: [f"concept {i}"] for i, name in enumerate(NAMES)}

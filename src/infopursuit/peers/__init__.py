@@ -8,4 +8,8 @@ zero_shot.py         class names, and ensembles of descriptions (DCLIP)
 black_boxes.py       what reads the embeddings and explains nothing
 label_free.py        Label-free CBM
 pcbm.py              post-hoc CBM, and the hybrid with a residual
+codes.py             sparse codes of images over texts, and their heads
+matching_pursuit.py  orthogonal matching pursuit of many images at once
+ip_omp.py            IP-OMP
+splice.py            SpLiCE and a linear head
 """

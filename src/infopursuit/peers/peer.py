@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor
@@ -142,6 +142,7 @@ def linear_contributions(
     concepts: Float[Tensor, "n m"],
     weights: Float[Tensor, "m c"],
     offset: Float[Tensor, "#n c"],
+    also: Bool[Tensor, " m"] | None = None,
 ) -> Contributions:
     """Those of a linear head; texts without any weight are left out.
 
@@ -151,8 +152,10 @@ def linear_contributions(
         concepts: what each image is to each text; zero where a decision does not rest on the text.
         weights: of the head.
         offset: intercepts, and what else has no words.
+        also: texts to tell of all the same; None for none.
     """
-    kept = (weights != 0).any(dim=1).nonzero().squeeze(1)
+    told = (weights != 0).any(dim=1)
+    kept = (told if also is None else told | also).nonzero().squeeze(1)
     shown = concepts[:, kept].double()
     values = shown[:, None, :] * weights[kept].T.double()[None]
     return Contributions(
