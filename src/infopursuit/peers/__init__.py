@@ -12,4 +12,14 @@ codes.py             sparse codes of images over texts, and their heads
 matching_pursuit.py  orthogonal matching pursuit of many images at once
 ip_omp.py            IP-OMP
 splice.py            SpLiCE and a linear head
+labo.py              LaBo
+lm4cv.py             LM4CV
+res_cbm.py           Res-CBM
+selected_texts.py    the same texts for every image, by forward selection
+binary_answers.py    yes or no, for those below
+decision_tree.py     a decision tree
+rule_list.py         a list of rules (CN2)
+pursuits.py          what asks one question after another
+generative_ip.py     generative Information Pursuit
+pursuit_classifier.py  ours
 """

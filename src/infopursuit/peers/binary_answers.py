@@ -1,0 +1,40 @@
+"""Yes or no of each text about each image, for the peers that reason about answers."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from infopursuit.answers.rules import ThresholdAnswers
+from infopursuit.answers.thresholds import fit_thresholds
+
+Threshold = Literal["median", "informative"]
+
+
+def fit_answers(
+    X: Float[Tensor, "n d"],
+    labels: Int[Tensor, " n"],
+    texts: Float[Tensor, "m d"],
+    threshold: Threshold,
+) -> ThresholdAnswers:
+    """Yes where the cosine with a text, less that with the mean text, is above a threshold.
+
+    Args:
+        X: training images.
+        labels: classes 0..c-1.
+        texts: to ask about.
+        threshold: the median of the training images, or the one whose answer tells most of the
+            class alone.
+    """
+    directions = texts - texts.mean(dim=0)
+    scores = X @ directions.T
+    if threshold == "median":
+        return ThresholdAnswers(directions, scores.median(dim=0).values)
+    return ThresholdAnswers(directions, fit_thresholds(scores, labels).values)
+
+
+def answers_of(rule: ThresholdAnswers, X: Float[Tensor, "n d"]) -> Bool[Tensor, "n m"]:
+    """Which texts each image says yes to."""
+    return rule.of_scores(rule.scores(X)) > 0.5

@@ -1,0 +1,97 @@
+"""A decision tree on binary answers.
+
+Breiman et al., "Classification and Regression Trees", 1984, with the entropy of Quinlan's ID3
+(1986): at each node the question is asked that tells most of the class among the training images
+that reach it. It is Information Pursuit with counts in place of a model. scikit-learn grows it.
+
+Nothing differs but the leaves' probabilities, which are smoothed by one image spread over the
+classes, so that a pure leaf is not certain. `at(t)` cuts the tree at depth t, where a node predicts
+from the training images that reach it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.tree import DecisionTreeClassifier
+from torch import Tensor
+
+from infopursuit.peers.binary_answers import Threshold, answers_of, fit_answers
+from infopursuit.peers.contributions import Contributions
+from infopursuit.peers.peer import BUDGETS, Peer
+
+
+class AnswerTree(Peer):
+    """At most t questions from the root to where the tree is cut.
+
+    Args:
+        texts: m texts.
+        text_embeddings: (m, d) of them.
+        threshold: `median` or `informative`: where an answer turns to yes.
+        min_samples_leaf: training images that a leaf has at least.
+        budgets: depths to cut at.
+        random_state: of the choice among equal questions.
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[str] | None = None,
+        text_embeddings: Any = None,
+        threshold: Threshold = "informative",
+        min_samples_leaf: int = 1,
+        budgets: Sequence[int] = BUDGETS,
+        random_state: int = 0,
+    ) -> None:
+        self.texts, self.text_embeddings, self.threshold = texts, text_embeddings, threshold
+        self.min_samples_leaf, self.budgets = min_samples_leaf, budgets
+        self.random_state = random_state
+
+    def _fit(self, X: Tensor, labels: Tensor, texts: Tensor) -> None:
+        self.rule_ = fit_answers(X, labels, texts, self.threshold)
+        self.model_ = DecisionTreeClassifier(
+            criterion="entropy",
+            min_samples_leaf=self.min_samples_leaf,
+            random_state=self.random_state,
+        ).fit(answers_of(self.rule_, X).float().numpy(), labels.numpy())
+        tree, c = self.model_.tree_, len(self.classes_)
+        counts = tree.value[:, 0] * tree.n_node_samples[:, None]
+        smooth = (counts + 1 / c) / (tree.n_node_samples[:, None] + 1)
+        self.log_probability_ = np.log(smooth)
+        self.budgets_ = tuple(sorted(self.budgets))
+
+    def _paths(self, X: Tensor) -> list[list[int]]:
+        """The nodes of each image, from the root to where the tree is cut."""
+        answers, tree = answers_of(self.rule_, X).numpy(), self.model_.tree_
+        longest = len(tree.feature) if self.budget_ is None else self.budget_
+        paths = []
+        for row in answers:
+            nodes = [0]
+            while tree.children_left[nodes[-1]] >= 0 and len(nodes) <= longest:
+                yes = row[tree.feature[nodes[-1]]]
+                side = tree.children_right if yes else tree.children_left
+                nodes.append(int(side[nodes[-1]]))
+            paths.append(nodes)
+        return paths
+
+    def _scores(self, X: Tensor) -> Tensor:
+        ends = [nodes[-1] for nodes in self._paths(X)]
+        return torch.from_numpy(self.log_probability_[ends])
+
+    def _explain(self, X: Tensor) -> Contributions:
+        """The change of the log-probabilities at each question, from the root on."""
+        paths, tree, table = self._paths(X), self.model_.tree_, self.log_probability_
+        asked = sorted({int(tree.feature[node]) for nodes in paths for node in nodes[:-1]})
+        column = {text: place for place, text in enumerate(asked)}
+        values = np.zeros((len(paths), len(self.classes_), len(asked)))
+        used = np.zeros((len(paths), len(asked)), dtype=bool)
+        for row, nodes in enumerate(paths):
+            for before, after in pairwise(nodes):
+                place = column[int(tree.feature[before])]
+                values[row, :, place] += table[after] - table[before]
+                used[row, place] = True
+        texts = tuple(self.texts_[text] for text in asked)
+        return Contributions(self.classes_, texts, values, np.tile(table[0], (len(paths), 1)), used)

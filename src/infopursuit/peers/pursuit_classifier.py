@@ -1,0 +1,48 @@
+"""Ours among the peers: `InformationPursuitClassifier`, with the same face."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor
+
+from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
+from infopursuit.peers.peer import BUDGETS
+from infopursuit.peers.pursuits import PursuitPeer
+
+
+class Ours(PursuitPeer):
+    """Naive Bayes on answers of three values, as `InformationPursuitClassifier` fits it.
+
+    Args:
+        texts: m texts.
+        text_embeddings: (m, d) of them.
+        n_queries: k.
+        knowledge: a table of what is true of the classes; None for none.
+        budgets: numbers of questions.
+        random_state: of samples of large training sets.
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[str] | None = None,
+        text_embeddings: Any = None,
+        n_queries: int = 128,
+        knowledge: Any = None,
+        budgets: Sequence[int] = BUDGETS,
+        random_state: int = 0,
+    ) -> None:
+        self.texts, self.text_embeddings, self.n_queries = texts, text_embeddings, n_queries
+        self.knowledge, self.budgets, self.random_state = knowledge, budgets, random_state
+
+    def _fit(self, X: Tensor, labels: Tensor, texts: Tensor) -> None:
+        self.model_ = InformationPursuitClassifier(
+            self.texts_,
+            texts.numpy(),
+            self.n_queries,
+            knowledge=self.knowledge,
+            random_state=self.random_state,
+        ).fit(X.numpy(), self.classes_[labels.numpy()])
+        self.pursuit_ = self.model_.pursuit_
+        self.budgets_ = tuple(sorted(t for t in self.budgets if t <= len(self.pursuit_.queries)))

@@ -1,0 +1,86 @@
+"""What pursuits have in common as peers: at most t questions an image, evidence that adds up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from infopursuit.answers.table import AnswerTable
+from infopursuit.peers.contributions import Contributions
+from infopursuit.peers.peer import Peer
+from infopursuit.pursuit.pursuit import Pursuit
+
+
+class PursuitPeer(Peer):
+    """Naive Bayes after t questions, each chosen by information gain.
+
+    A subclass's `_fit` gives `pursuit_`, whose classifier is a table of answers. Without a budget
+    all questions are asked.
+    """
+
+    budgets: Sequence[int]
+    pursuit_: Pursuit
+
+    @property
+    def table(self) -> AnswerTable:
+        """How probable each answer is in each class."""
+        return self.pursuit_.classifier.table  # pyright: ignore[reportAttributeAccessIssue]
+
+    def curve(self, X: Any, y: Any, longest: int = 128) -> Float[np.ndarray, " t"]:
+        """Accuracy after t = 0..T questions, T at most `longest`."""
+        rows, labels = self._rows(X), np.asarray(y)
+        longest = min(longest, len(self.pursuit_.queries))
+        right = np.zeros(longest + 1)
+        for start in range(0, len(rows), 512):
+            block = slice(start, start + 512)
+            posteriors = self.pursuit_.roll_out(rows[block], longest).posteriors
+            found = self.classes_[posteriors.argmax(dim=2).numpy()]
+            right += (found == labels[block, None]).sum(axis=0)
+        return right / len(rows)
+
+    def decisions_by_budget(self, X: Any) -> dict[int, Float[np.ndarray, "n c"]]:
+        """The scores at each of `budgets_`; the questions are chosen once."""
+        rows = self._rows(X)
+        answers = self.pursuit_.answers(rows)
+        order = self.pursuit_.roll_out(rows, max(self.budgets_)).order
+        return {
+            t: self.pursuit_.classifier(answers, _mask(answers, order[:, :t])).double().numpy()
+            for t in self.budgets_
+        }
+
+    def _asked(self, X: Tensor) -> tuple[Tensor, Tensor]:
+        """The answers, and which of them were asked for."""
+        answers = self.pursuit_.answers(X)
+        if self.budget_ is None:
+            return answers, torch.ones_like(answers)
+        return answers, _mask(answers, self.pursuit_.roll_out(X, self.budget_).order)
+
+    def _scores(self, X: Tensor) -> Tensor:
+        return self.pursuit_.classifier(*self._asked(X))
+
+    def _explain(self, X: Tensor) -> Contributions:
+        """The evidence of each answer; worn off as that of so many answers is."""
+        answers, asked = self._asked(X)
+        columns = asked.any(dim=0).nonzero().squeeze(1)
+        rows, places = asked[:, columns].nonzero(as_tuple=True)
+        table = self.table
+        values = torch.zeros(len(X), len(columns), len(self.classes_), dtype=torch.float64)
+        told = table.told(columns[places], answers[rows, columns[places]])
+        wear = 1 + asked.sum(dim=1, keepdim=True).double() / table.independent_answers
+        values[rows, places] = told.double() / wear[rows]
+        return Contributions(
+            self.classes_,
+            tuple(self.pursuit_.queries[column] for column in columns.tolist()),
+            values.transpose(1, 2).numpy(),
+            (table.log_prior.double() / wear).numpy(),
+            asked[:, columns].bool().numpy(),
+        )
+
+
+def _mask(answers: Tensor, order: Tensor) -> Tensor:
+    return torch.zeros_like(answers).scatter_(1, order, 1.0)

@@ -1,0 +1,91 @@
+"""Pursuits as peers: generative IP by hand, ours as the estimator has it, and the tree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from sklearn.tree import DecisionTreeClassifier
+
+from infopursuit import InformationPursuitClassifier
+from infopursuit.peers.binary_answers import answers_of, fit_answers
+from infopursuit.peers.decision_tree import AnswerTree
+from infopursuit.peers.generative_ip import GenerativeIP
+from infopursuit.peers.pursuit_classifier import Ours
+from tests.peers.planted import Planted, planted
+
+
+def by_hand(data: Planted, answers: np.ndarray, asked: np.ndarray, steps: int):
+    """Posteriors and questions of one image, from counts and the definition of information."""
+    classes, labels = np.unique(data.y, return_inverse=True)
+    totals = np.bincount(labels)
+    rates = np.array([answers[labels == c].sum(axis=0) + 1 for c in range(len(classes))])
+    rates = rates / (totals[:, None] + 2)
+    posterior, order = totals / totals.sum(), []
+    for _ in range(steps):
+        gains = []
+        for text in range(answers.shape[1]):
+            joint = np.stack([posterior * (1 - rates[:, text]), posterior * rates[:, text]])
+            apart = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
+            gains.append(-1.0 if text in order else (joint * np.log(joint / apart)).sum())
+        text = int(np.argmax(gains))
+        order.append(text)
+        posterior = posterior * np.where(asked[text], rates[:, text], 1 - rates[:, text])
+        posterior = posterior / posterior.sum()
+    return order, posterior
+
+
+@pytest.mark.parametrize("threshold", ["median", "informative"])
+def test_generative_ip_asks_and_concludes_as_the_definition_says(threshold: str) -> None:
+    data = planted(noise=0.5)
+    model = GenerativeIP(data.texts, data.embeddings, threshold, budgets=(3,))
+    model.fit(data.X, data.y)
+    X = torch.from_numpy(data.X)
+    answers = answers_of(model.pursuit_.rule, X).numpy()
+    tested = answers_of(model.pursuit_.rule, torch.from_numpy(data.X_test)).numpy()
+    found = model.at(3).predict_proba(data.X_test)
+    told = model.at(3).explain(data.X_test[:12])
+    for row in range(12):
+        order, posterior = by_hand(data, answers, tested[row], 3)
+        np.testing.assert_allclose(found[row], posterior, atol=1e-4)
+        used = {told.texts[place] for place in np.flatnonzero(told.used[row])}
+        assert used == {data.texts[text] for text in order}
+
+
+def test_medians_split_the_training_images_in_half() -> None:
+    data = planted()
+    X, texts = torch.from_numpy(data.X), torch.from_numpy(data.embeddings)
+    labels = torch.from_numpy(np.unique(data.y, return_inverse=True)[1])
+    rule = fit_answers(X, labels, texts, "median")
+    assert (answers_of(rule, X).float().mean(dim=0) - 0.5).abs().max() < 0.02
+    few = answers_of(fit_answers(X, labels, texts, "informative"), X).float().mean(dim=0)
+    assert (few[:4] - 0.25).abs().max() < 0.1  # yes of the one class in four
+
+
+def test_ours_is_the_estimator() -> None:
+    data = planted(noise=0.5)
+    model = Ours(data.texts, data.embeddings, 12, budgets=(2, 5)).fit(data.X, data.y)
+    peer = InformationPursuitClassifier(data.texts, data.embeddings, 12).fit(data.X, data.y)
+    curve = peer.accuracy_by_budget(data.X_test, data.y_test)
+    np.testing.assert_allclose(model.curve(data.X_test, data.y_test), curve)
+    for count in (2, 5):
+        assert model.at(count).score(data.X_test, data.y_test) == pytest.approx(curve[count])
+    asked = model.at(5).explain(data.X_test[:3])
+    for row, each in enumerate(peer.explain(data.X_test[:3])):
+        first = {step.query for step in each.steps[:5]}
+        used = {asked.texts[place] for place in np.flatnonzero(asked.used[row])}
+        assert first <= used
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_a_tree_cut_at_a_depth_is_a_tree_grown_to_it(depth: int) -> None:
+    data = planted(noise=0.5)
+    model = AnswerTree(data.texts, data.embeddings, budgets=(depth,)).fit(data.X, data.y)
+    seen = answers_of(model.rule_, torch.from_numpy(data.X)).numpy()
+    shown = answers_of(model.rule_, torch.from_numpy(data.X_test)).numpy()
+    grown = DecisionTreeClassifier(criterion="entropy", max_depth=depth, random_state=0)
+    expected = grown.fit(seen, data.y).predict(shown)
+    assert (model.at(depth).predict(data.X_test) == expected).all()
+    whole = DecisionTreeClassifier(criterion="entropy", random_state=0).fit(seen, data.y)
+    assert (model.predict(data.X_test) == whole.predict(shown)).all()
+    assert model.at(depth).explain(data.X_test).used.sum(axis=1).max() <= depth
