@@ -34,6 +34,7 @@ def test_contributions_and_offset_are_the_scores(name: str, fitted: dict[str, Pe
         odds = np.exp(told.scores - told.scores.max(axis=1, keepdims=True))
         np.testing.assert_allclose(odds / odds.sum(axis=1, keepdims=True), shares, atol=1e-4)
         assert told.predicted.tolist() == model.predict(DATA.X_test[:9]).tolist()
+        assert not (told.shows & ~told.used).any()
         assert set(told.texts) <= set(DATA.texts) | set(DATA.y)
         assert not told.values[~np.broadcast_to(told.used[:, None], told.values.shape)].any()
 

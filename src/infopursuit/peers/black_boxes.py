@@ -29,8 +29,8 @@ class BlackBox(Peer):
     def _explain(self, X: Tensor) -> Contributions:
         scores = self._scores(X).double().numpy()
         n = len(X)
-        nothing = np.zeros((*scores.shape, 0))
-        return Contributions(self.classes_, (), nothing, scores, np.zeros((n, 0), dtype=bool))
+        nothing, none = np.zeros((*scores.shape, 0)), np.zeros((n, 0), dtype=bool)
+        return Contributions(self.classes_, (), nothing, scores, none, none)
 
 
 class EmbeddingProbe(BlackBox):

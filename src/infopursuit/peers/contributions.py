@@ -21,6 +21,8 @@ class Contributions:
         values: what each text adds to the score of each class.
         offset: what is left of the scores: intercepts, priors, and all that has no words.
         used: whether the decision on a row rests on a text at all.
+        shows: whether the row is taken to show the text: an answer of yes, a score above the mean,
+            a positive coefficient.
     """
 
     classes: np.ndarray
@@ -28,6 +30,7 @@ class Contributions:
     values: Float[np.ndarray, "n c m"]
     offset: Float[np.ndarray, "n c"]
     used: Bool[np.ndarray, "n m"]
+    shows: Bool[np.ndarray, "n m"]
 
     @property
     def scores(self) -> Float[np.ndarray, "n c"]:

@@ -94,4 +94,6 @@ class AnswerTree(Peer):
                 values[row, :, place] += table[after] - table[before]
                 used[row, place] = True
         texts = tuple(self.texts_[text] for text in asked)
-        return Contributions(self.classes_, texts, values, np.tile(table[0], (len(paths), 1)), used)
+        yes = answers_of(self.rule_, X)[:, asked].numpy()
+        offset = np.tile(table[0], (len(paths), 1))
+        return Contributions(self.classes_, texts, values, offset, used, used & yes)

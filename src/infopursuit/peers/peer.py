@@ -164,4 +164,5 @@ def linear_contributions(
         values.numpy(),
         offset.double().expand(len(concepts), -1).numpy(),
         (shown != 0).numpy(),
+        (shown > 0).numpy(),
     )

@@ -79,6 +79,7 @@ class PursuitPeer(Peer):
             values.transpose(1, 2).numpy(),
             (table.log_prior.double() / wear).numpy(),
             asked[:, columns].bool().numpy(),
+            (asked[:, columns].bool() & (answers[:, columns] == 1)).numpy(),
         )
 
 

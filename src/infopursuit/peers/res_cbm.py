@@ -93,9 +93,11 @@ class ResCBM(SelectedTexts):
         members = functional.one_hot(labels, scores.shape[1]).float()
         gradient = centred.T @ (members - scores.softmax(dim=1)) / len(labels)  # (d, c)
         left, sizes, right = torch.linalg.svd(gradient, full_matrices=False)
-        vector = left[:, 0].clone().requires_grad_()
+        near = atoms @ left[:, 0]
+        sign = 1.0 if near.max() >= -near.min() else -1.0  # a text is nearer to one of the two
+        vector = (sign * left[:, 0]).requires_grad_()
         spread = (centred @ left[:, 0]).std().clamp_min(1e-8)
-        weights = (right[0] * sizes[0] / spread).clone().requires_grad_()
+        weights = (sign * right[0] * sizes[0] / spread).requires_grad_()
         optimizer = torch.optim.Adam([vector, weights], lr=self.learning_rate)
         for _ in range(self.updates):
             optimizer.zero_grad()

@@ -193,7 +193,9 @@ class RuleList(Peer):
                 changed = np.where(ends[:, None], fires[place], fails[place + 1]) - fails[place]
                 values[reached, :, part] += changed[reached] / len(rule.texts)
         texts = tuple(self.texts_[text] for text in asked)
-        return Contributions(self.classes_, texts, values, np.tile(fails[0], (len(X), 1)), used)
+        yes = answers_of(self.rule_, X)[:, asked].numpy()
+        offset = np.tile(fails[0], (len(X), 1))
+        return Contributions(self.classes_, texts, values, offset, used, used & yes)
 
 
 def laplace(counts: Float[np.ndarray, "l c"]) -> Float[np.ndarray, " l"]:
