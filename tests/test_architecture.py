@@ -33,6 +33,7 @@ ORDER = [
     "peers",
     "evaluation",
     "meaning",
+    "benchmark",
     "report",
     "pipeline",
     "cli",

@@ -20,7 +20,12 @@ from infopursuit.vip.settings import VariationalSettings
 ROOT = Path(__file__).parents[2]
 OVERLAYS = sorted((ROOT / "params").glob("*.yaml"))
 # Ready-made settings that build on others.
-BEFORE = {"bottleneck": ["paper.yaml"], "results": ["vitb32-precomputed.yaml"]}
+BEFORE = {
+    "bottleneck": ["paper.yaml"],
+    "results": ["vitb32-precomputed.yaml"],
+    "benchmark-vitb32": ["vitb32-precomputed.yaml"],
+    "benchmark-rn50": ["rn50-precomputed.yaml"],
+}
 # Mappings whose keys are names or options that a person gives.
 FREE = {
     ("datasets",),
@@ -28,6 +33,7 @@ FREE = {
     ("queries", "corpora"),
     ("queries", "dictionaries"),
     ("queries", "lists"),
+    ("benchmark", "judges"),
     ("explain", "ids"),
     ("language_model", "vllm", "engine"),
     ("compute", "vllm_engine"),

@@ -1,6 +1,7 @@
 """Explained classifiers of other people, on the same embeddings and texts, with one face.
 
 peer.py              that face: fit, predict, predict_proba, explain, and at(t) for fewer texts
+budgets.py           numbers of texts at which they are compared
 contributions.py     what each text adds to the score of each class
 elastic_net.py       sparse linear heads along a path of penalties, and at a given number of weights
 sparse_logistic.py   logistic regression on concept scores at a number of effective concepts

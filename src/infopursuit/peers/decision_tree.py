@@ -21,8 +21,9 @@ from sklearn.tree import DecisionTreeClassifier
 from torch import Tensor
 
 from infopursuit.peers.binary_answers import Threshold, answers_of, fit_answers
+from infopursuit.peers.budgets import BUDGETS
 from infopursuit.peers.contributions import Contributions
-from infopursuit.peers.peer import BUDGETS, Peer
+from infopursuit.peers.peer import Peer
 
 
 class AnswerTree(Peer):

@@ -24,7 +24,7 @@ from torch.nn import functional
 from infopursuit.answers.table import AnswerTable
 from infopursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.peers.binary_answers import Threshold, answers_of, fit_answers
-from infopursuit.peers.peer import BUDGETS
+from infopursuit.peers.budgets import BUDGETS
 from infopursuit.peers.pursuits import PursuitPeer
 from infopursuit.pursuit.pursuit import Pursuit
 

@@ -20,10 +20,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from infopursuit.peers.budgets import BUDGETS
 from infopursuit.peers.codes import Centred, CodePeer, logistic_head, prototype_head
 from infopursuit.peers.elastic_net import Head
 from infopursuit.peers.matching_pursuit import coefficients, matching_pursuit
-from infopursuit.peers.peer import BUDGETS
 
 
 class IPOMP(CodePeer):

@@ -29,8 +29,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from infopursuit.peers.budgets import BUDGETS
 from infopursuit.peers.elastic_net import ElasticNet, Standard, at_effective_concepts
-from infopursuit.peers.peer import BUDGETS
 from infopursuit.peers.sparse_logistic import SparseHeadPeer
 
 # Images whose activations the cutoff looks at.

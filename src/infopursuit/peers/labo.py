@@ -34,8 +34,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
+from infopursuit.peers.budgets import BUDGETS
 from infopursuit.peers.contributions import Contributions
-from infopursuit.peers.peer import BUDGETS, Peer, linear_contributions
+from infopursuit.peers.peer import Peer, linear_contributions
 
 SCALE = 100.0
 

@@ -24,7 +24,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
-from infopursuit.peers.peer import BUDGETS
+from infopursuit.peers.budgets import BUDGETS
 from infopursuit.peers.selected_texts import SelectedTexts
 
 

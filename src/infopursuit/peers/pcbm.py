@@ -29,9 +29,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
+from infopursuit.peers.budgets import BUDGETS
 from infopursuit.peers.contributions import Contributions
 from infopursuit.peers.elastic_net import ElasticNet, Standard, at_effective_concepts
-from infopursuit.peers.peer import BUDGETS, linear_contributions
+from infopursuit.peers.peer import linear_contributions
 from infopursuit.peers.sparse_logistic import SparseHeadPeer
 
 ITERATIONS = 150

@@ -26,8 +26,6 @@ from infopursuit.estimators.dictionary import Texts
 from infopursuit.estimators.inputs import encoded_labels
 from infopursuit.peers.contributions import Contributions
 
-# Numbers of texts at which peers are compared.
-BUDGETS = (5, 10, 15, 20, 25, 30)
 Model = TypeVar("Model", bound="Peer")
 
 
@@ -38,12 +36,14 @@ class Peer(ClassifierMixin, BaseEstimator):
         classes_: (c,) labels.
         n_features_in_: d.
         budgets_: the numbers of texts that `at` takes; empty where the peer has no such choice.
+        texts_: the texts that it was given, or kept.
         budget_: the one that decisions rest on; None for all the model has.
     """
 
     texts: Sequence[str] | None
     text_embeddings: Any
     classes_: np.ndarray
+    texts_: tuple[str, ...]
     n_features_in_: int
     budgets_: tuple[int, ...] = ()
     budget_: int | None = None

@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
-from infopursuit.peers.peer import BUDGETS
+from infopursuit.peers.budgets import BUDGETS
 from infopursuit.peers.pursuits import PursuitPeer
 
 
@@ -36,6 +36,11 @@ class Ours(PursuitPeer):
         self.texts, self.text_embeddings, self.n_queries = texts, text_embeddings, n_queries
         self.knowledge, self.budgets, self.random_state = knowledge, budgets, random_state
 
+    def fit(self, X: Any, y: Any, validation: tuple[Any, Any] | None = None) -> Ours:
+        """Learn from embeddings and labels; calibrate on `validation`, or on a share of these."""
+        self.validation_ = validation
+        return super().fit(X, y)
+
     def _fit(self, X: Tensor, labels: Tensor, texts: Tensor) -> None:
         self.model_ = InformationPursuitClassifier(
             self.texts_,
@@ -43,6 +48,6 @@ class Ours(PursuitPeer):
             self.n_queries,
             knowledge=self.knowledge,
             random_state=self.random_state,
-        ).fit(X.numpy(), self.classes_[labels.numpy()])
+        ).fit(X.numpy(), self.classes_[labels.numpy()], validation=self.validation_)
         self.pursuit_ = self.model_.pursuit_
         self.budgets_ = tuple(sorted(t for t in self.budgets if t <= len(self.pursuit_.queries)))

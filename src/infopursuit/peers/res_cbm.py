@@ -29,8 +29,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from infopursuit.dictionary.forward_selection import forward_selection
+from infopursuit.peers.budgets import BUDGETS
 from infopursuit.peers.elastic_net import ElasticNet
-from infopursuit.peers.peer import BUDGETS
 from infopursuit.peers.selected_texts import SelectedTexts
 
 

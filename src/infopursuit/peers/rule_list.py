@@ -28,8 +28,9 @@ from torch.nn import functional
 
 from infopursuit.answers.information import entropy, information_gain
 from infopursuit.peers.binary_answers import Threshold, answers_of, fit_answers
+from infopursuit.peers.budgets import BUDGETS
 from infopursuit.peers.contributions import Contributions
-from infopursuit.peers.peer import BUDGETS, Peer
+from infopursuit.peers.peer import Peer
 
 
 class Rule(NamedTuple):

@@ -18,9 +18,9 @@ from torch import Tensor
 from infopursuit.answers.rules import ThresholdAnswers
 from infopursuit.dictionary.forward_selection import forward_selection
 from infopursuit.peers.binary_answers import Threshold, answers_of, fit_answers
+from infopursuit.peers.budgets import BUDGETS
 from infopursuit.peers.codes import CodePeer
 from infopursuit.peers.elastic_net import Head, Standard
-from infopursuit.peers.peer import BUDGETS
 
 ITERATIONS = 1000
 

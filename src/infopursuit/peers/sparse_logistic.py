@@ -13,9 +13,10 @@ from typing import Any
 
 from torch import Tensor
 
+from infopursuit.peers.budgets import BUDGETS
 from infopursuit.peers.contributions import Contributions
 from infopursuit.peers.elastic_net import ElasticNet, Head, Loss, Standard, at_effective_concepts
-from infopursuit.peers.peer import BUDGETS, Peer, linear_contributions
+from infopursuit.peers.peer import Peer, linear_contributions
 
 
 class SparseHeadPeer(Peer):

@@ -23,9 +23,9 @@ import torch
 from sklearn.linear_model import enet_path
 from torch import Tensor
 
+from infopursuit.peers.budgets import BUDGETS
 from infopursuit.peers.codes import Centred, CodePeer, logistic_head
 from infopursuit.peers.elastic_net import Head
-from infopursuit.peers.peer import BUDGETS
 
 # Training images that penalties are chosen on, and the penalties to choose from, as shares of the
 # largest that gives an image any text.

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from infopursuit.baselines.settings import BaselinesSettings
+from infopursuit.benchmark.settings import BenchmarkSettings
 from infopursuit.core.settings import Section, check_names, read_settings
 from infopursuit.datasets.settings import Datasets
 from infopursuit.dictionary.settings import InitializeSettings
@@ -44,6 +45,7 @@ class Params(Section):
     initialize: InitializeSettings
     methods: dict[str, dict[str, Any]]
     baselines: BaselinesSettings
+    benchmark: BenchmarkSettings
     evaluate: EvaluateSettings
     explain: ExplainSettings
     compute: ComputeSettings
@@ -68,6 +70,13 @@ class Params(Section):
         for text in self.questions.kept if self.questions.ban else ():
             if re.search(words_pattern(self.questions.ban), text):
                 raise ValueError(f"questions: {text!r} is to be kept, and is banned")
+        for section, names in (
+            ("datasets", self.benchmark.datasets),
+            ("judges", self.benchmark.judges),
+        ):
+            for name in names:
+                if name not in self.datasets:
+                    raise ValueError(f"benchmark.{section}: {name!r} is not a key of datasets")
         for name in self.run.truth:
             if name not in self.run.datasets:
                 raise ValueError(

@@ -1,0 +1,185 @@
+"""How each peer is made, and the settings that it may try; `titles.py` has the names.
+
+Every peer may try at most TRIES settings. Those that have nothing to choose (the penalty follows
+from the number of texts) have one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from infopursuit.benchmark.task import Task
+from infopursuit.peers.black_boxes import EmbeddingMLP, EmbeddingProbe
+from infopursuit.peers.decision_tree import AnswerTree
+from infopursuit.peers.generative_ip import GenerativeIP
+from infopursuit.peers.ip_omp import IPOMP
+from infopursuit.peers.label_free import LabelFreeCBM
+from infopursuit.peers.labo import LaBo
+from infopursuit.peers.lm4cv import LM4CV
+from infopursuit.peers.pcbm import PCBM, HybridPCBM
+from infopursuit.peers.peer import Peer
+from infopursuit.peers.pursuit_classifier import Ours
+from infopursuit.peers.res_cbm import ResCBM
+from infopursuit.peers.rule_list import RuleList
+from infopursuit.peers.selected_texts import SelectedTexts
+from infopursuit.peers.sparse_logistic import SparseLogistic
+from infopursuit.peers.splice import SpLiCE
+from infopursuit.peers.zero_shot import DescriptionEnsemble
+
+TRIES = 4
+Given = Sequence[str]
+Make = Callable[[Task, Sequence[str], Any], Peer | None]
+Settings = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A peer in the comparison.
+
+    Attributes:
+        make: from a task, texts and their embeddings; None where the task lacks something.
+        tries: settings to choose from; the first of equally good ones is taken.
+        lacks: what is missing where `make` gives None.
+        controlled: whether words that say nothing can take the place of the texts.
+    """
+
+    make: Make
+    tries: tuple[Settings, ...] = ({},)
+    lacks: str = ""
+    controlled: bool = True
+
+
+def _each(**values: Sequence[Any]) -> tuple[Settings, ...]:
+    """One setting after another, of one name."""
+    ((name, choices),) = values.items()
+    return tuple({name: choice} for choice in choices)
+
+
+def _zero_shot(task: Task, texts: Sequence[str], embeddings: Any) -> Peer | None:
+    if task.class_embeddings is None:
+        return None
+    return DescriptionEnsemble(task.train.class_names, task.class_embeddings)
+
+
+def _descriptions(task: Task, texts: Sequence[str], embeddings: Any) -> Peer | None:
+    told = task.descriptions()
+    return None if told is None else DescriptionEnsemble(texts, embeddings, told)
+
+
+def _knowing(task: Task, texts: Sequence[str], embeddings: Any) -> Peer | None:
+    return None if task.knowledge is None else Ours(texts, embeddings, knowledge=task.knowledge)
+
+
+def _labo_candidates(task: Task, texts: Sequence[str], embeddings: Any) -> Peer | None:
+    told = task.descriptions()
+    return None if told is None else LaBo(texts, embeddings, told)
+
+
+THRESHOLDS = ("median", "informative")
+KNOWLEDGE = "a knowledge table with a text for each class"
+ENTRIES: dict[str, Entry] = {
+    "probe": Entry(
+        lambda *_: EmbeddingProbe(),
+        _each(strength=(1.0, 10.0, 100.0, 1000.0)),
+        controlled=False,
+    ),
+    "mlp": Entry(
+        lambda *_: EmbeddingMLP(),
+        _each(learning_rate=(3e-4, 1e-3, 3e-3, 1e-2)),
+        controlled=False,
+    ),
+    "zero_shot": Entry(_zero_shot, lacks="embeddings of the class names", controlled=False),
+    "descriptions": Entry(_descriptions, lacks=KNOWLEDGE, controlled=False),
+    "sparse_logistic": Entry(
+        lambda _, texts, rows: SparseLogistic(texts, rows),
+        _each(ridge=(3e-2, 3e-3, 3e-4, 3e-5)),
+    ),
+    "label_free": Entry(lambda _, texts, rows: LabelFreeCBM(texts, rows)),
+    "pcbm": Entry(lambda _, texts, rows: PCBM(texts, rows)),
+    "pcbm_h": Entry(
+        lambda _, texts, rows: HybridPCBM(texts, rows),
+        _each(ridge=(3e-2, 3e-3, 3e-4, 3e-5)),
+    ),
+    "labo": Entry(
+        lambda _, texts, rows: LaBo(texts, rows),
+        tuple(
+            {"coverage": coverage, "learning_rate": rate}
+            for coverage in (0.1, 1.0)
+            for rate in (0.03, 0.1)
+        ),
+    ),
+    "labo_knowing": Entry(
+        _labo_candidates,
+        tuple(
+            {"coverage": coverage, "learning_rate": rate}
+            for coverage in (0.1, 1.0)
+            for rate in (0.03, 0.1)
+        ),
+        lacks=KNOWLEDGE,
+        controlled=False,
+    ),
+    "ip_omp": Entry(
+        lambda _, texts, rows: IPOMP(texts, rows),
+        tuple(
+            {"centre": centre, "strength": strength}
+            for centre in (True, False)
+            for strength in (3.0, 30.0)
+        ),
+    ),
+    "ip_omp_means": Entry(
+        lambda _, texts, rows: IPOMP(texts, rows, learned=False),
+        _each(centre=(True, False)),
+    ),
+    "splice": Entry(
+        lambda _, texts, rows: SpLiCE(texts, rows),
+        _each(strength=(1.0, 10.0, 100.0, 1000.0)),
+    ),
+    "res_cbm": Entry(
+        lambda _, texts, rows: ResCBM(texts, rows),
+        _each(pull=(0.01, 0.1, 1.0, 10.0)),
+    ),
+    "lm4cv": Entry(
+        lambda _, texts, rows: LM4CV(texts, rows),
+        _each(weight=(0.01, 0.1, 1.0, 10.0)),
+    ),
+    "selected_scores": Entry(
+        lambda _, texts, rows: SelectedTexts(texts, rows, None),
+        _each(strength=(0.1, 1.0, 10.0, 100.0)),
+    ),
+    "selected_answers": Entry(
+        lambda _, texts, rows: SelectedTexts(texts, rows),
+        tuple(
+            {"answers": answers, "strength": strength}
+            for answers in THRESHOLDS
+            for strength in (0.3, 3.0)
+        ),
+    ),
+    "tree": Entry(
+        lambda _, texts, rows: AnswerTree(texts, rows),
+        tuple(
+            {"threshold": threshold, "min_samples_leaf": least}
+            for threshold in THRESHOLDS
+            for least in (1, 4)
+        ),
+    ),
+    "rule_list": Entry(
+        lambda _, texts, rows: RuleList(texts, rows),
+        tuple(
+            {"threshold": threshold, "longest": longest}
+            for threshold in THRESHOLDS
+            for longest in (2, 4)
+        ),
+    ),
+    "generative_ip": Entry(
+        lambda _, texts, rows: GenerativeIP(texts, rows),
+        tuple(
+            {"threshold": threshold, "added": added}
+            for threshold in THRESHOLDS
+            for added in (0.3, 1.0)
+        ),
+    ),
+    "ours": Entry(lambda _, texts, rows: Ours(texts, rows)),
+    "ours_knowing": Entry(_knowing, lacks="a knowledge table", controlled=False),
+}

@@ -1,0 +1,45 @@
+"""Write the tables of data sets into a page, between marks that name them.
+
+    python -m infopursuit.benchmark.page docs/benchmark.md caltech101-vitb32 TABLES.md
+
+The page has `<!-- tables caltech101-vitb32 -->` and `<!-- end -->`; what stands between them is
+replaced by the file.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.whole_files import write_text
+
+
+def with_tables(page: str, name: str, tables: str) -> str:
+    """The page with other tables of that name.
+
+    Raises:
+        InputError: the page has no such marks.
+    """
+    pattern = re.compile(
+        rf"(<!-- tables {re.escape(name)} -->\n).*?(<!-- end -->)", flags=re.DOTALL
+    )
+    if not pattern.search(page):
+        raise InputError(
+            f"the page has no marks '<!-- tables {name} -->' and '<!-- end -->'; expected both"
+        )
+    return pattern.sub(lambda found: f"{found[1]}\n{tables.strip()}\n\n{found[2]}", page)
+
+
+def main(page: str, name: str, tables: str) -> None:
+    """Replace the tables of one name in a page by those of a file."""
+    text = Path(page).read_text(encoding="utf-8")
+    write_text(page, with_tables(text, name, Path(tables).read_text(encoding="utf-8")))
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:])
+    except (InputError, TypeError, FileNotFoundError) as error:
+        sys.exit(f"page: {error}")

@@ -1,0 +1,203 @@
+"""Tables and curves of all peers of one data set, from the files of their seeds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool
+
+from infopursuit.benchmark.titles import TITLES
+from infopursuit.core.errors import InputError
+from infopursuit.evaluation.bootstrap import SeedMeans, seed_means, two_level_intervals
+from infopursuit.evaluation.predictions import read_predictions
+from infopursuit.peers.budgets import BUDGETS
+
+OURS = "ours"
+SHOWN = (5, 10, 20, 30)
+
+
+@dataclass(frozen=True)
+class Result:
+    """One peer on one data set.
+
+    Attributes:
+        peer: a key of TITLES.
+        absent: why there are no figures; None where there are.
+        metrics: of each seed.
+        timings: of each seed.
+        correct: (s, n, b + 1) whether test images are right, at each of BUDGETS and with all texts;
+            None where the peer has no number of texts or is absent: then the last alone counts.
+        bounded: whether the peer has a number of texts.
+    """
+
+    peer: str
+    absent: str | None
+    metrics: list[Mapping[str, Any]]
+    timings: list[Mapping[str, float]]
+    correct: Bool[np.ndarray, "s n b"]
+    bounded: bool
+
+    def mean(self, name: str) -> float | None:
+        """Of a metric over seeds; None where a seed has none."""
+        values = [each.get(name) for each in self.metrics]
+        return None if not values or None in values else float(np.mean(values))  # pyright: ignore
+
+    def slowest(self, name: str) -> float:
+        """Of a timing, the median over seeds."""
+        return float(np.median([each[name] for each in self.timings]))
+
+
+def read_result(folder: Path, name: str) -> Result:
+    """Read what `measure_seeds` wrote.
+
+    Raises:
+        InputError: a file is missing.
+    """
+    try:
+        told = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+        timings = json.loads((folder / f"{name}.timings.json").read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(f"{error.filename}: no such file; the stage peers writes it") from error
+    seeds = list(told["seeds"])
+    correct = [read_predictions(folder / name / f"{seed}.parquet").correct for seed in seeds]
+    empty = np.zeros((0, 0, len(BUDGETS) + 1), dtype=bool)
+    metrics = [told["seeds"][seed] for seed in seeds]
+    return Result(
+        told["peer"],
+        told["absent"],
+        metrics,
+        [timings[seed] for seed in seeds],
+        np.stack(correct) if correct else empty,
+        bool(metrics) and "accuracy_at_5" in metrics[0],
+    )
+
+
+def curve_rows(results: Iterable[Result]) -> list[tuple[Any, ...]]:
+    """`peer, t, accuracy`, a row for each number of texts; t is empty for all texts."""
+    rows: list[tuple[Any, ...]] = []
+    for each in results:
+        for place, t in enumerate((*BUDGETS, "")):
+            if not each.absent and (each.bounded or t == ""):
+                rows.append((each.peer, t, float(each.correct[:, :, place].mean())))
+    return rows
+
+
+def markdown(dataset: str, results: Sequence[Result], resamples: int) -> str:
+    """The tables of one data set; every row names the file that it comes from.
+
+    Args:
+        dataset: its name.
+        results: peers with the same seeds.
+        resamples: of seeds and test images, for the intervals of differences to ours.
+    """
+    there = [each for each in results if not each.absent]
+    parts = [_accuracy(there), _differences(there, resamples), _claims(there), _costs(there)]
+    absent = [f"{TITLES[each.peer].title} (needs {each.absent.removeprefix('needs ')})"
+              for each in results if each.absent]  # fmt: skip
+    if absent:
+        parts.append(f"Absent: {'; '.join(absent)}.")
+    seeds = sorted({len(each.metrics) for each in there})
+    traced = (
+        f"Seeds: {', '.join(map(str, seeds))}. A row's run: `artifacts/peers/{dataset}-PEER.json`."
+    )
+    return "\n\n".join([part for part in parts if part] + [traced]) + "\n"
+
+
+def _accuracy(results: Sequence[Result]) -> str:
+    """Accuracy in percent; the best explained peer of each column in bold."""
+    columns = [*(f"accuracy_at_{t}" for t in SHOWN), "accuracy_5_to_30", "accuracy", "auc"]
+    explained = [each for each in results if TITLES[each.peer].explained]
+    best = {name: max((each.mean(name) or 0 for each in explained), default=0) for name in columns}
+    header = ["peer", "PEER", "a text is", *(str(t) for t in SHOWN), "mean 5-30", "all", "AUC"]
+    rows = []
+    for each in results:
+        cells = []
+        for name in columns:
+            value = each.mean(name)
+            shown = percent(value)
+            leads = value is not None and value >= best[name] - 5e-4 and each in explained
+            cells.append(f"**{shown}**" if leads and name != "auc" else shown)
+        entry = TITLES[each.peer]
+        control = percent(each.mean("random_words_accuracy_at_10"))
+        rows.append([entry.title, f"`{each.peer}`", entry.unit, *cells, control])
+    return table([*header, "random words at 10"], rows)
+
+
+def _differences(results: Sequence[Result], resamples: int) -> str:
+    """Each peer less ours, with paired intervals over seeds and test images."""
+    ours = next((each for each in results if each.peer == OURS), None)
+    if ours is None:
+        return ""
+    base = seed_means(ours.correct, resamples)
+    rows = []
+    for each in results:
+        if each is ours or len(each.metrics) != len(ours.metrics):
+            continue
+        means = seed_means(each.correct, resamples)
+        less = SeedMeans(means.measured - base.measured, means.resampled - base.resampled)
+        found = two_level_intervals(less)
+        cells = [
+            f"{100 * value:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
+            if each.bounded or t == "all"
+            else "–"
+            for t, (value, low, high) in zip((*BUDGETS, "all"), found, strict=True)
+            if t in (*SHOWN, "all")
+        ]
+        rows.append([TITLES[each.peer].title, *cells])
+    header = ["less ours, points [95 %]", *(f"at {t}" for t in SHOWN), "all"]
+    return table(header, rows) if rows else ""
+
+
+def _claims(results: Sequence[Result]) -> str:
+    rows = []
+    for each in results:
+        if not each.mean("claims_in_model"):
+            continue
+        shares = [
+            percent(each.mean(f"claims_{name}")) for name in ("true", "supported", "plausible")
+        ]
+        counts = [f"{each.mean(f'claims_{name}'):.1f}" for name in ("texts", "in_model")]
+        rows.append([TITLES[each.peer].title, *shares, *counts])
+    header = ["at 10", "true claims", "supported", "plausible", "texts an image", "texts in all"]
+    return table(header, rows) if rows else ""
+
+
+def _costs(results: Sequence[Result]) -> str:
+    rows = [
+        [
+            TITLES[each.peer].title,
+            str(each.metrics[0]["tries"]),
+            f"{each.slowest('tries_seconds'):.1f}",
+            f"{each.slowest('fit_seconds'):.1f}",
+            f"{each.slowest('predict_milliseconds'):.2f}",
+            f"{each.slowest('peak_mebibytes'):.0f}",
+            _settings(each.metrics),
+        ]
+        for each in results
+    ]
+    header = ["peer", "tries", "tries, s", "fit, s", "image, ms", "peak, MiB", "chosen"]
+    return table(header, rows)
+
+
+def _settings(metrics: Sequence[Mapping[str, Any]]) -> str:
+    """Settings that most seeds chose."""
+    told = [
+        ", ".join(f"{name} {value}" for name, value in each["settings"].items()) for each in metrics
+    ]
+    return max(sorted(set(told)), key=told.count) or "–"
+
+
+def percent(share: float | None) -> str:
+    """One digit after the point; a dash where there is nothing."""
+    return "–" if share is None else f"{100 * share:.1f}"
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -1,0 +1,51 @@
+"""The peers by name: what tables call them, and what a number of texts means to each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+# What t texts are: asked of each image in turn; chosen for each image; the same for all images;
+# weights for each class on average (NEC); all there are.
+Unit = Literal["questions", "texts of an image", "texts in all", "weights a class", "all"]
+
+
+@dataclass(frozen=True)
+class Title:
+    """How a peer appears.
+
+    Attributes:
+        title: in tables.
+        unit: what a number of texts means.
+        explained: whether decisions rest on texts alone.
+    """
+
+    title: str
+    unit: Unit
+    explained: bool = True
+
+
+TITLES: dict[str, Title] = {
+    "probe": Title("linear probe (black box)", "all", explained=False),
+    "mlp": Title("MLP (black box)", "all", explained=False),
+    "zero_shot": Title("zero-shot", "all"),
+    "descriptions": Title("descriptions (DCLIP)", "all"),
+    "sparse_logistic": Title("sparse logistic regression", "weights a class"),
+    "label_free": Title("Label-free CBM", "weights a class"),
+    "pcbm": Title("PCBM", "weights a class"),
+    "pcbm_h": Title("PCBM-h", "all", explained=False),
+    "labo": Title("LaBo", "weights a class"),
+    "labo_knowing": Title("LaBo, knowing", "weights a class"),
+    "ip_omp": Title("IP-OMP", "texts of an image"),
+    "ip_omp_means": Title("IP-OMP, nearest mean", "texts of an image"),
+    "splice": Title("SpLiCE", "texts of an image"),
+    "res_cbm": Title("Res-CBM", "texts in all"),
+    "lm4cv": Title("LM4CV", "texts in all"),
+    "selected_scores": Title("selected texts, scores", "texts in all"),
+    "selected_answers": Title("selected texts, answers", "texts in all"),
+    "tree": Title("decision tree", "questions"),
+    "rule_list": Title("rule list (CN2)", "questions"),
+    "generative_ip": Title("generative IP", "questions"),
+    "ours": Title("**ours**", "questions"),
+    "ours_knowing": Title("**ours, knowing**", "questions"),
+}

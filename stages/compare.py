@@ -1,0 +1,37 @@
+"""Put the peers of one data set side by side: tables, and accuracy against the number of texts.
+
+python stages/compare.py --dataset menagerie
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from infopursuit.benchmark.settings import BenchmarkSettings
+from infopursuit.benchmark.tables import curve_rows, markdown, read_result
+from infopursuit.core.settings import Section
+from infopursuit.core.stage import Rows, run
+from infopursuit.core.whole_files import write_text
+from infopursuit.evaluation.files import write_csv
+from infopursuit.evaluation.settings import EvaluateSettings
+
+
+class Settings(Section):
+    """What this stage reads of params.yaml."""
+
+    benchmark: BenchmarkSettings
+    evaluate: EvaluateSettings
+
+
+def main(settings: Settings, dataset: str) -> Rows:
+    folder, out = Path("artifacts/peers"), Path("artifacts/benchmark")
+    results = [read_result(folder, f"{dataset}-{peer}") for peer in settings.benchmark.peers]
+    rows = curve_rows(results)
+    write_csv(out / f"{dataset}.csv", ("peer", "t", "accuracy"), rows)
+    tables = markdown(dataset, results, settings.evaluate.bootstrap_resamples)
+    write_text(out / f"{dataset}.md", tables)
+    return Rows(read=len(results), written=len(rows))
+
+
+if __name__ == "__main__":
+    run(main)

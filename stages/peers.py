@@ -1,0 +1,77 @@
+"""Measure one of other people's explained classifiers, or ours, by the protocol that all share.
+
+python stages/peers.py --dataset menagerie --peer sparse_logistic
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import torch
+from pydantic import Field
+
+from infopursuit.baselines.zero_shot import load_class_embeddings
+from infopursuit.benchmark.entries import ENTRIES
+from infopursuit.benchmark.judges import read_judge
+from infopursuit.benchmark.seeds import key_of, measure_seeds
+from infopursuit.benchmark.settings import BenchmarkSettings
+from infopursuit.benchmark.task import Task
+from infopursuit.core.errors import InputError
+from infopursuit.core.repeatable import compute_repeatably
+from infopursuit.core.settings import Section
+from infopursuit.core.stage import SCRATCH, Rows, run
+from infopursuit.core.tables import check_same_space
+from infopursuit.datasets.labelled_images import load_images
+from infopursuit.dictionary.universe import load_universe
+from infopursuit.executors.settings import ComputeSettings
+from infopursuit.queries.knowledge import read_knowledge
+
+UNIVERSE = "artifacts/universe/embeddings.parquet"
+CONTROL = "artifacts/universe/control_embeddings.parquet"
+# Fewer words are no control: a table of precomputed texts has a handful of them by chance.
+WORDS = 100
+
+
+class Settings(Section):
+    """What this stage reads of params.yaml."""
+
+    benchmark: BenchmarkSettings
+    validation_fraction: Annotated[float, Field(gt=0, lt=1)]
+    compute: ComputeSettings
+
+
+def main(settings: Settings, dataset: str, peer: str) -> Rows:
+    if peer not in ENTRIES:
+        raise InputError(f"--peer {peer}: expected one of {', '.join(ENTRIES)}")
+    compute_repeatably()
+    images, classes = (f"artifacts/images/{dataset}{end}.parquet" for end in ("", ".classes"))
+    known, judge = f"artifacts/knowledge/{dataset}.parquet", settings.benchmark.judges.get(dataset)
+    universe = load_universe(UNIVERSE, SCRATCH / "universe")
+    train, test = load_images(images, "train"), load_images(images, "test")
+    check_same_space(UNIVERSE, images)
+    names = load_class_embeddings(classes, images, train.class_names)
+    words = load_universe(CONTROL)
+    knowledge = read_knowledge(known)
+    task = Task(
+        universe.texts,
+        torch.from_numpy(universe.embeddings).float().numpy(),
+        train,
+        test,
+        None if names is None else names.numpy(),
+        (words.texts, words.embeddings.astype("float32")) if len(words.texts) >= WORDS else None,
+        knowledge if len(knowledge.classes) else None,
+        None if judge is None else read_judge(judge, train.class_names, universe.texts),
+    )
+    share, seeds = settings.validation_fraction, settings.benchmark.seeds
+    inputs = [UNIVERSE, CONTROL, images, classes, known, *([judge] if judge else [])]
+    key = key_of({"peer": peer, "share": share}, inputs)
+    done = measure_seeds(
+        Path("artifacts/peers"), f"{dataset}-{peer}", peer, task, seeds, share,
+        SCRATCH / "peers" / key,
+    )  # fmt: skip
+    return Rows(read=len(train.ids) + len(test.ids), written=done)
+
+
+if __name__ == "__main__":
+    run(main)
