@@ -42,7 +42,7 @@ class Measured(NamedTuple):
         metrics: shares in [0, 1], counts, and the settings that were chosen.
         predicted: (n, b + 1) labels of the test images at each of BUDGETS, then with all texts;
             -1 where the peer has no such number of texts.
-        timings: seconds, milliseconds and MiB; no two runs have the same.
+        timings: seconds and milliseconds of processor time, and MiB; no two runs have the same.
     """
 
     metrics: dict[str, Any]
@@ -65,15 +65,15 @@ def measure_seed(entry: Entry, task: Task, seed: int, share: float) -> Measured 
     train, held_out = hold_out(task.train, share, seed)
     if "random_state" in made.get_params():
         made.set_params(random_state=seed)
-    started = time.perf_counter()
+    started = time.process_time()
     chosen, score = _chosen(entry, made, train, held_out)
-    tried = time.perf_counter()
+    tried = time.process_time()
     model = _fitted(clone(made).set_params(**chosen), train, held_out)
-    fitted = time.perf_counter()
+    fitted = time.process_time()
     X, y = named(task.test)
     decisions = model.decisions_by_budget(X)
     predicted = _predicted(model, X, decisions, task.train.class_names)
-    ended = time.perf_counter()
+    ended = time.process_time()
     labels = task.test.labels.numpy()
     metrics = {
         "settings": chosen,

@@ -64,7 +64,7 @@ class LM4CV(SelectedTexts):
         generator = torch.Generator().manual_seed(self.random_state)
         distances = Mahalanobis(self.directions_)
         self.orders_ = {
-            count: self._searched(X, labels, count, distances, generator)
+            count: self._searched(X, labels, min(count, len(self.texts_)), distances, generator)
             for count in sorted(self.budgets)
         }
         return []

@@ -1,0 +1,88 @@
+"""The stages peers and compare on small inputs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.stage import Rows
+from infopursuit.core.tables import EMBEDDED_CLASSES, EMBEDDED_IMAGES, EMBEDDED_TEXTS, write_table
+from infopursuit.pipeline.params import Params, load_params
+from infopursuit.queries.knowledge import write_knowledge
+from tests.benchmark.tasks import NAMES, small_task
+from tests.stage_scripts import ROOT, stage
+
+PEERS = ["selected_scores", "ours", "zero_shot"]
+
+
+@pytest.fixture
+def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
+    """Write the inputs below a temporary folder and work there."""
+    monkeypatch.chdir(tmp_path)
+    task = small_task()
+    parts = [("train", task.train), ("test", task.test)]
+    columns = {
+        "id": [each for _, images in parts for each in images.ids],
+        "split": [split for split, images in parts for _ in images.ids],
+        "label": [label for _, images in parts for label in images.labels.tolist()],
+        "class_name": [NAMES[label] for _, images in parts for label in images.labels.tolist()],
+        "embedding": np.concatenate([images.embeddings.numpy() for _, images in parts]),
+    }
+    write_table("artifacts/images/menagerie.parquet", EMBEDDED_IMAGES, columns)
+    assert task.class_embeddings is not None
+    assert task.knowledge is not None
+    names = {"label": list(range(4)), "class_name": list(NAMES)}
+    write_table(
+        "artifacts/images/menagerie.classes.parquet",
+        EMBEDDED_CLASSES,
+        {**names, "embedding": task.class_embeddings},
+    )
+    for name, texts, rows in (
+        ("embeddings", task.texts, task.embeddings),
+        ("control_embeddings", (), np.zeros((0, 24))),
+    ):
+        columns = {"text": list(texts), "source": ["menagerie"] * len(texts), "embedding": rows}
+        write_table(f"artifacts/universe/{name}.parquet", EMBEDDED_TEXTS, columns)
+    write_knowledge("artifacts/knowledge/menagerie.parquet", task.knowledge)
+    settings = load_params(ROOT / "params.yaml")
+    compared = {"datasets": ["menagerie"], "peers": PEERS, "seeds": [0, 1]}
+    benchmark = settings.benchmark.model_copy(update=compared)
+    return settings.model_copy(update={"benchmark": benchmark})
+
+
+def test_peers_are_measured_and_put_side_by_side(params: Params) -> None:
+    for peer in PEERS:
+        assert stage("peers")(params, "menagerie", peer) == Rows(240, 2)
+    assert stage("compare")(params, "menagerie") == Rows(3, 15)
+    told = Path("artifacts/benchmark/menagerie.md").read_text()
+    assert "| **ours** |" in told
+    metrics = json.loads(Path("artifacts/peers/menagerie-ours.json").read_text())
+    assert set(metrics["seeds"]) == {"0", "1"}
+    assert "random_words_accuracy" not in metrics["seeds"]["0"]
+    timings = json.loads(Path("artifacts/peers/menagerie-ours.timings.json").read_text())
+    assert set(timings["0"]) == {
+        "tries_seconds", "fit_seconds", "predict_milliseconds", "peak_mebibytes",
+    }  # fmt: skip
+
+
+def test_results_are_equal_bytes_when_nothing_is_kept(params: Params, tmp_path: Path) -> None:
+    written = []
+    for _ in range(2):
+        stage("peers")(params, "menagerie", "selected_scores")
+        folder = Path("artifacts/peers")
+        found = [folder / "menagerie-selected_scores.json", *folder.glob("*/*.parquet")]
+        written.append([path.read_bytes() for path in found])
+        for path in Path(".scratch").rglob("*.json"):
+            path.unlink()
+    assert written[0] == written[1]
+
+
+def test_a_peer_that_there_is_none_of_is_told(params: Params) -> None:
+    with pytest.raises(InputError, match="--peer lasso: expected one of probe"):
+        stage("peers")(params, "menagerie", "lasso")
+    with pytest.raises(InputError, match="no such file; the stage peers writes it"):
+        stage("compare")(params, "menagerie")
