@@ -26,7 +26,7 @@ def test_the_head_is_scikit_learns_on_the_first_texts(answers: str | None) -> No
     else:
         assert model.rule_ is not None
         seen, shown = (
-            model.rule_.of_scores(model.rule_.scores(torch.from_numpy(each))).numpy()
+            2 * model.rule_.of_scores(model.rule_.scores(torch.from_numpy(each))).numpy() - 1
             for each in (data.X, data.X_test)
         )
     for count in (3, 6):

@@ -100,7 +100,7 @@ ENTRIES: dict[str, Entry] = {
     "pcbm": Entry(lambda _, texts, rows: PCBM(texts, rows)),
     "pcbm_h": Entry(
         lambda _, texts, rows: HybridPCBM(texts, rows),
-        _each(ridge=(3e-2, 3e-3, 3e-4, 3e-5)),
+        _each(ridge=(3e-3, 3e-4, 3e-5, 3e-6)),
     ),
     "labo": Entry(
         lambda _, texts, rows: LaBo(texts, rows),
@@ -125,7 +125,7 @@ ENTRIES: dict[str, Entry] = {
         tuple(
             {"centre": centre, "strength": strength}
             for centre in (True, False)
-            for strength in (3.0, 30.0)
+            for strength in (10.0, 100.0)
         ),
     ),
     "ip_omp_means": Entry(
@@ -134,15 +134,19 @@ ENTRIES: dict[str, Entry] = {
     ),
     "splice": Entry(
         lambda _, texts, rows: SpLiCE(texts, rows),
-        _each(strength=(1.0, 10.0, 100.0, 1000.0)),
+        _each(strength=(100.0, 1000.0)),
     ),
     "res_cbm": Entry(
         lambda _, texts, rows: ResCBM(texts, rows),
-        _each(pull=(0.01, 0.1, 1.0, 10.0)),
+        _each(pull=(0.001, 0.01, 0.1, 1.0)),
     ),
     "lm4cv": Entry(
         lambda _, texts, rows: LM4CV(texts, rows),
-        _each(weight=(0.01, 0.1, 1.0, 10.0)),
+        tuple(
+            {"weight": weight, "learning_rate": rate}
+            for weight in (0.1, 1.0)
+            for rate in (0.03, 0.1)
+        ),
     ),
     "selected_scores": Entry(
         lambda _, texts, rows: SelectedTexts(texts, rows, None),
@@ -153,7 +157,7 @@ ENTRIES: dict[str, Entry] = {
         tuple(
             {"answers": answers, "strength": strength}
             for answers in THRESHOLDS
-            for strength in (0.3, 3.0)
+            for strength in (1.0, 10.0)
         ),
     ),
     "tree": Entry(

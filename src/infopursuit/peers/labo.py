@@ -75,6 +75,7 @@ class LaBo(Peer):
 
     def _fit(self, X: Tensor, labels: Tensor, texts: Tensor) -> None:
         self.directions_ = texts
+        self.mean_ = X.mean(dim=0)
         members = functional.one_hot(labels).float()
         similar = texts @ X.T @ members / members.sum(dim=0)  # (m, c) mean over a class's images
         told = discriminability(similar)
@@ -140,6 +141,7 @@ class LaBo(Peer):
             SCALE * X @ self.directions_.T,
             self._weights(),
             torch.zeros(1, len(self.classes_)),
+            usual=SCALE * self.directions_ @ self.mean_,
         )
 
 

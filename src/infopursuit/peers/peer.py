@@ -143,6 +143,7 @@ def linear_contributions(
     weights: Float[Tensor, "m c"],
     offset: Float[Tensor, "#n c"],
     also: Bool[Tensor, " m"] | None = None,
+    usual: Float[Tensor, " m"] | None = None,
 ) -> Contributions:
     """Those of a linear head; texts without any weight are left out.
 
@@ -153,6 +154,8 @@ def linear_contributions(
         weights: of the head.
         offset: intercepts, and what else has no words.
         also: texts to tell of all the same; None for none.
+        usual: what an image is to each text on average: one that is more shows the text. None for
+            zeros.
     """
     told = (weights != 0).any(dim=1)
     kept = (told if also is None else told | also).nonzero().squeeze(1)
@@ -164,5 +167,5 @@ def linear_contributions(
         values.numpy(),
         offset.double().expand(len(concepts), -1).numpy(),
         (shown != 0).numpy(),
-        (shown > 0).numpy(),
+        (shown > (0 if usual is None else usual[kept].double())).numpy(),
     )

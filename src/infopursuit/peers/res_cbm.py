@@ -56,7 +56,7 @@ class ResCBM(SelectedTexts):
         begin: int = 4,
         pull: float = 0.1,
         nearest: int = 5,
-        updates: int = 30,
+        updates: int = 60,
         learning_rate: float = 0.05,
         strength: float = 1.0,
         budgets: Sequence[int] = BUDGETS,

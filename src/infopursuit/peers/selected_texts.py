@@ -66,10 +66,10 @@ class SelectedTexts(CodePeer):
         return forward_selection(self._seen(X), labels, max(self.budgets))
 
     def _seen(self, X: Tensor) -> Tensor:
-        """(n, m) answers as 0 and 1, or standardised scores."""
+        """(n, m) answers as -1 and 1, or standardised scores."""
         if self.rule_ is None:
             return self.standard_(X @ self.directions_.T)
-        return answers_of(self.rule_, X).float()
+        return 2 * answers_of(self.rule_, X).float() - 1
 
     def _codes(self, X: Tensor, counts: Sequence[int]) -> dict[int, Tensor]:
         seen = self._seen(X)

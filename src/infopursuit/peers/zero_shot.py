@@ -51,13 +51,13 @@ class DescriptionEnsemble(Peer):
         self.texts, self.text_embeddings, self.descriptions = texts, text_embeddings, descriptions
 
     def _fit(self, X: Tensor, labels: Tensor, texts: Tensor) -> None:
-        """Look up the texts of each class; the images are not looked at.
+        """Look up the texts of each class; of the images the mean alone is kept, for explanations.
 
         Raises:
             InputError: a class has no description, or one is not among the texts.
         """
         places = {text: place for place, text in enumerate(self.texts_)}
-        self.directions_ = texts
+        self.directions_, self.mean_ = texts, X.mean(dim=0)
         self.weights_ = torch.zeros(len(texts), len(self.classes_))
         for column, label in enumerate(self.classes_.tolist()):
             chosen = [label] if self.descriptions is None else self.descriptions.get(label, [])
@@ -82,4 +82,5 @@ class DescriptionEnsemble(Peer):
             SCALE * X @ self.directions_.T,
             self.weights_,
             torch.zeros(1, len(self.classes_)),
+            usual=SCALE * self.directions_ @ self.mean_,
         )
