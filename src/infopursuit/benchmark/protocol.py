@@ -14,7 +14,7 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from jaxtyping import Int
@@ -68,7 +68,7 @@ def measure_seed(entry: Entry, task: Task, seed: int, share: float) -> Measured 
     started = time.process_time()
     chosen, score = _chosen(entry, made, train, held_out)
     tried = time.process_time()
-    model = _fitted(clone(made).set_params(**chosen), train, held_out)
+    model = _fitted(_with(made, chosen), train, held_out)
     fitted = time.process_time()
     X, y = named(task.test)
     decisions = model.decisions_by_budget(X)
@@ -95,6 +95,11 @@ def measure_seed(entry: Entry, task: Task, seed: int, share: float) -> Measured 
     return Measured(metrics, predicted, timings)
 
 
+def _with(made: Peer, settings: dict[str, Any]) -> Peer:
+    """A peer that is not fitted, with other settings."""
+    return cast(Peer, clone(made)).set_params(**settings)
+
+
 def _chosen(
     entry: Entry, made: Peer, train: LabelledImages, held_out: LabelledImages
 ) -> tuple[dict[str, Any], float | None]:
@@ -103,7 +108,7 @@ def _chosen(
         return entry.tries[0], None
     best, best_score = entry.tries[0], -1.0
     for settings in entry.tries:
-        model = clone(made).set_params(**settings)
+        model = _with(made, settings)
         if "budgets" in model.get_params():
             model.set_params(budgets=(TUNED,))
         model = _fitted(model, train, held_out)

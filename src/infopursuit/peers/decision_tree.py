@@ -38,6 +38,8 @@ class AnswerTree(Peer):
         random_state: of the choice among equal questions.
     """
 
+    threshold: Threshold
+
     def __init__(
         self,
         texts: Sequence[str] | None = None,

@@ -40,6 +40,8 @@ class GenerativeIP(PursuitPeer):
         budgets: numbers of questions.
     """
 
+    threshold: Threshold
+
     def __init__(
         self,
         texts: Sequence[str] | None = None,

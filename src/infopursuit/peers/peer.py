@@ -163,7 +163,7 @@ def linear_contributions(
     values = shown[:, None, :] * weights[kept].T.double()[None]
     return Contributions(
         classes,
-        tuple(texts[text] for text in kept.tolist()),
+        tuple(texts[int(text)] for text in kept),
         values.numpy(),
         offset.double().expand(len(concepts), -1).numpy(),
         (shown != 0).numpy(),

@@ -66,6 +66,8 @@ class RuleList(Peer):
         left_: for i = 0..r, (c,) training images that the first i rules do not cover.
     """
 
+    threshold: Threshold
+
     def __init__(
         self,
         texts: Sequence[str] | None = None,

@@ -39,6 +39,8 @@ class SelectedTexts(CodePeer):
         order_: rows of the texts in the order of their choice.
     """
 
+    answers: Threshold | None
+
     def __init__(
         self,
         texts: Sequence[str] | None = None,

@@ -81,8 +81,8 @@ class SpLiCE(CodePeer):
             self.atoms_,
             signal,
             l1_ratio=1.0,
-            alphas=penalties / len(signal),
-            precompute=self.gram_,
+            alphas=penalties / len(signal),  # pyright: ignore[reportArgumentType]
+            precompute=self.gram_,  # pyright: ignore[reportArgumentType]
             Xy=self.atoms_.T @ signal,
             positive=True,
             check_input=False,
