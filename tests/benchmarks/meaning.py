@@ -4,10 +4,10 @@
     python -m tests.benchmarks.meaning --seeds 1 --tasks food10 pets
 
 Each answer rule is fitted without and with the knowledge table of params/precomputed/knowledge.
-What is measured is defined in docs/meaning.md; what is true comes from tests/meaning. Test images
-alone are measured; a seed draws the tenth of the training images that calibrates, and the classes
-that are left out together. Needs ../shared/data, which is not part of the repository; a task
-without its files is skipped. Writes artifacts/benchmarks/meaning.json and meaning.md.
+What is measured is defined in docs/meaning.md; what is true comes from params/precomputed/meaning.
+Test images alone are measured; a seed draws the tenth of the training images that calibrates, and
+the classes that are left out together. Needs ../shared/data, which is not part of the repository; a
+task without its files is skipped. Writes artifacts/benchmarks/meaning.json and meaning.md.
 """
 
 from __future__ import annotations
@@ -28,19 +28,22 @@ from torch.nn.functional import normalize
 
 from infopursuit import InformationPursuitClassifier
 from infopursuit.core.repeatable import compute_repeatably
+from infopursuit.core.text_lists import read_text_list
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
 from infopursuit.meaning.explained import explained_share, most_explained
+from infopursuit.meaning.judgements import read_judge, read_strict
 from infopursuit.meaning.questions import FITS, plausible_questions, supported_yes
 from infopursuit.meaning.ranking import auroc_of_texts
 from infopursuit.meaning.reader import reader_accuracy
+from infopursuit.meaning.traps import chain_trap, word_trap
 from infopursuit.meaning.truth import truth_of_answers
 from infopursuit.queries.knowledge import KnowledgeTable
 from infopursuit.queries.knowledge_lists import open_knowledge
 from tests.benchmarks.meaning_tables import markdown
-from tests.meaning.recorded import judged_table, strict_truth
 
 ROOT = Path(__file__).parents[2]
 OUT = ROOT / "artifacts/benchmarks"
+SAID = ROOT / "params/precomputed/meaning"
 # task: folder of the CLIP, data set, list of strict truth.
 TASKS = {
     "caltech": ("clip_vitb32", "caltech101", "caltech101-vitb32"),
@@ -111,7 +114,7 @@ def load_task(name: str, data: Path) -> Task:
         rows_of(texts),
         *splits,
         open_knowledge(ROOT / f"params/precomputed/knowledge/{dataset}.jsonl", words),
-        judged_table(dataset, classes, words),
+        read_judge(SAID / f"judge/{dataset}.jsonl", classes, words),
     )
 
 
@@ -182,6 +185,12 @@ def accuracy(task: Task, model: InformationPursuitClassifier) -> Figures:
 def strict_of(task: Task) -> tuple[list[str], np.ndarray]:
     """Texts and truth of the strict list."""
     return strict_truth(TASKS[task.name][2], task.classes)
+
+
+def strict_truth(name: str, classes: Sequence[str]) -> tuple[list[str], np.ndarray]:
+    """The texts of a strict list and their truth, (c, q)."""
+    found = read_strict(SAID / f"strict/{name}.jsonl", classes)
+    return list(found.texts), found.values
 
 
 def truth(
@@ -256,11 +265,11 @@ def unseen_classes(task: Task, rule: str, known: bool, seed: int) -> Figures:
 
 
 def tables_compared(task: Task) -> Figures:
-    """How far judge and T agree, and what that and the words themselves leave to reach.
+    """How far judge and T agree, what that and the words leave to reach, and the judge in traps.
 
     Kappa is Cohen's, on random cells of the classes and the texts among the first ten questions to
     any test image, asked without or with T. `plausible_to_t` and `most_explained` are of the
-    questions asked with T. All with seed 0.
+    questions asked with T, and so are the chains of the traps. All with seed 0.
     """
     found: Figures = {}
     texts: set[str] = set()
@@ -273,6 +282,9 @@ def tables_compared(task: Task) -> Figures:
             found["plausible_to_t"] = plausible_questions(asked, said)
             table = model.pursuit_.classifier.table
             found["most_explained"] = most_explained(asked, table, said)
+            judged = task.judged.for_classes_and_texts(task.classes, model.queries_)
+            chains = chain_trap(asked, judged, task.labels)._asdict()
+            found |= {f"trap_{name}_chains": share for name, share in chains.items()}
     fit = [
         table.for_classes_and_texts(task.classes, task.texts) >= FITS
         for table in (task.judged, task.knowledge)
@@ -282,8 +294,11 @@ def tables_compared(task: Task) -> Figures:
     judged, known_of = (each[:, places].ravel() for each in fit)
     draw = np.random.default_rng(0)
     cells = draw.choice(judged.size, min(CELLS, judged.size), replace=False)
+    words = word_trap(task.judged, read_text_list(SAID / "traps.txt"))
     return {
         **found,
+        "trap_words": words.words,
+        "trap_words_given": len(words.given),
         "texts": len(task.texts),
         "judge_texts": int(some[0].sum()),
         "knowledge_texts": int(some[1].sum()),

@@ -1,5 +1,7 @@
 """Whether answers are true and questions make sense, by what people say of the classes.
 
+judgements.py what people say of the classes: a judge's table, a strict list
+traps.py      whether a judge's table says anything
 truth.py      three-valued answers against what is true of an image's class
 ranking.py    whether scores rank the images of which a text is true above the others
 questions.py  whether the questions asked fit any class, and the yes fit the predicted one
