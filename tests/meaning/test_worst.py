@@ -41,8 +41,8 @@ def test_as_found_one_by_one(seed: int) -> None:
     told: list[tuple] = []
     for each in every:
         rows = {one[1] for one in told}
-        cells = {(one[3], labels[one[1]]) for one in told}
-        if each[1] not in rows and (each[3], labels[each[1]]) not in cells:
+        cells = {one[3:] for one in told}
+        if each[1] not in rows and each[3:] not in cells:
             told.append(each)
     found = worst_answers(asked, lengths, {"strict": truth}, labels, most=5)
     assert [(one.row, one.number, one.query, one.toward) for one in found] == [

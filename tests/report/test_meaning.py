@@ -127,7 +127,7 @@ def test_worst_answers_have_question_answer_truth_and_effect(tmp_path) -> None:
     results = read(tmp_path, meaning=MEANING, worst=WORST, pictures=pictures)
     first, second = worst_rows(results.runs[1].worst)
     assert (first.answer, first.number, first.true_class) == ("yes", 2, "zebra")
-    assert first.why == "by the list of true texts"
+    assert first.false_by == "the list of true texts"
     effect = "Belief in school bus: 10 % → 62 %; in zebra: 50 % → 9 %"
     assert first.effect.replace("\N{NO-BREAK SPACE}", " ") == effect
     assert (second.question, second.answer) == ("Does it have four legs?", "no")

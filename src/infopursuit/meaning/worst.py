@@ -49,8 +49,8 @@ def worst_answers(
 ) -> list[FalseAnswer]:
     """The false answers that n images gave, those first that raised a wrong class most.
 
-    Of an image, and of a query and a class, only the worst one is told, so that one mistake does
-    not fill the list. Answers that raised no wrong class are no part of it.
+    Of an image, and of a query and the class that it raised, only the worst one is told, so that
+    one mistake does not fill the list. Answers that raised no wrong class are no part of it.
 
     Args:
         asked: the questions to each image.
@@ -82,7 +82,7 @@ def worst_answers(
     worst_first = places[np.argsort(-harm[tuple(places.T)], kind="stable")]
     for row, step in worst_first.tolist():
         query, label, wrong = int(order[row, step]), int(labels[row]), int(toward[row, step])
-        keys = {("image", row, 0), ("query and class", query, label)}
+        keys = {("image", row, 0), ("query and class", query, wrong)}
         if len(found) == most or keys & seen:
             continue
         seen |= keys

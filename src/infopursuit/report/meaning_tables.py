@@ -24,14 +24,14 @@ TRUE_BY = {
     "them. Models may be fitted with that table, so it is no independent source.",
 }
 SENSE_BY = {
-    "judge": "What fits which class, a judge has written down, who saw no answer of a model.",
+    "judge": "What fits which class, a judge has written down, apart from the knowledge table.",
     "knowledge": "What fits which class, the knowledge table says. Models may be fitted with that "
     "table, so it is no independent source.",
 }
 FALSE_BY = {
-    "pictures": "in the picture it is not so",
-    "strict": "by the list of true texts",
-    "knowledge": "by the knowledge table",
+    "pictures": "what the picture shows",
+    "strict": "the list of true texts",
+    "knowledge": "the knowledge table",
 }
 COLUMNS = ("true_yes", "found", "answered", "right", "plausible", "supported", "reader", "model",
            "explained")  # fmt: skip
@@ -63,7 +63,7 @@ class WorstRow(NamedTuple):
     answer: str
     number: int
     true_class: str
-    why: str
+    false_by: str
     effect: str
 
 
@@ -179,7 +179,7 @@ def worst_rows(answers: Sequence[ShownAnswer]) -> list[WorstRow]:
             answer="yes" if shown.answer.yes else "no",
             number=shown.answer.number,
             true_class=shown.answer.true_class,
-            why=FALSE_BY[shown.answer.by],
+            false_by=FALSE_BY[shown.answer.by],
             effect=(
                 f"Belief in {shown.answer.toward}: "
                 f"{_moved(shown.answer.before, shown.answer.after)}; in "
