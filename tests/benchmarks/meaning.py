@@ -30,11 +30,19 @@ from infopursuit import InformationPursuitClassifier
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.core.text_lists import read_text_list
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
-from infopursuit.meaning.explained import explained_share, most_explained
+from infopursuit.meaning.explained import most_explained
 from infopursuit.meaning.judgements import read_judge, read_strict
-from infopursuit.meaning.questions import FITS, plausible_questions, supported_yes
+from infopursuit.meaning.measures import (
+    FIRST,
+    Shuffles,
+    explained_measures,
+    mean,
+    sense_measures,
+    shuffled_names,
+    truth_measures,
+)
+from infopursuit.meaning.questions import FITS, plausible_questions
 from infopursuit.meaning.ranking import auroc_of_texts
-from infopursuit.meaning.reader import reader_accuracy
 from infopursuit.meaning.traps import chain_trap, word_trap
 from infopursuit.meaning.truth import truth_of_answers
 from infopursuit.queries.knowledge import KnowledgeTable
@@ -54,9 +62,9 @@ TASKS = {
 # The task with attributes, which also have to hold on classes that nothing was fitted on.
 ATTRIBUTES = {"rn50": "caltech101-rn50-attributes"}
 RULES = ("three_valued", "threshold", "minmax")
-N_QUERIES, FIRST, HELD_OUT, FOLDS = 128, 10, 0.1, 5
-# Shuffles of the class names for each seed; cells that judge and knowledge are compared on.
-SHUFFLES, CELLS = 20, 600
+N_QUERIES, HELD_OUT, FOLDS = 128, 0.1, 5
+# Cells that judge and knowledge are compared on.
+CELLS = 600
 
 Figures = dict[str, float | None]
 
@@ -164,8 +172,7 @@ def named(images: LabelledImages) -> tuple[np.ndarray, np.ndarray]:
 def measured(task: Task, rule: str, known: bool, seed: int) -> Figures:
     """All figures of one rule on one task with one seed."""
     model = fitted(task, rule, known, seed)
-    draw = np.random.default_rng(seed)
-    shuffles = [draw.permutation(len(task.classes)) for _ in range(SHUFFLES)]
+    shuffles = shuffled_names(len(task.classes), seed)
     found = {
         **accuracy(task, model),
         **sense(task, model, shuffles),
@@ -193,44 +200,27 @@ def strict_truth(name: str, classes: Sequence[str]) -> tuple[list[str], np.ndarr
     return list(found.texts), found.values
 
 
-def truth(
-    task: Task, model: InformationPursuitClassifier, shuffles: Sequence[np.ndarray]
-) -> Figures:
+def truth(task: Task, model: InformationPursuitClassifier, shuffles: Shuffles) -> Figures:
     """M3: how true the answers to all strict texts are, and under shuffled names."""
-    table = strict_of(task)[1]
     answers = model.answer(task.test.embeddings.numpy())
-    found = truth_of_answers(answers, table, task.labels)._asdict()
-    by_chance = [truth_of_answers(answers, table[names], task.labels) for names in shuffles]
-    for name in ("precision_of_yes", "balanced"):
-        found[f"shuffled_{name}"] = mean([getattr(each, name) for each in by_chance])
+    found = truth_measures(answers, strict_of(task)[1], task.labels, shuffles)
     return {f"strict_{name}": value for name, value in found.items()}
 
 
-def sense(
-    task: Task, model: InformationPursuitClassifier, shuffles: Sequence[np.ndarray]
-) -> Figures:
+def sense(task: Task, model: InformationPursuitClassifier, shuffles: Shuffles) -> Figures:
     """M5, M6 and M8: the first ten questions, by the judge and by T; under shuffled names, too."""
     asked = model.roll_out(task.test.embeddings.numpy(), FIRST)
     judged = task.judged.for_classes_and_texts(task.classes, model.queries_)
     known = task.knowledge.for_classes_and_texts(task.classes, model.queries_)
-    right = (asked.posteriors[:, -1].argmax(dim=1).numpy() == task.labels).mean()
-    table = model.pursuit_.classifier.table
-
-    def shares(judged: np.ndarray, known: np.ndarray) -> Figures:
-        return {
-            "supported_yes": supported_yes(asked, judged),
-            "reader": reader_accuracy(asked, judged, task.labels) / right,
-            "explained": explained_share(asked, table, known),
-        }
-
-    by_chance = [shares(judged[names], known[names]) for names in shuffles]
-    first = asked.answers.numpy()
+    found = sense_measures(asked, judged, task.labels, shuffles)
+    explained = explained_measures(asked, model.pursuit_.classifier.table, known, shuffles)
+    names = ("plausible", "supported_yes", "shuffled_supported_yes")
     return {
-        "plausible": plausible_questions(asked, judged),
-        **shares(judged, known),
-        **{f"shuffled_{name}": mean([each[name] for each in by_chance]) for name in by_chance[0]},
-        "first_yes": (first == 1).mean(),
-        "first_not_sure": (first == 0.5).mean(),
+        **{name: found[name] for name in names},
+        **{name: found[name] / found["accuracy"] for name in ("reader", "shuffled_reader")},
+        **{name: explained[name] for name in ("explained", "shuffled_explained")},
+        "first_yes": found["yes"],
+        "first_not_sure": found["not_sure"],
     }
 
 
@@ -309,12 +299,6 @@ def tables_compared(task: Task) -> Figures:
         "knowledge_says_true": known_of[cells].mean(),
         "kappa": cohen_kappa_score(judged[cells], known_of[cells]),
     }
-
-
-def mean(values: Sequence[float | None]) -> float | None:
-    """Of the values that there are."""
-    there = [value for value in values if value is not None]
-    return float(np.mean(there)) if there else None
 
 
 def plain(figures: Mapping[str, Any]) -> Figures:
