@@ -92,8 +92,8 @@ def test_a_list_that_turns_everything_round_finds_false_answers(world) -> None:
     found = measured(world, Judgements(truth, turned, NOTHING))
     assert len(found.worst) <= 10
     assert found.worst
-    rises = [each.after - each.before for each in found.worst]
-    assert rises == sorted(rises, reverse=True)
+    harms = [each.after - each.before - each.true_after + each.true_before for each in found.worst]
+    assert harms == sorted(harms, reverse=True)
     assert {each.by for each in found.worst} == {"strict"}
     assert found.figures["truth"]["precision_of_yes"] < 0.2
     assert found.figures["explained"] is None

@@ -35,8 +35,9 @@ def test_as_found_one_by_one(seed: int) -> None:
                 continue
             rise = (asked.posteriors[row, step + 1] - asked.posteriors[row, step]).tolist()
             wrong = max((c for c in range(4) if c != labels[row]), key=rise.__getitem__)
-            if rise[wrong] > 0:
-                every.append((rise[wrong], row, step + 1, query, wrong))
+            harm = rise[wrong] - rise[labels[row]]
+            if harm > 0:
+                every.append((harm, row, step + 1, query, wrong))
     every.sort(key=lambda each: -each[0])
     told: list[tuple] = []
     for each in every:

@@ -81,7 +81,9 @@ def test_another_judge_measures_anew_and_trains_nothing(world: World) -> None:
     runs = [f"meaning@{run}" for run in (FIXED, LEARNED, TABLE)]
     assert sorted(ran) == sorted(["read_judgements@menagerie", *runs, "report"])
     world.edit({("datasets", "menagerie", "judge"): "params/no_knowledge.jsonl"})
-    world.repro()
+    assert world.repro() == [], "what was measured before is in the cache"
+    judge = world.artifacts()["judgements/menagerie.judge.jsonl"]
+    assert judge == (world.folder / "params/no_knowledge.jsonl").read_bytes()
 
 
 def test_settings_of_the_networks_leave_naive_bayes_alone(world: World) -> None:

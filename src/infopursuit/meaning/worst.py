@@ -47,10 +47,13 @@ def worst_answers(
     labels: Int[np.ndarray, " n"],
     most: int = MOST,
 ) -> list[FalseAnswer]:
-    """The false answers that n images gave, those first that raised a wrong class most.
+    """The false answers that n images gave, those first that moved belief most to a wrong class.
+
+    By how much more than the true class a wrong class rose; an answer that helped the true class
+    more is no part of the list.
 
     Of an image, and of a query and the class that it raised, only the worst one is told, so that
-    one mistake does not fill the list. Answers that raised no wrong class are no part of it.
+    one mistake does not fill the list.
 
     Args:
         asked: the questions to each image.
@@ -65,9 +68,10 @@ def worst_answers(
     images, steps = order.shape
     rows = np.arange(images)
     rise = np.diff(posteriors, axis=1)  # n, T, c
+    of_true = rise[rows, :, labels]  # n, T
     rise[rows, :, labels] = -np.inf
     toward = rise.argmax(axis=2)  # n, T
-    harm = rise.max(axis=2)
+    harm = rise.max(axis=2) - of_true
     said = np.full((images, steps), -1)
     true = np.full((images, steps), np.nan)
     for place, truth in enumerate(truths.values()):
