@@ -8,6 +8,8 @@ RUN.first_ten.csv (each question asked first) and the folder RUN.worst (the wors
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from jaxtyping import Bool
@@ -22,7 +24,7 @@ from menagerie.first_questions import (
     first_questions,
     spread_sample,
 )
-from menagerie.truth_measures import ClaimsOfRule, claims_of, truth_measures, truth_metrics
+from menagerie.truth_measures import claims_of, truth_measures, truth_metrics
 from menagerie.truths import CLAIMS, claims_truth
 
 from infopursuit.answers.rules import AnswerRule
@@ -89,7 +91,8 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     known, truth = found["dictionary"][0].queries, truths["dictionary"][sample]
     metrics = truth_metrics(**{of: measures for of, (_, measures) in found.items()})
     metrics["first_ten"] = first_question_measures(asked, known, truth)
-    worst = worst_of_pictures(pursuit, test, found["dictionary"][0], truths["dictionary"], stop)
+    places = found["dictionary"][0].places
+    worst = worst_of_pictures(pursuit, test, places, truths["dictionary"], stop)
     shown_ids = [answer.image for answer in worst]
     pictures = load_pictures(settings.datasets[dataset].images, test.class_names, shown_ids)
 
@@ -137,14 +140,22 @@ def rule_of_all_phrases(
 def worst_of_pictures(
     pursuit: Pursuit,
     images: LabelledImages,
-    claims: ClaimsOfRule,
+    places: Sequence[int],
     truth: Bool[np.ndarray, "n q"],
     stop: StoppingRule,
 ) -> list[WorstAnswer]:
-    """The worst answers to the dictionary's claims, by what the pictures show."""
+    """The worst answers among the first ten, by what the pictures show.
+
+    Args:
+        pursuit: asks.
+        images: n pictures.
+        places: which of the k queries claim something.
+        truth: whether these claims are true of each picture.
+        stop: when an explanation ends.
+    """
     queries, labels = pursuit.queries, images.labels.numpy()
     known = np.full((len(labels), len(queries)), np.nan)
-    known[:, claims.places] = truth
+    known[:, places] = truth
     asked = hard_answers(pursuit.roll_out(images.embeddings, min(FIRST, len(queries))))
     lengths = stop.steps(asked.posteriors)[0].numpy()
     found = worst_answers(asked, lengths, {"pictures": known}, labels)

@@ -117,6 +117,13 @@ def test_only_a_run_with_updates_has_a_plot_of_training(results, tmp_path) -> No
         (0.90, 0.97, ["MLP", "linear"], "but none of them after all questions", ["zero-shot"]),
         (0.90, 0.94, ["MLP", "linear"], "and even after all questions MLP", ["zero-shot"]),
         (0.50, 0.60, ["MLP", "zero-shot", "70.0"], "even after all questions", []),
+        (
+            0.65,
+            0.75,
+            ["MLP", "linear", "80.0", "70.0"],
+            "and even after all questions MLP, linear probe and selected texts in a fixed order",
+            ["zero-shot"],
+        ),
     ],
 )
 def test_the_first_lines_say_who_is_ahead(results, at_stop, at_last, ahead, still, behind) -> None:

@@ -114,11 +114,11 @@ def _still(names: Sequence[str], ahead: int) -> str:
     """Which of the baselines ahead are so after all questions."""
     if not names:
         return "but none of them after all questions"
-    return (
-        "even after all questions"
-        if len(names) == ahead
-        else (f"and even after all questions {' and '.join(names)}")
-    )
+    if len(names) == ahead:
+        return "even after all questions"
+    *others, last = names
+    listed = f"{', '.join(others)} and {last}" if others else last
+    return f"and even after all questions {listed}"
 
 
 def _listed(baselines: Sequence[tuple[str, float]]) -> str:
