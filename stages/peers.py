@@ -13,7 +13,6 @@ from pydantic import Field
 
 from infopursuit.baselines.zero_shot import load_class_embeddings
 from infopursuit.benchmark.entries import ENTRIES
-from infopursuit.benchmark.judges import read_judge
 from infopursuit.benchmark.seeds import key_of, measure_seeds
 from infopursuit.benchmark.settings import BenchmarkSettings
 from infopursuit.benchmark.task import Task
@@ -25,6 +24,7 @@ from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.dictionary.universe import load_universe
 from infopursuit.executors.settings import ComputeSettings
+from infopursuit.meaning.judgements import read_judge
 from infopursuit.queries.knowledge import read_knowledge
 
 UNIVERSE = "artifacts/universe/embeddings.parquet"
@@ -46,13 +46,15 @@ def main(settings: Settings, dataset: str, peer: str) -> Rows:
         raise InputError(f"--peer {peer}: expected one of {', '.join(ENTRIES)}")
     compute_repeatably()
     images, classes = (f"artifacts/images/{dataset}{end}.parquet" for end in ("", ".classes"))
-    known, judge = f"artifacts/knowledge/{dataset}.parquet", settings.benchmark.judges.get(dataset)
+    known = f"artifacts/knowledge/{dataset}.parquet"
+    judge = f"artifacts/judgements/{dataset}.judge.jsonl"
     universe = load_universe(UNIVERSE, SCRATCH / "universe")
     train, test = load_images(images, "train"), load_images(images, "test")
     check_same_space(UNIVERSE, images)
     names = load_class_embeddings(classes, images, train.class_names)
     words = load_universe(CONTROL)
     knowledge = read_knowledge(known)
+    judged = read_judge(judge, train.class_names, universe.texts)
     task = Task(
         universe.texts,
         torch.from_numpy(universe.embeddings).float().numpy(),
@@ -61,10 +63,10 @@ def main(settings: Settings, dataset: str, peer: str) -> Rows:
         None if names is None else names.numpy(),
         (words.texts, words.embeddings.astype("float32")) if len(words.texts) >= WORDS else None,
         knowledge if len(knowledge.classes) else None,
-        None if judge is None else read_judge(judge, train.class_names, universe.texts),
+        judged if judged.texts else None,
     )
     share, seeds = settings.validation_fraction, settings.benchmark.seeds
-    inputs = [UNIVERSE, CONTROL, images, classes, known, *([judge] if judge else [])]
+    inputs = [UNIVERSE, CONTROL, images, classes, known, judge]
     key = key_of({"peer": peer, "share": share}, inputs)
     done = measure_seeds(
         Path("artifacts/peers"), f"{dataset}-{peer}", peer, task, seeds, share,

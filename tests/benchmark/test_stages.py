@@ -11,6 +11,7 @@ import pytest
 from infopursuit.core.errors import InputError
 from infopursuit.core.stage import Rows
 from infopursuit.core.tables import EMBEDDED_CLASSES, EMBEDDED_IMAGES, EMBEDDED_TEXTS, write_table
+from infopursuit.core.whole_files import write_text
 from infopursuit.pipeline.params import Params, load_params
 from infopursuit.queries.knowledge import write_knowledge
 from tests.benchmark.tasks import NAMES, small_task
@@ -48,6 +49,9 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
         columns = {"text": list(texts), "source": ["menagerie"] * len(texts), "embedding": rows}
         write_table(f"artifacts/universe/{name}.parquet", EMBEDDED_TEXTS, columns)
     write_knowledge("artifacts/knowledge/menagerie.parquet", task.knowledge)
+    judge = [{"complete": True}, {"text": "concept 0", "true": ["cat"], "often": ["dog"]}]
+    text = "".join(f"{json.dumps(line)}\n" for line in judge)
+    write_text("artifacts/judgements/menagerie.judge.jsonl", text)
     settings = load_params(ROOT / "params.yaml")
     compared = {"datasets": ["menagerie"], "peers": PEERS, "seeds": [0, 1]}
     benchmark = settings.benchmark.model_copy(update=compared)
@@ -63,6 +67,7 @@ def test_peers_are_measured_and_put_side_by_side(params: Params) -> None:
     metrics = json.loads(Path("artifacts/peers/menagerie-ours.json").read_text())
     assert set(metrics["seeds"]) == {"0", "1"}
     assert "random_words_accuracy" not in metrics["seeds"]["0"]
+    assert 0 < metrics["seeds"]["0"]["claims_plausible"] < 1
     timings = json.loads(Path("artifacts/peers/menagerie-ours.timings.json").read_text())
     assert set(timings["0"]) == {
         "tries_seconds", "fit_seconds", "predict_milliseconds", "peak_mebibytes",

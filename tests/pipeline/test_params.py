@@ -33,7 +33,6 @@ FREE = {
     ("queries", "corpora"),
     ("queries", "dictionaries"),
     ("queries", "lists"),
-    ("benchmark", "judges"),
     ("explain", "ids"),
     ("language_model", "vllm", "engine"),
     ("compute", "vllm_engine"),

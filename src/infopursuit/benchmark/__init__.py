@@ -3,7 +3,6 @@
 task.py     what a peer is given: texts, images, what is known and judged of the classes
 titles.py   the peers by name, and what a number of texts means to each
 entries.py  how each is made, and the settings that it may try
-judges.py   a judge's table of what is true of the classes
 protocol.py one peer, one seed: try, fit, read the test split once
 claims.py   whether what an explanation says of an image is true
 seeds.py    the results of one peer over seeds, kept while others run

@@ -16,7 +16,6 @@ class BenchmarkSettings(Section):
     datasets: list[str]
     peers: list[str]
     seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
-    judges: dict[str, str]
 
     @field_validator("peers")
     @classmethod

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from infopursuit.benchmark.judges import read_judge
 from infopursuit.clip.precomputed_texts import PrecomputedTexts
 from infopursuit.clip.weights import find_clip_files, read_pinned_weights
 from infopursuit.core.errors import InputError
@@ -77,13 +76,6 @@ def _checks(params: Params) -> Iterator[tuple[str, Callable[[], Any]]]:
     for name, dataset in params.datasets.items():
         if _there(dataset.classes):
             yield from _dataset_checks(params, name, dataset)
-    for name, path in params.benchmark.judges.items():
-        classes = params.datasets[name].classes
-        if _there(classes):
-            yield (
-                f"benchmark.judges.{name}",
-                lambda path=path, classes=classes: read_judge(path, read_class_names(classes), ()),
-            )
     if "random_words" in params.run.inits and Path(params.clip).suffix == ".parquet":
         yield "run.inits", lambda: _no_new_words(params.clip)
 

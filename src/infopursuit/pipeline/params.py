@@ -70,13 +70,9 @@ class Params(Section):
         for text in self.questions.kept if self.questions.ban else ():
             if re.search(words_pattern(self.questions.ban), text):
                 raise ValueError(f"questions: {text!r} is to be kept, and is banned")
-        for section, names in (
-            ("datasets", self.benchmark.datasets),
-            ("judges", self.benchmark.judges),
-        ):
-            for name in names:
-                if name not in self.datasets:
-                    raise ValueError(f"benchmark.{section}: {name!r} is not a key of datasets")
+        for name in self.benchmark.datasets:
+            if name not in self.datasets:
+                raise ValueError(f"benchmark.datasets: {name!r} is not a key of datasets")
         for name in self.run.truth:
             if name not in self.run.datasets:
                 raise ValueError(
