@@ -17,7 +17,6 @@ export default [
       "no-shadow": "error",
       "no-var": "error",
       "prefer-const": "error",
-      "max-len": ["error", { code: 110, ignoreTemplateLiterals: true, ignoreStrings: true }],
       // Texts of models are shown, never parsed.
       "no-restricted-properties": [
         "error",

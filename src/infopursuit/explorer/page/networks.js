@@ -55,8 +55,16 @@ function channel(layers, k, inputs) {
 function outputsOf(layers, k, history) {
   const { head } = layers;
   const h2 = layers.widths[1];
-  const answers = channel(layers, k, history.map(({ query, answer }) => ({ query, value: answer })));
-  const mask = channel(layers, k, history.map(({ query }) => ({ query, value: 1 })));
+  const answers = channel(
+    layers,
+    k,
+    history.map(({ query, answer }) => ({ query, value: answer })),
+  );
+  const mask = channel(
+    layers,
+    k,
+    history.map(({ query }) => ({ query, value: 1 })),
+  );
   const outputs = Float64Array.from(head.bias);
   for (let i = 0; i < layers.outputs; i++) {
     const start = i * 2 * h2;

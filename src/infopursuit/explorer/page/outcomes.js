@@ -87,9 +87,16 @@ export async function outcomesOf(model, mind, answers, options = {}) {
   while (groups.length) {
     /** @type {Group[]} */
     const next = [];
-    const thoughts = mind.thinkAll ? await mind.thinkAll(groups.map((each) => each.history), struck) : null;
+    const thoughts = mind.thinkAll
+      ? await mind.thinkAll(
+          groups.map((each) => each.history),
+          struck,
+        )
+      : null;
     for (const [place, group] of groups.entries()) {
-      next.push(...split(group, thoughts ? thoughts[place] : await mind.think(group.history, struck)));
+      next.push(
+        ...split(group, thoughts ? thoughts[place] : await mind.think(group.history, struck)),
+      );
       if (performance.now() - since > SLICE) {
         progress(done / count);
         await breathe();

@@ -111,7 +111,11 @@ export function answersOf(text, model, rows, where) {
         answers[row * k + query] = view.getFloat32(4 * (row * k + query), true);
       } else {
         const level = (bytes[row * width + (query >> 2)] >> (2 * (query & 3))) & 3;
-        expect(level < levels, where, `level ${level} of query ${query}; expected 0 to ${levels - 1}`);
+        expect(
+          level < levels,
+          where,
+          `level ${level} of query ${query}; expected 0 to ${levels - 1}`,
+        );
         answers[row * k + query] = level / (levels - 1);
       }
     }
@@ -127,7 +131,11 @@ export function answersOf(text, model, rows, where) {
  */
 function textsOf(value, where, length) {
   expect(Array.isArray(value), where, "expected a list");
-  expect(length < 0 || value.length === length, where, `${value.length} entries; expected ${length}`);
+  expect(
+    length < 0 || value.length === length,
+    where,
+    `${value.length} entries; expected ${length}`,
+  );
   for (const each of value) expect(typeof each === "string", where, "expected texts");
   return value;
 }
@@ -193,7 +201,11 @@ function modelOf(raw, where) {
   expect(typeof raw.name === "string", `${where}.name`, "expected a text");
   const classes = textsOf(raw.classes, `${where}.classes`, -1);
   const queries = textsOf(raw.queries, `${where}.queries`, -1);
-  expect(queries.length > 0, `${where}.queries`, "the model has no question; expected at least one");
+  expect(
+    queries.length > 0,
+    `${where}.queries`,
+    "the model has no question; expected at least one",
+  );
   expect(classes.length > 0, `${where}.classes`, "the model has no class; expected at least one");
   const [k, c] = [queries.length, classes.length];
   const levels = raw.answers;
@@ -313,7 +325,9 @@ export function readPayload(text) {
     test: split("test"),
     train: split("train"),
     scored: {
-      labels: Uint16Array.from({ length: bytes.length >> 1 }, (_, i) => view.getUint16(2 * i, true)),
+      labels: Uint16Array.from({ length: bytes.length >> 1 }, (_, i) =>
+        view.getUint16(2 * i, true),
+      ),
       packed: textsOf(answers, "images.scored.answers", models.length),
     },
   };

@@ -82,7 +82,9 @@ export class NaiveBayes {
     this.answerEntropy = new Float64Array(k * c);
     for (let level = 0; level < this.levels; level++) {
       const start = level * k * c;
-      for (let i = 0; i < k * c; i++) this.answerEntropy[i] += entropyTerm(this.likelihood[start + i]);
+      for (let i = 0; i < k * c; i++) {
+        this.answerEntropy[i] += entropyTerm(this.likelihood[start + i]);
+      }
     }
   }
 
@@ -220,7 +222,9 @@ export class Stopping {
     this.leader = leader;
     const { probability, entropy, stability } = this.stop;
     // Python compares in single precision.
-    if (probability !== null && Math.fround(posterior[leader]) >= Math.fround(probability)) return true;
+    if (probability !== null && Math.fround(posterior[leader]) >= Math.fround(probability)) {
+      return true;
+    }
     if (entropy !== null && entropyOf(posterior) <= entropy) return true;
     return stability !== null && this.unchanged >= stability;
   }
