@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ from infopursuit.explanation.explanation import UNFAMILIAR
 from infopursuit.explanation.stopping import StoppingRule
 from infopursuit.explanation.text import question
 from infopursuit.explorer import payload
+from infopursuit.explorer.origins import origins
 from infopursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.familiarity import ROUNDING as LIKELIHOOD_ROUNDING
 from infopursuit.pursuit.pursuit import Pursuit
@@ -42,6 +44,13 @@ class Facts:
     origins: Mapping[str, str] = field(default_factory=dict)
     truth: Mapping[str, payload.Truth] | None = None
     sees: bool = False
+
+    @classmethod
+    def of(
+        cls, name: str, stop: StoppingRule, provenance: Mapping[str, Any], sees: bool = False
+    ) -> Facts:
+        """What the provenance of a classifier tells."""
+        return cls(name, stop, origins(provenance.get("sources", {})), sees=sees)
 
 
 def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
