@@ -8,6 +8,10 @@ or against each class, and evidence adds up:
 The querier asks what would tell most of the class given the answers so far: the definition of
 Information Pursuit, eq. (ip), computed in place of learned. Each query brings its own part of the
 table and nothing else, so queries can be left out of a fitted model without fitting it anew.
+
+The table is stored in float32, and all that follows from it is computed in float64: which of two
+questions tells more must not depend on the order of a sum, nor on who computes it. Python, on any
+device and in any batch, and the page of the explorer ask the same questions.
 """
 
 from __future__ import annotations
@@ -20,24 +24,34 @@ from infopursuit.answers.information import entropy, information_gain
 from infopursuit.answers.table import AnswerTable
 from infopursuit.explanation.explanation import Criterion
 
+# Gains that differ by less, in nats, are equal: it is more than float64 loses in a sum, and less
+# than any choice could mean.
+ROUNDING = 1e-9
+
 
 class NaiveBayes:
     """f: the posterior from added evidence."""
 
     def __init__(self, table: AnswerTable) -> None:
-        self.table = table
+        self.table, self.exact = table, table.double()
 
     def __call__(
         self, answers: Float[Tensor, "b k"], mask: Float[Tensor, "b k"]
     ) -> Float[Tensor, "b c"]:
-        """Class logits of the history that `mask` selects of all answers."""
-        return self.table.tempered(
-            self.table.evidence(answers, mask), mask.sum(dim=1, keepdim=True)
-        )
+        """Log-probabilities of the classes, given the history that `mask` selects."""
+        evidence = self.exact.evidence(answers, mask)
+        return self.log_posterior(evidence, mask.sum(dim=1, keepdim=True))
+
+    def log_posterior(
+        self, evidence: Float[Tensor, "b c"], asked: Float[Tensor, "b 1"] | int
+    ) -> Float[Tensor, "b c"]:
+        """Normalised in float64, then of the type of the table: small numbers lose little."""
+        logits = self.exact.tempered(evidence, asked)
+        return logits.log_softmax(dim=1).to(self.table.log_prior.dtype)
 
     def incremental(self, batch: int) -> _ClassEvidence:
         """`batch` empty histories."""
-        return _ClassEvidence(self.table, batch)
+        return _ClassEvidence(self, batch)
 
     def to(self, device: torch.device | str) -> NaiveBayes:
         """The same classifier on a device."""
@@ -61,17 +75,19 @@ class InformationGain:
     """
 
     criterion: Criterion = "information gain"
+    rounding = ROUNDING
 
     def __init__(self, table: AnswerTable, worth: Float[Tensor, " k"] | None = None) -> None:
         self.table, self.worth = table, worth
-        self.likelihood = table.log_likelihood.exp()
+        self.exact = table.double()
+        self.likelihood = self.exact.log_likelihood.exp()
         self.answer_entropy = entropy(self.likelihood)  # (k, c)
 
     def __call__(
         self, answers: Float[Tensor, "b k"], mask: Float[Tensor, "b k"]
     ) -> Float[Tensor, "b k"]:
         """The gain of every query after the history that `mask` selects of all answers."""
-        return self.gains(self.table.evidence(answers, mask))
+        return self.gains(self.exact.evidence(answers, mask))
 
     def gains(self, evidence: Float[Tensor, "b c"]) -> Float[Tensor, "b k"]:
         """The gain of every query, given the evidence, times what it counts."""
@@ -122,15 +138,19 @@ class _Evidence:
 
 
 class _ClassEvidence(_Evidence):
+    def __init__(self, classifier: NaiveBayes, batch: int) -> None:
+        super().__init__(classifier.exact, batch)
+        self.classifier = classifier
+
     @torch.no_grad()
     def outputs(self, rows: int) -> Float[Tensor, "r c"]:
-        """Logits of the first `rows` histories, all of which have grown alike."""
-        return self.table.tempered(self.sum[:rows], self.asked)
+        """Log-probabilities for the first `rows` histories, all of which have grown alike."""
+        return self.classifier.log_posterior(self.sum[:rows], self.asked)
 
 
 class _GainEvidence(_Evidence):
     def __init__(self, querier: InformationGain, batch: int) -> None:
-        super().__init__(querier.table, batch)
+        super().__init__(querier.exact, batch)
         self.querier = querier
 
     @torch.no_grad()
