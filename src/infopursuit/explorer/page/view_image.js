@@ -6,7 +6,7 @@ import { ChangesPanel } from "./changes.js";
 import { fill, h, hidden, icon, keyed, mayMove, setAttribute, told } from "./dom.js";
 import { MindChange } from "./mind_change.js";
 import { CLEAN, Picker, pictureName, pictureOfImage, smallGallery, trueClass } from "./pictures.js";
-import { familiarity, largest } from "./pursuit.js";
+import { largest } from "./pursuit.js";
 import { Sliders } from "./sliders.js";
 import { Upload } from "./upload.js";
 import {
@@ -256,9 +256,9 @@ export class ImageView {
       ),
     );
     const { familiar } = app.model;
-    if (!familiar || image.split === "train") return;
-    const share = familiarity(familiar, app.model, image.answers(app.state.model));
-    if (share >= familiar.unfamiliar) return;
+    const share = app.familiarity(image);
+    if (!familiar || share === null || share >= familiar.unfamiliar || image.split === "train")
+      {return;}
     caption.append(
       h(
         "p",
