@@ -170,6 +170,46 @@ export class NaiveBayes {
   }
 }
 
+// Numbers that remembered thoughts may hold: 16 MiB.
+const REMEMBERED = 2 ** 21;
+
+/**
+ * A mind that remembers what it thought: plans that begin alike share their beginning.
+ * @implements {Mind}
+ */
+export class Remembering {
+  /** @param {Mind} mind @param {Model} model */
+  constructor(mind, model) {
+    this.mind = mind;
+    this.name = mind.name;
+    this.rounding = mind.rounding;
+    this.remote = mind.remote;
+    this.most = Math.ceil(REMEMBERED / (2 * model.k + model.c));
+    /** @type {Map<string, Thought>} */
+    this.thoughts = new Map();
+  }
+
+  /** @param {Told[]} history @param {ReadonlySet<number>} [banned]
+   * @returns {Thought | Promise<Thought>} */
+  think(history, banned = new Set()) {
+    const told = history.map(({ query, answer }) => `${query}:${answer}`).join();
+    const key = `${told}/${[...banned].join()}`;
+    const known = this.thoughts.get(key);
+    if (known) return known;
+    const thought = this.mind.think(history, banned);
+    if (thought instanceof Promise) return thought.then((each) => this.keep(key, each));
+    return this.keep(key, thought);
+  }
+
+  /** @param {string} key @param {Thought} thought */
+  keep(key, thought) {
+    const [oldest] = this.thoughts.keys();
+    if (this.thoughts.size >= this.most) this.thoughts.delete(oldest);
+    this.thoughts.set(key, thought);
+    return thought;
+  }
+}
+
 /** As Python and torch round. @param {number} value */
 function halfToEven(value) {
   const below = Math.floor(value);
