@@ -105,8 +105,9 @@ def answered_images(models: Sequence[PursuitClassifier], given: Sequence[str]) -
                 rejected |= unreadable
                 parts[split].append(found)
     test = _joined(parts[TESTED])
-    if test is None:
-        raise InputError(f"{', '.join(given)}: no test images; expected at least one")
+    if test is None or not test.ids:
+        why = next((f": {name}: {reason}" for name, reason in rejected.items()), "")
+        raise InputError(f"{', '.join(given)}: no test image that can be read{why}")
     return Answered(test, _joined(parts[TRAINING]), rejected)
 
 
