@@ -250,10 +250,9 @@ def test_malformed_steps_are_refused(asked: object, status: int, message: str) -
 
 def test_what_is_no_json_is_refused(both: TestClient) -> None:
     headers = {"Content-Type": "application/json"}
-    for content in (b"{", b'{"model": NaN'):
+    for content in (b"{", b'{"model": NaN', b"\xff\xfe"):
         refused(both.post("/api/steps", content=content, headers=headers), 422)
-    for content in (b"\xff\xfe", b"[" * 100_000):
-        refused(both.post("/api/steps", content=content, headers=headers), 400)
+    refused(both.post("/api/steps", content=b"[" * 100_000, headers=headers), 400)
     refused(both.post("/api/steps", content=b"{}", headers={"Content-Type": "text/plain"}), 422)
 
 
