@@ -5,7 +5,7 @@ import { announce, h } from "./dom.js";
 import { Networks } from "./networks.js";
 import { outcomesOf } from "./outcomes.js";
 import { answersOf } from "./payload.js";
-import { NaiveBayes, plan } from "./pursuit.js";
+import { NaiveBayes, familiarity, plan } from "./pursuit.js";
 import { RemoteMind, ServerError } from "./remote.js";
 import { emptyState, hashOf, readHash } from "./state.js";
 /** @import { Model, Payload, Picture, Stop } from "./payload.js" */
@@ -185,6 +185,13 @@ export class App {
     const level = answer * ((levels ?? 2) - 1);
     if (!Number.isInteger(level)) return null;
     return this.rates()[(level * k + query) * c + y];
+  }
+
+  /** How usual the answers of an image are for images of these classes; null where that is not
+   * known. @param {Image} image @returns {number | null} */
+  familiarity(image) {
+    const { familiar } = this.model;
+    return familiar && familiarity(familiar, this.model, image.answers(this.state.model));
   }
 
   /**

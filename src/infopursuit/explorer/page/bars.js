@@ -6,6 +6,9 @@ import { percent, topClasses } from "./words.js";
 
 const MOVING = { duration: 320, easing: "cubic-bezier(0.2, 0.7, 0.2, 1)" };
 
+// Classes that differ by less are tied: none of them leads.
+const TIED = 5e-7;
+
 /** A bar of a share; the number stands beside it. @param {number} share @param {string} [kind] */
 export function shareBar(share, kind = "") {
   return h("span", {
@@ -39,7 +42,7 @@ export class PosteriorBars {
       key: each,
       name: this.classes[each],
       share: posterior[each],
-      kind: place === 0 ? "leader" : "",
+      kind: place === 0 && posterior[each] > (posterior[top[1]] ?? 0) + TIED ? "leader" : "",
       truth: each === truth,
     }));
     if (others > 0) {

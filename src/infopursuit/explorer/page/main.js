@@ -256,20 +256,16 @@ function refuse(message) {
   );
 }
 
-async function start() {
+function start() {
   try {
-    const embedded = document.getElementById("payload");
-    const text = embedded
-      ? (embedded.textContent ?? "")
-      : await (await fetch("api/payload")).text();
-    const page = new Page(new App(readPayload(text)));
+    const page = new Page(new App(readPayload(byId("payload").textContent ?? "")));
     page.start();
     // For those who look under the hood, and for tests.
     Object.assign(window, { explorer: page.app });
   } catch (error) {
-    if (!(error instanceof PayloadError) && !(error instanceof TypeError)) throw error;
+    if (!(error instanceof PayloadError)) throw error;
     refuse(error.message);
   }
 }
 
-void start();
+start();

@@ -5,6 +5,9 @@ import { pictureOf } from "./payload.js";
 /** @import { Picture } from "./payload.js" */
 /** @import { Mind, Thought, Told } from "./pursuit.js" */
 
+// Histories in one request; the server takes no more.
+const MOST = 4096;
+
 /** What the server said against a request, or that it does not answer; one sentence. */
 export class ServerError extends Error {}
 
@@ -65,6 +68,16 @@ export class RemoteMind {
 
   /** @param {Told[][]} histories @param {ReadonlySet<number>} [banned] @returns {Promise<Thought[]>} */
   async thinkAll(histories, banned = new Set()) {
+    /** @type {Thought[]} */
+    const thoughts = [];
+    for (let start = 0; start < histories.length; start += MOST) {
+      thoughts.push(...(await this.request(histories.slice(start, start + MOST), banned)));
+    }
+    return thoughts;
+  }
+
+  /** @param {Told[][]} histories @param {ReadonlySet<number>} banned @returns {Promise<Thought[]>} */
+  async request(histories, banned) {
     const content = await ask("api/steps", {
       method: "POST",
       headers: { "Content-Type": "application/json" },

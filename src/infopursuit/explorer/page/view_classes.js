@@ -11,6 +11,10 @@ const SAMPLES = 8;
 const SPEAKING = 6;
 const CONFUSED = 6;
 const APART = 5;
+// Nats that an answer has to tell of two classes to be worth a line.
+const TELLING = 0.02;
+// A share of answers that are not sure is worth a word from here on.
+const UNSURE = 0.05;
 // Rates this near to 0 and 1 are as good as both: their logarithms are not infinite.
 const LEAST = 1e-4;
 
@@ -36,7 +40,7 @@ export class ClassesView {
     this.select = options("class", (shown) => app.change({ shown, beside: null }));
     this.other = options("beside", (beside) => app.change({ beside }));
     this.title = h("h1", {});
-    this.body = h("div", {});
+    this.body = h("div", { class: "stack" });
     this.confusions = h("div", {});
     this.apart = h("div", {});
     this.element = h(
@@ -87,7 +91,7 @@ export class ClassesView {
     const { app } = this;
     const y = this.shown;
     this.select.value = String(y);
-    fill(this.title, "How does it know ", told(app.model.classes[y]), "?");
+    fill(this.title, "How does it know “", told(app.model.classes[y]), "”?");
     if (this.made !== y) this.build(y);
     this.made = y;
     const outcomes = await app.outcomes();
@@ -314,6 +318,13 @@ export class ClassesView {
     return rows.sort((a, b) => b.value - a.value || a.query - b.query);
   }
 
+  /** Not being sure tells something, too. @param {number} query @param {number} y */
+  unsure(query, y) {
+    if (this.app.model.levels !== 3) return null;
+    const rate = this.app.answerRate(0.5, query, y) ?? 0;
+    return rate < UNSURE ? null : h("span", { class: "quiet" }, `not sure: ${percent(rate)}`);
+  }
+
   /** @param {number} y @param {number} z */
   showApart(y, z) {
     const { app } = this;
@@ -322,7 +333,8 @@ export class ClassesView {
       fill(this.apart, h("p", { class: "quiet" }, "It is the same class."));
       return;
     }
-    const rows = this.telling(y, z).slice(0, APART);
+    const [best, ...others] = this.telling(y, z).slice(0, APART);
+    const rows = [best, ...others.filter((each) => each.value > TELLING)];
     fill(
       this.apart,
       h(
@@ -353,6 +365,7 @@ export class ClassesView {
                   { class: "rate" },
                   h("span", { class: "number" }, percent(app.yesRate(query, each))),
                   shareBar(app.yesRate(query, each), i ? "other" : "own"),
+                  this.unsure(query, each),
                 ),
               ),
             ),

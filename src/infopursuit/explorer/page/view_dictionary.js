@@ -13,6 +13,9 @@ import { counted, percent, precisePercent } from "./words.js";
  * @typedef {{right: number, of: number, questions: number}} Score
  */
 
+// So many classes have their names above the strips.
+const AXIS = 32;
+
 export class DictionaryView {
   /** @param {App} app */
   constructor(app) {
@@ -66,11 +69,7 @@ export class DictionaryView {
       h("div", { class: "row" }, this.undo, this.back),
     );
     const { classes } = app.model;
-    this.readout = h(
-      "p",
-      { class: "readout quiet", "aria-hidden": "true" },
-      "Point at a strip to read a class.",
-    );
+    this.readout = h("span", { class: "quiet", "aria-hidden": "true" });
     this.element = h(
       "div",
       { class: "view dictionary-view" },
@@ -91,8 +90,23 @@ export class DictionaryView {
         this.count,
         this.strikeAll,
       ),
-      this.readout,
+      this.axis(),
       this.rows,
+    );
+  }
+
+  /** The classes above the strips; many classes have no room, and are read by pointing. */
+  axis() {
+    const { classes } = this.app.model;
+    const few = classes.length <= AXIS;
+    if (!few) fill(this.readout, "Point at a strip to read a class.");
+    const names = classes.map((name) => h("span", {}, told(name)));
+    const axis = h("div", { class: "axis", style: { "--classes": String(classes.length) } }, names);
+    return h(
+      "div",
+      { class: `axis-row${few ? "" : " many"}`, "aria-hidden": "true" },
+      this.readout,
+      few ? axis : null,
     );
   }
 
@@ -239,8 +253,8 @@ export class DictionaryView {
     const { questions, origins, truth } = app.model;
     const seen = truth?.[query];
     const facts = [
-      origins[query] ? `from ${origins[query]}` : null,
-      this.often ? `asked of ${percent(this.often[query])}` : null,
+      origins[query] ? `${origins[query]}` : null,
+      this.often ? `asked of ${percent(this.often[query])} of images` : null,
       seen && seen.right !== null ? `${percent(seen.right)} true` : null,
     ].filter((each) => each !== null);
     const box = h("input", {

@@ -108,16 +108,20 @@ export class FailuresView {
         this.gallery,
       ),
       h(
-        "section",
-        { "aria-labelledby": "matrix-title" },
-        h("h2", { id: "matrix-title" }, "What is taken for what"),
-        this.matrix,
-      ),
-      h(
-        "section",
-        { "aria-labelledby": "accuracy-title" },
-        h("h2", { id: "accuracy-title" }, "Accuracy of each class"),
-        this.classes,
+        "div",
+        { class: "columns overview" },
+        h(
+          "section",
+          { "aria-labelledby": "matrix-title" },
+          h("h2", { id: "matrix-title" }, "What is taken for what"),
+          this.matrix,
+        ),
+        h(
+          "section",
+          { "aria-labelledby": "accuracy-title" },
+          h("h2", { id: "accuracy-title" }, "Accuracy of each class"),
+          this.classes,
+        ),
       ),
     );
   }
@@ -175,7 +179,11 @@ export class FailuresView {
           (longest === null || each.asked.length <= longest) &&
           (query === null || each.asked.includes(query)),
       )
-      .sort((a, b) => b.probability - a.probability);
+      .sort(
+        (a, b) =>
+          Number(b.image.thumbnail !== null) - Number(a.image.thumbnail !== null) ||
+          b.probability - a.probability,
+      );
   }
 
   /** @param {Outcomes} outcomes */

@@ -6,7 +6,7 @@ import { ChangesPanel } from "./changes.js";
 import { fill, h, hidden, icon, keyed, mayMove, setAttribute, told } from "./dom.js";
 import { MindChange } from "./mind_change.js";
 import { CLEAN, Picker, pictureName, pictureOfImage, smallGallery, trueClass } from "./pictures.js";
-import { familiarity, largest } from "./pursuit.js";
+import { largest } from "./pursuit.js";
 import { Sliders } from "./sliders.js";
 import { Upload } from "./upload.js";
 import {
@@ -14,11 +14,11 @@ import {
   answerText,
   answerWord,
   counted,
+  leaderName,
   nats,
   percent,
   probableWords,
   stopsWhen,
-  withArticle,
 } from "./words.js";
 /** @import { App, Image } from "./app.js" */
 /** @import { Plan, Step } from "./pursuit.js" */
@@ -122,7 +122,7 @@ export class ImageView {
           h(
             "section",
             { "aria-labelledby": "posterior-title" },
-            h("h2", { id: "posterior-title" }, "How probable each class is"),
+            h("h2", { id: "posterior-title" }, "Class probabilities"),
             this.when,
             this.bars.element,
           ),
@@ -136,8 +136,8 @@ export class ImageView {
           this.steps,
           this.ending,
           this.askOwn,
-          this.sliders.element,
         ),
+        this.sliders.element,
       ),
       this.mindChange.element,
     );
@@ -256,9 +256,9 @@ export class ImageView {
       ),
     );
     const { familiar } = app.model;
-    if (!familiar || image.split === "train") return;
-    const share = familiarity(familiar, app.model, image.answers(app.state.model));
-    if (share >= familiar.unfamiliar) return;
+    const share = app.familiarity(image);
+    if (!familiar || share === null || share >= familiar.unfamiliar || image.split === "train")
+      {return;}
     caption.append(
       h(
         "p",
@@ -391,9 +391,7 @@ export class ImageView {
       step.given ? "your answer" : null,
       step.chosen ? "your question" : null,
       added && !step.chosen ? "new" : null,
-      !step.given && rate !== null && rate < ODD
-        ? `odd for ${withArticle(trueClass(app, image))}`
-        : null,
+      !step.given && rate !== null && rate < ODD ? `odd for “${trueClass(app, image)}”` : null,
     ];
     element.classList.toggle("changed", step.given || step.chosen || added);
     const [question, , belief, why] = element.children;
@@ -403,7 +401,7 @@ export class ImageView {
     );
     fill(
       belief,
-      h("span", { class: "name" }, told(app.model.classes[leader])),
+      h("span", { class: "name" }, told(leaderName(app.model, step.posterior))),
       h("span", { class: "number" }, percent(step.posterior[leader])),
       shareBar(step.posterior[leader]),
     );

@@ -73,7 +73,7 @@ export class YouView {
     );
     return h(
       "details",
-      { class: "class-list", open: classes.length <= 40 },
+      { class: "class-list", open: classes.length <= 40 && innerWidth > 720 },
       h("summary", {}, counted(classes.length, "class", "classes")),
       list,
     );

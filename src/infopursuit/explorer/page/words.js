@@ -3,21 +3,24 @@
 
 /** @import { Model, Stop } from "./payload.js" */
 
+// A number and its unit stay on one line.
+const SPACE = "\u00a0";
+
 /** @param {number} share in [0, 1] */
 export function percent(share) {
-  if (share > 0 && share < 0.005) return "< 1 %";
-  if (share < 1 && share >= 0.995) return "> 99 %";
-  return `${Math.round(100 * share)} %`;
+  if (share > 0 && share < 0.005) return `<${SPACE}1${SPACE}%`;
+  if (share < 1 && share >= 0.995) return `>${SPACE}99${SPACE}%`;
+  return `${Math.round(100 * share)}${SPACE}%`;
 }
 
 /** With one decimal. @param {number} share in [0, 1] */
 export function precisePercent(share) {
-  return `${(100 * share).toFixed(1)} %`;
+  return `${(100 * share).toFixed(1)}${SPACE}%`;
 }
 
 /** @param {number} value in nats */
 export function nats(value) {
-  return `${value.toFixed(value < 0.01 ? 3 : 2)} nats`;
+  return `${value.toFixed(value < 0.01 ? 3 : 2)}${SPACE}nats`;
 }
 
 /** @param {number} answer in [0, 1] @returns {"yes" | "no" | "not sure"} */
@@ -44,9 +47,19 @@ export function counted(count, noun, plural = `${noun}s`) {
   return `${count.toLocaleString("en")} ${count === 1 ? noun : plural}`;
 }
 
-/** a zebra, an elephant @param {string} noun */
-export function withArticle(noun) {
-  return `${/^[aeiou]/i.test(noun) ? "an" : "a"} ${noun}`;
+// Probabilities that differ by less are equal, as explanations keep them.
+const SAME = 5e-7;
+// More classes than so many are counted, not named.
+const NAMED = 2;
+
+/**
+ * The most probable class; classes that are equally probable are a tie.
+ * @param {Model} model @param {ArrayLike<number>} posterior @returns {string}
+ */
+export function leaderName(model, posterior) {
+  const highest = posterior[topClasses(posterior, 1)[0]];
+  const leaders = model.classes.filter((_, y) => highest - posterior[y] < SAME);
+  return leaders.length > NAMED ? `${leaders.length} classes tied` : leaders.join(" = ");
 }
 
 /** @param {string[]} words */
@@ -59,7 +72,7 @@ export function listed(words) {
 export function stopsWhen(stop) {
   const conditions = [];
   if (stop.probability !== null) {
-    conditions.push(`at a probability of ${Number((100 * stop.probability).toFixed(2))} %`);
+    conditions.push(`at a probability of ${Number((100 * stop.probability).toFixed(2))}${SPACE}%`);
   }
   if (stop.entropy !== null) conditions.push(`at an entropy of ${stop.entropy} nats`);
   if (stop.stability !== null) {
@@ -74,9 +87,14 @@ export function stopsWhen(stop) {
  * @param {Model} model @param {ArrayLike<number>} posterior @param {number} [count]
  */
 export function probableWords(model, posterior, count = 2) {
-  return topClasses(posterior, count)
-    .map((each) => `${model.classes[each]} ${percent(posterior[each])}`)
-    .join(", ");
+  const [first, ...others] = topClasses(posterior, count);
+  const leader = leaderName(model, posterior);
+  const said = `${leader} ${percent(posterior[first])}`;
+  // After a tie the next ones are among those tied.
+  const rest = leader === model.classes[first] ? others : [];
+  return [said, ...rest.map((each) => `${model.classes[each]} ${percent(posterior[each])}`)].join(
+    ", ",
+  );
 }
 
 /** The most probable classes, the first of equals first. @param {ArrayLike<number>} posterior
