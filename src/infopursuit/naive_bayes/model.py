@@ -38,16 +38,16 @@ class NaiveBayes:
     def __call__(
         self, answers: Float[Tensor, "b k"], mask: Float[Tensor, "b k"]
     ) -> Float[Tensor, "b c"]:
-        """Log-probabilities of the classes, given the history that `mask` selects."""
+        """Class logits of the history that `mask` selects of all answers; the largest is 0."""
         evidence = self.exact.evidence(answers, mask)
-        return self.log_posterior(evidence, mask.sum(dim=1, keepdim=True))
+        return self.logits(evidence, mask.sum(dim=1, keepdim=True))
 
-    def log_posterior(
+    def logits(
         self, evidence: Float[Tensor, "b c"], asked: Float[Tensor, "b 1"] | int
     ) -> Float[Tensor, "b c"]:
-        """Normalised in float64, then of the type of the table: small numbers lose little."""
-        logits = self.exact.tempered(evidence, asked)
-        return logits.log_softmax(dim=1).to(self.table.log_prior.dtype)
+        """Of the type of the table: what matters is near 0, where float32 loses next to nothing."""
+        tempered = self.exact.tempered(evidence, asked)
+        return (tempered - tempered.amax(dim=1, keepdim=True)).to(self.table.log_prior.dtype)
 
     def incremental(self, batch: int) -> _ClassEvidence:
         """`batch` empty histories."""
@@ -144,8 +144,8 @@ class _ClassEvidence(_Evidence):
 
     @torch.no_grad()
     def outputs(self, rows: int) -> Float[Tensor, "r c"]:
-        """Log-probabilities for the first `rows` histories, all of which have grown alike."""
-        return self.classifier.log_posterior(self.sum[:rows], self.asked)
+        """Logits of the first `rows` histories, all of which have grown alike."""
+        return self.classifier.logits(self.sum[:rows], self.asked)
 
 
 class _GainEvidence(_Evidence):
