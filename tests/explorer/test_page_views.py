@@ -23,9 +23,23 @@ from tests.explorer.made_up import PLAIN, images, naive_bayes
 
 WIDTHS = pytest.mark.parametrize("width", [360, 1280])
 STOP = StoppingRule(0.9, 12)
-QUERIES = tuple(
-    "striped body;four legs;two wheels;feathers;long neck;hooves;wings;red paint;a beak;fur;"
-    "windows;a tail;spots;fins;horns;a trunk".split(";")
+QUERIES = (
+    "striped body",
+    "four legs",
+    "two wheels",
+    "feathers",
+    "long neck",
+    "hooves",
+    "wings",
+    "red paint",
+    "a beak",
+    "fur",
+    "windows",
+    "a tail",
+    "spots",
+    "fins",
+    "horns",
+    "a trunk",
 )
 WORD = {0.0: "no", 0.5: "not sure", 1.0: "yes"}
 
@@ -65,7 +79,7 @@ def asked(page: Page) -> list[str]:
 
 
 def questions(explanation: Explanation) -> list[str]:
-    described = {query: text for query, text in zip(QUERIES, texts(), strict=True)}
+    described = dict(zip(QUERIES, texts(), strict=True))
     return [described[query] for query in explanation.questions]
 
 
@@ -187,9 +201,9 @@ def test_images_are_picked(open_page: Opened, width: int) -> None:
         "aria-selected", "true"
     )
     page.get_by_label("Show").first.select_option("zebra")
-    expect(page.get_by_role("option", name=re.compile("zebra"))).to_have_count(
-        sum(1 for each in document().images.test if each.label == 0)
-    )
+    expect(
+        page.get_by_role("listbox").get_by_role("option", name=re.compile("zebra"))
+    ).to_have_count(sum(1 for each in document().images.test if each.label == 0))
     assert page.get_by_role("listbox").get_by_role("option").count() < 40
 
 
@@ -256,7 +270,7 @@ def test_a_question_of_ones_own_choice(open_page: Opened, width: int) -> None:
         page.get_by_role("button", name="Back").click()
     page.get_by_text("Ask a question of your choice next").click()
     page.get_by_label("Search the questions").fill("fins")
-    page.get_by_role("button", name=re.compile("^Ask: .*fins")).click()
+    page.get_by_role("button", name=re.compile("^Ask .*fins")).click()
     dialogue = Dialogue(model(), split("test").answers[0][0], stop=STOP)
     dialogue.step()
     dialogue.step("fins")
@@ -272,7 +286,7 @@ def test_a_question_after_the_end(open_page: Opened, width: int) -> None:
     page = open_page(document(StoppingRule(0.9, 2)), width=width)
     expect(page.locator(".step")).to_have_count(2)
     page.get_by_text("Ask a question of your choice next").click()
-    page.get_by_role("button", name=re.compile("^Ask: ")).first.click()
+    page.get_by_role("button", name=re.compile("^Ask ")).first.click()
     expect(page.locator(".step")).to_have_count(3)
 
 
@@ -285,7 +299,7 @@ def test_reset_and_a_link_that_holds_all(open_page: Opened, width: int) -> None:
     step(page, 2).get_by_text("Why this question?").click()
     step(page, 2).get_by_role("button", name="Strike this question").click()
     page.get_by_text("Ask a question of your choice next").click()
-    page.get_by_role("button", name=re.compile("^Ask: ")).first.click()
+    page.get_by_role("button", name=re.compile("^Ask ")).first.click()
     expect(page.locator(".tag", has_text="your question")).to_have_count(1)
     found = asked(page), checked(page), page.locator(".outcome").first.inner_text()
     again = open_page(document(), hash=page.url.split("#")[1], width=width)

@@ -237,21 +237,32 @@ export class App {
     return `#${hashOf({ ...this.state, ...changes })}`;
   }
 
-  /** Tell of something that went wrong. @param {unknown} error */
-  complain(error) {
+  /** Tell of something that went wrong on the server. @param {unknown} error
+   * @param {() => void} [again] what to try again */
+  complain(error, again) {
     if (!(error instanceof ServerError)) throw error;
-    this.notify(error.message);
+    this.notify(error.message, again);
   }
 
-  /** @param {string} message for everybody to see */
-  notify(message) {
-    const notice = h("p", {}, message);
-    const close = h(
-      "button",
-      { type: "button", class: "plain", on: { click: () => box.remove() } },
-      "Close",
+  /** @param {string} message for everybody to see @param {() => void} [again] */
+  notify(message, again) {
+    const button = (/** @type {string} */ name, /** @type {() => void} */ act) =>
+      h("button", { type: "button", class: "plain", on: { click: act } }, name);
+    const retry = () => {
+      box.remove();
+      again?.();
+    };
+    const box = h(
+      "div",
+      { class: "notice", role: "alert" },
+      h("p", {}, message),
+      h(
+        "div",
+        { class: "row" },
+        again ? button("Try again", retry) : null,
+        button("Close", () => box.remove()),
+      ),
     );
-    const box = h("div", { class: "notice", role: "alert" }, notice, close);
     document.getElementById("notices")?.replaceChildren(box);
   }
 

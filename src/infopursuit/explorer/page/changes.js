@@ -102,7 +102,7 @@ export class ChangesPanel {
               on: { click: () => app.change(back(), { undoable: true }) },
             },
             "Take back",
-            hidden(`: ${questions[query]}`),
+            hidden(` ${questions[query]}`),
           ),
         ),
       ),

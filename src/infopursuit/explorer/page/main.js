@@ -142,7 +142,7 @@ class Page {
       }
       this.shown = name;
     }
-    view.update().catch((error) => app.complain(error));
+    view.update().catch((error) => app.complain(error, () => this.update()));
   }
 
   buildBottom() {

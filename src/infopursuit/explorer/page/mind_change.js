@@ -117,7 +117,7 @@ export class MindChange {
               "button",
               { type: "button", class: "small", on: { click: apply } },
               "Try it",
-              hidden(`: ${questions[query]} ${answerText(answer)}`),
+              hidden(` ${questions[query]} ${answerText(answer)}`),
             ),
           );
         }),

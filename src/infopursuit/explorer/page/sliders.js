@@ -46,8 +46,15 @@ export class Sliders {
    * @param {() => Partial<import("./state.js").State>} change
    */
   slider(name, least, most, change) {
-    const output = h("output", {});
-    const input = h("input", { type: "range", min: String(least), max: String(most), step: "1" });
+    const id = `slider-${least}-${most}`;
+    const output = h("output", { for: id });
+    const input = h("input", {
+      type: "range",
+      id,
+      min: String(least),
+      max: String(most),
+      step: "1",
+    });
     input.addEventListener("input", () => {
       Object.assign(this.app.state, change());
       this.preview();
@@ -56,7 +63,12 @@ export class Sliders {
     input.addEventListener("change", () => {
       location.hash = this.app.link({});
     });
-    const row = h("label", { class: "slider" }, h("span", {}, name, " ", output), input);
+    const row = h(
+      "div",
+      { class: "slider" },
+      h("div", {}, h("label", { for: id }, name), " ", output),
+      input,
+    );
     return { input, output, row };
   }
 

@@ -265,19 +265,14 @@ export class DictionaryView {
     const details = h(
       "details",
       { class: "by-class" },
-      h("summary", {}, "By class", hidden(`: ${questions[query]}`)),
+      h("summary", {}, "By class", hidden(` ${questions[query]}`)),
       h("div", {}),
     );
     details.addEventListener("toggle", () => this.showClasses(details, query));
     return h(
       "li",
       { "data-query": String(query), class: app.state.struck.has(query) ? "struck" : "" },
-      h(
-        "label",
-        { class: "strike" },
-        box,
-        h("span", {}, "strike", hidden(`: ${questions[query]}`)),
-      ),
+      h("label", { class: "strike" }, box, h("span", {}, "strike", hidden(` ${questions[query]}`))),
       h(
         "div",
         { class: "entry" },

@@ -43,6 +43,7 @@ export class ImageView {
     this.step = 0;
     this.turn = 0;
     this.playing = 0;
+    this.wanted = "";
     /** @type {Image | null} */
     this.image = null;
     this.picker = new Picker(app, (image) => this.pick(image));
@@ -174,6 +175,7 @@ export class ImageView {
     const { state } = app;
     const image = app.current;
     const another = image !== this.image;
+    const wanted = JSON.stringify([[...state.given], [...state.struck], [...state.chosen]]);
     this.image = image;
     if (!image) {
       fill(
@@ -202,12 +204,14 @@ export class ImageView {
       this.step = 0;
       if (changed || !mayMove()) this.step = plan.steps.length;
       else this.play();
+    } else if (this.wanted !== wanted) {
+      // A change shows all that follows from it.
+      this.pause();
+      this.step = plan.steps.length;
     } else if (before && (this.step >= before.steps.length || this.step > plan.steps.length)) {
       this.step = plan.steps.length;
-    } else if (before && sameStart(before, plan) < this.step) {
-      this.step = plan.steps.length;
-      this.pause();
     }
+    this.wanted = wanted;
     this.showImage(image, another);
     this.show();
     this.changes.update(image, own, plan);
@@ -257,8 +261,9 @@ export class ImageView {
     );
     const { familiar } = app.model;
     const share = app.familiarity(image);
-    if (!familiar || share === null || share >= familiar.unfamiliar || image.split === "train")
-      {return;}
+    if (!familiar || share === null || share >= familiar.unfamiliar || image.split === "train") {
+      return;
+    }
     caption.append(
       h(
         "p",
@@ -460,7 +465,7 @@ export class ImageView {
                         on: { click: () => this.askInstead(place, row.query) },
                       },
                       "Ask instead",
-                      hidden(`: ${questions[row.query]}`),
+                      hidden(` ${questions[row.query]}`),
                     ),
               ),
             ),
@@ -586,7 +591,7 @@ export class ImageView {
             "button",
             { type: "button", class: "small", on: { click: () => this.askNext(query) } },
             "Ask",
-            hidden(`: ${questions[query]}`),
+            hidden(` ${questions[query]}`),
           ),
           " ",
           told(questions[query]),
@@ -664,14 +669,4 @@ export class ImageView {
  * @param {ReadonlyMap<number, number>} chosen @param {number} place @returns {Map<number, number>} */
 function chosenUpTo(chosen, place) {
   return new Map([...chosen].filter(([step]) => step <= place));
-}
-
-/** How many steps two plans begin with alike. @param {Plan} one @param {Plan} other */
-function sameStart(one, other) {
-  const length = Math.min(one.steps.length, other.steps.length);
-  for (let t = 0; t < length; t++) {
-    const [a, b] = [one.steps[t], other.steps[t]];
-    if (a.query !== b.query || a.answer !== b.answer) return t;
-  }
-  return length;
 }
