@@ -8,8 +8,13 @@ import torch
 from sklearn.base import clone
 
 import infopursuit
+from infopursuit.answers.moments import class_moments
+from infopursuit.answers.rules import ThresholdAnswers
+from infopursuit.answers.score_map import fit_score_maps
+from infopursuit.answers.text_directions import STRENGTHS
 from infopursuit.core.errors import InputError
-from infopursuit.estimators.class_knowledge import UNEXPLAINED, ClassKnowledge
+from infopursuit.datasets.rows import UnitRows
+from infopursuit.estimators.class_knowledge import CERTIFIED, UNEXPLAINED, ClassKnowledge
 from infopursuit.queries.knowledge import KnowledgeTable
 from tests.estimators.conftest import CLASSES, PROPERTIES, World
 
@@ -34,7 +39,24 @@ def test_shares_and_worth_of_texts() -> None:
     assert shares[3].isnan()
     assert shares[4].item() == pytest.approx((0.5 * 0.04 + 0.2 * 0.01) / 0.7)
     expected = [1.0, UNEXPLAINED, 1.0, 1.0, UNEXPLAINED]
-    assert known.worth().tolist() == pytest.approx(expected)
+    assert known.worth(torch.arange(5)).tolist() == pytest.approx(expected)
+    assert known.worth(torch.tensor([4, 0])).tolist() == pytest.approx([UNEXPLAINED, 1.0])
+
+
+def test_a_text_whose_scores_contradict_what_is_known_counts_less() -> None:
+    known = ClassKnowledge([[1, 1, 1], [0, 0, 0]], np.array(["a", "b"]), list("uvw"))
+    auroc = torch.tensor([CERTIFIED - 0.01, CERTIFIED, NOTHING])
+    found = known.worth(torch.arange(3), auroc)
+    assert found.tolist() == pytest.approx([UNEXPLAINED, 1.0, 1.0])
+
+
+def test_what_texts_are_true_of() -> None:
+    """Where a text is certainly true of a class, of some pictures is not known."""
+    values = [[1, 0.5, 0, NOTHING], [0.5, 0, 0, 1], [0, NOTHING, 0, 0.2]]
+    known = ClassKnowledge(values, np.array(["a", "b", "c"]), list("uvwx"))
+    found = known.truth(torch.tensor([3, 0, 1, 2])).numpy()
+    expected = [[NOTHING, 1, 1, 0], [1, NOTHING, 0, 0], [0, 0, NOTHING, 0]]
+    assert np.array_equal(found, np.array(expected), equal_nan=True)
 
 
 def test_a_table_that_names_classes_and_texts_is_put_in_order(world: World) -> None:
@@ -72,13 +94,35 @@ def test_what_is_unknown_changes_nothing(world: World) -> None:
 
 
 def test_an_answer_comes_from_the_image_and_never_from_the_table(world: World) -> None:
-    """A table of other classes, as many of them: shares of yes stay, and with them every answer."""
-    rows = np.concatenate([np.flatnonzero(world.y == name)[:140] for name in CLASSES])
-    answers = []
-    for values in (table(world), np.roll(table(world), 1, axis=0)):
+    """The table chooses how strongly scores are discounted and how many say yes, and no more."""
+    universe = UnitRows(world.embeddings, "texts")
+    queries = torch.from_numpy(world.embeddings[: len(PROPERTIES)])
+    validation = world.unseen, world.unseen_y
+    for values in (table(world), np.roll(table(world), 1, axis=0), 1 - table(world)):
         model = world.unfitted(queries=list(PROPERTIES), knowledge=values)
-        answers.append(model.fit(world.X[rows], world.y[rows]).answer(world.unseen))
-    assert np.array_equal(*answers)
+        model.fit(world.X, world.y, validation=validation)
+        labels = torch.from_numpy(np.unique(world.y, return_inverse=True)[1])
+        within = class_moments(UnitRows(world.X, "X").blocks(), labels).within
+        maps = fit_score_maps(universe, within, STRENGTHS)
+        rule = model.pursuit_.rule
+        assert isinstance(rule, ThresholdAnswers)
+        assert rule.upper is not None
+        for row, direction in enumerate(rule.directions):
+            candidates = torch.stack([each.directions(queries)[row] for each in maps])
+            assert (candidates @ direction).max().item() == pytest.approx(1, abs=1e-5)
+        scores = torch.from_numpy(world.unseen) @ rule.directions.T
+        expected = (scores > rule.thresholds).int() + (scores > rule.upper).int() - 1
+        assert np.array_equal(model.answer(world.unseen), expected.numpy())
+
+
+def test_the_model_says_which_questions_are_certified(world: World) -> None:
+    model = world.fitted(knowledge=table(world), n_queries=8)
+    of_query = dict(zip(model.queries_, model.provenance_["auroc_by_knowledge"], strict=True))
+    assert min(of_query[query] for query in PROPERTIES if query in of_query) > 0.9
+    assert "auroc_by_knowledge" not in world.fitted().provenance_
+    contradicted = world.fitted(knowledge=1 - table(world), queries=list(PROPERTIES))
+    worth = contradicted.pursuit_.querier.worth
+    assert worth.tolist() == pytest.approx([UNEXPLAINED] * len(PROPERTIES))
 
 
 def test_a_model_with_knowledge_is_saved_without_the_table(world: World, tmp_path) -> None:

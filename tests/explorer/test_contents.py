@@ -18,6 +18,7 @@ from infopursuit.explorer.contents import Chosen, contents, no_images
 from infopursuit.explorer.described_model import SMALL, Facts, described
 from infopursuit.explorer.shown_images import UNKNOWN, AnsweredImages, shown, thumbnail
 from infopursuit.naive_bayes.model import InformationGain
+from infopursuit.naive_bayes.put_off import COUNTS, PutOff
 from infopursuit.vip.networks import HistoryNetwork
 from tests.explorer.made_up import PLAIN, STOP, images, naive_bayes, networks
 
@@ -60,6 +61,22 @@ def test_what_differs_between_models_is_told() -> None:
         replace(pursuit, classifier=type(pursuit.classifier)(table)), Facts("m", STOP)
     )
     assert of_table.table is not None
+
+
+def test_questions_that_are_put_off_are_told_by_pairs() -> None:
+    pursuit = naive_bayes()
+    table = pursuit.classifier.table  # type: ignore[union-attr]
+    pairs = torch.tensor([[2, 5, 0], [5, 2, 0], [3, 7, 1]])
+    later = InformationGain(table, None, PutOff(pairs, 9))
+    found = described(replace(pursuit, querier=later), Facts("m", STOP)).table
+    assert found is not None
+    assert found.put_off is not None
+    assert payload.read_labels(found.put_off.pairs).reshape(-1, 3).tolist() == pairs.tolist()
+    assert found.put_off.counts == COUNTS
+    nothing = InformationGain(table, None, PutOff(pairs[:0], 9))
+    found = described(replace(pursuit, querier=nothing), Facts("m", STOP)).table
+    assert found is not None
+    assert found.put_off is None
 
 
 def test_infinitely_many_independent_answers_are_null() -> None:

@@ -8,8 +8,8 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from infopursuit.answers.moments import class_moments
-from infopursuit.answers.score_map import fit_score_map
 from infopursuit.answers.table import AnswerTable
+from infopursuit.answers.text_directions import TextDirections
 from infopursuit.answers.thresholds import ThresholdFit
 from infopursuit.datasets.rows import Rows, UnitRows
 from infopursuit.naive_bayes import selection
@@ -49,10 +49,11 @@ def informative(
 ) -> Tensor:
     universe, rows = UnitRows(texts, "texts"), UnitRows(images, "images")
     moments = class_moments(rows.blocks(), labels, weights)
-    score_map = fit_score_map(universe, moments.within)
+    directions = TextDirections(universe, moments.within)
+    counts = None if worth is None else lambda rows, _: worth[rows]
     three = ThresholdFit(True)
     return informative_rows(
-        universe, rows, labels, weights, score_map, moments, k, seed, three, allowed, worth
+        universe, rows, labels, weights, directions, moments, k, seed, three, allowed, counts
     )
 
 
@@ -166,18 +167,18 @@ def test_screening_keeps_the_texts_most_informative_alone(monkeypatch: pytest.Mo
     monkeypatch.setattr(selection, "CANDIDATES", 30)
     universe = UnitRows(texts, "texts")
     within = class_moments(Rows(images).blocks(), labels).within
-    score_map = fit_score_map(universe, within)
+    directions = TextDirections(universe, within)
     rows = torch.arange(3, 100)
     worth = torch.ones(100)
     worth[40:] = 0.01
-    scores = images @ score_map.directions(texts[rows]).T
+    scores = images @ directions.usual(texts[rows]).T
     for fit in (ThresholdFit(False), ThresholdFit(True)):
-        for counts_for in (None, worth):
+        for counting in (None, lambda rows, _: worth[rows]):
             found = selection._candidates(
-                universe, rows, score_map, images, labels, None, fit, counts_for
+                universe, rows, directions, images, labels, None, fit, counting
             )
             told = fit.of(rows, scores, labels).information
-            told = told if counts_for is None else told * counts_for[rows]
+            told = told if counting is None else told * worth[rows]
             expected = rows[told.argsort(descending=True, stable=True)[:30]].sort().values
             assert torch.equal(found, expected)
 

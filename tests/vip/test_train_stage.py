@@ -19,6 +19,7 @@ from infopursuit.core.tables import EMBEDDED_IMAGES, EMBEDDED_TEXTS, write_table
 from infopursuit.core.text_lists import write_text_list
 from infopursuit.datasets.labelled_images import hold_out, load_images
 from infopursuit.datasets.rows import UnitRows
+from infopursuit.estimators.class_knowledge import CERTIFIED
 from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
 from infopursuit.estimators.saved import load
 from infopursuit.estimators.variational import VariationalInformationPursuit
@@ -154,7 +155,10 @@ def test_knowledge_of_the_classes_is_used_unless_the_method_leaves_it(params: Pa
     worth = model.pursuit_.querier.worth
     assert worth is not None
     less = [query for query, each in zip(model.queries_, worth, strict=True) if each < 1]
-    assert less == ["concept 2"]  # true of no class; of those after it nothing is known
+    ranked = dict(zip(model.queries_, model.provenance_["auroc_by_knowledge"], strict=True))
+    assert ranked["concept 1"] < CERTIFIED  # its embedding is random
+    # Concept 2 is true of no class; of those after it nothing is known.
+    assert less == ["concept 1", "concept 2"]
     assert model.provenance_["inputs"]["knowledge"] == file_sha256(KNOWLEDGE)
     raw = params.model_dump()
     raw["methods"]["naive_bayes"]["knowledge"] = False

@@ -1,8 +1,9 @@
 """How an image answers a question: scores, thresholds, rules, and what answers tell of the class.
 
-score_map.py     cosines, relative to what all texts have in common
-thresholds.py    where an answer turns to yes
-rules.py         the answer rules behind one interface
-rates.py         how often each class says yes
-information.py   what an answer tells of the class, in nats
+score_map.py         cosines, relative to what all texts have in common
+text_directions.py   the direction of each text, by what is known of it
+thresholds.py        where an answer turns to yes
+rules.py             the answer rules behind one interface
+rates.py             how often each class says yes
+information.py       what an answer tells of the class, in nats
 """

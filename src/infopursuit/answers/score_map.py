@@ -10,6 +10,7 @@ image alone.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -40,19 +41,26 @@ class ScoreMap(NamedTuple):
         return functional.normalize((texts - self.centre) @ self.discount, dim=1)
 
 
-def fit_score_map(
-    universe: UnitRows,
-    within: Float[Tensor, "d d"],
-    text_discount: float = TEXT_DISCOUNT,
-    class_discount: float = CLASS_DISCOUNT,
-) -> ScoreMap:
+def fit_score_map(universe: UnitRows, within: Float[Tensor, "d d"]) -> ScoreMap:
     """The mean text of a universe, and what to discount by it and by the training images.
 
     Args:
         universe: all texts.
         within: scatter of the images around the means of their classes (`ClassMoments.within`).
-        text_discount: strength of the scatter of texts around their mean.
-        class_discount: strength of the scatter of images around the means of their classes.
+    """
+    return fit_score_maps(universe, within, [(TEXT_DISCOUNT, CLASS_DISCOUNT)])[0]
+
+
+def fit_score_maps(
+    universe: UnitRows, within: Float[Tensor, "d d"], strengths: Sequence[tuple[float, float]]
+) -> list[ScoreMap]:
+    """The same with other strengths of the discount.
+
+    Args:
+        universe: all texts.
+        within: scatter of the images around the means of their classes.
+        strengths: for each map those of the scatter of texts around their mean, and of the scatter
+            of images around the means of their classes.
     """
     width = universe.width
     centre, of_texts = torch.zeros(width), torch.zeros(width, width)
@@ -60,12 +68,10 @@ def fit_score_map(
         centre += block.sum(dim=0) / len(universe)
     for _, block in universe.blocks():
         of_texts += _scatter(block - centre)
-    total = (
-        torch.eye(width, dtype=torch.float64)
-        + text_discount * _unit_variance(of_texts)
-        + class_discount * _unit_variance(within)
-    )
-    return ScoreMap(centre, torch.linalg.inv(total).float())
+    identity = torch.eye(width, dtype=torch.float64)
+    scatters = _unit_variance(of_texts), _unit_variance(within)
+    totals = [identity + text * scatters[0] + own * scatters[1] for text, own in strengths]
+    return [ScoreMap(centre, torch.linalg.inv(total).float()) for total in totals]
 
 
 def _scatter(rows: Float[Tensor, "m d"]) -> Float[Tensor, "d d"]:

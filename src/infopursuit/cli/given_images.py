@@ -10,7 +10,7 @@ Where there is no split, all of them are test images.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,15 +32,19 @@ from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.inputs import rows_of
 from infopursuit.estimators.pictures import clip_of
 from infopursuit.explorer.contents import TEST, TRAIN
-from infopursuit.explorer.shown_images import SCORED, UNKNOWN, AnsweredImages, spread
+from infopursuit.explorer.shown_images import (
+    SCORED,
+    UNKNOWN,
+    AnsweredImages,
+    Pictures,
+    spread,
+)
 
 TRAINING, TESTED = SPLITS
 # Pictures that are in memory at once while they are embedded.
 BLOCK = 512
 IMAGE, EMBEDDING, ID, SPLIT = "image", "embedding", "id", "split"
 CLASSES = ("class_name", "label")
-
-Pictures = Callable[[Sequence[int]], list[Any]]
 
 
 @dataclass(frozen=True)
@@ -105,8 +109,9 @@ def answered_images(models: Sequence[PursuitClassifier], given: Sequence[str]) -
                 rejected |= unreadable
                 parts[split].append(found)
     test = _joined(parts[TESTED])
-    if test is None:
-        raise InputError(f"{', '.join(given)}: no test images; expected at least one")
+    if test is None or not test.ids:
+        why = next((f": {name}: {reason}" for name, reason in rejected.items()), "")
+        raise InputError(f"{', '.join(given)}: no test image that can be read{why}")
     return Answered(test, _joined(parts[TRAINING]), rejected)
 
 
@@ -246,9 +251,13 @@ def _answered(
     else:
         answers, kept = _embedded(source, rows, models, rejected)
         rows = [rows[place] for place in kept]
-    pictures = None if source.pictures is None else source.pictures(rows)
     ids = [source.ids[row] for row in rows]
+    pictures = None if source.pictures is None else _some(source.pictures, rows)
     return AnsweredImages(ids, labels[rows], answers, pictures), rejected
+
+
+def _some(pictures: Pictures, rows: Sequence[int]) -> Pictures:
+    return lambda places: pictures([rows[place] for place in places])
 
 
 def _embedded(
@@ -262,7 +271,7 @@ def _embedded(
     blocks: list[list[torch.Tensor]] = [[] for _ in models]
     kept: list[int] = []
     for start in range(0, len(rows), BLOCK):
-        pictures = source.pictures(rows[start : start + BLOCK])
+        pictures = list(source.pictures(rows[start : start + BLOCK]))
         found = [embed_readable_pictures(clip_of(model), pictures) for model in models]
         # One decoder for all: what one CLIP cannot read, no other can.
         for place, reason in found[0].rejected.items():
@@ -281,14 +290,18 @@ def _answers(model: PursuitClassifier, embeddings: np.ndarray) -> torch.Tensor:
 def _joined(parts: Sequence[AnsweredImages]) -> AnsweredImages | None:
     if not parts:
         return None
-    pictures = [
-        each
-        for part in parts
-        for each in ([None] * len(part.ids) if part.pictures is None else part.pictures)
-    ]
+    owners = [(part, place) for part in parts for place in range(len(part.ids))]
+
+    def pictures(rows: Sequence[int]) -> list[Any]:
+        found: dict[int, Any] = {}
+        for part in parts:
+            here = [row for row in rows if owners[row][0] is part]
+            found |= zip(here, part.given([owners[row][1] for row in here]), strict=True)
+        return [found[row] for row in rows]
+
     return AnsweredImages(
         [each for part in parts for each in part.ids],
         np.concatenate([part.labels for part in parts]),
         [torch.cat(blocks) for blocks in zip(*(part.answers for part in parts), strict=True)],
-        pictures if any(each is not None for each in pictures) else None,
+        pictures,
     )

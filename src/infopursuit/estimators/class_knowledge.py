@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
@@ -19,9 +19,12 @@ from infopursuit.queries.knowledge import KnowledgeTable
 
 # A text is true of a class, at least sometimes, from this value on.
 TRUE_OF_A_CLASS = 0.5
+CERTAINLY_TRUE = 0.9
 # What the information of a text counts that is true of no class: such a text tells classes apart by
-# what its words do not say.
+# what its words do not say. The same for a text that is not certified.
 UNEXPLAINED = 0.35
+# A text is certified where its scores rank at least this share of pairs of images rightly.
+CERTIFIED = 0.75
 
 
 class ClassKnowledge:
@@ -73,8 +76,37 @@ class ClassKnowledge:
         known = ~self.values.isnan()
         return (prior @ self.values.nan_to_num(0).square()) / (prior @ known.to(prior.dtype))
 
-    def worth(self) -> Float[Tensor, " u"]:
-        """What the information of each text counts: less where it is true of no class."""
-        known = ~self.values.isnan()
-        unexplained = known.any(dim=0) & ~(self.values >= TRUE_OF_A_CLASS).any(dim=0)
+    def worth(
+        self, rows: Int[Tensor, " m"], auroc: Float[Tensor, " m"] | None = None
+    ) -> Float[Tensor, " m"]:
+        """What the information of some texts counts.
+
+        It counts less where a text is true of no class, and where its scores do not rank the
+        images as what is known of it says: then its answers are often false.
+
+        Args:
+            rows: of the texts in the universe.
+            auroc: how well their scores rank images; NaN where not known, None where not measured.
+        """
+        values = self.values[:, rows]
+        known = (~values.isnan()).any(dim=0)
+        unexplained = known & ~(values >= TRUE_OF_A_CLASS).any(dim=0)
+        if auroc is not None:
+            unexplained |= auroc < CERTIFIED  # not of NaN
         return torch.where(unexplained, UNEXPLAINED, 1.0)
+
+    def truth(self, rows: Int[Tensor, " m"]) -> Float[Tensor, "c m"]:
+        """What some texts are true of: 1 true, 0 not true, NaN where that is not known.
+
+        A text that is certainly true of a class is not held to what is true of some pictures only.
+        Where the latter is all there is, it counts as true.
+
+        Args:
+            rows: of the texts in the universe.
+        """
+        values = self.values[:, rows]
+        certain = values >= CERTAINLY_TRUE
+        sometimes = values >= TRUE_OF_A_CLASS
+        true = torch.where(certain.any(dim=0), certain, sometimes)
+        unknown = values.isnan() | (sometimes & ~true)
+        return true.float().masked_fill(unknown, torch.nan)

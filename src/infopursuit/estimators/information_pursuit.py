@@ -8,12 +8,12 @@ model.explain(X[:1])[0]
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import torch
 from sklearn.utils.validation import validate_data
 from torch import Tensor
 
@@ -21,26 +21,17 @@ from infopursuit.answers.columns import (
     column_texts,
     with_question,
 )
-from infopursuit.answers.rules import AnswerRule, MinMaxAnswers, ThresholdAnswers
-from infopursuit.answers.score_map import fit_score_map
-from infopursuit.answers.table import AnswerTable
-from infopursuit.answers.thresholds import ThresholdFit
+from infopursuit.answers.rules import AnswerRule
 from infopursuit.core.errors import InputError
 from infopursuit.core.hashing import settings_sha256
 from infopursuit.datasets.rows import Rows, UnitRows, as_tensor
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.checked_settings import check_settings
 from infopursuit.estimators.class_knowledge import ClassKnowledge
-from infopursuit.estimators.dictionary import (
-    Texts,
-    check_among,
-    check_room,
-    fixed_rows,
-    not_banned,
-    refuse_banned,
-)
+from infopursuit.estimators.dictionary import Texts
 from infopursuit.estimators.inputs import check_column_names, seed_of
 from infopursuit.estimators.table_questions import table_questions
+from infopursuit.estimators.text_questions import TextQuestions
 from infopursuit.estimators.training_rows import TrainingRows
 from infopursuit.explanation.stopping import StoppingRule
 from infopursuit.naive_bayes.fit import (
@@ -51,12 +42,9 @@ from infopursuit.naive_bayes.fit import (
     fit_table,
 )
 from infopursuit.naive_bayes.model import InformationGain, NaiveBayes
-from infopursuit.naive_bayes.selection import informative_rows
 from infopursuit.pursuit.familiarity import KEPT, Familiarity
 from infopursuit.pursuit.pursuit import Pursuit
 
-# Thresholds are fitted on at most so many images.
-THRESHOLD_IMAGES = 32768
 # Tempering looks at so many questions at most.
 BUDGET = 128
 
@@ -175,7 +163,7 @@ class InformationPursuitClassifier(PursuitClassifier):
             raise InputError("texts is missing; expected texts to choose from")
         data = TrainingRows.checked(UnitRows(X, "X"), y, sample_weight)
         texts = Texts(self.texts, self.text_embeddings)
-        chosen = self._selected(texts, data, seed_of(self.random_state))
+        chosen = self._chosen(self._questions(texts, data), seed_of(self.random_state))
         return [texts.texts[row] for row in chosen.tolist()]
 
     # -- texts ------------------------------------------------------------------------------
@@ -194,80 +182,34 @@ class InformationPursuitClassifier(PursuitClassifier):
             train, held_out = data.split(float(self.validation_fraction))
         else:
             train, held_out = data, data.like(validation, UnitRows(validation[0], "validation X"))
-        chosen = self._selected(texts, train, seed)
-        rule = self._rule_of(texts, chosen, train, seed)
+        questions = self._questions(texts, train)
+        chosen = self._chosen(questions, seed)
+        rule, auroc = questions.answered(chosen, seed)
         table = fit_table(rule, train.rows.blocks(), train.labels, train.weights, train.moments)
-        questions = [texts.texts[row] for row in chosen.tolist()]
         first = None if self.first_query is None else int(texts.rows([self.first_query])[0])
         forced = None if first is None else chosen.tolist().index(first)
-        known = self._known(texts, data)
-        worth = None if known is None else known.worth()[chosen]
-        self._finish(rule, table, questions, data, held_out, forced, seed, worth)
+        querier = questions.querier(table, chosen, auroc)
+        queries = [texts.texts[row] for row in chosen.tolist()]
+        self._finish(rule, querier, queries, data, held_out, forced, seed)
+        if auroc is not None:
+            self.provenance_["auroc_by_knowledge"] = [
+                None if math.isnan(share) else round(share, 4) for share in auroc.tolist()
+            ]
         self.provenance_["texts"] = len(texts.texts)
         self.provenance_["texts_sha256"] = settings_sha256({"texts": list(texts.texts)})
 
-    def _selected(self, texts: Texts, data: TrainingRows, seed: int) -> Tensor:
-        allowed = not_banned(texts.texts, self.ban)
-        fixed = fixed_rows(texts, self.first_query, self.keep, allowed)
-        if self.queries is not None:
-            rows = texts.rows(self.queries)
-            refuse_banned([texts.texts[row] for row in rows.tolist()], allowed[rows])
-            check_among(texts, fixed, rows)
-            return rows
-        check_room(len(fixed), self.n_queries)
-        count = min(self.n_queries, int(allowed.sum()))
-        chosen = self._informative(texts, data, count, allowed, seed)
-        others = chosen[~torch.isin(chosen, fixed)]
-        if len(fixed) + len(others) > count:  # chosen anew, without those that are kept anyway
-            allowed[fixed] = False
-            room = count - len(fixed)
-            others = self._informative(texts, data, room, allowed, seed) if room else others[:0]
-        return torch.cat([fixed, others]).sort().values
+    def _questions(self, texts: Texts, data: TrainingRows) -> TextQuestions:
+        given = self.reference_embeddings
+        reference = texts.embeddings if given is None else UnitRows(given, "reference_embeddings")
+        known = None
+        if self.knowledge is not None:
+            known = ClassKnowledge(self.knowledge, data.classes, texts.texts)
+        return TextQuestions(texts, reference, data, known, self.answers)
 
-    def _informative(
-        self, texts: Texts, data: TrainingRows, count: int, allowed: Tensor, seed: int
-    ) -> Tensor:
-        known = self._known(texts, data)
-        score_map = fit_score_map(self._reference(texts), data.moments.within)
-        return informative_rows(
-            texts.embeddings,
-            data.rows,
-            data.labels,
-            data.weights,
-            score_map,
-            data.moments,
-            count,
-            seed,
-            self._thresholds(known, data),
-            allowed,
-            None if known is None else known.worth(),
+    def _chosen(self, questions: TextQuestions, seed: int) -> Tensor:
+        return questions.chosen(
+            self.queries, self.ban, self.first_query, self.keep, self.n_queries, seed
         )
-
-    def _reference(self, texts: Texts) -> UnitRows:
-        if self.reference_embeddings is None:
-            return texts.embeddings
-        return UnitRows(self.reference_embeddings, "reference_embeddings")
-
-    def _rule_of(self, texts: Texts, chosen: Tensor, data: TrainingRows, seed: int) -> AnswerRule:
-        queries = texts.embeddings.take(chosen)
-        if self.answers == "minmax":
-            return MinMaxAnswers(queries)
-        score_map = fit_score_map(self._reference(texts), data.moments.within)
-        directions = score_map.directions(queries)
-        sample = data.sample(THRESHOLD_IMAGES, seed)
-        scores = sample.rows.tensor() @ directions.T
-        thresholds = self._thresholds(self._known(texts, data), data)
-        found = thresholds.of(chosen, scores, sample.labels, sample.weights)
-        return ThresholdAnswers(directions, found.values, found.upper)
-
-    def _known(self, texts: Texts, data: TrainingRows) -> ClassKnowledge | None:
-        if self.knowledge is None:
-            return None
-        return ClassKnowledge(self.knowledge, data.classes, texts.texts)
-
-    def _thresholds(self, known: ClassKnowledge | None, data: TrainingRows) -> ThresholdFit:
-        shares = None if known is None else known.true_shares(data.moments.prior)
-        return ThresholdFit(self.answers != "threshold", shares)
 
     # -- columns of a table -----------------------------------------------------------------
 
@@ -290,37 +232,34 @@ class InformationPursuitClassifier(PursuitClassifier):
             questions, forced = with_question(questions, self.first_query, names)
         texts = column_texts(questions, names)
         table = fit_table(questions, train.rows.blocks(), train.labels, train.weights)
-        self._finish(questions, table, texts, data, held_out, forced, seed)
+        self._finish(questions, InformationGain(table), texts, data, held_out, forced, seed)
 
     # -- both -------------------------------------------------------------------------------
 
     def _finish(
         self,
         rule: AnswerRule,
-        table: AnswerTable,
+        querier: InformationGain,
         questions: list[str],
         data: TrainingRows,
         held_out: TrainingRows | None,
         first: int | None,
         seed: int,
-        worth: Tensor | None = None,
     ) -> None:
         """Temper the table on held-out rows and put the pursuit together."""
-        independent, familiarity = ASSUMED, None
+        table, independent, familiarity = querier.table, ASSUMED, None
         if held_out is not None and questions:
             budget = min(BUDGET, len(questions))
             shown = held_out.sample(calibration_images(budget, len(self.classes_)), seed)
             answers = rule.answers(shown.rows.tensor())
-            independent, _ = fit_independence(
-                InformationGain(table, worth), answers, shown.labels, budget, shown.weights
-            )
+            independent, _ = fit_independence(querier, answers, shown.labels, budget, shown.weights)
             familiarity = Familiarity(table, rule.answers(held_out.sample(KEPT, 0).rows.tensor()))
         table = replace(table, independent_answers=independent)
         self.pursuit_ = Pursuit(
             tuple(questions),
             tuple(str(each) for each in self.classes_),
             rule,
-            InformationGain(table, worth),
+            InformationGain(table, querier.worth, querier.put_off),
             NaiveBayes(table),
             first,
             familiarity,

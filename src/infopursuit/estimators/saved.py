@@ -234,13 +234,15 @@ def _parts(
         from infopursuit.answers.table import AnswerTable
         from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
         from infopursuit.naive_bayes.model import InformationGain, NaiveBayes
+        from infopursuit.naive_bayes.put_off import PutOff
 
         table = AnswerTable.from_tensors(tensors["classifier"])
         if table.log_likelihood.shape[1:] != (k, c):
             raise ValueError(f"a table {tuple(table.log_likelihood.shape)} for k = {k}, c = {c}")
         model = InformationPursuitClassifier(**settings)
-        worth = tensors.get("querier", {}).get("worth")
-        return model, InformationGain(table, worth), NaiveBayes(table)
+        parts = tensors.get("querier", {})
+        put_off = PutOff(parts["put_off"], k) if "put_off" in parts else None
+        return model, InformationGain(table, parts.get("worth"), put_off), NaiveBayes(table)
     if estimator == "VariationalInformationPursuit":
         from infopursuit.estimators.variational import VariationalInformationPursuit
         from infopursuit.vip.networks import HistoryNetwork

@@ -19,6 +19,7 @@ from infopursuit.explanation.text import question
 from infopursuit.explorer import payload
 from infopursuit.explorer.origins import origins
 from infopursuit.naive_bayes.model import InformationGain, NaiveBayes
+from infopursuit.naive_bayes.put_off import COUNTS
 from infopursuit.pursuit.familiarity import ROUNDING as LIKELIHOOD_ROUNDING
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.vip.networks import HistoryNetwork
@@ -141,8 +142,16 @@ def _table(querier: InformationGain, table: AnswerTable) -> payload.Table:
         log_prior=payload.floats(table.log_prior.cpu().numpy()),
         independent_answers=None if np.isinf(independent) else float(independent),
         worth=None if querier.worth is None else payload.floats(querier.worth.cpu().numpy()),
+        put_off=_put_off(querier),
         rounding=querier.rounding,
     )
+
+
+def _put_off(querier: InformationGain) -> payload.PutOff | None:
+    found = querier.put_off
+    if found is None or not len(found.pairs):
+        return None
+    return payload.PutOff(pairs=payload.labels(found.pairs.cpu().numpy()), counts=COUNTS)
 
 
 def _layers(network: HistoryNetwork) -> payload.Layers:

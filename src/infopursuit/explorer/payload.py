@@ -49,6 +49,19 @@ class Stop(Part):
     stability: int | None
 
 
+class PutOff(Part):
+    """Questions that need no asking after others: their gains count next to nothing.
+
+    Attributes:
+        pairs: uint16 (p, 3): a question that was asked, one that is put off after it, and 1 where
+            only after a yes, 0 after any answer.
+        counts: what the gain of a question is multiplied with while it is put off.
+    """
+
+    pairs: Base64
+    counts: float
+
+
 class Table(Part):
     """The whole of a naive-Bayes model.
 
@@ -59,6 +72,7 @@ class Table(Part):
         log_prior: float32 (c,).
         independent_answers: answers are worth so many independent ones; null for infinitely many.
         worth: float32 (k,), what the gain of each question counts; null for 1 each.
+        put_off: questions that need no asking after others; null where there are none.
         rounding: gains that differ by less, in nats, are equal.
     """
 
@@ -66,6 +80,7 @@ class Table(Part):
     log_prior: Base64
     independent_answers: float | None
     worth: Base64 | None
+    put_off: PutOff | None
     rounding: float
 
 
@@ -249,8 +264,8 @@ def read_floats(text: str, *shape: int) -> Float[np.ndarray, "*shape"]:
     return np.frombuffer(base64.b64decode(text, validate=True), dtype="<f4").reshape(shape)
 
 
-def labels(values: Integer[np.ndarray, " n"]) -> str:
-    """Labels as base64 of uint16."""
+def labels(values: Integer[np.ndarray, "*shape"]) -> str:
+    """Labels, or numbers of questions, as base64 of uint16."""
     return _base64(np.ascontiguousarray(values, dtype="<u2").tobytes())
 
 

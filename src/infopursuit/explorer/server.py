@@ -67,8 +67,8 @@ def server(
     content: payload.Payload,
     names: Collection[str] = (),
     blind: str | None = None,
-) -> FastAPI:
-    """The application.
+) -> Guard:
+    """The application, guarded.
 
     Args:
         models: those of the payload, in its order.
@@ -113,8 +113,7 @@ def server(
     app.add_exception_handler(InputError, _malformed)
     app.add_exception_handler(UploadError, _refused)
     app.add_exception_handler(Exception, _failed)
-    app.add_middleware(Guard, policy=policy(served=True), names=names)
-    return app
+    return Guard(app, policy(served=True), names)
 
 
 def _answers(models: Sequence[Served], sent: bytes, one_at_a_time: Lock) -> Answers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,9 @@ SIDE, QUALITY = 128, 70
 SCORED = 10_000
 UNKNOWN = -1
 
+# Gives the pictures of some rows.
+Pictures = Callable[[Sequence[int]], Sequence[Any]]
+
 
 @dataclass(frozen=True)
 class AnsweredImages:
@@ -35,14 +38,14 @@ class AnsweredImages:
         ids: what the page calls them.
         labels: (n,) numbers of their classes, -1 where a class is not known.
         answers: for each model (n, k), in [0, 1].
-        pictures: of any kind that `to_rgb` takes, None for an image without; None for no pictures
-            at all.
+        pictures: of any kind that `to_rgb` takes, None for an image without; or what gives those of
+            some rows, so that the others are never read. None for no pictures at all.
     """
 
     ids: Sequence[str]
     labels: Integer[np.ndarray, " n"]
     answers: Sequence[Float[Tensor, "n k"]]
-    pictures: Sequence[Any] | None = None
+    pictures: Sequence[Any] | Pictures | None = None
 
     def rows(self, places: Sequence[int]) -> AnsweredImages:
         """Some of them."""
@@ -51,8 +54,16 @@ class AnsweredImages:
             [self.ids[place] for place in places],
             self.labels[chosen.numpy()],
             [each[chosen.to(each.device)] for each in self.answers],
-            None if self.pictures is None else [self.pictures[place] for place in places],
+            None if self.pictures is None else lambda rows: self.given([places[r] for r in rows]),
         )
+
+    def given(self, places: Sequence[int]) -> Sequence[Any]:
+        """The pictures of some rows."""
+        if self.pictures is None:
+            return [None] * len(places)
+        if callable(self.pictures):
+            return self.pictures(places)
+        return [self.pictures[place] for place in places]
 
 
 def shown(
@@ -108,24 +119,24 @@ def _shown(pursuits: Sequence[Pursuit], images: AnsweredImages) -> Iterator[payl
         written_answers(pursuit, given)
         for pursuit, given in zip(pursuits, images.answers, strict=True)
     ]
+    pictures = images.given(range(len(images.ids)))
     for row, name in enumerate(images.ids):
         label = int(images.labels[row])
         yield payload.Image(
             id=payload.inert(name),
             label=None if label == UNKNOWN else label,
-            thumbnail=_thumbnail(images, row),
+            thumbnail=_thumbnail(name, pictures[row]),
             answers=[of_model[row] for of_model in answers],
         )
 
 
-def _thumbnail(images: AnsweredImages, row: int) -> str | None:
-    picture = None if images.pictures is None else images.pictures[row]
+def _thumbnail(name: str, picture: Any) -> str | None:
     if picture is None:
         return None
     try:
         return thumbnail(picture)
     except UnreadableError as reason:
-        raise InputError(f"the image {images.ids[row]!r} is {reason}") from reason
+        raise InputError(f"the image {name!r} is {reason}") from reason
 
 
 def spread(labels: Integer[np.ndarray, " n"]) -> list[int]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float, Int
 
+from infopursuit.answers.ranking import ranked_pairs
+
 
 def auroc_of_texts(
     scores: Float[np.ndarray, "n q"],
@@ -33,11 +35,7 @@ def auroc_of_texts(
 
 
 def _auroc(scores: np.ndarray, truth: np.ndarray, groups: np.ndarray) -> float:
-    won, pairs = 0.0, 0
-    for group in np.unique(groups):
-        true = scores[(groups == group) & (truth == 1)]
-        false = np.sort(scores[(groups == group) & (truth == 0)])
-        below = np.searchsorted(false, true, "left") + np.searchsorted(false, true, "right")
-        won += below.sum() / 2
-        pairs += len(true) * len(false)
-    return won / pairs if pairs else np.nan
+    members = [groups == group for group in np.unique(groups)]
+    found = np.array([ranked_pairs(scores[each], truth[each]) for each in members])
+    right, pairs = found.sum(axis=0)
+    return right / pairs if pairs else np.nan

@@ -7,6 +7,8 @@ Information Pursuit may ask what it likes, a quarter at a time.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -14,8 +16,8 @@ from tqdm import tqdm
 
 from infopursuit.answers.moments import ClassMoments
 from infopursuit.answers.rules import ThresholdAnswers
-from infopursuit.answers.score_map import ScoreMap
 from infopursuit.answers.table import AnswerTable
+from infopursuit.answers.text_directions import TextDirections
 from infopursuit.answers.thresholds import ThresholdFit
 from infopursuit.datasets.rows import Rows, UnitRows
 from infopursuit.dictionary.forward_selection import forward_selection
@@ -37,19 +39,23 @@ SIZES = (2.0, 1.6, 1.25)
 # Queries asked of an image, k where that is less.
 BUDGET = 128
 
+# What the information of m texts counts, given their rows in the universe and, where they were
+# measured, how well their scores rank images (`Directions.auroc`).
+Worth = Callable[[Int[Tensor, " m"], Float[Tensor, " m"] | None], Float[Tensor, " m"]]
+
 
 def informative_rows(
     universe: UnitRows,
     images: Rows,
     labels: Int[Tensor, " n"],
     weights: Float[Tensor, " n"] | None,
-    score_map: ScoreMap,
+    text_directions: TextDirections,
     moments: ClassMoments,
     k: int,
     seed: int,
     thresholds: ThresholdFit,
     allowed: Bool[Tensor, " u"] | None = None,
-    worth: Float[Tensor, " u"] | None = None,
+    worth: Worth | None = None,
 ) -> Int[Tensor, " k"]:
     """Rows of k texts, sorted.
 
@@ -58,26 +64,26 @@ def informative_rows(
         images: training images.
         labels: their classes 0..c-1.
         weights: of the images; None for 1 each.
-        score_map: of the universe and the images.
+        text_directions: how texts become directions.
         moments: of the images.
         k: at most the number of allowed texts.
         seed: of the samples of images, where there are many.
         thresholds: how they are found.
         allowed: which texts may be chosen; None for all.
-        worth: what the information of each text counts; None for 1 each.
+        worth: what the information of texts counts; None for 1 each.
     """
     generator = torch.Generator().manual_seed(seed)
     sample = sample_rows(labels, max(IMAGES, IMAGES_PER_CLASS * len(moments.weights)), generator)
     shown, labels = images.take(sample), labels[sample]
     weights = None if weights is None else weights[sample]
-    rows = responsive_rows(universe, score_map.centre, shown, k, allowed)
-    rows = _candidates(universe, rows, score_map, shown, labels, weights, thresholds, worth)
-    directions = score_map.directions(universe.take(rows))
+    rows = responsive_rows(universe, text_directions.centre, shown, k, allowed)
+    rows = _candidates(universe, rows, text_directions, shown, labels, weights, thresholds, worth)
+    directions, auroc = text_directions.fitted(rows, universe.take(rows), shown, labels, weights)
     found = thresholds.of(rows, shown @ directions.T, labels, weights)
     rule = ThresholdAnswers(directions, found.values, found.upper)
     table = fit_table(rule, [(slice(None), shown)], labels, weights, moments)
-    worth = None if worth is None else worth[rows]
-    chosen = chosen_columns(rule.answers(shown), table, labels, weights, k, generator, 0.0, worth)
+    counts = None if worth is None else worth(rows, auroc)
+    chosen = chosen_columns(rule.answers(shown), table, labels, weights, k, generator, 0.0, counts)
     return rows[chosen].sort().values
 
 
@@ -155,21 +161,21 @@ def responsive_rows(
 def _candidates(
     universe: UnitRows,
     rows: Tensor,
-    score_map: ScoreMap,
+    text_directions: TextDirections,
     images: Tensor,
     labels: Tensor,
     weights: Tensor | None,
     thresholds: ThresholdFit,
-    worth: Tensor | None,
+    worth: Worth | None,
 ) -> Tensor:
     """Of the given rows those of the texts most informative alone, sorted; all where few."""
     if len(rows) <= CANDIDATES:
         return rows
     told = []
     for block in tqdm(rows.split(CANDIDATES), "screening texts", unit="block", disable=None):
-        scores = images @ score_map.directions(universe.take(block)).T
+        scores = images @ text_directions.usual(universe.take(block)).T
         information = thresholds.of(block, scores, labels, weights).information
-        told.append(information if worth is None else information * worth[block])
+        told.append(information if worth is None else information * worth(block, None))
     best = torch.cat(told).argsort(descending=True, stable=True)[:CANDIDATES]
     return rows[best.sort().values]
 

@@ -225,9 +225,9 @@ def grammatical_form(phrase: str, kind: str | None = None) -> Form:
     head = words[end - 1]
     if kind != "thing" and _is_state(head, after=words[end - 2] if end > 1 else "and"):
         return Form.STATE
-    if words[0] in _PLURAL_NUMBERS or _is_plural(head):
+    if words[0] in _PLURAL_NUMBERS or is_plural(head):
         return Form.PLURAL
-    if "and" in words[1:end] and _is_plural(words[words.index("and") - 1]):
+    if "and" in words[1:end] and is_plural(words[words.index("and") - 1]):
         return Form.PLURAL  # pedals and chain
     if head in _MASS and words[0] != "one":
         measures = words[end : end + 1] == ["of"]  # a glass of water
@@ -268,7 +268,7 @@ def _end_of_head(words: Sequence[str]) -> int:
     return len(words)
 
 
-def _is_plural(noun: str) -> bool:
+def is_plural(noun: str) -> bool:
     ends_as_plural = noun.endswith("s") and not noun.endswith(("ss", "us", "is"))
     return noun in _PLURALS or (ends_as_plural and noun not in _SINGULARS_IN_S)
 

@@ -1,0 +1,166 @@
+"""Texts as questions: which are chosen, how images answer them, and what their answers count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from infopursuit.answers.rules import AnswerRule, MinMaxAnswers, ThresholdAnswers
+from infopursuit.answers.table import AnswerTable
+from infopursuit.answers.text_directions import TextDirections
+from infopursuit.answers.thresholds import ThresholdFit
+from infopursuit.datasets.rows import UnitRows
+from infopursuit.estimators.class_knowledge import ClassKnowledge
+from infopursuit.estimators.dictionary import (
+    Texts,
+    check_among,
+    check_room,
+    fixed_rows,
+    not_banned,
+    refuse_banned,
+)
+from infopursuit.estimators.training_rows import TrainingRows
+from infopursuit.naive_bayes.model import InformationGain
+from infopursuit.naive_bayes.put_off import PutOff
+from infopursuit.naive_bayes.selection import informative_rows
+from infopursuit.queries.related import related_texts, said_before
+
+# Thresholds are fitted on at most so many images.
+THRESHOLD_IMAGES = 32768
+
+
+class Answered(NamedTuple):
+    """How images answer the chosen texts.
+
+    Attributes:
+        rule: the answer rule.
+        auroc: how well scores rank images (`Directions.auroc`); None where nothing is known of the
+            classes.
+    """
+
+    rule: AnswerRule
+    auroc: Float[Tensor, " k"] | None
+
+
+class TextQuestions:
+    """The texts of a universe, measured on training images.
+
+    Args:
+        texts: the universe.
+        reference: the texts that scores are relative to.
+        data: training images.
+        known: of classes and texts; None where nothing is.
+        answers: `three_valued`, `threshold` or `minmax`.
+    """
+
+    def __init__(
+        self,
+        texts: Texts,
+        reference: UnitRows,
+        data: TrainingRows,
+        known: ClassKnowledge | None,
+        answers: str,
+    ) -> None:
+        self.texts, self.data, self.known, self.answers = texts, data, known, answers
+        self.directions = TextDirections(
+            reference, data.moments.within, None if known is None else known.truth
+        )
+        shares = None if known is None else known.true_shares(data.moments.prior)
+        self.thresholds = ThresholdFit(answers != "threshold", shares)
+
+    def chosen(
+        self,
+        queries: Sequence[str] | None,
+        ban: Sequence[str],
+        first: str | None,
+        keep: Sequence[str],
+        k: int,
+        seed: int,
+    ) -> Int[Tensor, " k"]:
+        """The rows of the questions given, or of the most informative ones and those to keep.
+
+        Args:
+            queries: the questions given; None to choose k.
+            ban: texts or words that no question may contain.
+            first: the first question; None for the querier's choice.
+            keep: questions that are in the dictionary whatever is chosen.
+            k: how many to choose.
+            seed: of the samples of images, where there are many.
+
+        Raises:
+            InputError: a question is none of the texts or banned, or more than k are to be kept.
+        """
+        texts = self.texts
+        allowed = not_banned(texts.texts, ban)
+        fixed = fixed_rows(texts, first, keep, allowed)
+        if queries is not None:
+            rows = texts.rows(queries)
+            refuse_banned([texts.texts[row] for row in rows.tolist()], allowed[rows])
+            check_among(texts, fixed, rows)
+            return rows
+        check_room(len(fixed), k)
+        count = min(k, int(allowed.sum()))
+        # Texts that say the same as an earlier one go, if enough are left.
+        distinct = allowed & ~torch.tensor(said_before(texts.texts))
+        allowed = distinct if int(distinct.sum()) >= count else allowed
+        chosen = self._informative(count, allowed, seed)
+        others = chosen[~torch.isin(chosen, fixed)]
+        if len(fixed) + len(others) > count:  # chosen anew, without those that are kept anyway
+            allowed[fixed] = False
+            room = count - len(fixed)
+            others = self._informative(room, allowed, seed) if room else others[:0]
+        return torch.cat([fixed, others]).sort().values
+
+    def _informative(self, count: int, allowed: Bool[Tensor, " u"], seed: int) -> Tensor:
+        return informative_rows(
+            self.texts.embeddings,
+            self.data.rows,
+            self.data.labels,
+            self.data.weights,
+            self.directions,
+            self.data.moments,
+            count,
+            seed,
+            self.thresholds,
+            allowed,
+            None if self.known is None else self.known.worth,
+        )
+
+    def answered(self, chosen: Int[Tensor, " k"], seed: int) -> Answered:
+        """How images answer the chosen texts.
+
+        Args:
+            chosen: their rows.
+            seed: of the sample of images, where there are many.
+        """
+        queries = self.texts.embeddings.take(chosen)
+        if self.answers == "minmax":
+            return Answered(MinMaxAnswers(queries), None)
+        sample = self.data.sample(THRESHOLD_IMAGES, seed)
+        images, labels, weights = sample.rows.tensor(), sample.labels, sample.weights
+        directions, auroc = self.directions.fitted(chosen, queries, images, labels, weights)
+        found = self.thresholds.of(chosen, images @ directions.T, labels, weights)
+        rule = ThresholdAnswers(directions, found.values, found.upper)
+        return Answered(rule, None if self.known is None else auroc)
+
+    def querier(
+        self,
+        table: AnswerTable,
+        chosen: Int[Tensor, " k"],
+        auroc: Float[Tensor, " k"] | None,
+    ) -> InformationGain:
+        """The querier of the chosen texts.
+
+        Args:
+            table: how probable their answers are in each class.
+            chosen: their rows.
+            auroc: how well their scores rank images; None where not measured.
+        """
+        worth = None if self.known is None else self.known.worth(chosen, auroc)
+        pairs = related_texts([self.texts.texts[row] for row in chosen.tolist()])
+        put_off = PutOff(torch.tensor(pairs).long(), len(chosen)) if pairs else None
+        return InformationGain(table, worth, put_off)
