@@ -159,11 +159,25 @@ export class NaiveBayes {
     return gains;
   }
 
+  /** Questions that need no asking after these. @param {Told[]} history @returns {Set<number>} */
+  late(history) {
+    const late = new Set();
+    const pairs = this.table.putOff?.pairs ?? [];
+    if (!pairs.length) return late;
+    const answers = new Map(history.map(({ query, answer }) => [query, answer]));
+    for (let i = 0; i < pairs.length; i += 3) {
+      const answer = answers.get(pairs[i]);
+      if (answer !== undefined && (pairs[i + 2] === 0 || answer === 1)) late.add(pairs[i + 1]);
+    }
+    return late;
+  }
+
   /** @param {Told[]} history @param {ReadonlySet<number>} [banned] @returns {Thought} */
   think(history, banned = new Set()) {
     const evidence = this.evidence(history);
     const asked = new Set(history.map((told) => told.query));
     const order = this.gains(evidence, (query) => asked.has(query) || banned.has(query));
+    for (const query of this.late(history)) order[query] *= this.table.putOff?.counts ?? 1;
     // Rounding may leave a gain a hair below zero.
     const values = order.map((gain) => (gain < 0 && gain > -Infinity ? 0 : gain));
     return { posterior: this.posterior(evidence, history.length), values, order };
