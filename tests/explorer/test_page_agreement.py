@@ -14,6 +14,7 @@ from infopursuit.explanation.stopping import StoppingRule
 from infopursuit.explorer import payload
 from infopursuit.explorer.described_model import Facts, described, joined_answers, written_answers
 from infopursuit.naive_bayes.model import InformationGain
+from infopursuit.naive_bayes.put_off import PutOff
 from infopursuit.pursuit.dialogue import Dialogue
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.rollout import RollOut, roll_out
@@ -151,6 +152,25 @@ def test_duplicate_questions_are_asked_in_the_same_order(open_page: Opened) -> N
     answers = pursuit.answers(unit(200, 5))
     page = open_page(document(pursuit, answers))
     assert_agree(page.evaluate(PLANS, [0, {}]), pursuit, answers, STOP, 1e-6)
+
+
+def test_questions_are_put_off_as_in_python(open_page: Opened) -> None:
+    pursuit = naive_bayes(24, CLASSES)
+    generator = torch.Generator().manual_seed(1)
+    pairs = torch.randint(0, 24, (60, 3), generator=generator)
+    pairs[:, 2] %= 2
+    plain = pursuit.querier
+    querier = InformationGain(plain.table, None, PutOff(pairs, 24))  # type: ignore[attr-defined]
+    answers = pursuit.answers(unit(200, 5))
+    put_off = replace(pursuit, querier=querier)
+    page = open_page(document(put_off, answers))
+    plans = page.evaluate(PLANS, [0, {}])
+    assert_agree(plans, put_off, answers, STOP, 1e-6)
+    without = pursuit_roll_out(pursuit, answers, STOP).order
+    assert any(
+        plan["queries"] != without[row, : len(plan["queries"])].tolist()
+        for row, plan in enumerate(plans)
+    )
 
 
 @pytest.mark.parametrize("hard", [True, False])

@@ -5,7 +5,7 @@ import { announce, h } from "./dom.js";
 import { Networks } from "./networks.js";
 import { outcomesOf } from "./outcomes.js";
 import { answersOf } from "./payload.js";
-import { NaiveBayes, familiarity, plan } from "./pursuit.js";
+import { NaiveBayes, Remembering, familiarity, plan } from "./pursuit.js";
 import { RemoteMind, ServerError } from "./remote.js";
 import { emptyState, hashOf, readHash } from "./state.js";
 /** @import { Model, Payload, Picture, Stop } from "./payload.js" */
@@ -33,6 +33,7 @@ export class App {
   constructor(payload) {
     this.payload = payload;
     this.minds = payload.models.map(mindOf);
+    this.remembering = payload.models.map((model, i) => new Remembering(this.minds[i], model));
     this.test = payload.test.map((each) => this.imageOf(each, "test"));
     this.train = payload.train.map((each) => this.imageOf(each, "train"));
     this.scored = this.scoredImages();
@@ -119,7 +120,7 @@ export class App {
 
   /** @param {number} model @param {Image} image @param {Partial<WhatIf>} whatIf @returns {Promise<Plan>} */
   plan(model, image, whatIf) {
-    return plan(this.payload.models[model], this.minds[model], image.answers(model), whatIf);
+    return plan(this.payload.models[model], this.remembering[model], image.answers(model), whatIf);
   }
 
   /** What the model makes of all test images by its own stopping rule; computed once.

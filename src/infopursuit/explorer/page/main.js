@@ -4,7 +4,7 @@
 import { App } from "./app.js";
 import { fill, h } from "./dom.js";
 import { PayloadError, readPayload } from "./payload.js";
-import { VIEWS, emptyState } from "./state.js";
+import { VIEWS, emptyState, hashOf } from "./state.js";
 import { ClassesView } from "./view_classes.js";
 import { CompareView } from "./view_compare.js";
 import { DictionaryView } from "./view_dictionary.js";
@@ -103,6 +103,8 @@ class Page {
   }
 
   readAddress() {
+    // It is the page itself that wrote the address.
+    if (this.shown && location.hash.slice(1) === hashOf(this.app.state)) return;
     const problems = this.app.read(location.hash);
     if (problems.length) {
       this.app.notify(

@@ -6,7 +6,11 @@
  * @typedef {{probability: number | null, max_queries: number | null, entropy: number | null,
  *   stability: number | null}} Stop  what is null plays no part
  * @typedef {{logLikelihood: Float32Array, logPrior: Float32Array, independentAnswers: number,
- *   worth: Float32Array | null, rounding: number}} Table  of shape (levels, k, c), (c), -, (k), -
+ *   worth: Float32Array | null, putOff: PutOff | null, rounding: number}} Table
+ *   of shape (levels, k, c), (c), -, (k), -, -
+ * @typedef {{pairs: Uint16Array, counts: number}} PutOff  (p, 3): a question that was asked, one
+ *   that is put off after it, and 1 where only after a yes; `counts`: what the gain of a question
+ *   is multiplied with while it is put off
  * @typedef {{widths: [number, number], outputs: number, epsilon: number,
  *   first: Affine, second: Affine, head: Affine}} Layers
  * @typedef {{weight: Float32Array, bias: Float32Array, scale: Float32Array, shift: Float32Array}}
@@ -83,6 +87,33 @@ export function floatsOf(text, count, where) {
   );
   const view = new DataView(bytes.buffer);
   return Float32Array.from({ length: bytes.length / 4 }, (_, i) => view.getFloat32(4 * i, true));
+}
+
+/**
+ * @param {unknown} text
+ * @param {string} where
+ * @returns {Uint16Array}
+ */
+function numbersOf(text, where) {
+  const bytes = bytesOf(text, where);
+  expect(bytes.length % 2 === 0, where, `${bytes.length} bytes; expected an even number`);
+  const view = new DataView(bytes.buffer);
+  return Uint16Array.from({ length: bytes.length / 2 }, (_, i) => view.getUint16(2 * i, true));
+}
+
+/**
+ * @param {any} raw
+ * @param {number} k
+ * @param {string} where
+ * @returns {PutOff | null}
+ */
+function putOffOf(raw, k, where) {
+  if (raw === null) return null;
+  expect(isRecord(raw), where, "expected pairs, or null");
+  const pairs = numbersOf(raw.pairs, `${where}.pairs`);
+  const known = pairs.length % 3 === 0 && pairs.every((each, i) => each < (i % 3 === 2 ? 2 : k));
+  expect(known, `${where}.pairs`, `expected pairs of questions 0 to ${k - 1}`);
+  return { pairs, counts: raw.counts };
 }
 
 /** Bytes of one row of answers. @param {Model} model */
@@ -226,6 +257,7 @@ function modelOf(raw, where) {
       logPrior: floatsOf(raw.table.log_prior, c, `${at}.log_prior`),
       independentAnswers: raw.table.independent_answers ?? Infinity,
       worth: raw.table.worth === null ? null : floatsOf(raw.table.worth, k, `${at}.worth`),
+      putOff: putOffOf(raw.table.put_off ?? null, k, `${at}.put_off`),
       rounding: raw.table.rounding,
     };
   }
@@ -316,8 +348,6 @@ export function readPayload(text) {
     );
   };
   const { labels, answers } = raw.images.scored ?? {};
-  const bytes = bytesOf(labels, "images.scored.labels");
-  const view = new DataView(bytes.buffer);
   return {
     title: String(raw.title),
     served: raw.served === true,
@@ -325,9 +355,7 @@ export function readPayload(text) {
     test: split("test"),
     train: split("train"),
     scored: {
-      labels: Uint16Array.from({ length: bytes.length >> 1 }, (_, i) =>
-        view.getUint16(2 * i, true),
-      ),
+      labels: numbersOf(labels, "images.scored.labels"),
       packed: textsOf(answers, "images.scored.answers", models.length),
     },
   };

@@ -159,14 +159,68 @@ export class NaiveBayes {
     return gains;
   }
 
+  /** Questions that need no asking after these. @param {Told[]} history @returns {Set<number>} */
+  late(history) {
+    const late = new Set();
+    const pairs = this.table.putOff?.pairs ?? [];
+    if (!pairs.length) return late;
+    const answers = new Map(history.map(({ query, answer }) => [query, answer]));
+    for (let i = 0; i < pairs.length; i += 3) {
+      const answer = answers.get(pairs[i]);
+      if (answer !== undefined && (pairs[i + 2] === 0 || answer === 1)) late.add(pairs[i + 1]);
+    }
+    return late;
+  }
+
   /** @param {Told[]} history @param {ReadonlySet<number>} [banned] @returns {Thought} */
   think(history, banned = new Set()) {
     const evidence = this.evidence(history);
     const asked = new Set(history.map((told) => told.query));
     const order = this.gains(evidence, (query) => asked.has(query) || banned.has(query));
+    for (const query of this.late(history)) order[query] *= this.table.putOff?.counts ?? 1;
     // Rounding may leave a gain a hair below zero.
     const values = order.map((gain) => (gain < 0 && gain > -Infinity ? 0 : gain));
     return { posterior: this.posterior(evidence, history.length), values, order };
+  }
+}
+
+// Numbers that remembered thoughts may hold: 16 MiB.
+const REMEMBERED = 2 ** 21;
+
+/**
+ * A mind that remembers what it thought: plans that begin alike share their beginning.
+ * @implements {Mind}
+ */
+export class Remembering {
+  /** @param {Mind} mind @param {Model} model */
+  constructor(mind, model) {
+    this.mind = mind;
+    this.name = mind.name;
+    this.rounding = mind.rounding;
+    this.remote = mind.remote;
+    this.most = Math.ceil(REMEMBERED / (2 * model.k + model.c));
+    /** @type {Map<string, Thought>} */
+    this.thoughts = new Map();
+  }
+
+  /** @param {Told[]} history @param {ReadonlySet<number>} [banned]
+   * @returns {Thought | Promise<Thought>} */
+  think(history, banned = new Set()) {
+    const told = history.map(({ query, answer }) => `${query}:${answer}`).join();
+    const key = `${told}/${[...banned].join()}`;
+    const known = this.thoughts.get(key);
+    if (known) return known;
+    const thought = this.mind.think(history, banned);
+    if (thought instanceof Promise) return thought.then((each) => this.keep(key, each));
+    return this.keep(key, thought);
+  }
+
+  /** @param {string} key @param {Thought} thought */
+  keep(key, thought) {
+    const [oldest] = this.thoughts.keys();
+    if (this.thoughts.size >= this.most) this.thoughts.delete(oldest);
+    this.thoughts.set(key, thought);
+    return thought;
   }
 }
 

@@ -311,7 +311,7 @@ export class YouView {
             h(
               "tr",
               {},
-              ["Question", "You", "CLIP, usually", ""].map((name) =>
+              ["Question", "You", "CLIP, usually", "Difference"].map((name) =>
                 h("th", { scope: "col" }, name),
               ),
             ),
