@@ -147,8 +147,8 @@ export class CompareView {
         differing.push({
           image,
           words: [
-            h("span", {}, told(names[0])),
-            h("span", {}, told(names[1])),
+            h("span", {}, told(a.name), ": ", h("b", {}, told(names[0]))),
+            h("span", {}, told(b.name), ": ", h("b", {}, told(names[1]))),
             h("span", { class: "quiet" }, "is ", told(trueClass(app, image))),
           ],
         });

@@ -32,7 +32,7 @@ export class YouView {
     this.belief = h(
       "section",
       { class: "looks", "aria-labelledby": "you-posterior" },
-      h("h2", { id: "you-posterior" }, "What it thinks so far"),
+      h("h2", { id: "you-posterior" }, "Class probabilities"),
       this.bars.element,
     );
     this.element = h(
@@ -52,7 +52,7 @@ export class YouView {
           "div",
           {},
           this.stage,
-          h("label", { class: "quiet check" }, this.show, " show what it thinks"),
+          h("label", { class: "quiet check" }, this.show, " show class probabilities"),
           this.said,
         ),
         this.belief,
@@ -107,6 +107,7 @@ export class YouView {
     this.asking = said.next?.query ?? null;
     this.bars.update(posterior, { stop: model.stop.probability });
     this.history(you, said.posteriors);
+    this.said.hidden = this.asking === null && app.state.was !== null;
     if (this.asking !== null) this.ask(this.asking, most);
     else if (app.state.was === null) this.guess(posterior);
     else this.compare(app.state.was, posterior);
@@ -311,9 +312,7 @@ export class YouView {
             h(
               "tr",
               {},
-              ["Question", "You", "CLIP, usually", "Difference"].map((name) =>
-                h("th", { scope: "col" }, name),
-              ),
+              ["Question", "You", "CLIP, usually"].map((name) => h("th", { scope: "col" }, name)),
             ),
           ),
           h(
@@ -323,10 +322,14 @@ export class YouView {
               h(
                 "tr",
                 { class: differ ? "differ" : "" },
-                h("th", { scope: "row" }, told(questions[query])),
+                h(
+                  "th",
+                  { scope: "row" },
+                  told(questions[query]),
+                  differ ? [" ", h("span", { class: "tag" }, "differs")] : null,
+                ),
                 h("td", {}, chip(answer)),
                 h("td", {}, chip(usual.value), ` ${percent(usual.rate)}`),
-                h("td", {}, differ ? h("span", { class: "tag" }, "differs") : null),
               ),
             ),
           ),
