@@ -66,7 +66,7 @@ vllm: ## Set up vLLM in .venv-vllm, for the backend `vllm`.
 repro: env ## Run the pipeline; a second time only what has changed.
 	@infopursuit check
 	dvc repro
-	echo "The report is at artifacts/report/index.html"
+	echo "The report is at artifacts/report/index.html; explore the best models at artifacts/report/explorer/"
 
 test: env lint ## Check the code and run all tests.
 	@pytest -n 2 --dist loadfile
