@@ -125,6 +125,22 @@ def test_the_keyboard_alone(open_page: Opened, width: int) -> None:
     expect(page.locator(".reasons").first).to_be_visible()
 
 
+def test_the_focus_is_never_lost(open_page: Opened) -> None:
+    """Where a control goes away by its own use, the reader goes on from the heading above it."""
+    page = open_page(document())
+    focus = "document.activeElement.tagName + ' ' + document.activeElement.textContent"
+    for name in ("Strike this question", "Ask instead"):
+        page.locator(".why:not([open]) summary").first.click()
+        page.locator(".step").first.get_by_role("button", name=name).first.press("Enter")
+        assert page.evaluate(focus) == "H2 Questions and answers"
+    page.get_by_role("button", name="Take back").first.press("Enter")
+    assert page.evaluate(focus) == "H2 Questions and answers"
+    page.get_by_role("button", name="Reset").press("Enter")
+    page.get_by_role("button", name="Try it").first.press("Enter")
+    expect(page.locator(".outcome.another")).to_be_visible()
+    expect(page.get_by_role("heading", name="What would change its mind?")).to_be_focused()
+
+
 def test_shortcuts(open_page: Opened) -> None:
     page = open_page(document())
     page.keyboard.press("2")

@@ -72,11 +72,19 @@ export class PosteriorBars {
         number.textContent = percent(row.share);
       },
     );
-    for (const child of before.size ? this.list.children : []) {
-      const row = /** @type {HTMLElement} */ (child);
+    // With the frame, when all else has changed, too: the page is laid out once.
+    if (before.size) requestAnimationFrame(() => this.move(before));
+  }
+
+  /** Rows glide to their new places, and bars to their new lengths.
+   * @param {Map<string, {top: number, share: number}>} before */
+  move(before) {
+    const rows = /** @type {HTMLElement[]} */ (Array.from(this.list.children));
+    const tops = rows.map((row) => row.offsetTop);
+    rows.forEach((row, place) => {
       const old = before.get(row.dataset.key ?? "");
-      if (!old) continue;
-      const moved = old.top - row.offsetTop;
+      if (!old) return;
+      const moved = old.top - tops[place];
       if (moved) {
         row.animate([{ transform: `translateY(${moved}px)` }, { transform: "none" }], MOVING);
       }
@@ -84,6 +92,6 @@ export class PosteriorBars {
         [{ "--share": String(old.share) }, { "--share": row.dataset.share }],
         MOVING,
       );
-    }
+    });
   }
 }

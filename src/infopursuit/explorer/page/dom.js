@@ -41,10 +41,30 @@ function append(element, children) {
   }
 }
 
-/** @param {Element} element @param {...(Child | Child[])} children */
+/**
+ * New children in the place of the old ones. Where the focus was among them, the reader goes on
+ * from the heading above.
+ * @param {Element} element
+ * @param {...(Child | Child[])} children
+ */
 export function fill(element, ...children) {
+  const focused = element !== document.activeElement && element.contains(document.activeElement);
   element.replaceChildren();
   append(element, children);
+  if (focused) focusHeading(element);
+}
+
+/** The nearest heading above. @param {Element} element */
+function focusHeading(element) {
+  for (let place = /** @type {Element | null} */ (element); place; place = place.parentElement) {
+    const heading = /** @type {HTMLElement | null} */ (
+      place.querySelector(":scope > h1, :scope > h2")
+    );
+    if (!heading) continue;
+    heading.setAttribute("tabindex", "-1");
+    heading.focus({ preventScroll: true });
+    return;
+  }
 }
 
 /** A text of the model or of a file, whatever its direction. @param {string} text */
@@ -85,7 +105,12 @@ export function keyed(parent, items, keyOf, make, update) {
     }
     update(element, item, place);
   });
-  for (const element of before.values()) element.remove();
+  let focused = false;
+  for (const element of before.values()) {
+    focused ||= element.contains(document.activeElement);
+    element.remove();
+  }
+  if (focused) focusHeading(parent);
 }
 
 const ICONS = {

@@ -212,7 +212,7 @@ export class ImageView {
       this.step = plan.steps.length;
     }
     this.wanted = wanted;
-    this.showImage(image, another);
+    if (another) this.showImage(image, true);
     this.show();
     this.changes.update(image, own, plan);
     this.mindChange.update(image, plan, whatIf);
@@ -550,15 +550,7 @@ export class ImageView {
   /** @param {number} query */
   strike(query) {
     const { app } = this;
-    this.focusSoon();
     app.change({ struck: new Set([...app.state.struck, query]) }, { undoable: true });
-  }
-
-  /** The control that has the focus goes away: the reader goes on from the heading of the steps. */
-  focusSoon() {
-    const title = document.getElementById("talk-title");
-    title?.setAttribute("tabindex", "-1");
-    title?.focus({ preventScroll: true });
   }
 
   showFound() {
@@ -659,6 +651,7 @@ export class ImageView {
   }
 
   pause() {
+    if (!this.playing) return;
     clearInterval(this.playing);
     this.playing = 0;
     this.show();
