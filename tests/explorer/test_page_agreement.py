@@ -206,7 +206,7 @@ def test_struck_questions_are_as_a_model_without_them(open_page: Opened) -> None
 
 def test_a_chosen_question_is_as_in_a_dialogue(open_page: Opened) -> None:
     pursuit = naive_bayes(24, CLASSES)
-    answers = pursuit.answers(unit(40, 5))
+    answers = pursuit.answers(unit(8, 5))
     page = open_page(document(pursuit, answers))
     plans = page.evaluate(PLANS, [0, {"chosen": [[1, 17]]}])
     for row, plan in enumerate(plans):

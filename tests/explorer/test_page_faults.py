@@ -18,6 +18,7 @@ from fastapi import FastAPI
 from PIL import Image
 from playwright.sync_api import expect
 
+from infopursuit.explanation.frame import FramedPage
 from infopursuit.explanation.stopping import StoppingRule
 from infopursuit.explorer import payload
 from infopursuit.explorer.contents import contents
@@ -161,6 +162,37 @@ def test_a_link_that_holds_nonsense(open_page: Opened) -> None:
     assert page.locator(".step").count() > 0
     notice.get_by_role("button", name="Close").click()
     expect(notice).to_have_count(0)
+
+
+def test_an_image_whose_answers_are_damaged(open_page: Opened) -> None:
+    content = small_payload()
+    test = list(content.images.test)
+    test[1] = test[1].model_copy(update={"answers": ["AAAA"]})
+    damaged = content.images.model_copy(update={"test": test})
+    page = open_page(content.model_copy(update={"images": damaged}))
+    before = page.locator(".step").count()
+    page.get_by_role("listbox").get_by_role("option").nth(1).click()
+    expect(page.get_by_role("alert")).to_contain_text("3 bytes; expected 2")
+    page.get_by_role("listbox").get_by_role("option").nth(0).click()
+    expect(page.locator(".step")).to_have_count(before)
+
+
+def test_in_a_frame_without_an_address(open_page: Opened) -> None:
+    """A notebook shows the page inside another one."""
+    framed = FramedPage(exported(small_payload()), "Explorer")._repr_html_()
+    outer = open_page(f"<!doctype html><title>notebook</title>{framed}")
+    page = outer.frame_locator("iframe")
+    expect(page.locator(".step").first).to_be_visible()
+    page.get_by_role("link", name="Failures").click()
+    expect(page.locator("h1")).to_have_text("Where is it wrong?")
+    page.get_by_role("link", name="You").click()
+    page.get_by_role("button", name="yes", exact=True).click()
+    expect(page.locator(".said li")).to_have_count(1)
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_label("Link to this state")).to_be_focused()
+    [refused] = open_page.complaints  # type: ignore[attr-defined]
+    assert "Clipboard API has been blocked" in refused
+    open_page.complaints.clear()  # type: ignore[attr-defined]
 
 
 # With a server.

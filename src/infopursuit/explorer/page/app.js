@@ -4,7 +4,7 @@
 import { announce, h } from "./dom.js";
 import { Networks } from "./networks.js";
 import { outcomesOf } from "./outcomes.js";
-import { answersOf } from "./payload.js";
+import { PayloadError, answersOf } from "./payload.js";
 import { NaiveBayes, Remembering, familiarity, plan } from "./pursuit.js";
 import { RemoteMind, ServerError } from "./remote.js";
 import { emptyState, hashOf, readHash } from "./state.js";
@@ -72,17 +72,25 @@ export class App {
   /** @returns {Image[]} */
   scoredImages() {
     const { labels, packed } = this.payload.scored;
-    const read = this.payload.models.map((model, number) =>
-      answersOf(packed[number], model, labels.length, "images.scored.answers"),
-    );
+    /** @type {Map<number, Float32Array>} read when they are first needed */
+    const read = new Map();
+    const all = (/** @type {number} */ number) => {
+      let answers = read.get(number);
+      if (!answers) {
+        const model = this.payload.models[number];
+        answers = answersOf(packed[number], model, labels.length, "images.scored.answers");
+        read.set(number, answers);
+      }
+      return answers;
+    };
     return Array.from(labels, (label, row) => ({
       id: `more-${row + 1}`,
       label,
       thumbnail: null,
       split: /** @type {const} */ ("scored"),
-      answers: (/** @type {number} */ model) => {
-        const { k } = this.payload.models[model];
-        return read[model].subarray(row * k, (row + 1) * k);
+      answers: (/** @type {number} */ number) => {
+        const { k } = this.payload.models[number];
+        return all(number).subarray(row * k, (row + 1) * k);
       },
     }));
   }
@@ -238,11 +246,12 @@ export class App {
     return `#${hashOf({ ...this.state, ...changes })}`;
   }
 
-  /** Tell of something that went wrong on the server. @param {unknown} error
+  /** Tell of something that went wrong with the server or the data. @param {unknown} error
    * @param {() => void} [again] what to try again */
   complain(error, again) {
-    if (!(error instanceof ServerError)) throw error;
-    this.notify(error.message, again);
+    if (error instanceof ServerError) this.notify(error.message, again);
+    else if (error instanceof PayloadError) this.notify(error.message);
+    else throw error;
   }
 
   /** @param {string} message for everybody to see @param {() => void} [again] */

@@ -82,6 +82,7 @@ class Page {
       event.preventDefault();
       byId("main").focus();
     });
+    document.addEventListener("click", (event) => this.follow(event));
     document.addEventListener("keydown", (event) => this.key(event));
     window.addEventListener("hashchange", () => this.readAddress());
     this.readAddress();
@@ -100,6 +101,16 @@ class Page {
       app.change({ ...emptyState(), view, image, model: Number(select.value) });
     });
     return select;
+  }
+
+  /** In a frame without an address, as in notebooks, a link would lead to the page around it.
+   * @param {MouseEvent} event */
+  follow(event) {
+    const target =
+      event.target instanceof Element ? event.target.closest("a[href^='#view=']") : null;
+    if (!target || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    location.hash = target.getAttribute("href") ?? "";
   }
 
   readAddress() {

@@ -348,7 +348,7 @@ export class ImageView {
           value: String(value),
           on: { change: () => this.setAnswer(step.query, value) },
         }),
-        h("span", {}, word),
+        h("span", { "data-word": word }, word),
       ),
     );
     const why = h(
