@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -208,6 +209,43 @@ def test_a_model_that_is_damaged_or_empty_is_told(
     status, _, log = run("export", "--model", "none", "page.html")
     assert "none: no such folder" in log
     assert not (there / "page.html").exists()
+
+
+def test_names_of_files_stay_names(run: Callable, colors: Path, there: Path) -> None:
+    given = (colors / "photos/red/0.png").read_bytes()
+    Path("photos").mkdir()
+    names = [
+        b"<script>alert(1)<\\script>.png",
+        b"\xff no UTF-8.png",
+        "\u202eright to left.png".encode(),
+    ]
+    for name in names:
+        Path("photos", os.fsdecode(name)).write_bytes(given)
+    status, _, _ = run("export", "--model", colors / "model", "--images", "photos", "page.html")
+    assert status == 0
+    assert {each.id for each in payload_of(there / "page.html").images.test} == {
+        "<script>alert(1)<\\script>.png",
+        "\ufffd no UTF-8.png",
+        "\u202eright to left.png",
+    }
+    assert "<script>alert" not in (there / "page.html").read_text(encoding="utf-8")
+
+
+def test_pictures_in_a_notebook_are_as_those_of_the_command(
+    run: Callable, colors: Path, there: Path
+) -> None:
+    run("export", "--model", colors / "model", "--images", colors / "photos", "page.html")
+    exported = {each.id: each for each in payload_of(there / "page.html").images.test}
+    files = sorted((colors / "photos").rglob("*.png"))
+    model = infopursuit.load(colors / "model")
+    model.explore(files, [file.parent.name for file in files]).save(there / "explored.html")
+    explored = payload_of(there / "explored.html").images.test
+    assert len(explored) == len(exported) == 12
+    for each in explored:
+        same = exported["/".join(Path(each.id).parts[-2:])]
+        assert (each.label, each.thumbnail, each.answers) == (
+            same.label, same.thumbnail, same.answers,
+        )  # fmt: skip
 
 
 def test_a_page_that_cannot_be_written_is_told(run: Callable, colors: Path, there: Path) -> None:

@@ -14,6 +14,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from infopursuit.cli.explored_models import blind
+from infopursuit.core.tables import EMBEDDED_TEXTS, write_table
 from tests.estimators.conftest import World
 
 ADDRESS = re.compile(r"explore at (http://127\.0\.0\.1:\d+/) ")
@@ -80,6 +82,15 @@ def test_a_model_without_a_clip_is_served_and_takes_no_pictures(
     assert status == 409
     assert json.loads(said)["error"].startswith("the model does not know where its CLIP is")
     assert json.loads(fetch(f"{address}api/payload")[1])["models"][0]["sees"] is False
+
+
+def test_a_table_of_texts_has_no_eyes(tmp_path: Path, world: World) -> None:
+    table = tmp_path / "texts.parquet"
+    columns = {"text": world.texts, "source": ["a"] * len(world.texts)}
+    write_table(table, EMBEDDED_TEXTS, columns | {"embedding": world.embeddings}, "a clip")
+    model = world.fitted()
+    model.clip_, model.clip_source_ = "a clip", str(table)
+    assert "texts.parquet" in (blind({"m": model}) or "")
 
 
 def test_missing_packages_are_named(

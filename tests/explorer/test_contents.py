@@ -16,6 +16,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.explorer import payload
 from infopursuit.explorer.contents import Chosen, contents, no_images
 from infopursuit.explorer.described_model import SMALL, Facts, described
+from infopursuit.explorer.page import page, room
 from infopursuit.explorer.shown_images import UNKNOWN, AnsweredImages, shown, thumbnail
 from infopursuit.naive_bayes.model import InformationGain
 from infopursuit.naive_bayes.put_off import COUNTS, PutOff
@@ -205,6 +206,18 @@ def test_a_model_beyond_the_limit_is_refused() -> None:
     pursuit = naive_bayes(300)
     with pytest.raises(InputError, match=r"m has 300 questions and 6 classes; expected fewer"):
         contents([(pursuit, Facts("m", STOP))], images([pursuit]), chosen=Chosen(limit=20_000))
+
+
+def test_5000_questions_fit_into_a_page() -> None:
+    pursuit = naive_bayes(5000, PLAIN[:6])
+    test = images([pursuit], 40)
+    found = contents([(pursuit, Facts("m", STOP))], test, chosen=Chosen(limit=room("m")))
+    assert len(found.models[0].queries) == 5000
+    assert len(found.images.test) == 40
+    assert len(page(found).encode()) <= payload.LIMIT
+    wide = naive_bayes(5000, [f"class {number}" for number in range(100)])
+    with pytest.raises(InputError, match="m has 5000 questions and 100 classes; expected fewer"):
+        contents([(wide, Facts("m", STOP))], test, chosen=Chosen(limit=room("m")))
 
 
 def test_models_of_other_classes_are_not_compared() -> None:

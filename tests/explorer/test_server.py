@@ -286,7 +286,7 @@ def test_only_known_names_of_the_server_are_answered(host: str, status: int) -> 
 def test_pages_of_other_sites_cannot_ask(both: TestClient) -> None:
     own = both.post("/api/images", content=png(), headers={"Origin": LOCAL})
     assert own.status_code == 200
-    for origin in ("https://evil.example", "null", "http://127.0.0.1:9000"):
+    for origin in ("https://evil.example", "null", "http://127.0.0.1:9000", "http://[", ""):
         other = both.post("/api/images", content=png(), headers={"Origin": origin})
         assert "another site" in refused(other, 403)
     assert "access-control-allow-origin" not in own.headers

@@ -168,8 +168,10 @@ def test_gains_that_only_rounding_tells_apart_are_equal() -> None:
     assert first_of_the_best(outputs, ROUNDING).tolist() == [2]
     outputs = torch.tensor([[0.1, 0.3, 0.3 + 1e-12, 0.2]], dtype=torch.float64)
     assert first_of_the_best(outputs, ROUNDING).tolist() == [1]
-    assert ranked(outputs, ROUNDING).tolist() == [[1, 2, 3, 0]]
-    assert ranked(outputs, 0.0).tolist() == [[2, 1, 3, 0]]
+    assert ranked(outputs, ROUNDING, 4).tolist() == [[1, 2, 3, 0]]
+    assert ranked(outputs, 0.0, 3).tolist() == [[2, 1, 3]]
+    asked = torch.tensor([[-torch.inf, 0.1, 0.3, 0.3 + 1e-12, -torch.inf]], dtype=torch.float64)
+    assert ranked(asked, ROUNDING, 5).tolist() == [[2, 3, 1, 0, 4]]
 
 
 def test_values_are_gains_of_at_least_zero_and_say_what_cannot_be_asked() -> None:

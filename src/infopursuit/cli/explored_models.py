@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import infopursuit
+from infopursuit.clip.towers import OpenClip
 from infopursuit.core.errors import InputError
 from infopursuit.estimators.base import DEFAULT_STOP, PursuitClassifier
 from infopursuit.estimators.pictures import clip_of
@@ -45,7 +46,9 @@ def blind(models: Mapping[str, PursuitClassifier]) -> str | None:
     """Why one of the models cannot take pictures; None where all can."""
     for model in models.values():
         try:
-            clip_of(model)
+            clip = clip_of(model)
+            if not isinstance(clip, OpenClip):
+                clip.encode_images(None)  # says that there is no image tower
         except InputError as error:
             return str(error)
     return None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from infopursuit.answers.rules import MinMaxAnswers
 from infopursuit.answers.table import AnswerTable
@@ -102,15 +102,15 @@ def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
     )
 
 
-def answer_levels(pursuit: Pursuit) -> int | None:
+def answer_levels(pursuit: Pursuit) -> Literal[2, 3] | None:
     """How many answers a model hears, 2 or 3; None where they are soft.
 
     A model with networks that was fitted on yes and no knows nothing between.
     """
     if isinstance(pursuit.rule, MinMaxAnswers) and not pursuit.rule.hard:
         return None
-    if isinstance(pursuit.classifier, NaiveBayes):
-        return pursuit.classifier.table.levels
+    if isinstance(pursuit.classifier, NaiveBayes) and pursuit.classifier.table.levels == 3:
+        return 3
     return 2
 
 
@@ -138,10 +138,10 @@ def _answers(pursuit: Pursuit, answers: Tensor) -> str:
 def _table(querier: InformationGain, table: AnswerTable) -> payload.Table:
     independent = table.independent_answers
     return payload.Table(
-        log_likelihood=payload.floats(table.log_likelihood.cpu().numpy()),
-        log_prior=payload.floats(table.log_prior.cpu().numpy()),
+        log_likelihood=_numbers(table.log_likelihood),
+        log_prior=_numbers(table.log_prior),
         independent_answers=None if np.isinf(independent) else float(independent),
-        worth=None if querier.worth is None else payload.floats(querier.worth.cpu().numpy()),
+        worth=None if querier.worth is None else _numbers(querier.worth),
         put_off=_put_off(querier),
         rounding=querier.rounding,
     )
@@ -156,26 +156,28 @@ def _put_off(querier: InformationGain) -> payload.PutOff | None:
 
 def _layers(network: HistoryNetwork) -> payload.Layers:
     first_norm, _, second, second_norm, _ = network.rest
-    tensors = {
-        "first": network.first,
-        "second": second,
-        "head": network.head,
-    }
-    scales = {"first": first_norm, "second": second_norm}
+    assert isinstance(first_norm, nn.LayerNorm)
+    assert isinstance(second_norm, nn.LayerNorm)
+    assert isinstance(second, nn.Linear)
+    linear = {"first": network.first, "second": second, "head": network.head}
     values = {
-        f"{name}_{part}": payload.floats(getattr(layer, part).detach().cpu().numpy())
-        for name, layer in tensors.items()
-        for part in ("weight", "bias")
+        f"{name}_{part}": _numbers(tensor)
+        for name, layer in linear.items()
+        for part, tensor in (("weight", layer.weight), ("bias", layer.bias))
     }
-    for name, norm in scales.items():
-        values[f"{name}_scale"] = payload.floats(norm.weight.detach().cpu().numpy())
-        values[f"{name}_shift"] = payload.floats(norm.bias.detach().cpu().numpy())
+    for name, norm in (("first", first_norm), ("second", second_norm)):
+        values[f"{name}_scale"] = _numbers(norm.weight)
+        values[f"{name}_shift"] = _numbers(norm.bias)
     return payload.Layers(
         widths=(network.first.out_features, second.out_features),
         outputs=network.head.out_features,
         epsilon=first_norm.eps,
         **values,
     )
+
+
+def _numbers(tensor: Tensor) -> str:
+    return payload.floats(tensor.detach().cpu().numpy())
 
 
 def _familiar(pursuit: Pursuit) -> payload.Familiar | None:
@@ -187,8 +189,8 @@ def _familiar(pursuit: Pursuit) -> payload.Familiar | None:
         likelihood, classifier.table.log_likelihood
     )
     return payload.Familiar(
-        log_likelihood=None if known else payload.floats(likelihood.cpu().numpy()),
-        held_out=payload.floats(familiarity.ordered.cpu().numpy()),
+        log_likelihood=None if known else _numbers(likelihood),
+        held_out=_numbers(familiarity.ordered),
         rounding=LIKELIHOOD_ROUNDING,
         unfamiliar=UNFAMILIAR,
     )

@@ -36,7 +36,9 @@ def decoded(content: bytes) -> Image.Image:
     if len(content) > MAX_BYTES:
         raise too_large()
     try:
-        with Image.open(io.BytesIO(content), formats=FORMATS) as image:
+        Image.init()  # an older Pillow has no AVIF
+        known = [name for name in FORMATS if name in Image.OPEN]
+        with Image.open(io.BytesIO(content), formats=known) as image:
             width, height = image.size
             if width * height > MAX_PIXELS:
                 raise _too_many_pixels(f"{width} x {height}")

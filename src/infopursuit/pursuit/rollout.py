@@ -61,10 +61,16 @@ def first_of_the_best(outputs: Float[Tensor, "b k"], rounding: float) -> Int[Ten
     return (outputs >= best - rounding).int().argmax(dim=1)
 
 
-def ranked(outputs: Float[Tensor, "b k"], rounding: float) -> Int[Tensor, "b k"]:
-    """All queries, the one to ask first, the others by their outputs."""
-    asked = first_of_the_best(outputs, rounding).unsqueeze(1)
-    return outputs.scatter(1, asked, torch.inf).sort(dim=1, descending=True, stable=True).indices
+def ranked(outputs: Float[Tensor, "b k"], rounding: float, count: int) -> Int[Tensor, "b m"]:
+    """The m = `count` best queries (<= k): the one to ask, what to ask without it, and so on."""
+    taken = torch.zeros_like(outputs, dtype=torch.bool)
+    places = []
+    for _ in range(count):
+        best = outputs.masked_fill(taken, -torch.inf).amax(dim=1, keepdim=True)
+        equal = (outputs >= best - rounding) & ~taken
+        places.append(equal.int().argmax(dim=1, keepdim=True))
+        taken = taken.scatter(1, places[-1], True)
+    return torch.cat(places, dim=1)
 
 
 class Asking:
@@ -175,7 +181,7 @@ def _roll_out(
         judging.add(queries, given)
         posteriors.append(judging.outputs(rows).softmax(dim=1))
         if best:
-            top = ranked(outputs, querier.rounding)[:, :best]
+            top = ranked(outputs, querier.rounding, best)
             worth = querier.values(outputs).masked_fill(outputs == -torch.inf, -torch.inf)
             places[:, step], values[:, step] = top, worth.gather(1, top)
     return RollOut(order, answers.gather(1, order), torch.stack(posteriors, dim=1), places, values)

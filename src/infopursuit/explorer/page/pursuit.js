@@ -233,28 +233,24 @@ function halfToEven(value) {
 }
 
 /**
- * The questions that can be asked, the one to ask first, the others by their value. Of those within
- * `rounding` of the best the first is asked.
+ * The best questions that can be asked: the one to ask, what to ask without it, and so on. Of those
+ * within `rounding` of the best the first is asked.
  * @param {Thought} thought
  * @param {number} rounding
  * @param {number} count at most so many
  * @returns {Candidate[]}
  */
 export function ranked(thought, rounding, count) {
-  const { order, values } = thought;
-  const top = order[largest(order)];
-  if (top === -Infinity) return [];
-  const asked = order.findIndex((value) => value >= top - rounding);
-  const places = [asked];
+  const { values } = thought;
+  const order = Float64Array.from(thought.order);
+  const places = [];
   // A few of many: cheaper than sorting all.
   while (places.length < count) {
-    let best = -1;
-    for (let query = 0; query < order.length; query++) {
-      if (order[query] === -Infinity || places.includes(query)) continue;
-      if (best < 0 || order[query] > order[best]) best = query;
-    }
-    if (best < 0) break;
+    const top = order[largest(order)];
+    if (top === -Infinity) break;
+    const best = order.findIndex((value) => value >= top - rounding);
     places.push(best);
+    order[best] = -Infinity;
   }
   return places.map((query) => ({ query, value: values[query] }));
 }
