@@ -269,3 +269,17 @@ def test_of_many_images_an_even_sample_is_scored(monkeypatch: pytest.MonkeyPatch
     test = AnsweredImages([str(row) for row in range(100)], labels, [answers])
     found = contents([(pursuit, Facts("m", STOP))], test, chosen=Chosen(test=0))
     assert len(payload.read_labels(found.images.scored.labels)) == 10
+
+
+def test_a_third_of_the_samples_may_be_wrong_predictions() -> None:
+    pursuit = naive_bayes()
+    test = images([pursuit], 300, pictures=False)
+    found = contents([(pursuit, Facts("m", STOP))], test, chosen=Chosen(30, 0)).images.test
+    predicted = pursuit.ask_until(test.answers[0], STOP).posterior.argmax(dim=1).numpy()
+    rows = [int(each.id.split()[1]) for each in found]
+    assert rows[:20] == list(range(20))  # spread over the classes, as the images are
+    assert (predicted[rows[20:]] != test.labels[rows[20:]]).all()
+    assert len(set(rows)) == 30
+    unknown = replace(test, labels=np.full(300, UNKNOWN))
+    found = contents([(pursuit, Facts("m", STOP))], unknown, chosen=Chosen(30, 0)).images.test
+    assert [int(each.id.split()[1]) for each in found] == list(range(30))

@@ -11,13 +11,15 @@ import numpy as np
 from infopursuit.core.errors import InputError
 from infopursuit.explorer import payload
 from infopursuit.explorer.described_model import Facts, described
-from infopursuit.explorer.shown_images import AnsweredImages, scored, shown, spread
+from infopursuit.explorer.shown_images import UNKNOWN, AnsweredImages, scored, shown, spread
 from infopursuit.pursuit.pursuit import Pursuit
 
 logger = logging.getLogger("infopursuit")
 
 # Samples with pictures, where there is room for them.
 TEST, TRAIN = 200, 100
+# Of the samples so many may be there for being wrong: they are what one wants to see.
+WRONG_SHARE = 1 / 3
 # Of the room for pictures so much is for test images.
 TEST_SHARE = 0.7
 
@@ -41,8 +43,9 @@ def contents(
 ) -> payload.Payload:
     """The payload of a page.
 
-    Samples are spread over the classes. Where pictures do not all fit into the limit, the last ones
-    of the spread are left out, which is logged; test images that are not shown count in accuracies.
+    Samples are spread over the classes; the last of them are wrong predictions. Where pictures do
+    not all fit into the limit, the last ones are left out, which is logged; test images that are
+    not shown count in accuracies.
 
     Args:
         models: one or two, of the same classes, with what is known of them.
@@ -64,7 +67,7 @@ def contents(
                 f"{pursuit.class_names[:3]} on; expected those of {models[0][1].name}: "
                 f"{len(pursuits[0].class_names)} from {pursuits[0].class_names[:3]} on"
             )
-    order = spread(test.labels)
+    order = _samples_first(models[0], test, chosen.test)
     wanted = order[: chosen.test]
     rest = scored(pursuits, test.rows(sorted(order[len(wanted) :])))
     empty = payload.Payload(
@@ -90,6 +93,22 @@ def contents(
     _tell("test", len(first), len(wanted))
     images = payload.Images(test=first, train=second, scored=rest)
     return empty.model_copy(update={"images": images})
+
+
+def _samples_first(model: tuple[Pursuit, Facts], test: AnsweredImages, count: int) -> list[int]:
+    """All rows: the samples, of which some are wrong predictions, then the others."""
+    order = spread(test.labels)
+    pursuit, facts = model
+    if len(order) <= count:
+        return order
+    predicted = pursuit.ask_until(test.answers[0], facts.stop).posterior.argmax(dim=1).cpu().numpy()
+    labels = test.labels
+    wrong = {row for row in order if labels[row] not in (UNKNOWN, predicted[row])}
+    plain = count - min(len(wrong), int(WRONG_SHARE * count))
+    found = order[:plain]
+    rest = order[plain:]
+    # The sort is stable: the wrong ones keep the order of the spread.
+    return found + sorted(rest, key=lambda row: row not in wrong)
 
 
 def no_images(pursuits: Sequence[Pursuit]) -> AnsweredImages:
