@@ -314,25 +314,64 @@ def test_reset_and_a_link_that_holds_all(open_page: Opened, width: int) -> None:
     expect(again.locator(".step")).to_have_count(len(explained("image 2").steps))
 
 
+def turned_round(image: str, **given: float) -> list[tuple[dict[str, float], Explanation]]:
+    """Each answer turned round that comes after those given, and what follows."""
+    before = explained(image, **given)
+    queries = [QUERIES.index(query) for query in before.questions]
+    start = max((queries.index(int(name[1:])) + 1 for name in given), default=0)
+    return [
+        (turned, explained(image, **turned))
+        for query, each in list(zip(queries, before.steps, strict=True))[start:]
+        for value in ((0.0, 1.0) if each.answer == 0.5 else (1 - each.answer,))
+        for turned in [{**given, f"q{query}": value}]
+    ]
+
+
+def changing(
+    image: str, turns: list[tuple[dict[str, float], Explanation]]
+) -> list[tuple[dict[str, float], Explanation]]:
+    own = explained(image).predicted_class
+    found = [each for each in turns if each[1].predicted_class != own]
+    return sorted(found, key=lambda each: -each[1].probability)
+
+
+def assert_turns(page: Page, turns: list[tuple[dict[str, float], Explanation]]) -> None:
+    rows = page.locator(".turns li")
+    expect(rows).to_have_count(len(turns))
+    for row, (turned, after) in zip(rows.all(), turns, strict=True):
+        said = [f"{texts()[int(name[1:])]} {WORD[value]}" for name, value in turned.items()]
+        assert row.locator(".turned p").all_inner_texts() == said
+        expect(row).to_contain_text(after.predicted_class)
+        expect(row).to_contain_text(f"after {len(after.steps)} question")
+
+
 @WIDTHS
 def test_what_would_change_its_mind(open_page: Opened, width: int) -> None:
     page = open_page(document(), width=width)
-    own = explained("image 0")
-    turned = []
-    for each in own.steps:
-        number = QUERIES.index(each.query)
-        for value in (0.0, 1.0) if each.answer == 0.5 else (1 - each.answer,):
-            after = explained("image 0", **{f"q{number}": value})
-            if after.predicted_class != own.predicted_class:
-                turned.append((texts()[number], WORD[value], after))
-    rows = page.locator(".turns li")
-    expect(rows).to_have_count(len(turned))
-    assert turned  # else the test tests nothing
-    for text, word, after in turned:
-        row = rows.filter(has_text=text).filter(has=page.locator(f".answer:text-is('{word}')"))
-        expect(row).to_contain_text(after.predicted_class)
-    rows.first.get_by_role("button", name="Try it").click()
+    found = changing("image 0", turned_round("image 0"))
+    assert found  # else the test tests nothing
+    assert_turns(page, found)
+    page.get_by_role("button", name="Try it").first.click()
     expect(page.locator(".outcome.another")).to_be_visible()
+    expect(page.locator(".ending")).to_contain_text(found[0][1].predicted_class)
+
+
+@WIDTHS
+def test_two_answers_that_would_change_its_mind(open_page: Opened, width: int) -> None:
+    image = next(
+        each.id
+        for each in document().images.test
+        if not changing(each.id, turned_round(each.id)) and explained(each.id).steps
+    )
+    pairs = [pair for turned, _ in turned_round(image) for pair in turned_round(image, **turned)]
+    found = changing(image, pairs)[:3]
+    assert found
+    page = open_page(document(), hash=f"view=image&image={image}", width=width)
+    expect(page.locator(".mind-change")).to_contain_text("No single answer would")
+    assert_turns(page, found)
+    page.get_by_role("button", name="Try it").first.click()
+    expect(page.locator(".tag", has_text="your answer")).to_have_count(2)
+    expect(page.locator(".ending")).to_contain_text(found[0][1].predicted_class)
 
 
 # 3. You are the image.
