@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from infopursuit.explorer.page import page
+from infopursuit.explorer.page import page as exported
 from infopursuit.explorer.payload import read
 from tests.docs import live_page
 
@@ -78,7 +78,7 @@ def test_the_payload_of_the_live_page_is_taken_from_a_page(
 ) -> None:
     kept = live_page.PAYLOAD.read_text(encoding="utf-8")
     path = tmp_path / "page.html"
-    path.write_text(page(read(kept)), encoding="utf-8")
+    path.write_text(exported(read(kept)), encoding="utf-8")
     monkeypatch.setattr(live_page, "PAYLOAD", tmp_path / "payload.json")
     live_page.main(path)
     assert (tmp_path / "payload.json").read_text(encoding="utf-8") == kept
