@@ -44,6 +44,8 @@ class Settings(Section):
 
 def main(settings: Settings, dataset: str, init: str, seed: int) -> Rows:
     k, kept = settings.datasets[dataset].k, settings.questions.kept
+    if init not in GIVEN and settings.initialize.k is not None:
+        k = settings.initialize.k
     universe = load_universe(CONTROL if init == "random_words" else UNIVERSE, SCRATCH / "universe")
     if init != "list" and k > len(universe.texts):
         raise InputError(

@@ -100,6 +100,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
             paths["knowledge"] = f"artifacts/knowledge/{dataset}.parquet"
             known = read_knowledge(paths["knowledge"])
             given["knowledge"] = known.for_classes_and_texts(train.class_names, texts.texts)
+            given["leakage"] = how.leakage
             provenance["inputs"]["knowledge"] = file_sha256(paths["knowledge"])
         model, log = fit_naive_bayes(how, given, train, held_out, budget, first)
     else:

@@ -2,17 +2,22 @@
 
     python stages/menagerie/truth.py --dataset menagerie --init llm --method alternating --seed 0
 
-Writes, beside the run's other measures, RUN.truth.json (figures), RUN.truth.csv (each query)
-and RUN.first_ten.csv (each question asked first).
+Writes, beside the run's other measures, RUN.truth.json (figures), RUN.truth.csv (each query),
+RUN.first_ten.csv (each question asked first) and the folder RUN.worst (the worst answers).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import torch
+from jaxtyping import Bool
 from menagerie.counterfactuals import load_pairs
 from menagerie.embedded_pairs import load_pair_embeddings
 from menagerie.first_questions import (
     ASKED_COLUMNS,
+    FIRST,
     PICTURES,
     asked_rows,
     first_question_measures,
@@ -22,20 +27,26 @@ from menagerie.first_questions import (
 from menagerie.truth_measures import claims_of, truth_measures, truth_metrics
 from menagerie.truths import CLAIMS, claims_truth
 
-from infopursuit.answers.rules import AnswerRule, MinMaxAnswers, ThresholdAnswers
+from infopursuit.answers.rules import AnswerRule
 from infopursuit.core.errors import InputError
 from infopursuit.core.settings import Section
 from infopursuit.core.stage import Rows, run
 from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out, load_images
+from infopursuit.datasets.settings import Datasets
 from infopursuit.dictionary.universe import load_universe
-from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
 from infopursuit.estimators.saved import load
 from infopursuit.evaluation.agreement import Agreement
 from infopursuit.evaluation.files import write_csv, write_json
 from infopursuit.explanation.settings import ExplainSettings
 from infopursuit.explanation.stopping import StoppingRule
+from infopursuit.meaning.measures import hard_answers
+from infopursuit.meaning.text_rule import rule_of_texts
+from infopursuit.meaning.worst import worst_answers
+from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.queries.knowledge import read_knowledge
+from infopursuit.report.chosen_images import load_pictures
+from infopursuit.report.worst_answers import WorstAnswer, named_answers, write_worst
 
 ATTRIBUTES = "artifacts/menagerie/attributes.parquet"
 DRAWN_PAIRS = "artifacts/menagerie/counterfactuals.parquet"
@@ -46,6 +57,7 @@ QUERY_COLUMNS = ("of", "query", "attribute", "holds", *Agreement._fields)
 class Settings(Section):
     """What this stage reads of params.yaml."""
 
+    datasets: Datasets
     explain: ExplainSettings
 
 
@@ -79,6 +91,10 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     known, truth = found["dictionary"][0].queries, truths["dictionary"][sample]
     metrics = truth_metrics(**{of: measures for of, (_, measures) in found.items()})
     metrics["first_ten"] = first_question_measures(asked, known, truth)
+    places = found["dictionary"][0].places
+    worst = worst_of_pictures(pursuit, test, places, truths["dictionary"], stop)
+    shown_ids = [answer.image for answer in worst]
+    pictures = load_pictures(settings.datasets[dataset].images, test.class_names, shown_ids)
 
     rows = [
         (of, query, *CLAIMS[query], *shares)
@@ -90,6 +106,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     write_csv(f"{where}.truth.csv", QUERY_COLUMNS, rows)
     told = asked_rows(asked, shown.ids, known, truth)
     write_csv(f"{where}.first_ten.csv", ASKED_COLUMNS, told)
+    write_worst(f"{where}.worst", worst, pictures)
     return Rows(read=len(test.ids) + len(pair_images), written=len(rows) + len(told))
 
 
@@ -97,8 +114,6 @@ def rule_of_all_phrases(
     rule: AnswerRule, train: LabelledImages, knowledge: str | None
 ) -> tuple[list[str], AnswerRule]:
     """All phrases of the universe that name an attribute, as a dictionary with the run's rule.
-
-    So that rules are compared on the same questions, whatever dictionaries they go with.
 
     Args:
         rule: of the run.
@@ -119,25 +134,32 @@ def rule_of_all_phrases(
     if knowledge is not None:
         known = read_knowledge(knowledge)
         table = known.for_classes_and_texts(train.class_names, universe.texts)
-    model = InformationPursuitClassifier(
-        universe.texts,
-        universe.embeddings,
-        queries=texts,
-        answers=_name(rule),
-        knowledge=table,
-        validation_fraction=0.0,
-    )
-    model.fit(train.embeddings, train.labels.numpy())
-    return texts, model.pursuit_.rule
+    return texts, rule_of_texts(rule, universe, texts, train, table)
 
 
-def _name(rule: AnswerRule) -> str:
-    """What the classifier calls the rule."""
-    if isinstance(rule, MinMaxAnswers):
-        return "minmax"
-    return (
-        "threshold" if isinstance(rule, ThresholdAnswers) and rule.upper is None else "three_valued"
-    )
+def worst_of_pictures(
+    pursuit: Pursuit,
+    images: LabelledImages,
+    places: Sequence[int],
+    truth: Bool[np.ndarray, "n q"],
+    stop: StoppingRule,
+) -> list[WorstAnswer]:
+    """The worst answers among the first ten, by what the pictures show.
+
+    Args:
+        pursuit: asks.
+        images: n pictures.
+        places: which of the k queries claim something.
+        truth: whether these claims are true of each picture.
+        stop: when an explanation ends.
+    """
+    queries, labels = pursuit.queries, images.labels.numpy()
+    known = np.full((len(labels), len(queries)), np.nan)
+    known[:, places] = truth
+    asked = hard_answers(pursuit.roll_out(images.embeddings, min(FIRST, len(queries))))
+    lengths = stop.steps(asked.posteriors)[0].numpy()
+    found = worst_answers(asked, lengths, {"pictures": known}, labels)
+    return named_answers(found, images.ids, labels.tolist(), images.class_names, queries)
 
 
 if __name__ == "__main__":

@@ -4,10 +4,10 @@
     python -m tests.benchmarks.meaning --seeds 1 --tasks food10 pets
 
 Each answer rule is fitted without and with the knowledge table of params/precomputed/knowledge.
-What is measured is defined in docs/meaning.md; what is true comes from tests/meaning. Test images
-alone are measured; a seed draws the tenth of the training images that calibrates, and the classes
-that are left out together. Needs ../shared/data, which is not part of the repository; a task
-without its files is skipped. Writes artifacts/benchmarks/meaning.json and meaning.md.
+What is measured is defined in docs/meaning.md; what is true comes from params/precomputed/meaning.
+Test images alone are measured; a seed draws the tenth of the training images that calibrates, and
+the classes that are left out together. Needs ../shared/data, which is not part of the repository; a
+task without its files is skipped. Writes artifacts/benchmarks/meaning.json and meaning.md.
 """
 
 from __future__ import annotations
@@ -28,19 +28,30 @@ from torch.nn.functional import normalize
 
 from infopursuit import InformationPursuitClassifier
 from infopursuit.core.repeatable import compute_repeatably
+from infopursuit.core.text_lists import read_text_list
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
-from infopursuit.meaning.explained import explained_share, most_explained
-from infopursuit.meaning.questions import FITS, plausible_questions, supported_yes
+from infopursuit.meaning.explained import most_explained
+from infopursuit.meaning.judgements import read_judge, read_strict
+from infopursuit.meaning.measures import (
+    FIRST,
+    Shuffles,
+    explained_measures,
+    mean,
+    sense_measures,
+    shuffled_names,
+    truth_measures,
+)
+from infopursuit.meaning.questions import FITS, plausible_questions
 from infopursuit.meaning.ranking import auroc_of_texts
-from infopursuit.meaning.reader import reader_accuracy
+from infopursuit.meaning.traps import chain_trap, word_trap
 from infopursuit.meaning.truth import truth_of_answers
 from infopursuit.queries.knowledge import KnowledgeTable
 from infopursuit.queries.knowledge_lists import open_knowledge
 from tests.benchmarks.meaning_tables import markdown
-from tests.meaning.recorded import judged_table, strict_truth
 
 ROOT = Path(__file__).parents[2]
 OUT = ROOT / "artifacts/benchmarks"
+SAID = ROOT / "params/precomputed/meaning"
 # task: folder of the CLIP, data set, list of strict truth.
 TASKS = {
     "caltech": ("clip_vitb32", "caltech101", "caltech101-vitb32"),
@@ -51,9 +62,9 @@ TASKS = {
 # The task with attributes, which also have to hold on classes that nothing was fitted on.
 ATTRIBUTES = {"rn50": "caltech101-rn50-attributes"}
 RULES = ("three_valued", "threshold", "minmax")
-N_QUERIES, FIRST, HELD_OUT, FOLDS = 128, 10, 0.1, 5
-# Shuffles of the class names for each seed; cells that judge and knowledge are compared on.
-SHUFFLES, CELLS = 20, 600
+N_QUERIES, HELD_OUT, FOLDS = 128, 0.1, 5
+# Cells that judge and knowledge are compared on.
+CELLS = 600
 
 Figures = dict[str, float | None]
 
@@ -111,7 +122,7 @@ def load_task(name: str, data: Path) -> Task:
         rows_of(texts),
         *splits,
         open_knowledge(ROOT / f"params/precomputed/knowledge/{dataset}.jsonl", words),
-        judged_table(dataset, classes, words),
+        read_judge(SAID / f"judge/{dataset}.jsonl", classes, words),
     )
 
 
@@ -161,8 +172,7 @@ def named(images: LabelledImages) -> tuple[np.ndarray, np.ndarray]:
 def measured(task: Task, rule: str, known: bool, seed: int) -> Figures:
     """All figures of one rule on one task with one seed."""
     model = fitted(task, rule, known, seed)
-    draw = np.random.default_rng(seed)
-    shuffles = [draw.permutation(len(task.classes)) for _ in range(SHUFFLES)]
+    shuffles = shuffled_names(len(task.classes), seed)
     found = {
         **accuracy(task, model),
         **sense(task, model, shuffles),
@@ -184,44 +194,33 @@ def strict_of(task: Task) -> tuple[list[str], np.ndarray]:
     return strict_truth(TASKS[task.name][2], task.classes)
 
 
-def truth(
-    task: Task, model: InformationPursuitClassifier, shuffles: Sequence[np.ndarray]
-) -> Figures:
+def strict_truth(name: str, classes: Sequence[str]) -> tuple[list[str], np.ndarray]:
+    """The texts of a strict list and their truth, (c, q)."""
+    found = read_strict(SAID / f"strict/{name}.jsonl", classes)
+    return list(found.texts), found.values
+
+
+def truth(task: Task, model: InformationPursuitClassifier, shuffles: Shuffles) -> Figures:
     """M3: how true the answers to all strict texts are, and under shuffled names."""
-    table = strict_of(task)[1]
     answers = model.answer(task.test.embeddings.numpy())
-    found = truth_of_answers(answers, table, task.labels)._asdict()
-    by_chance = [truth_of_answers(answers, table[names], task.labels) for names in shuffles]
-    for name in ("precision_of_yes", "balanced"):
-        found[f"shuffled_{name}"] = mean([getattr(each, name) for each in by_chance])
+    found = truth_measures(answers, strict_of(task)[1], task.labels, shuffles)
     return {f"strict_{name}": value for name, value in found.items()}
 
 
-def sense(
-    task: Task, model: InformationPursuitClassifier, shuffles: Sequence[np.ndarray]
-) -> Figures:
+def sense(task: Task, model: InformationPursuitClassifier, shuffles: Shuffles) -> Figures:
     """M5, M6 and M8: the first ten questions, by the judge and by T; under shuffled names, too."""
     asked = model.roll_out(task.test.embeddings.numpy(), FIRST)
     judged = task.judged.for_classes_and_texts(task.classes, model.queries_)
     known = task.knowledge.for_classes_and_texts(task.classes, model.queries_)
-    right = (asked.posteriors[:, -1].argmax(dim=1).numpy() == task.labels).mean()
-    table = model.pursuit_.classifier.table
-
-    def shares(judged: np.ndarray, known: np.ndarray) -> Figures:
-        return {
-            "supported_yes": supported_yes(asked, judged),
-            "reader": reader_accuracy(asked, judged, task.labels) / right,
-            "explained": explained_share(asked, table, known),
-        }
-
-    by_chance = [shares(judged[names], known[names]) for names in shuffles]
-    first = asked.answers.numpy()
+    found = sense_measures(asked, judged, task.labels, shuffles)
+    explained = explained_measures(asked, model.pursuit_.classifier.table, known, shuffles)
+    names = ("plausible", "supported_yes", "shuffled_supported_yes")
     return {
-        "plausible": plausible_questions(asked, judged),
-        **shares(judged, known),
-        **{f"shuffled_{name}": mean([each[name] for each in by_chance]) for name in by_chance[0]},
-        "first_yes": (first == 1).mean(),
-        "first_not_sure": (first == 0.5).mean(),
+        **{name: found[name] for name in names},
+        **{name: found[name] / found["accuracy"] for name in ("reader", "shuffled_reader")},
+        **{name: explained[name] for name in ("explained", "shuffled_explained")},
+        "first_yes": found["yes"],
+        "first_not_sure": found["not_sure"],
     }
 
 
@@ -256,11 +255,11 @@ def unseen_classes(task: Task, rule: str, known: bool, seed: int) -> Figures:
 
 
 def tables_compared(task: Task) -> Figures:
-    """How far judge and T agree, and what that and the words themselves leave to reach.
+    """How far judge and T agree, what that and the words leave to reach, and the judge in traps.
 
     Kappa is Cohen's, on random cells of the classes and the texts among the first ten questions to
     any test image, asked without or with T. `plausible_to_t` and `most_explained` are of the
-    questions asked with T. All with seed 0.
+    questions asked with T, and so are the chains of the traps. All with seed 0.
     """
     found: Figures = {}
     texts: set[str] = set()
@@ -273,6 +272,9 @@ def tables_compared(task: Task) -> Figures:
             found["plausible_to_t"] = plausible_questions(asked, said)
             table = model.pursuit_.classifier.table
             found["most_explained"] = most_explained(asked, table, said)
+            judged = task.judged.for_classes_and_texts(task.classes, model.queries_)
+            chains = chain_trap(asked, judged, task.labels)._asdict()
+            found |= {f"trap_{name}_chains": share for name, share in chains.items()}
     fit = [
         table.for_classes_and_texts(task.classes, task.texts) >= FITS
         for table in (task.judged, task.knowledge)
@@ -282,8 +284,11 @@ def tables_compared(task: Task) -> Figures:
     judged, known_of = (each[:, places].ravel() for each in fit)
     draw = np.random.default_rng(0)
     cells = draw.choice(judged.size, min(CELLS, judged.size), replace=False)
+    words = word_trap(task.judged, read_text_list(SAID / "traps.txt"))
     return {
         **found,
+        "trap_words": words.words,
+        "trap_words_given": len(words.given),
         "texts": len(task.texts),
         "judge_texts": int(some[0].sum()),
         "knowledge_texts": int(some[1].sum()),
@@ -294,12 +299,6 @@ def tables_compared(task: Task) -> Figures:
         "knowledge_says_true": known_of[cells].mean(),
         "kappa": cohen_kappa_score(judged[cells], known_of[cells]),
     }
-
-
-def mean(values: Sequence[float | None]) -> float | None:
-    """Of the values that there are."""
-    there = [value for value in values if value is not None]
-    return float(np.mean(there)) if there else None
 
 
 def plain(figures: Mapping[str, Any]) -> Figures:

@@ -57,6 +57,15 @@ SHARES_COMPARED = {
     "asked with T: plausible to T": "plausible_to_t",
     "explained at most": "most_explained",
 }
+COUNTS_OF_TRAPS = {
+    "random words": "trap_words",
+    "that the judge gives to a class": "trap_words_given",
+}
+SHARES_OF_TRAPS = {
+    "reader on true chains": "trap_true_chains",
+    "on permuted chains": "trap_permuted_chains",
+    "guessing": "trap_guessing_chains",
+}
 
 
 class Goal(NamedTuple):
@@ -110,11 +119,15 @@ def markdown(found: dict[str, Any]) -> str:
                 if next(reversed(columns.values())) in seeds[0]:
                     shown = [cell(seeds, figure) for figure in columns.values()]
                     lines.append(row([task, rule, *shown]))
-    lines += ["", "### Judge and T", "", head(["task", *TABLES_COMPARED, *SHARES_COMPARED])]
-    for task, told in found.items():
-        counts = [f"{told['tables'][name]:.0f}" for name in TABLES_COMPARED.values()]
-        shares = [f"{100 * told['tables'][name]:.1f}" for name in SHARES_COMPARED.values()]
-        lines.append(row([task, *counts, *shares]))
+    for title, counts, shares in (
+        ("Judge and T", TABLES_COMPARED, SHARES_COMPARED),
+        ("Traps for the judge", COUNTS_OF_TRAPS, SHARES_OF_TRAPS),
+    ):
+        lines += ["", f"### {title}", "", head(["task", *counts, *shares])]
+        for task, told in found.items():
+            numbers = [f"{told['tables'][name]:.0f}" for name in counts.values()]
+            percents = [f"{100 * told['tables'][name]:.1f}" for name in shares.values()]
+            lines.append(row([task, *numbers, *percents]))
     lines += ["", "### Goals", "", head(["task", "T", "figure", "goal", "found", "met"])]
     lines += [line for goal in GOALS if goal.task in found for line in [judged(goal, found)]]
     return "\n".join(lines) + "\n"

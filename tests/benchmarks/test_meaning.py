@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from infopursuit.meaning.judgements import read_judge
 from infopursuit.queries.knowledge_lists import open_knowledge
 from tests.benchmarks import meaning
 from tests.benchmarks.meaning_tables import interval
-from tests.meaning.recorded import judged_table, strict_truth
 
 WIDTH, TRAIN, TEST = 48, 12, 6
 
@@ -24,11 +24,12 @@ def write_data(folder: Path) -> None:
     draw = np.random.default_rng(0)
     knowledge = open_knowledge(meaning.ROOT / "params/precomputed/knowledge/food10.jsonl")
     classes = knowledge.classes
-    texts = strict_truth("food10-vitb32", classes)[0]
+    texts = meaning.strict_truth("food10-vitb32", classes)[0]
     texts += [text for text in knowledge.texts if text not in texts][:60]
     texts += [f"thing {number}" for number in range(60)]
     embeddings = draw.standard_normal((len(texts), WIDTH))
-    fits = np.nan_to_num(judged_table("food10", classes, texts).values) == 1
+    judged = read_judge(meaning.SAID / "judge/food10.jsonl", classes, texts)
+    fits = judged.for_classes_and_texts(classes, texts) == 1
     labels = np.repeat(np.arange(len(classes)), TRAIN + TEST)
     images = fits[labels] @ embeddings + draw.standard_normal((len(labels), WIDTH))
     split = np.where(np.arange(len(labels)) % (TRAIN + TEST) < TRAIN, "train", "test")
@@ -62,6 +63,9 @@ def test_figures_are_repeatable_fall_to_chance_and_skip_what_is_not_there(
     assert "pets: skipped, since" in capsys.readouterr().out
     found = json.loads(told)["food10"]
     assert found["tables"]["kappa"] > 0.3
+    assert found["tables"]["trap_words"] == 60
+    assert found["tables"]["trap_words_given"] == 0
+    assert found["tables"]["trap_true_chains"] > 2 * found["tables"]["trap_permuted_chains"]
     for seed in found["rules"]["three_valued, T"]:
         assert seed["auc"] > 0.6
         assert seed["strict_balanced"] > 0.75

@@ -95,6 +95,17 @@ def test_the_llm_s_queries_are_taken_as_they_are(params: Params) -> None:
     assert chosen(params, "llm") == [f"concept {row}" for row in (5, 6, 7, 8, 9)]
 
 
+@pytest.mark.parametrize("init", INITS)
+def test_dictionaries_that_are_chosen_may_have_a_size_of_their_own(
+    params: Params, init: str
+) -> None:
+    raw = params.model_dump()
+    raw["initialize"]["k"] = K - 2
+    stage("initialize")(Params.model_validate(raw), "menagerie", init, 0)
+    texts = read_text_list(f"artifacts/initial/menagerie-{init}-0.txt")
+    assert len(texts) == {"llm": K, "list": 3}.get(init, K - 2)
+
+
 @pytest.mark.parametrize("k", [2, 29])
 def test_a_list_of_ones_own_has_its_own_length(params: Params, k: int) -> None:
     raw = params.model_dump()

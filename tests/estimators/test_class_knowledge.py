@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -11,6 +13,7 @@ import infopursuit
 from infopursuit.answers.moments import class_moments
 from infopursuit.answers.rules import ThresholdAnswers
 from infopursuit.answers.score_map import fit_score_maps
+from infopursuit.answers.table import AnswerTable
 from infopursuit.answers.text_directions import STRENGTHS
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.rows import UnitRows
@@ -48,6 +51,50 @@ def test_a_text_whose_scores_contradict_what_is_known_counts_less() -> None:
     auroc = torch.tensor([CERTIFIED - 0.01, CERTIFIED, NOTHING])
     found = known.worth(torch.arange(3), auroc)
     assert found.tolist() == pytest.approx([UNEXPLAINED, 1.0, 1.0])
+
+
+def test_what_the_words_do_not_explain_counts_as_leakage_says() -> None:
+    """Text u separates a and b from c, as its words do; text v also a from b, which they do not."""
+    classes, values = np.array(["a", "b", "c"]), [[1, 1, 0, NOTHING], [1, 1, 0, 1], [0, 0, 0, 0]]
+    yes = torch.tensor([[0.9, 0.9, 0.1], [0.9, 0.5, 0.1], [0.9, 0.5, 0.1], [0.5, 0.5, 0.5]])
+    answers = AnswerTable(torch.stack([1 - yes, yes]).log(), torch.full((3,), 1 / 3).log())
+    rows = torch.tensor([0, 1, 2, 3])
+    kept = ClassKnowledge(values, classes, list("uvwx")).worth(rows, None, answers)
+    assert kept.tolist() == pytest.approx([1, 1, UNEXPLAINED, 1])
+    known = ClassKnowledge(values, classes, list("uvwx"), leakage=0.25)
+    found = known.worth(rows, None, answers)
+    told = mutual_information([[0.9, 0.5, 0.1]])
+    by_words = mutual_information([[0.7, 0.7, 0.1]])
+    expected = [1, (by_words + 0.25 * (told - by_words)) / told, 0.25 * UNEXPLAINED, 1]
+    assert found.tolist() == pytest.approx(expected)
+    assert known.worth(rows).tolist() == kept.tolist()
+
+
+def mutual_information(yes: list[list[float]]) -> float:
+    """Of a binary answer and three classes that are equally frequent."""
+
+    def entropy(p: float) -> float:
+        return -p * math.log(p) - (1 - p) * math.log(1 - p)
+
+    return entropy(sum(yes[0]) / 3) - sum(map(entropy, yes[0])) / 3
+
+
+def test_with_less_leakage_more_is_explained(world: World) -> None:
+    """A text that tells all classes apart is true of one; others say all that they tell."""
+    knowledge = table(world)
+    knowledge[:, world.texts.index("four legs")] = [0, 0, 0, 1]
+    worth = []
+    for leakage in (1.0, 0.1):
+        model = world.fitted(queries=list(PROPERTIES), knowledge=knowledge, leakage=leakage)
+        worth.append(dict(zip(model.queries_, model.pursuit_.querier.worth, strict=True)))
+    assert worth[1]["four legs"] < 0.6 * worth[0]["four legs"]
+    assert worth[1]["striped coat"] > 0.9
+
+
+@pytest.mark.parametrize("leakage", [-0.1, 1.5, "none", None])
+def test_leakage_is_a_share(world: World, leakage: object) -> None:
+    with pytest.raises(InputError, match=r"leakage is .*; expected a number from 0 to 1"):
+        world.fitted(leakage=leakage)
 
 
 def test_what_texts_are_true_of() -> None:

@@ -21,7 +21,7 @@ from playwright.sync_api import expect
 from infopursuit.explanation.frame import FramedPage
 from infopursuit.explanation.stopping import StoppingRule
 from infopursuit.explorer import payload
-from infopursuit.explorer.contents import contents
+from infopursuit.explorer.contents import Chosen, contents
 from infopursuit.explorer.described_model import Facts
 from infopursuit.explorer.page import page as exported
 from infopursuit.explorer.server import Served, server
@@ -109,6 +109,30 @@ def test_5000_questions(open_page: Opened, width: int) -> None:
     expect(page.locator(".dictionary > li:not(.end)")).to_have_count(11)
     page.get_by_role("link", name="Failures").click()
     expect(page.locator(".lead")).to_contain_text("of 12 test images are right")
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_1000_images_come_as_one_scrolls(open_page: Opened, width: int) -> None:
+    pursuit = naive_bayes(6, PLAIN)
+    many = images([pursuit], 1000, pictures=False)
+    content = contents([(pursuit, Facts("m", STOP))], many, None, "Many", chosen=Chosen(1000, 0))
+    page = open_page(content, width=width)
+    options = page.get_by_role("listbox").get_by_role("option")
+    expect(options.first).to_be_visible()
+    assert options.count() < 200
+    options.first.focus()
+    page.keyboard.press("End")
+    expect(options).to_have_count(1000)
+    last = options.nth(999)
+    expect(last).to_be_focused()
+    expect(last).to_have_attribute("aria-selected", "true")
+    page.evaluate("location.hash = 'view=failures&all=1'")
+    cards = page.locator(".gallery > li:not(.end)")
+    expect(page.get_by_role("status").filter(has_text="1,000 images")).to_have_count(1)
+    first = cards.count()
+    assert first < 200
+    cards.last.scroll_into_view_if_needed()
+    expect(cards.nth(first)).to_be_attached()
 
 
 def test_no_images_at_all(open_page: Opened) -> None:

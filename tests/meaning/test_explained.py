@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from infopursuit.answers.table import AnswerTable
-from infopursuit.meaning.explained import explained_share, information_of_words, most_explained
+from infopursuit.answers.words import information_of_words
+from infopursuit.meaning.explained import explained_share, most_explained
 from tests.meaning.made_up import drawn_answer_table, drawn_roll_out, drawn_table
 
 VALUES = (-1.0, 0.0, 0.5, 1.0)

@@ -50,7 +50,7 @@ def informative(
     universe, rows = UnitRows(texts, "texts"), UnitRows(images, "images")
     moments = class_moments(rows.blocks(), labels, weights)
     directions = TextDirections(universe, moments.within)
-    counts = None if worth is None else lambda rows, _: worth[rows]
+    counts = None if worth is None else lambda rows, *_: worth[rows]
     three = ThresholdFit(True)
     return informative_rows(
         universe, rows, labels, weights, directions, moments, k, seed, three, allowed, counts
@@ -173,7 +173,7 @@ def test_screening_keeps_the_texts_most_informative_alone(monkeypatch: pytest.Mo
     worth[40:] = 0.01
     scores = images @ directions.usual(texts[rows]).T
     for fit in (ThresholdFit(False), ThresholdFit(True)):
-        for counting in (None, lambda rows, _: worth[rows]):
+        for counting in (None, lambda rows, *_: worth[rows]):
             found = selection._candidates(
                 universe, rows, directions, images, labels, None, fit, counting
             )

@@ -38,6 +38,12 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         '{"class": "dog", "yes": [], "sometimes": ["fur"]}\n',
         encoding="utf-8",
     )
+    (tmp_path / "judge.jsonl").write_text(
+        '{"text": "fur", "true": ["cat"], "often": ["dog"]}\n', encoding="utf-8"
+    )
+    (tmp_path / "strict.jsonl").write_text(
+        '{"text": "cat", "kind": "name", "true": ["cat"], "unknown": []}\n', encoding="utf-8"
+    )
     (tmp_path / "words.txt").write_text("therefore\n", encoding="utf-8")
     params = YAML().load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     params["run"].update(datasets=["pets"], inits=["llm"], truth=[])
@@ -52,6 +58,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "images": "images.parquet",
             "classes": "classes.txt",
             "knowledge": "known.jsonl",
+            "judge": "judge.jsonl",
+            "strict": "strict.jsonl",
             "k": 2,
             "budget": None,
             "max_rejected": 0.0,
@@ -84,7 +92,7 @@ def edit(project: Path, *keys: str, value: Any) -> None:
 
 
 def test_a_project_without_mistakes_passes(project: Path) -> None:
-    assert check() == 7
+    assert check() == 9
 
 
 def test_the_shipped_project_passes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +107,7 @@ def test_all_mistakes_are_told_at_once_with_their_keys(project: Path) -> None:
     with pytest.raises(InputError) as caught:
         check()
     lines = str(caught.value).splitlines()
-    assert len(lines) == 4
+    assert len(lines) == 5
     assert lines[0].startswith("params.yaml: queries.corpora.given: nowhere.parquet: no such file")
     assert lines[1] == (
         "params.yaml: queries.dictionaries.pets: list.txt: expected k = 3 queries, one a line, "
@@ -108,7 +116,10 @@ def test_all_mistakes_are_told_at_once_with_their_keys(project: Path) -> None:
     assert lines[2].startswith(
         "params.yaml: datasets.pets.knowledge: known.jsonl: 'dog' is no class"
     )
-    assert lines[3].startswith("params.yaml: datasets.pets.images: images.parquet: row 1")
+    assert lines[3].startswith(
+        "params.yaml: datasets.pets.judge: judge.jsonl: line 1, 'fur': 'dog'"
+    )
+    assert lines[4].startswith("params.yaml: datasets.pets.images: images.parquet: row 1")
 
 
 def test_images_of_another_clip_are_told(project: Path) -> None:
@@ -132,6 +143,10 @@ def test_images_of_another_clip_are_told(project: Path) -> None:
         (("datasets", "pets", "knowledge"), "words.txt", r"unknown kind of knowledge '\.txt'"),
         (("datasets", "pets", "knowledge"), None, r"pets\.knowledge: null; expected a path"),
         (("datasets", "pets", "knowledge"), "a.jinja", r"pets\.knowledge: a\.jinja: no such file"),
+        (("datasets", "pets", "judge"), "a.jsonl", r"pets\.judge: a\.jsonl: no such file"),
+        (("datasets", "pets", "strict"), None, r"pets\.strict: null; expected a path"),
+        (("datasets", "pets", "strict"), "judge.jsonl", r"pets\.strict: judge\.jsonl: line 1 is"),
+        (("initialize", "k"), 1, r"initialize\.k: "),
         (("clip",), "away", r"clip: away: "),
         (("clip",), "ViT-B-32:openai", r"clip: ViT-B-32:openai is a name.*params/clip"),
         (("queries", "dictionaries"), {}, r"queries\.dictionaries: no entry for 'pets'.*'llm'"),
@@ -156,7 +171,7 @@ def test_neither_dictionary_nor_list_is_needed_for_informative(project: Path) ->
     (project / "list.txt").unlink()
     edit(project, "queries", "dictionaries", value={})
     edit(project, "run", "inits", value=["informative"])
-    assert check() == 6
+    assert check() == 8
 
 
 def test_a_text_to_keep_that_is_banned_is_told(project: Path) -> None:
@@ -189,8 +204,9 @@ def test_a_class_that_nothing_is_known_of_is_told(project: Path) -> None:
 
 
 def test_a_file_that_says_nothing_fits_every_data_set(project: Path) -> None:
-    edit(project, "datasets", "pets", "knowledge", value=str(ROOT / "params/no_knowledge.jsonl"))
-    assert check() == 7
+    for key in ("knowledge", "judge", "strict"):
+        edit(project, "datasets", "pets", key, value=str(ROOT / "params/no_knowledge.jsonl"))
+    assert check() == 9
 
 
 def test_a_name_that_a_shell_would_run_is_refused(project: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from infopursuit.explanation.figure import explanation_png
 from infopursuit.explanation.stopping import StoppingRule, posterior_entropy
 from infopursuit.pursuit.rollout import RollOut
 from infopursuit.report.runs import RunKey
+from infopursuit.report.worst_answers import WorstAnswer, write_worst
 
 CLASSES = (
     "zebra", "horse", "giraffe", "elephant", "polar bear", "sea turtle", "flamingo", "penguin",
@@ -47,7 +48,38 @@ SWITCHED = {
     "striped": {"pairs": 40, "queries": 3, "order": 0.95, "change": 0.8, "steadiness": 0.96},
     "water": {"pairs": 40, "queries": 0, "order": None, "change": None, "steadiness": 0.98},
 }
-KNOWN = {"first_ten": FIRST_TEN, "pairs": SWITCHED, "dictionary_pairs": SWITCHED}
+ANSWERS = {
+    "phrases": {"precision_of_yes": 0.82, "recall_of_yes": 0.9, "right": 0.96, "answered": 0.7}
+}
+MEANING = {
+    "truth": {
+        "by": "strict", "precision_of_yes": 0.412, "recall_of_yes": 0.9, "right": 0.954,
+        "answered": 0.68, "shuffled_precision_of_yes": 0.03,
+    },
+    "sense": {
+        "by": "judge", "plausible": 0.96, "supported_yes": 0.851, "shuffled_supported_yes": 0.02,
+        "reader": 0.52, "shuffled_reader": 0.011, "accuracy": 0.79,
+    },
+    "explained": {"explained": 0.232, "shuffled_explained": 0.02},
+}  # fmt: skip
+NO_MEANING = {"truth": None, "sense": None, "explained": None}
+WORST = [
+    WorstAnswer(
+        image="test/7", picture=None, true_class="zebra", number=2, query="$5 & <ticket>", yes=True,
+        by="strict", toward="school bus", before=0.1, after=0.623, true_before=0.5,
+        true_after=0.0931,
+    ),
+    WorstAnswer(
+        image="0001", picture=None, true_class="horse", number=1, query="four legs", yes=False,
+        by="knowledge", toward="penguin", before=0.07, after=0.2, true_before=0.07, true_after=0.0,
+    ),
+]  # fmt: skip
+KNOWN = {
+    "answers": ANSWERS,
+    "first_ten": FIRST_TEN,
+    "pairs": SWITCHED,
+    "dictionary_pairs": SWITCHED,
+}
 PHRASES = ("agreement", "balanced_agreement", "share_of_yes", "share_true")
 VARIATIONAL = {
     "method": "variational", "validation_fraction": 0.1, "hidden": [8, 4], "answers": "minmax",
@@ -99,7 +131,8 @@ def made_up_explanation(found: RollOut, row: int, queries: list[str], name: str,
 def make_run(
     artifacts: Path, key: RunKey, *, images: int = 60, k: int = 16, budget: int = 12,
     explained: int = 2, select_on: str = "held_out", drawn: bool = False, truth: bool = False,
-    known: Mapping[str, Any] | None = None,
+    known: Mapping[str, Any] | None = None, meaning: Mapping[str, Any] = NO_MEANING,
+    worst: Sequence[WorstAnswer] = (), pictures: Mapping[str, Image.Image] | None = None,
 ) -> None:  # fmt: skip
     """Write every file of one run that the report reads."""
     labels = np.arange(images) % len(CLASSES)
@@ -145,6 +178,10 @@ def make_run(
         told |= {f"dictionary_{name}": 0.77 for name in PHRASES if key.seed}
         told |= known or {}
         write_json(artifacts / "evaluation" / f"{key.name}.truth.json", told)
+
+    write_json(artifacts / "meaning" / f"{key.name}.json", meaning)
+    worst_of = artifacts / "evaluation" / f"{key.name}.worst" if truth else None
+    write_worst(worst_of or artifacts / "meaning" / key.name, worst, dict(pictures or {}))
 
     if settings["method"] == "variational":
         updates = list(range(50, 1001, 50))

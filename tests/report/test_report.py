@@ -20,7 +20,6 @@ from infopursuit.report.origin_tables import selection_rows, settings_rows
 from infopursuit.report.report import (
     belief,
     columns,
-    facts,
     in_words,
     one_rule,
     render_report,
@@ -42,7 +41,7 @@ from infopursuit.report.runs import (
     read_run,
 )
 from infopursuit.report.truth_tables import truth_table
-from infopursuit.report.verdict import verdict
+from infopursuit.report.verdict import figures, verdict
 from tests.report.made_up_runs import METHODS, STOP, make_baselines, make_run
 
 EXPLORER = "explorer/menagerie.html"
@@ -360,10 +359,10 @@ def test_naive_bayes_shows_no_updates_and_no_settings_of_networks(tmp_path):
 def test_text_headline_and_explanations_have_one_stopping_rule(results, page):
     rule = "at a probability of 85 % or after 8 questions"
     best = shown_run(results.runs)
-    (length,) = [fact for fact in facts(results, best) if fact.unit == "questions"]
+    _, _, short = figures(best)
     assert best.stop == STOP
-    assert length.number == f"{best.metrics['mean_length_at_stop']:.1f}"
-    assert rule in facts(results, best)[0].meaning
+    assert short.number == f"{best.metrics['mean_length_at_stop']:.1f}"
+    assert rule in short.meaning
     # In the headline, in the caption of the table, above the explanations and the curves.
     assert page.count(rule) == 4
     for run in results.runs:

@@ -1,4 +1,4 @@
-"""What the pipeline ends with: a table that lines up, ten metrics a run, and images."""
+"""What the pipeline ends with: a table that lines up, some metrics of each run, and images."""
 
 import json
 from dataclasses import replace
@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from infopursuit.report.meanings import RunMeaning
 from infopursuit.report.plot_images import HUES, write_plots
 from infopursuit.report.report_charts import BASELINES
 from infopursuit.report.runs import DatasetResults, RunKey, read_dataset
 from infopursuit.report.summary import write_metrics, write_summary
 from infopursuit.report.verdict import verdict
-from tests.report.made_up_runs import KNOWN, make_baselines, make_run
+from tests.report.made_up_runs import KNOWN, MEANING, make_baselines, make_run
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,7 @@ def results(tmp_path_factory) -> DatasetResults:
         for key in product(("llm", "informative"), ("fixed", "naive_bayes"), (0, 1))
     ]
     for key in keys:
-        make_run(folder, key, images=28, k=8, budget=6, truth=True, known=KNOWN)
+        make_run(folder, key, images=28, k=8, budget=6, truth=True, known=KNOWN, meaning=MEANING)
     make_baselines(folder, "menagerie")
     return read_dataset(folder, "menagerie", keys, truth=True)
 
@@ -40,8 +41,8 @@ def test_the_table_has_accuracy_questions_truth_and_baselines(results, tmp_path)
     printed = write_summary(path, [results], 50)
     heads, _, *rows = rows_of(printed)
     assert heads == [
-        "dictionary", "method", "accuracy at 6", "at the stop", "questions", "true answers",
-        "false of first ten",
+        "dictionary", "method", "accuracy at 6", "at the stop", "questions", "true yes",
+        "supported yes", "false of first ten",
     ]  # fmt: skip
     assert [row[:2] for row in rows[:4]] == [
         ["llm", "fixed"], ["llm", "naive_bayes"], ["informative", "fixed"],
@@ -51,7 +52,7 @@ def test_the_table_has_accuracy_questions_truth_and_baselines(results, tmp_path)
     stop = np.mean([run.metrics["accuracy_at_stop"] for run in runs])
     questions = np.mean([run.metrics["mean_length_at_stop"] for run in runs])
     assert rows[0][3:5] == [f"{100 * stop:.1f}", f"{questions:.1f}"]
-    assert rows[0][6] == "5.0"
+    assert rows[0][5:] == ["82.0", "85.1", "5.0"]
     assert ["baseline", "zero-shot", "62.0"] in [row[:3] for row in rows]
     assert len(rows) == 4 + 5
     whole = path.read_text(encoding="utf-8")
@@ -63,12 +64,14 @@ def test_the_table_has_accuracy_questions_truth_and_baselines(results, tmp_path)
 
 
 def test_columns_of_truth_are_left_out_where_nobody_knows_it(results, tmp_path) -> None:
-    unknown = replace(results, runs=tuple(replace(run, truth={}) for run in results.runs))
+    unknown = replace(
+        results, runs=tuple(replace(run, truth={}, meaning=RunMeaning()) for run in results.runs)
+    )
     heads, *_ = rows_of(write_summary(tmp_path / "results.md", [unknown], 50))
     assert heads[-1] == "questions"
 
 
-def test_metrics_are_ten_numbers_a_run_and_one_a_baseline(results, tmp_path) -> None:
+def test_metrics_are_sixteen_numbers_a_run_and_one_a_baseline(results, tmp_path) -> None:
     folder = tmp_path / "metrics"
     folder.mkdir()
     (folder / "stale.json").write_text("{}")
@@ -78,10 +81,12 @@ def test_metrics_are_ten_numbers_a_run_and_one_a_baseline(results, tmp_path) -> 
     assert names == runs | {"menagerie-mlp", "menagerie-linear_probe", "menagerie-zero_shot"}
     run = results.runs[3]
     found = json.loads((folder / f"{run.key.name}.json").read_text(encoding="utf-8"))
-    assert len(found) == 10
+    assert len(found) == 16
     assert all(isinstance(value, int | float) for value in found.values())
     assert found["false_of_first_ten"] == 0.05
     assert found["follows_change"] == 0.71
+    assert found["true_yes"] == 0.82
+    assert found["explained"] == 0.232
     assert found["over_baseline"] == pytest.approx(run.metrics["accuracy_at_T"] - 0.948)
     zero_shot = json.loads((folder / "menagerie-zero_shot.json").read_text(encoding="utf-8"))
     assert zero_shot == {"accuracy": 0.62}
@@ -112,6 +117,13 @@ def test_only_a_run_with_updates_has_a_plot_of_training(results, tmp_path) -> No
         (0.90, 0.97, ["MLP", "linear"], "but none of them after all questions", ["zero-shot"]),
         (0.90, 0.94, ["MLP", "linear"], "and even after all questions MLP", ["zero-shot"]),
         (0.50, 0.60, ["MLP", "zero-shot", "70.0"], "even after all questions", []),
+        (
+            0.65,
+            0.75,
+            ["MLP", "linear", "80.0", "70.0"],
+            "and even after all questions MLP, linear probe and selected texts in a fixed order",
+            ["zero-shot"],
+        ),
     ],
 )
 def test_the_first_lines_say_who_is_ahead(results, at_stop, at_last, ahead, still, behind) -> None:
@@ -123,4 +135,4 @@ def test_the_first_lines_say_who_is_ahead(results, at_stop, at_last, ahead, stil
     assert all(name in found.behind for name in behind)
     if ahead:
         assert found.still == still
-    assert f"{100 * at_stop:.1f}" in found.reached
+    assert found.figures[0].number == f"{100 * at_stop:.1f}"

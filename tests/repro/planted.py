@@ -82,6 +82,8 @@ def plant(world: World) -> None:
                     "images": "data/images.parquet",
                     "classes": "data/classes.txt",
                     "knowledge": "params/no_knowledge.jsonl",
+                    "judge": "params/no_knowledge.jsonl",
+                    "strict": "params/no_knowledge.jsonl",
                     "k": K,
                     "budget": None,
                     "max_rejected": 0.0,

@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.pipeline, pytest.mark.timeout(900)]
 
 FIXED, LEARNED = "menagerie-llm-fixed-0", "menagerie-llm-alternating-0"
 TABLE = "menagerie-llm-naive_bayes-0"
+OF_A_RUN = ("train", "evaluate", "truth", "meaning", "explain")
 BASELINES = ("linear_probe", "mlp", "zero_shot")
 
 
@@ -46,6 +47,12 @@ def test_the_report_and_every_output_are_there(world: World) -> None:
         assert truth["phrases_queries"] > 100
         assert len(truth["pairs"]) == 12 + 1
         assert truth["first_ten"]["claims"] > 0
+        meaning = json.loads(files[f"meaning/{run}.json"])
+        assert meaning["sense"]["by"] == "knowledge", "no judge is given"
+        worst = json.loads(files[f"evaluation/{run}.worst/answers.json"])
+        assert {each["by"] for each in worst} <= {"pictures"}
+        for each in worst:
+            assert f"evaluation/{run}.worst/{each['picture']}" in files
         metrics = json.loads(files[f"evaluation/{run}.json"])
         assert metrics["auc_low"] < metrics["auc"] < metrics["auc_high"]
         assert metrics["selected_on"] == "held_out"
@@ -63,8 +70,21 @@ def test_a_second_run_does_nothing(world: World) -> None:
 def test_an_edit_to_one_method_runs_its_branch_alone(world: World) -> None:
     changed = {"dictionary": "alternating", "dictionary_learning_rate": 0.05}
     world.edit({("methods", "alternating"): {**_fixed(world), **changed}})
-    stages = [f"{stage}@{LEARNED}" for stage in ("train", "evaluate", "truth", "explain")]
+    stages = [f"{stage}@{LEARNED}" for stage in OF_A_RUN]
     assert world.repro() == [*stages, "explore@menagerie", "report"]
+
+
+def test_another_judge_measures_anew_and_trains_nothing(world: World) -> None:
+    judge = '{"complete": true}\n{"text": "four legs", "true": ["zebra"], "often": []}\n'
+    (world.folder / "judge.jsonl").write_text(judge, encoding="utf-8")
+    world.edit({("datasets", "menagerie", "judge"): "judge.jsonl"})
+    ran = world.repro()
+    runs = [f"meaning@{run}" for run in (FIXED, LEARNED, TABLE)]
+    assert sorted(ran) == sorted(["read_judgements@menagerie", *runs, "report"])
+    world.edit({("datasets", "menagerie", "judge"): "params/no_knowledge.jsonl"})
+    assert world.repro() == [], "what was measured before is in the cache"
+    judge = world.artifacts()["judgements/menagerie.judge.jsonl"]
+    assert judge == (world.folder / "params/no_knowledge.jsonl").read_bytes()
 
 
 def test_settings_of_the_networks_leave_naive_bayes_alone(world: World) -> None:
@@ -107,7 +127,8 @@ def test_metrics_and_plots_are_readable_by_dvc(world: World) -> None:
     for run in (FIXED, LEARNED, TABLE):
         metrics = shown[f"artifacts/report/metrics/{run}.json"]["data"]
         assert {"accuracy", "at_stop", "questions", "over_baseline"} <= set(metrics)
-        assert len(metrics) <= 10
+        assert {"true_yes", "supported_yes", "reader"} <= set(metrics)
+        assert len(metrics) <= 16
 
 
 def test_plots_are_shown_without_another_host(world: World) -> None:
@@ -126,12 +147,13 @@ def test_forced_repetition_gives_the_same_bytes(world: World) -> None:
     stages = ["generate_queries@menagerie", "generate_dictionary@menagerie", "build_universe"]
     stages += [
         "generate_knowledge@menagerie",
+        "read_judgements@menagerie",
         "embed_universe",
         "embed_images@menagerie",
         "embed_pairs@menagerie",
         "initialize@menagerie-llm-0",
     ]
-    stages += [f"{stage}@{LEARNED}" for stage in ("train", "evaluate", "truth", "explain")]
+    stages += [f"{stage}@{LEARNED}" for stage in OF_A_RUN]
     stages += ["baselines@menagerie", "explore@menagerie", "report"]
     assert world.repro("--force", "--single-item", *stages) == stages
     after = world.artifacts()

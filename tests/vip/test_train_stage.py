@@ -108,6 +108,7 @@ def test_naive_bayes_is_fitted_without_updates(params: Params) -> None:
         "method": "naive_bayes",
         "answers": "three_valued",
         "knowledge": True,
+        "leakage": 1.0,
         "validation_fraction": 0.1,
         "select_on": "held_out",
     }

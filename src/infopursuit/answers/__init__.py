@@ -5,5 +5,6 @@ text_directions.py   the direction of each text, by what is known of it
 thresholds.py        where an answer turns to yes
 rules.py             the answer rules behind one interface
 rates.py             how often each class says yes
+words.py             how much of what answers tell their words explain
 information.py       what an answer tells of the class, in nats
 """

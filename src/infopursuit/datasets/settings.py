@@ -10,22 +10,24 @@ from infopursuit.core.settings import Positive, Section, Share, check_names
 
 
 class DatasetSettings(Section):
-    """One data set: its images, its classes, what is known of them, the size of its dictionary."""
+    """One data set: its images, its classes, what is said of them, the size of its dictionary."""
 
     images: str
     classes: str
     knowledge: str
+    judge: str
+    strict: str
     k: Annotated[int, Field(ge=2)]
     budget: Positive | None
     max_rejected: Share
     variational: dict[str, Any]
 
-    @field_validator("knowledge", mode="before")
+    @field_validator("knowledge", "judge", "strict", mode="before")
     @classmethod
-    def _a_path(cls, knowledge: Any) -> Any:
-        if knowledge is None:  # which DVC cannot have as a dependency
+    def _a_path(cls, path: Any) -> Any:
+        if path is None:  # which DVC cannot have as a dependency
             raise ValueError("null; expected a path, params/no_knowledge.jsonl where there is none")
-        return knowledge
+        return path
 
     @model_validator(mode="after")
     def _askable(self) -> DatasetSettings:

@@ -13,7 +13,8 @@ INITS: tuple[str, ...] = get_args(Init)
 
 
 class InitializeSettings(Section):
-    """How far the search for medoids goes."""
+    """The size of dictionaries that are chosen, and how far the search for medoids goes."""
 
+    k: Annotated[int, Field(ge=2)] | None
     medoids_distances: Positive
     medoids_reach: Annotated[int, Field(ge=2)]

@@ -27,6 +27,8 @@ def check_settings(model: Any) -> None:
             f"validation_fraction is {model.validation_fraction!r}; expected 0 or more and less "
             "than 1"
         )
+    if not _is_share(model.leakage):
+        raise InputError(f"leakage is {model.leakage!r}; expected a number from 0 to 1")
     if isinstance(model.keep, str):
         raise InputError(f"keep is the string {model.keep!r}; expected a list of questions")
     if isinstance(model.queries, str) or (model.queries is not None and not len(model.queries)):
@@ -35,3 +37,7 @@ def check_settings(model: Any) -> None:
         raise InputError("text_embeddings come without texts; expected both or neither")
     if model.texts is None and model.knowledge is not None:
         raise InputError("knowledge is about texts; expected None where there are none")
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and 0 <= value <= 1

@@ -14,6 +14,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from infopursuit.answers.table import AnswerTable
+from infopursuit.answers.words import information_of_words
 from infopursuit.core.errors import InputError
 from infopursuit.queries.knowledge import KnowledgeTable
 
@@ -32,15 +34,19 @@ class ClassKnowledge:
 
     Attributes:
         values: (c, u) in [0, 1]; NaN where nothing is known.
+        leakage: what information counts, from 0 to 1, that the words of a text do not explain.
     """
 
-    def __init__(self, knowledge: Any, classes: np.ndarray, texts: Sequence[str]) -> None:
+    def __init__(
+        self, knowledge: Any, classes: np.ndarray, texts: Sequence[str], leakage: float = 1.0
+    ) -> None:
         """Check and align what a person gave.
 
         Args:
             knowledge: a `KnowledgeTable`, or an array (c, u) in the order of classes and texts.
             classes: the class labels.
             texts: of the universe.
+            leakage: what unexplained information counts.
 
         Raises:
             InputError: the array has another shape, or a value outside [0, 1].
@@ -62,7 +68,7 @@ class ClassKnowledge:
                 f"knowledge: {values[row, column]} for the class {classes[row]!r} and the text "
                 f"{texts[column]!r}; expected a number in [0, 1], or NaN where nothing is known"
             )
-        self.values = torch.from_numpy(values)
+        self.values, self.leakage = torch.from_numpy(values), leakage
 
     def true_shares(self, prior: Float[Tensor, " c"]) -> Float[Tensor, " u"]:
         """Of how many images each text is true; NaN where nothing is known of it.
@@ -77,23 +83,33 @@ class ClassKnowledge:
         return (prior @ self.values.nan_to_num(0).square()) / (prior @ known.to(prior.dtype))
 
     def worth(
-        self, rows: Int[Tensor, " m"], auroc: Float[Tensor, " m"] | None = None
+        self,
+        rows: Int[Tensor, " m"],
+        auroc: Float[Tensor, " m"] | None = None,
+        table: AnswerTable | None = None,
     ) -> Float[Tensor, " m"]:
         """What the information of some texts counts.
 
         It counts less where a text is true of no class, and where its scores do not rank the
-        images as what is known of it says: then its answers are often false.
+        images as what is known of it says: then its answers are often false. What it tells beyond
+        its words counts `leakage`.
 
         Args:
             rows: of the texts in the universe.
             auroc: how well their scores rank images; NaN where not known, None where not measured.
+            table: how probable their answers are in each class; None where that is not known yet.
         """
         values = self.values[:, rows]
         known = (~values.isnan()).any(dim=0)
         unexplained = known & ~(values >= TRUE_OF_A_CLASS).any(dim=0)
         if auroc is not None:
             unexplained |= auroc < CERTIFIED  # not of NaN
-        return torch.where(unexplained, UNEXPLAINED, 1.0)
+        worth = torch.where(unexplained, UNEXPLAINED, 1.0)
+        if table is None or self.leakage == 1:
+            return worth
+        explained = torch.from_numpy(information_of_words(table, values.numpy()).explained)
+        beyond = torch.where(known, 1 - explained.float(), 0)
+        return worth * (1 - (1 - self.leakage) * beyond)
 
     def truth(self, rows: Int[Tensor, " m"]) -> Float[Tensor, "c m"]:
         """What some texts are true of: 1 true, 0 not true, NaN where that is not known.

@@ -73,6 +73,8 @@ class InformationPursuitClassifier(PursuitClassifier):
             `KnowledgeTable` that names both. Texts that are true of no class are asked less, and
             yes is said of about as many images as the table says. Answers still come from images
             alone. None where nothing is known.
+        leakage: with `knowledge`, what information counts that the words of a question do not
+            explain, from 0 to 1. Less makes explanations easier to follow, for some accuracy.
         reference_embeddings: (v, d) of the texts that scores are relative to; None for
             `text_embeddings`.
         stop: when to ask no more, in `predict` and `explain`; None to stop at a probability of
@@ -104,6 +106,7 @@ class InformationPursuitClassifier(PursuitClassifier):
         first_query: str | None = None,
         answers: str = "three_valued",
         knowledge: Any = None,
+        leakage: float = 1.0,
         reference_embeddings: Any = None,
         stop: StoppingRule | None = None,
         validation_fraction: float = 0.1,
@@ -118,6 +121,7 @@ class InformationPursuitClassifier(PursuitClassifier):
         self.first_query = first_query
         self.answers = answers
         self.knowledge = knowledge
+        self.leakage = leakage
         self.reference_embeddings = reference_embeddings
         self.stop = stop
         self.validation_fraction = validation_fraction
@@ -203,7 +207,7 @@ class InformationPursuitClassifier(PursuitClassifier):
         reference = texts.embeddings if given is None else UnitRows(given, "reference_embeddings")
         known = None
         if self.knowledge is not None:
-            known = ClassKnowledge(self.knowledge, data.classes, texts.texts)
+            known = ClassKnowledge(self.knowledge, data.classes, texts.texts, self.leakage)
         return TextQuestions(texts, reference, data, known, self.answers)
 
     def _chosen(self, questions: TextQuestions, seed: int) -> Tensor:

@@ -160,7 +160,7 @@ class TextQuestions:
             chosen: their rows.
             auroc: how well their scores rank images; None where not measured.
         """
-        worth = None if self.known is None else self.known.worth(chosen, auroc)
+        worth = None if self.known is None else self.known.worth(chosen, auroc, table)
         pairs = related_texts([self.texts.texts[row] for row in chosen.tolist()])
         put_off = PutOff(torch.tensor(pairs).long(), len(chosen)) if pairs else None
         return InformationGain(table, worth, put_off)

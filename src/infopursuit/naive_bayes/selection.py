@@ -40,8 +40,10 @@ SIZES = (2.0, 1.6, 1.25)
 BUDGET = 128
 
 # What the information of m texts counts, given their rows in the universe and, where they were
-# measured, how well their scores rank images (`Directions.auroc`).
-Worth = Callable[[Int[Tensor, " m"], Float[Tensor, " m"] | None], Float[Tensor, " m"]]
+# measured, how well their scores rank images (`Directions.auroc`) and how classes answer them.
+Worth = Callable[
+    [Int[Tensor, " m"], Float[Tensor, " m"] | None, AnswerTable | None], Float[Tensor, " m"]
+]
 
 
 def informative_rows(
@@ -82,7 +84,7 @@ def informative_rows(
     found = thresholds.of(rows, shown @ directions.T, labels, weights)
     rule = ThresholdAnswers(directions, found.values, found.upper)
     table = fit_table(rule, [(slice(None), shown)], labels, weights, moments)
-    counts = None if worth is None else worth(rows, auroc)
+    counts = None if worth is None else worth(rows, auroc, table)
     chosen = chosen_columns(rule.answers(shown), table, labels, weights, k, generator, 0.0, counts)
     return rows[chosen].sort().values
 
@@ -175,7 +177,7 @@ def _candidates(
     for block in tqdm(rows.split(CANDIDATES), "screening texts", unit="block", disable=None):
         scores = images @ text_directions.usual(universe.take(block)).T
         information = thresholds.of(block, scores, labels, weights).information
-        told.append(information if worth is None else information * worth(block, None))
+        told.append(information if worth is None else information * worth(block, None, None))
     best = torch.cat(told).argsort(descending=True, stable=True)[:CANDIDATES]
     return rows[best.sort().values]
 

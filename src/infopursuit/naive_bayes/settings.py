@@ -14,7 +14,13 @@ class NaiveBayesSettings:
         answers: `three_valued`: no, not sure or yes; `threshold`: no or yes. Both depend on their
             own query and the image alone. `minmax`: the paper's rule.
         knowledge: whether the knowledge table of the data set is used.
+        leakage: what information counts that the words of a query do not explain, from 0 to 1.
     """
 
     answers: Literal["three_valued", "threshold", "minmax"] = "three_valued"
     knowledge: bool = True
+    leakage: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.leakage <= 1:
+            raise ValueError(f"leakage is {self.leakage}; expected 0 to 1")

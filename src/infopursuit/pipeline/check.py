@@ -22,6 +22,7 @@ from infopursuit.datasets.embedded_images import read_embedded_images
 from infopursuit.datasets.open_images import has_embeddings, open_image_source
 from infopursuit.datasets.pinned_datasets import read_pinned_dataset
 from infopursuit.datasets.settings import DatasetSettings
+from infopursuit.meaning.judgements import read_judge, read_strict
 from infopursuit.pipeline.params import Params, load_params
 from infopursuit.queries import class_knowledge, knowledge_lists
 from infopursuit.queries.captions import read_captions
@@ -86,6 +87,13 @@ def _dataset_checks(
     yield f"{key}.classes", lambda: read_class_names(dataset.classes)
     if _there(dataset.knowledge):
         yield f"{key}.knowledge", lambda: _knowledge(dataset)
+    if _there(dataset.judge):
+        yield f"{key}.judge", lambda: read_judge(dataset.judge, read_class_names(dataset.classes))
+    if _there(dataset.strict):
+        yield (
+            f"{key}.strict",
+            lambda: read_strict(dataset.strict, read_class_names(dataset.classes)),
+        )
     if _there(dataset.images):
         yield f"{key}.images", lambda: _images(params, dataset)
 
@@ -151,6 +159,10 @@ def _knowledge(dataset: DatasetSettings) -> None:
     else:
         known = knowledge_lists.open_knowledge(path)
         knowledge_lists.check_classes(path, known, read_class_names(dataset.classes))
+
+
+def _said(read: Callable[[str, list[str]], Any], path: str, classes: str) -> None:
+    read(path, read_class_names(classes))
 
 
 def _images(params: Params, dataset: DatasetSettings) -> None:

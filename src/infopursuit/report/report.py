@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 import infopursuit.report
 from infopursuit.core.errors import InputError
-from infopursuit.core.numbers import decimal, interval, percent, share
+from infopursuit.core.numbers import percent, share
 from infopursuit.evaluation.run_metrics import BUDGETS
 from infopursuit.explanation.explanation import Explanation
 from infopursuit.explanation.stopping import StoppingRule
@@ -31,6 +31,12 @@ from infopursuit.report import origin_tables, report_charts, report_tables, trut
 from infopursuit.report.class_tables import Classes, class_table
 from infopursuit.report.comparisons import Comparisons, comparisons
 from infopursuit.report.groups import Group, grouped, measured_groups
+from infopursuit.report.meaning_tables import (
+    Meaning,
+    WorstRow,
+    meaning_section,
+    worst_rows,
+)
 from infopursuit.report.methods import (
     CONTROL,
     explains_in_words,
@@ -59,14 +65,6 @@ SHOWN_CLASSES = 24
 NB = "\N{NO-BREAK SPACE}"
 
 
-class Fact(NamedTuple):
-    """A number at the head of a data set's part."""
-
-    number: str
-    unit: str
-    meaning: str
-
-
 class ExplainedRun(NamedTuple):
     """A run and the explanations of its sample images."""
 
@@ -80,7 +78,7 @@ class DatasetPart(NamedTuple):
     name: str
     verdict: Verdict
     selected_on_test: bool
-    facts: list[Fact]
+    curve: Markup
     lines: list[LegendEntry]
     baselines_legend: list[LegendEntry]
     budget: list[Panel]
@@ -93,6 +91,8 @@ class DatasetPart(NamedTuple):
     fixed_order: list[FixedOrderRow]
     dependence: list[DependenceRow]
     classes: Classes
+    meaning: Meaning
+    worst: list[WorstRow]
     truth: Truth | None
     false_answers: list[FalseRow]
     pairs: Pairs | None
@@ -134,6 +134,7 @@ def render_report(datasets: Sequence[DatasetResults], resamples: int) -> str:
         question=question,
         columns=columns,
         belief=belief,
+        data_uri=data_uri,
     )
     template = environment.get_template("report.html.jinja")
     styles = line_styles(run.key.method for results in datasets for run in results.runs)
@@ -168,7 +169,7 @@ def dataset_part(
         name=results.name,
         verdict=verdict(results, shown),
         selected_on_test=any(run.selected_on_test for run in results.runs),
-        facts=facts(results, shown),
+        curve=report_charts.opening_chart(results, shown),
         lines=report_charts.legend(results, styles),
         baselines_legend=report_charts.baseline_legend(results),
         budget=report_charts.budget_panels(results, styles),
@@ -181,6 +182,8 @@ def dataset_part(
         fixed_order=report_tables.fixed_order_rows(results, table.budgets),
         dependence=report_tables.dependence_table(groups),
         classes=class_table(shown),
+        meaning=meaning_section(groups, shown.meaning),
+        worst=worst_rows(shown.worst),
         truth=truth_tables.truth_table(groups),
         false_answers=truth_tables.false_table(groups),
         pairs=truth_tables.pairs_table(groups, shown),
@@ -225,45 +228,6 @@ def one_rule(runs: Sequence[Run]) -> StoppingRule:
     return first.stop
 
 
-def facts(results: DatasetResults, run: Run) -> list[Fact]:
-    """The few numbers to remember, of the run that is best in validation."""
-    found = run.metrics
-    told = [
-        Fact(
-            share(found["accuracy_at_stop"]),
-            "%",
-            f"of test images are right when the questions stop, {stops_when(run.stop)}",
-        ),
-        Fact(decimal(found["mean_length_at_stop"]), "questions", "asked until then, on average"),
-        Fact(
-            share(found["accuracy_at_T"]),
-            "%",
-            f"accuracy after {found['budget']:g} questions; "
-            f"{share(results.baselines['mlp_accuracy'])}{NB}% for a network on the whole embedding",
-        ),
-        Fact(
-            share(found["auc"]),
-            "%",
-            f"mean accuracy over all budgets (AUC), 95{NB}% interval "
-            + interval(found["auc_low"], found["auc_high"]),
-        ),
-    ]
-    false = truth_tables.false_share(run)
-    if false is not None:
-        told.append(Fact(share(false), "%", "of the first ten answers of explanations are false"))
-    changed = found.get("asked_answers_changed_by_unasked")
-    if changed is not None:
-        told.append(
-            Fact(
-                share(changed),
-                "%",
-                "of answers given change when questions that were never asked are answered "
-                "otherwise",
-            )
-        )
-    return told
-
-
 def in_order(rows: Sequence[Any], name: str) -> list[tuple[str, list[Any]]]:
     """Rows by the value of an attribute, values and rows in the order they come."""
     groups: dict[str, list[Any]] = {}
@@ -304,7 +268,7 @@ def data_uri(path: Path) -> str:
     try:
         content = path.read_bytes()
     except FileNotFoundError as error:
-        raise InputError(f"{path}: no such figure; the stage explain draws it") from error
+        raise InputError(f"{path}: no such figure; `dvc repro` draws it") from error
     return "data:image/png;base64," + base64.b64encode(content).decode("ascii")
 
 

@@ -111,6 +111,32 @@ def budget_panels(results: DatasetResults, styles: Styles) -> list[Panel]:
     )
 
 
+def opening_chart(results: DatasetResults, run: Run) -> Markup:
+    """Accuracy of one run after t queries, where its questions stop, and the black box."""
+    (line,) = _lines(DatasetResults(results.name, (run,), {}), "accuracy", scale=100.0, bands=True)
+    box = 100 * results.baselines["mlp_accuracy"]
+    stop = run.metrics["mean_length_at_stop"]
+    end = min(float(line.x[-1]), float(len(run.evolution["final"])))
+    return line_chart(
+        "Accuracy against the number of questions",
+        f"{_spoken([line], lambda each: f'{each.mean[-1]:.3g} % at {each.x[-1]:g}')} "
+        f"Questions stop after {stop:.1f} on average. MLP on the whole embedding: {box:.1f} %.",
+        [_series(_up_to(line, end), {line.method: "hue-0 dash-0"})],
+        Axis("questions asked", 0.0, end),
+        axis("accuracy, %", [*line.mean.tolist(), *line.high.tolist(), box], 0.0),
+        [Level(f"MLP {box:.1f}", "level-mlp", box)],
+        [stop],
+    )
+
+
+def _up_to(line: Lines, end: float) -> Lines:
+    """A line as far as there are questions; the curve is level from there on."""
+    there = line.x <= end
+    columns = (line.x, line.mean, line.low, line.high)
+    x, mean, low, high = (each[there] if len(each) else each for each in columns)
+    return Lines(line.init, line.method, x, mean, low, high)
+
+
 def calibration_panels(results: DatasetResults, styles: Styles) -> list[Panel]:
     """Expected calibration error after t queries."""
     lines = _lines(results, "ece", scale=100.0)

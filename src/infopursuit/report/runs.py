@@ -15,8 +15,10 @@ from infopursuit.estimators.saved import DESCRIPTION, FORMAT
 from infopursuit.evaluation.stopping import StoppingPoint
 from infopursuit.explanation.explanation import Explanation, read_explanations
 from infopursuit.explanation.stopping import StoppingRule
+from infopursuit.report.meanings import PARTS, RunMeaning, check_meaning, run_meaning
 from infopursuit.report.methods import has_updates
 from infopursuit.report.truths import check_truth
+from infopursuit.report.worst_answers import WorstAnswer, read_worst
 
 CURVE = ("t", "accuracy", "low", "high", "nll", "ece")
 TRAINING = ("phase", "updates", "loss", "validation_auc", "distinct_queries")
@@ -60,6 +62,13 @@ class ExplainedImage(NamedTuple):
     figure: Path
 
 
+class ShownAnswer(NamedTuple):
+    """A false answer, and the file of the picture that gave it; None where there are no pixels."""
+
+    answer: WorstAnswer
+    picture: Path | None
+
+
 @dataclass(frozen=True)
 class Run:
     """Everything the report says about one run.
@@ -80,6 +89,8 @@ class Run:
         stop: when explanations stop; the metrics are measured with the same rule.
         explanations: of single test images.
         sources: path and SHA-256 of each file read.
+        meaning: how true its answers are, and how sensible its questions.
+        worst: the false answers that did most harm, the worst first.
         truth: how far answers agree with what is in the pictures; empty where that is not known.
     """
 
@@ -98,6 +109,8 @@ class Run:
     stop: StoppingRule
     explanations: tuple[ExplainedImage, ...]
     sources: Mapping[str, str]
+    meaning: RunMeaning = field(default_factory=RunMeaning)
+    worst: tuple[ShownAnswer, ...] = ()
     truth: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -144,7 +157,9 @@ def read_dataset(
 
 
 def read_run(artifacts: Path, key: RunKey, truth: bool = False) -> Run:
-    """Read what the stages train, evaluate and explain wrote about a run, and with `truth` truth.
+    """Read what the stages train, evaluate, explain and meaning wrote about a run.
+
+    With `truth` also what the stage truth wrote.
 
     Raises:
         InputError: a file is missing or malformed, or metrics and explanations are of different
@@ -174,7 +189,11 @@ def read_run(artifacts: Path, key: RunKey, truth: bool = False) -> Run:
     known = read_metrics(told[0], TRUTH) if told else {}
     if told:
         check_truth(told[0], known)
-    files = [metrics, curve, stopping, predictions, *log, model / DESCRIPTION, *told]
+    said = artifacts / "meaning" / f"{key.name}.json"
+    meaning = read_metrics(said, tuple(PARTS))
+    check_meaning(said, meaning)
+    worst = evaluation / f"{key.name}.worst" if truth else artifacts / "meaning" / key.name
+    files = [metrics, curve, stopping, predictions, *log, model / DESCRIPTION, said, *told]
     return Run(
         key=key,
         metrics=found,
@@ -196,6 +215,11 @@ def read_run(artifacts: Path, key: RunKey, truth: bool = False) -> Run:
             ExplainedImage(explanation, explanations / figure) for explanation, figure in explained
         ),
         sources={path.relative_to(artifacts).as_posix(): sha256(path) for path in files},
+        meaning=run_meaning(meaning, known),
+        worst=tuple(
+            ShownAnswer(answer, None if answer.picture is None else worst / answer.picture)
+            for answer in read_worst(worst)
+        ),
         truth=known,
     )
 

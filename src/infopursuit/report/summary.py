@@ -14,18 +14,20 @@ from infopursuit.core.numbers import NOTHING, share
 from infopursuit.evaluation.files import write_json
 from infopursuit.evaluation.run_metrics import BUDGETS
 from infopursuit.report.groups import Group, measured_groups
+from infopursuit.report.meaning_tables import mean_meaning
 from infopursuit.report.report_charts import BASELINES
-from infopursuit.report.report_tables import Measured, ResultRow, Results, results_table
+from infopursuit.report.report_tables import Measured, Results, results_table
 from infopursuit.report.runs import DatasetResults, Run
 from infopursuit.report.truth_tables import (
     false_share,
     false_table,
     follows_change,
-    truth_table,
 )
 from infopursuit.report.verdict import baseline_accuracies
 
 Row = Sequence[str]
+# Columns of the first table, and the figures of meaning behind them.
+MEANING = {"true yes": "true_yes", "supported yes": "supported"}
 
 
 def write_summary(path: Path, datasets: Sequence[DatasetResults], resamples: int) -> str:
@@ -70,12 +72,15 @@ def write_metrics(folder: Path, datasets: Sequence[DatasetResults]) -> int:
 
 
 def run_metrics(run: Run, best_baseline: float) -> dict[str, Any]:
-    """What a person wants to know of a run: at most ten numbers.
+    """What a person wants to know of a run: at most sixteen numbers.
 
     `accuracy` and `ece` are after all questions of the budget, `at_stop` is the accuracy where
     questions stop, after `questions` on average; `over_baseline` is the accuracy less that of the
-    best baseline. Of answers, `true_answers` agree with the pictures, `false_of_first_ten` do not,
-    and `follows_change` go with what is switched in pairs of pictures.
+    best baseline. Of the yes, `true_yes` are true; of yes and no, `right`; `answered` are not "not
+    sure". Of the first ten questions, `plausible` fit a class, `supported_yes` of the yes fit the
+    class predicted; `reader` is right by them alone; `explained` is information that follows from
+    the words. Where pictures are known, `false_of_first_ten` answers are false, and
+    `follows_change` go with what is switched in pairs of pictures.
 
     Args:
         run: the run.
@@ -92,23 +97,25 @@ def run_metrics(run: Run, best_baseline: float) -> dict[str, Any]:
         "distinct_queries": run.distinct_queries,
         "false_of_first_ten": false_share(run),
         "questions": found["mean_length_at_stop"],
-        "true_answers": run.truth.get("dictionary_agreement"),
+        "true_yes": run.meaning.true_yes,
+        "right": run.meaning.right,
+        "answered": run.meaning.answered,
+        "plausible": run.meaning.plausible,
+        "supported_yes": run.meaning.supported,
+        "reader": run.meaning.reader,
+        "explained": run.meaning.explained,
     }
     return {name: value for name, value in metrics.items() if value is not None}
 
 
 def _main_table(results: DatasetResults, groups: Sequence[Group], table: Results) -> str:
     """Accuracy, questions needed and truth, of every group and of the baselines."""
-    truth = truth_table(groups)
-    true = {(row.init, row.method): row.dictionary[1] for row in truth.rows} if truth else {}
+    meant = {column: meaning_column(groups, name) for column, name in MEANING.items()}
+    known = {column: values for column, values in meant.items() if any(values.values())}
     false = {(row.init, row.method): row.share_false for row in false_table(groups)}
     heads = ["dictionary", "method", f"accuracy at {table.budgets[-1]}", "at the stop", "questions"]
-    heads += ["true answers"] if true else []
-    heads += ["false of first ten"] if false else []
-
-    def known(row: ResultRow) -> list[str]:
-        key = (row.init, row.method)
-        return [told.get(key, NOTHING) for told in (true, false) if told]
+    told = {**known, **({"false of first ten": false} if false else {})}
+    heads += list(told)
 
     rows = [
         [
@@ -117,7 +124,7 @@ def _main_table(results: DatasetResults, groups: Sequence[Group], table: Results
             _measured(row.accuracies[-1]),
             row.accuracy_at_stop,
             row.length_at_stop,
-            *known(row),
+            *(values.get((row.init, row.method)) or NOTHING for values in told.values()),
         ]
         for row in table.means or table.runs
     ]
@@ -130,11 +137,18 @@ def _main_table(results: DatasetResults, groups: Sequence[Group], table: Results
         f"## {results.name}",
         "",
         "Test images, percent, with 95 % intervals. Questions: mean number until the stop. True",
-        "answers: share that agrees with the pictures, of queries whose truth is known; false of",
-        "first ten: share of false answers among the first ten questions of explanations. A dash:",
-        "does not apply or is not known.",
+        "yes: share of the yes that are true. Supported yes: share of the yes to the first ten",
+        "questions that fit the predicted class. False of first ten: share of false answers to",
+        "questions of explanations, where pictures are known. A dash: does not apply or is not",
+        "known.",
     ]
     return "\n".join([*lines, "", *_markdown(heads, rows), ""])
+
+
+def meaning_column(groups: Sequence[Group], name: str) -> dict[tuple[str, str], str | None]:
+    """A figure of meaning in %, of each group; None where it is not known."""
+    found = {(group.init, group.method): mean_meaning(group, name) for group in groups}
+    return {key: None if value is None else share(value) for key, value in found.items()}
 
 
 def _budgets_table(table: Results) -> str:

@@ -12,6 +12,8 @@ COUNTS = ("pictures", "questions", "claims", "false", "not_sure")
 # Of pairs of pictures that differ in one attribute: how many, and three shares or null.
 PAIRS = ("pairs", "queries")
 MEASURES = ("order", "change", "steadiness")
+# Of the answers to all phrases together: shares or null.
+ANSWERS = ("precision_of_yes", "recall_of_yes", "right", "answered")
 # Pairs asked all phrases of the universe, and pairs asked the queries of the dictionary.
 ASKED = ("pairs", "dictionary_pairs")
 
@@ -22,6 +24,9 @@ def check_truth(path: Path, truth: Mapping[str, Any]) -> None:
     Raises:
         InputError: a part lacks a key or has a value of another kind.
     """
+    if "answers" in truth:
+        _check(path, "answers", truth["answers"], ("phrases",), dict)
+        _check(path, "answers.phrases", truth["answers"]["phrases"], ANSWERS, int | float | None)
     parts = [("first_ten", truth["first_ten"])] if "first_ten" in truth else []
     for name in ASKED:
         if name in truth:

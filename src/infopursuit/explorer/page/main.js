@@ -29,7 +29,6 @@ const MADE = {
 };
 
 const SHORTCUTS = [
-  ["1 to 6", "go to a view"],
   ["space", "play or pause the questions"],
   ["← →", "one question back or on"],
   ["z", "undo a change"],
@@ -168,7 +167,7 @@ class Page {
     const list = h(
       "dl",
       { class: "shortcuts" },
-      SHORTCUTS.map(([keys, does]) =>
+      [[`1 to ${this.names.length}`, "go to a view"], ...SHORTCUTS].map(([keys, does]) =>
         h("div", {}, h("dt", {}, h("kbd", {}, keys)), h("dd", {}, does)),
       ),
     );

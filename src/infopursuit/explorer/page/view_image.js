@@ -486,8 +486,8 @@ export class ImageView {
     const { app } = this;
     const { model } = app.state;
     const { label } = /** @type {Image} */ (this.image);
-    const answer = answerText(step.answer);
-    const same = app.train.filter((each) => each.answers(model)[step.query] === step.answer);
+    const answer = answerWord(step.answer);
+    const same = app.train.filter((each) => answerWord(each.answers(model)[step.query]) === answer);
     // Of the same class first: they may be odd in the same way.
     same.sort((a, b) => Number(b.label === label) - Number(a.label === label));
     const words = [];
