@@ -12,6 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from infopursuit.explorer.page import page as exported
+from infopursuit.explorer.payload import read
+from tests.docs import live_page
+
 ROOT = Path(__file__).parents[2]
 # Where a page loads something from; links that a reader may follow are not among them.
 LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
@@ -67,6 +71,17 @@ def test_the_site_opens_with_a_live_page(site: Path) -> None:
     text = (site / "explorer/menagerie.html").read_text(encoding="utf-8")
     assert "Content-Security-Policy" in text
     assert len(text) < 1_500_000
+
+
+def test_the_payload_of_the_live_page_is_taken_from_a_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = live_page.PAYLOAD.read_text(encoding="utf-8")
+    path = tmp_path / "page.html"
+    path.write_text(exported(read(kept)), encoding="utf-8")
+    monkeypatch.setattr(live_page, "PAYLOAD", tmp_path / "payload.json")
+    live_page.main(path)
+    assert (tmp_path / "payload.json").read_text(encoding="utf-8") == kept
 
 
 def test_formulas_are_mathml_and_none_is_left_as_tex(site: Path) -> None:

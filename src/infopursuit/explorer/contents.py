@@ -101,7 +101,8 @@ def _samples_first(model: tuple[Pursuit, Facts], test: AnsweredImages, count: in
     pursuit, facts = model
     if len(order) <= count:
         return order
-    predicted = pursuit.ask_until(test.answers[0], facts.stop).posterior.argmax(dim=1).cpu().numpy()
+    ending = pursuit.ask_until(test.answers[0].to(pursuit.device), facts.stop)
+    predicted = ending.posterior.argmax(dim=1).cpu().numpy()
     labels = test.labels
     wrong = {row for row in order if labels[row] not in (UNKNOWN, predicted[row])}
     plain = count - min(len(wrong), int(WRONG_SHARE * count))
