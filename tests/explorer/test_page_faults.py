@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -291,8 +292,47 @@ def test_a_server_that_is_gone_in_mid_play(open_page: Opened, width: int) -> Non
     open_page.complaints.clear()  # type: ignore[attr-defined]  # requests that failed
 
 
+def test_a_server_that_is_gone_while_a_person_answers(open_page: Opened) -> None:
+    pursuit = networks(9, PLAIN)
+    app = server([Served(pursuit, answered(pursuit))], remote_payload(pursuit))
+    with serving(app) as address:
+        page = open_page(address, hash="view=you")
+        page.get_by_role("button", name="yes", exact=True).click()
+        expect(page.locator(".said li")).to_have_count(1)
+        page.context.set_offline(True)
+        page.get_by_role("button", name="no", exact=True).click()
+        expect(page.get_by_role("alert")).to_contain_text("The server does not answer")
+        expect(page.locator(".said li")).to_have_count(1)
+        page.context.set_offline(False)
+        page.get_by_role("alert").get_by_role("button", name="Try again").click()
+        expect(page.locator(".said li")).to_have_count(2)
+    open_page.complaints.clear()  # type: ignore[attr-defined]  # requests that failed
+
+
+def test_ones_own_picture_is_there_for_both_models(open_page: Opened, tmp_path: Path) -> None:
+    both = naive_bayes(9, PLAIN), naive_bayes(9, PLAIN, seed=9)
+    facts = [Facts(name, STOP, sees=True) for name in ("one", "two")]
+    models = list(zip(both, facts, strict=True))
+    content = contents(models, images(both, 12), None, "Both", served=True)
+    path = tmp_path / "mine.png"
+    Image.new("RGB", (80, 60), (200, 30, 30)).save(path)
+    with serving(server([Served(each, answered(each)) for each in both], content)) as address:
+        page = open_page(address, hash="view=compare")
+        expect(page.get_by_role("listbox").get_by_role("option")).to_have_count(12)
+        page.get_by_role("link", name="Image").click()
+        with page.expect_file_chooser() as chooser:
+            page.get_by_text("choose a file").click()
+        chooser.value.set_files(path)
+        expect(page.locator(".picture .id")).to_contain_text("mine.png")
+        page.get_by_role("link", name="Two models").click()
+        expect(page.get_by_role("listbox").get_by_role("option")).to_have_count(13)
+        for side, pursuit in zip(page.locator(".side").all(), both, strict=True):
+            expected = pursuit.explain(answered(pursuit)(None), STOP, ["own"])[0]
+            expect(side.locator(".said li")).to_have_count(len(expected.steps))
+
+
 @pytest.mark.parametrize("width", [360, 1280])
-def test_ones_own_picture(open_page: Opened, width: int, tmp_path: Any) -> None:
+def test_ones_own_picture(open_page: Opened, width: int, tmp_path: Path) -> None:
     pursuit = naive_bayes(9, PLAIN)
     content = contents(
         [(pursuit, Facts("sees", STOP, sees=True))], images([pursuit], 12), None, "Own", served=True

@@ -251,7 +251,10 @@ export class App {
   complain(error, again) {
     if (error instanceof ServerError) this.notify(error.message, again);
     else if (error instanceof PayloadError) this.notify(error.message);
-    else throw error;
+    else {
+      this.notify(`Something in this page failed: ${String(error)}`);
+      throw error;
+    }
   }
 
   /** @param {string} message for everybody to see @param {() => void} [again] */

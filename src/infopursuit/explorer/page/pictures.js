@@ -87,6 +87,7 @@ export class Picker {
   constructor(app, pick) {
     this.app = app;
     this.pick = pick;
+    this.yours = 0;
     this.list = h("div", {
       class: "strip",
       role: "listbox",
@@ -125,6 +126,7 @@ export class Picker {
 
   /** @param {boolean} chosen whether a person chose the class */
   show(chosen) {
+    this.yours = this.app.yours.length;
     const label = this.filter.value === "" ? null : Number(this.filter.value);
     const all = [...this.app.yours, ...this.app.test];
     const images = all.filter((each) => label === null || each.label === label);
@@ -160,8 +162,12 @@ export class Picker {
     element.setAttribute("tabindex", picked ? "0" : "-1");
   }
 
-  /** Show which one is picked. */
+  /** Show which one is picked; a picture that a person gave may have come meanwhile. */
   mark() {
+    if (this.yours !== this.app.yours.length) {
+      this.show(false);
+      return;
+    }
     const id = this.app.current?.id;
     const place = this.growing.items.findIndex((each) => each.id === id);
     if (place >= this.growing.shown) this.growing.grow(place + 1);

@@ -21,6 +21,8 @@ export class YouView {
     this.turn = 0;
     /** @type {number | null} */
     this.asking = null;
+    // Whether a person has just answered, and hears what follows.
+    this.answered = false;
     this.bars = new PosteriorBars(app.model.classes);
     this.stage = h("div", { class: "stage" });
     this.said = h("ol", { class: "said" });
@@ -111,6 +113,8 @@ export class YouView {
     if (this.asking !== null) this.ask(this.asking, most);
     else if (app.state.was === null) this.guess(posterior);
     else this.compare(app.state.was, posterior);
+    if (this.answered && you.length) this.tell(you[you.length - 1], posterior);
+    this.answered = false;
     const again = focused ? this.stage.querySelector(`[data-answer="${focused}"]`) : null;
     if (again) /** @type {HTMLElement} */ (again).focus();
     else if (focused) this.focusStage();
@@ -178,19 +182,15 @@ export class YouView {
     const { app } = this;
     if (this.asking === null) return;
     const you = [...app.state.you, { query: this.asking, answer: value }];
+    this.answered = true;
     app.change({ you, was: null }, { undoable: true });
-    void this.tell(you);
   }
 
-  /** @param {Told[]} you */
-  async tell(you) {
+  /** @param {Told} last @param {Float64Array} posterior */
+  tell(last, posterior) {
     const { app } = this;
-    const last = you[you.length - 1];
-    const thought = await app.minds[app.state.model].think(you);
     const next = this.stage.querySelector("h2")?.textContent ?? "";
-    app.announce(
-      `${answerWord(last.answer)}. ${probableWords(app.model, thought.posterior)}. ${next}`,
-    );
+    app.announce(`${answerWord(last.answer)}. ${probableWords(app.model, posterior)}. ${next}`);
   }
 
   back() {
