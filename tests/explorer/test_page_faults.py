@@ -140,6 +140,8 @@ def test_no_images_at_all(open_page: Opened) -> None:
     empty = payload.Images(test=[], train=[], scored=payload.Scored(labels="", answers=[""]))
     page = open_page(content.model_copy(update={"images": empty}))
     expect(page.locator("main")).to_contain_text("This page holds no image")
+    for part in (".talk", ".sliders", ".mind-change"):
+        expect(page.locator(part)).to_be_hidden()
     page.get_by_role("link", name="You").click()
     page.get_by_role("button", name="yes", exact=True).click()
     expect(page.locator(".said li")).to_have_count(1)

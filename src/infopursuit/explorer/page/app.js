@@ -23,7 +23,7 @@ import { emptyState, hashOf, readHash } from "./state.js";
 const REMEMBERED = 500;
 
 /** @param {Model} model @param {number} number @returns {Mind} */
-export function mindOf(model, number) {
+function mindOf(model, number) {
   if (model.table) return new NaiveBayes(model);
   return model.networks ? new Networks(model) : new RemoteMind(number, model.k);
 }

@@ -30,7 +30,7 @@
  *   scored: Scored}} Payload
  */
 
-export const FORMAT = 1;
+const FORMAT = 1;
 
 /** What is wrong with the document, in one sentence. */
 export class PayloadError extends Error {}
@@ -78,7 +78,7 @@ function bytesOf(text, where) {
  * @param {string} where
  * @returns {Float32Array}
  */
-export function floatsOf(text, count, where) {
+function floatsOf(text, count, where) {
   const bytes = bytesOf(text, where);
   expect(
     count < 0 ? bytes.length % 4 === 0 : bytes.length === 4 * count,

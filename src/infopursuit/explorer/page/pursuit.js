@@ -38,7 +38,7 @@ function entropyTerm(p) {
 }
 
 /** @param {ArrayLike<number>} posterior @returns {number} in nats */
-export function entropyOf(posterior) {
+function entropyOf(posterior) {
   let total = 0;
   for (let i = 0; i < posterior.length; i++) total += entropyTerm(posterior[i]);
   return total;

@@ -155,3 +155,9 @@ export function readHash(hash, payload) {
   state.all = parts.get("all") === "1";
   return { state, problems };
 }
+
+/** Choices of questions up to a step; what came after was chosen by the answers before it.
+ * @param {ReadonlyMap<number, number>} chosen @param {number} place @returns {Map<number, number>} */
+export function chosenUpTo(chosen, place) {
+  return new Map([...chosen].filter(([step]) => step <= place));
+}

@@ -1,37 +1,22 @@
 // @ts-check
 // One image: the questions one after another, why each, and what would change the prediction.
 
-import { PosteriorBars, shareBar } from "./bars.js";
+import { PosteriorBars } from "./bars.js";
 import { ChangesPanel } from "./changes.js";
-import { fill, h, hidden, icon, keyed, mayMove, setAttribute, told } from "./dom.js";
+import { fill, h, hidden, icon, mayMove, setAttribute, told } from "./dom.js";
 import { MindChange } from "./mind_change.js";
-import { CLEAN, Picker, pictureName, pictureOfImage, smallGallery, trueClass } from "./pictures.js";
+import { OwnQuestion } from "./own_question.js";
+import { CLEAN, Picker, pictureName, pictureOfImage, trueClass } from "./pictures.js";
 import { largest } from "./pursuit.js";
 import { Sliders } from "./sliders.js";
+import { Steps } from "./steps.js";
 import { Upload } from "./upload.js";
-import {
-  ANSWERS,
-  answerText,
-  answerWord,
-  counted,
-  leaderName,
-  nats,
-  percent,
-  probableWords,
-  stopsWhen,
-} from "./words.js";
+import { answerText, counted, percent, probableWords, stopsWhen } from "./words.js";
 /** @import { App, Image } from "./app.js" */
-/** @import { Plan, Step } from "./pursuit.js" */
+/** @import { Plan } from "./pursuit.js" */
 
 // Milliseconds from one question to the next.
 const PACE = 1100;
-// An answer that so small a share of a class gives is odd.
-const ODD = 0.1;
-// Images of the training split that answer likewise.
-const ALIKE = 12;
-// Questions that a search finds.
-const FOUND = 6;
-
 export class ImageView {
   /** @param {App} app */
   constructor(app) {
@@ -57,7 +42,8 @@ export class ImageView {
         : null;
     this.figure = h("figure", { class: "picture" });
     this.when = h("p", { class: "quiet" });
-    this.steps = h("ol", { class: "steps" });
+    this.steps = new Steps(app);
+    this.ownQuestion = new OwnQuestion(app);
     this.ending = h("div", { class: "ending" });
     this.backButton = h(
       "button",
@@ -85,22 +71,16 @@ export class ImageView {
       this.nextButton,
       this.place,
     );
-    this.search = h("input", {
-      type: "search",
-      id: "ask-search",
-      autocomplete: "off",
-      on: { input: () => this.showFound() },
-    });
-    this.found = h("ul", { class: "found" });
-    this.askOwn = h(
-      "details",
-      { class: "ask-own" },
-      h("summary", {}, "Ask a question of your choice next"),
-      h("label", { for: "ask-search" }, "Search the questions"),
-      this.search,
-      this.found,
+    this.talk = h(
+      "section",
+      { class: "talk", "aria-labelledby": "talk-title" },
+      h("h2", { id: "talk-title" }, "Questions and answers"),
+      this.controls,
+      this.changes.element,
+      this.steps.element,
+      this.ending,
+      this.ownQuestion.element,
     );
-    this.askOwn.addEventListener("toggle", () => this.showFound());
     this.element = h(
       "div",
       { class: "view image-view" },
@@ -128,16 +108,7 @@ export class ImageView {
             this.bars.element,
           ),
         ),
-        h(
-          "section",
-          { class: "talk", "aria-labelledby": "talk-title" },
-          h("h2", { id: "talk-title" }, "Questions and answers"),
-          this.controls,
-          this.changes.element,
-          this.steps,
-          this.ending,
-          this.askOwn,
-        ),
+        this.talk,
         this.sliders.element,
       ),
       this.mindChange.element,
@@ -177,6 +148,9 @@ export class ImageView {
     const another = image !== this.image;
     const wanted = JSON.stringify([[...state.given], [...state.struck], [...state.chosen]]);
     this.image = image;
+    for (const part of [this.talk, this.sliders.element, this.mindChange.element]) {
+      part.hidden = !image;
+    }
     if (!image) {
       fill(
         this.figure,
@@ -199,7 +173,6 @@ export class ImageView {
     this.own = own;
     if (another) {
       this.pause();
-      this.steps.replaceChildren();
       this.picker.mark();
       this.step = 0;
       if (changed || !mayMove()) this.step = plan.steps.length;
@@ -217,7 +190,6 @@ export class ImageView {
     this.changes.update(image, own, plan);
     this.mindChange.update(image, plan, whatIf);
     this.sliders.update();
-    this.showFound();
     if (!another && before && changed) {
       app.announce(
         `Planned anew: ${probableWords(app.model, plan.posterior)} after ${counted(plan.steps.length, "question")}.`,
@@ -286,13 +258,8 @@ export class ImageView {
     this.when.textContent = shown.length
       ? `after ${counted(shown.length, "question")}`
       : "before any question";
-    keyed(
-      this.steps,
-      shown,
-      (step) => step.query,
-      (step) => this.makeStep(step),
-      (element, step, place) => this.updateStep(element, step, place),
-    );
+    this.steps.update(image, plan, this.own ?? plan, this.step);
+    this.ownQuestion.update(plan, this.step);
     const over = this.step >= plan.steps.length;
     const predicted = largest(plan.posterior);
     fill(this.ending, over ? this.endWords(predicted, classes) : null);
@@ -334,276 +301,6 @@ export class ImageView {
     );
   }
 
-  /** @param {Step} step */
-  makeStep(step) {
-    const question = this.app.model.questions[step.query];
-    const legend = h("legend", { class: "hidden" }, `Answer to: ${question}`);
-    const choices = ANSWERS.map(({ word, value }) =>
-      h(
-        "label",
-        { class: `choice ${word.replace(" ", "-")}` },
-        h("input", {
-          type: "radio",
-          name: `answer-${step.query}`,
-          value: String(value),
-          on: { change: () => this.setAnswer(step.query, value) },
-        }),
-        h("span", { "data-word": word }, word),
-      ),
-    );
-    const why = h(
-      "details",
-      { class: "why" },
-      h("summary", {}, "Why this question?", hidden(` ${question}`)),
-      h("div", { class: "reasons" }),
-    );
-    const element = h(
-      "li",
-      { class: "step" },
-      h("div", { class: "question" }, h("p", {}, told(question)), h("span", { class: "tags" })),
-      h("fieldset", { class: "answers" }, legend, choices),
-      h("div", { class: "belief" }),
-      why,
-    );
-    why.addEventListener("toggle", () => this.showWhy(element, step.query));
-    if (mayMove()) {
-      element.animate(
-        [
-          { opacity: 0, transform: "translateY(6px)" },
-          { opacity: 1, transform: "none" },
-        ],
-        220,
-      );
-    }
-    return element;
-  }
-
-  /** @param {HTMLElement} element @param {Step} step @param {number} place */
-  updateStep(element, step, place) {
-    const { app } = this;
-    const image = /** @type {Image} */ (this.image);
-    const own = /** @type {Plan} */ (this.own);
-    const leader = largest(step.posterior);
-    for (const input of element.querySelectorAll("input")) {
-      const value = Number(input.value);
-      input.checked = answerWord(step.answer) === answerWord(value);
-      const text = /** @type {HTMLElement} */ (input.nextElementSibling);
-      text.textContent = input.checked ? answerText(step.answer) : answerWord(value);
-    }
-    const rate = image.label === null ? null : app.answerRate(step.answer, step.query, image.label);
-    const added = !own.steps.some((each) => each.query === step.query);
-    const tags = [
-      step.given ? "your answer" : null,
-      step.chosen ? "your question" : null,
-      added && !step.chosen ? "new" : null,
-      !step.given && rate !== null && rate < ODD ? `odd for “${trueClass(app, image)}”` : null,
-    ];
-    element.classList.toggle("changed", step.given || step.chosen || added);
-    const [question, , belief, why] = element.children;
-    fill(
-      /** @type {Element} */ (question.lastElementChild),
-      tags.filter((tag) => tag !== null).map((tag) => h("span", { class: "tag" }, tag)),
-    );
-    fill(
-      belief,
-      h("span", { class: "name" }, told(leaderName(app.model, step.posterior))),
-      h("span", { class: "number" }, percent(step.posterior[leader])),
-      shareBar(step.posterior[leader]),
-    );
-    element.setAttribute("aria-label", `Question ${place + 1}`);
-    if (/** @type {HTMLDetailsElement} */ (why).open) this.showWhy(element, step.query);
-  }
-
-  /** @param {HTMLElement} element @param {number} query */
-  showWhy(element, query) {
-    const why = /** @type {HTMLDetailsElement} */ (element.lastElementChild);
-    const place = this.plan?.steps.findIndex((each) => each.query === query) ?? -1;
-    const step = this.plan?.steps[place];
-    if (!why.open || !step) return;
-    const { app } = this;
-    const { questions } = app.model;
-    const gain = app.minds[app.state.model].name === "information gain";
-    const show = (/** @type {number} */ value) => (gain ? nats(value) : percent(value));
-    const most = Math.max(step.value, ...step.runnersUp.map((each) => each.value), 1e-12);
-    const rows = [{ query, value: step.value }, ...step.runnersUp];
-    const reasons = /** @type {HTMLElement} */ (why.lastElementChild);
-    const first = place === 0 && query === app.model.first;
-    const because = step.chosen
-      ? "You chose it. The model's own choice is below."
-      : first
-        ? "Every image is asked this first."
-        : gain
-          ? "Its answer is expected to tell most about the class (information gain)."
-          : "The querier gives it the highest probability.";
-    fill(
-      reasons,
-      h("p", {}, because),
-      h(
-        "table",
-        { class: "candidates" },
-        h("caption", { class: "hidden" }, "This question and the runners-up"),
-        h(
-          "tbody",
-          {},
-          rows.map((row, i) =>
-            h(
-              "tr",
-              {},
-              h("th", { scope: "row" }, told(questions[row.query])),
-              h("td", { class: "number" }, row.value > -Infinity ? show(row.value) : "–"),
-              h("td", { class: "meter" }, shareBar(row.value / most)),
-              h(
-                "td",
-                {},
-                i === 0
-                  ? h("span", { class: "quiet" }, "asked")
-                  : h(
-                      "button",
-                      {
-                        type: "button",
-                        class: "small",
-                        on: { click: () => this.askInstead(place, row.query) },
-                      },
-                      "Ask instead",
-                      hidden(` ${questions[row.query]}`),
-                    ),
-              ),
-            ),
-          ),
-        ),
-      ),
-      h(
-        "button",
-        { type: "button", class: "small", on: { click: () => this.strike(query) } },
-        "Strike this question",
-      ),
-      this.alike(step),
-    );
-  }
-
-  /** Who else answers so, where the answer is odd or not. @param {Step} step */
-  alike(step) {
-    const { app } = this;
-    const { model } = app.state;
-    const { label } = /** @type {Image} */ (this.image);
-    const answer = answerWord(step.answer);
-    const same = app.train.filter((each) => answerWord(each.answers(model)[step.query]) === answer);
-    // Of the same class first: they may be odd in the same way.
-    same.sort((a, b) => Number(b.label === label) - Number(a.label === label));
-    const words = [];
-    if (label !== null) {
-      const rate = app.answerRate(step.answer, step.query, label);
-      if (rate !== null) {
-        words.push(
-          `${percent(rate)} of the class `,
-          told(app.model.classes[label]),
-          ` answer ${answer}. `,
-        );
-      }
-    }
-    const seen = app.model.truth?.[step.query];
-    if (seen && seen.right !== null) {
-      words.push(`Where the truth is known, ${percent(seen.right)} of the answers to it are true.`);
-    }
-    const gallery = h("div", {});
-    const details = h(
-      "details",
-      { class: "alike" },
-      h("summary", {}, `Training images that answer ${answer}`),
-      gallery,
-    );
-    details.addEventListener("toggle", () => {
-      if (!details.open || gallery.childElementCount) return;
-      const shown = smallGallery(
-        app,
-        same.slice(0, ALIKE),
-        `None of the ${app.train.length} in this page.`,
-      );
-      const count = counted(same.length, "image");
-      fill(
-        gallery,
-        same.length > ALIKE ? h("p", { class: "quiet" }, `${ALIKE} of ${count}`) : null,
-        shown,
-      );
-    });
-    return h("div", {}, words.length ? h("p", {}, words) : null, app.train.length ? details : null);
-  }
-
-  /** @param {number} query @param {number} answer */
-  setAnswer(query, answer) {
-    const { app } = this;
-    const image = /** @type {Image} */ (this.image);
-    const place = this.plan?.steps.findIndex((each) => each.query === query) ?? 0;
-    const given = new Map(app.state.given);
-    if (image.answers(app.state.model)[query] === answer) given.delete(query);
-    else given.set(query, answer);
-    app.change({ given, chosen: chosenUpTo(app.state.chosen, place) }, { undoable: true });
-  }
-
-  /** @param {number} place @param {number} query */
-  askInstead(place, query) {
-    const { app } = this;
-    const chosen = chosenUpTo(app.state.chosen, place - 1);
-    app.change({ chosen: chosen.set(place, query) }, { undoable: true });
-  }
-
-  /** @param {number} query */
-  strike(query) {
-    const { app } = this;
-    app.change({ struck: new Set([...app.state.struck, query]) }, { undoable: true });
-  }
-
-  showFound() {
-    const { plan, app } = this;
-    if (!plan || !this.askOwn.open) return;
-    const { questions } = app.model;
-    const asked = new Set(plan.steps.slice(0, this.step).map((each) => each.query));
-    const wanted = this.search.value.trim().toLowerCase();
-    const open = (/** @type {number} */ query) => !asked.has(query) && !app.state.struck.has(query);
-    /** @type {number[]} */
-    let found = [];
-    if (wanted) {
-      for (let query = 0; query < questions.length && found.length < FOUND; query++) {
-        if (open(query) && questions[query].toLowerCase().includes(wanted)) found.push(query);
-      }
-    } else {
-      const next = plan.steps[this.step];
-      const best = next
-        ? [next.query, ...next.runnersUp.map((each) => each.query)]
-        : plan.next.map((each) => each.query);
-      found = best.filter(open);
-    }
-    fill(
-      this.found,
-      found.map((query) =>
-        h(
-          "li",
-          {},
-          h(
-            "button",
-            { type: "button", class: "small", on: { click: () => this.askNext(query) } },
-            "Ask",
-            hidden(` ${questions[query]}`),
-          ),
-          " ",
-          told(questions[query]),
-        ),
-      ),
-      found.length ? null : h("li", { class: "quiet" }, "No such question is left."),
-    );
-  }
-
-  /** @param {number} query */
-  askNext(query) {
-    const { app } = this;
-    const place = this.step;
-    const chosen = chosenUpTo(app.state.chosen, place - 1).set(place, query);
-    this.search.value = "";
-    this.search.focus();
-    this.pause();
-    app.change({ chosen }, { undoable: true });
-  }
-
   /** @param {number} by */
   go(by) {
     this.pause();
@@ -617,7 +314,6 @@ export class ImageView {
     const forward = next > this.step;
     this.step = next;
     this.show();
-    this.showFound();
     if (next > 0) this.tell(next, forward);
   }
 
@@ -656,10 +352,4 @@ export class ImageView {
     this.playing = 0;
     this.show();
   }
-}
-
-/** Choices of questions up to a step; what came after was chosen by the answers before it.
- * @param {ReadonlyMap<number, number>} chosen @param {number} place @returns {Map<number, number>} */
-function chosenUpTo(chosen, place) {
-  return new Map([...chosen].filter(([step]) => step <= place));
 }

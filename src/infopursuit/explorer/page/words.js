@@ -62,12 +62,6 @@ export function leaderName(model, posterior) {
   return leaders.length > NAMED ? `${leaders.length} classes tied` : leaders.join(" = ");
 }
 
-/** @param {string[]} words */
-export function listed(words) {
-  if (words.length < 2) return words.join("");
-  return `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}`;
-}
-
 /** When the questions end. @param {Stop} stop */
 export function stopsWhen(stop) {
   const conditions = [];
