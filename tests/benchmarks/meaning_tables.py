@@ -24,6 +24,7 @@ TABLES = {
     },
     "The first ten questions (M5, M6, M8)": {
         "plausible": "plausible",
+        "of all 128": "fit_of_all",
         "supported yes": "supported_yes",
         "names shuffled": "shuffled_supported_yes",
         "reader": "reader",

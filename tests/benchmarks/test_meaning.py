@@ -52,7 +52,8 @@ def test_figures_are_repeatable_fall_to_chance_and_skip_what_is_not_there(
 ) -> None:
     write_data(tmp_path / "data")
     monkeypatch.setattr(meaning, "ATTRIBUTES", {"food10": "food10-vitb32"})
-    monkeypatch.setattr(meaning, "RULES", ("three_valued", "minmax"))
+    rows = {title: row for title, row in meaning.ROWS.items() if title != "threshold"}
+    monkeypatch.setattr(meaning, "ROWS", rows)
     command = ["meaning", "--seeds", "2", "--tasks", "food10", "pets"]
     for run in ("one", "two"):
         monkeypatch.setattr(meaning, "OUT", tmp_path / run)
@@ -72,6 +73,10 @@ def test_figures_are_repeatable_fall_to_chance_and_skip_what_is_not_there(
         assert seed["strict_shuffled_balanced"] == pytest.approx(0.5, abs=0.06)
         assert seed["reader"] > 2 * seed["shuffled_reader"]
         assert seed["attributes_auroc"] > 0.75
+    told = found["rules"]["three_valued, T"]
+    less = found["rules"]["three_valued, T, leakage 0.35"]
+    for with_all, with_less in zip(told, less, strict=True):
+        assert with_less["explained"] >= with_all["explained"]
     for seed in found["rules"]["minmax"]:
         assert seed["attributes_memory"] == 0, "cosines are not fitted"
     page = (tmp_path / "one/meaning.md").read_text(encoding="utf-8")

@@ -27,7 +27,7 @@ from infopursuit.estimators.training_rows import TrainingRows
 from infopursuit.naive_bayes.model import InformationGain
 from infopursuit.naive_bayes.put_off import PutOff
 from infopursuit.naive_bayes.selection import informative_rows
-from infopursuit.queries.related import related_texts, said_before
+from infopursuit.queries.related import related_texts
 
 # Thresholds are fitted on at most so many images.
 THRESHOLD_IMAGES = 32768
@@ -104,9 +104,6 @@ class TextQuestions:
             return rows
         check_room(len(fixed), k)
         count = min(k, int(allowed.sum()))
-        # Texts that say the same as an earlier one go, if enough are left.
-        distinct = allowed & ~torch.tensor(said_before(texts.texts))
-        allowed = distinct if int(distinct.sum()) >= count else allowed
         chosen = self._informative(count, allowed, seed)
         others = chosen[~torch.isin(chosen, fixed)]
         if len(fixed) + len(others) > count:  # chosen anew, without those that are kept anyway

@@ -51,20 +51,6 @@ def related_texts(texts: Sequence[str]) -> list[Related]:
     return sorted(set(found))
 
 
-def said_before(texts: Sequence[str]) -> list[bool]:
-    """Which texts say the same as an earlier one of them that stays."""
-    stay: dict[str, list[str]] = {}
-    found: list[bool] = []
-    for text in texts:
-        words, remark = _words(text)
-        remarks = stay.setdefault("".join(words), [])
-        same = bool(words) and any(not remark or not other or remark == other for other in remarks)
-        if not same:
-            remarks.append(remark)
-        found.append(same)
-    return found
-
-
 def _words(text: str) -> tuple[list[str], str]:
     """Words of a text, the last in the singular and without articles; the remark in brackets."""
     remarks = _REMARK.findall(text)
