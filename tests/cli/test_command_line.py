@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from infopursuit.cli import command_line
+from infopursuit.cli import command_line, help_texts
 from infopursuit.cli.command_line import main, parser
 
 
@@ -18,10 +18,10 @@ def commands() -> list[str]:
 
 
 def test_the_commands_are_these() -> None:
-    assert commands() == ["check", "configure", "explain", "fit"]
+    assert commands() == ["check", "configure", "explain", "export", "fit", "serve"]
 
 
-@pytest.mark.parametrize("name", ["check", "configure", "explain", "fit"])
+@pytest.mark.parametrize("name", ["check", "configure", "explain", "export", "fit", "serve"])
 def test_help_has_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main([name, "--help"])
@@ -32,9 +32,9 @@ def test_help_has_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_examples_of_help_are_right() -> None:
-    for line in (
-        command_line.EXAMPLES + command_line.FIT_EXAMPLES + command_line.EXPLAIN_EXAMPLES
-    ).splitlines():
+    texts = [text for name, text in vars(help_texts).items() if name.endswith("EXAMPLES")]
+    assert len(texts) == 7
+    for line in "\n".join(texts).splitlines():
         line = line.partition("#")[0].strip()
         if line.startswith("infopursuit ") and "COMMAND" not in line:
             parser().parse_args(line.replace("'", "").split()[1:])
@@ -62,7 +62,9 @@ def test_a_shell_completes_the_commands(shell: str) -> None:
         (["explain", "--model", "m", "--stop", "high", "x"], "invalid probability value: 'high'"),
         (["explain", "x"], "required: --model"),
         (["fit", "photos"], "required: --out"),
-        (["serve"], "invalid choice: 'serve'"),
+        (["show"], "invalid choice: 'show'"),
+        (["serve", "--model", "m", "--port", "65536"], "65536: expected 0 to 65535"),
+        (["export", "--model", "m"], "required: PAGE"),
         ([], "required: COMMAND"),
     ],
 )

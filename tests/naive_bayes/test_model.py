@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from infopursuit.naive_bayes.model import InformationGain, NaiveBayes
+from infopursuit.answers.table import AnswerTable
+from infopursuit.naive_bayes.model import ROUNDING, InformationGain, NaiveBayes
 from infopursuit.pursuit.querier import Classifier, Querier
-from infopursuit.pursuit.rollout import roll_out
+from infopursuit.pursuit.rollout import first_of_the_best, ranked, roll_out
 from tests.naive_bayes import textbook
 
 K = 9
@@ -122,6 +123,55 @@ def test_of_equal_queries_the_first_is_asked() -> None:
     found = roll_out(*[each.select(columns) for each in both(2)], textbook.answers(k=3), 3)  # type: ignore[arg-type]
     assert of.levels == 2
     assert found.order.tolist() == [[0, 1, 2]] * 40
+
+
+def single(k: int = 60, classes: int = 40) -> tuple[InformationGain, NaiveBayes, torch.Tensor]:
+    """A table in float32, as models have it, and answers that end in certainty."""
+    generator = torch.Generator().manual_seed(5)
+    shares = torch.rand(3, k, classes, generator=generator) ** 4 + 0.01
+    of = AnswerTable(
+        (shares / shares.sum(dim=0)).log(), torch.zeros(classes).log_softmax(dim=0), 40.0
+    )
+    labels = torch.arange(300) % classes
+    drawn = torch.rand(300, k, 1, generator=generator)
+    below = of.log_likelihood.exp()[:, :, labels].permute(2, 1, 0).cumsum(dim=2)
+    return InformationGain(of), NaiveBayes(of), (drawn > below).sum(dim=2).clamp(max=2) / 2
+
+
+def test_what_is_asked_does_not_depend_on_who_else_is_asked() -> None:
+    querier, classifier, answers = single()
+    together = roll_out(querier, classifier, answers, 60)
+    assert together.posteriors.dtype == torch.float32
+    assert (together.posteriors[:, -1].amax(dim=1) > 0.999).float().mean() > 0.9
+    backwards = roll_out(querier, classifier, answers.flip(0), 60)
+    assert torch.equal(backwards.order.flip(0), together.order)
+    for row in (0, 7, 150, 299):
+        alone = roll_out(querier, classifier, answers[row : row + 1], 60)
+        assert torch.equal(alone.order[0], together.order[row])
+        torch.testing.assert_close(alone.posteriors[0], together.posteriors[row])
+
+
+def test_posteriors_of_a_table_in_float32_are_those_of_float64() -> None:
+    querier, classifier, answers = single()
+    found = roll_out(querier, classifier, answers, 60)
+    of = querier.table
+    evidence = of.log_prior.double().repeat(300, 1)
+    for t in range(60):
+        query, said = found.order[:, t], found.answers[:, t]
+        evidence = evidence + of.log_likelihood.double()[(2 * said).long(), query]
+        expected = (evidence / (1 + (t + 1) / 40.0)).softmax(dim=1)
+        assert (found.posteriors[:, t + 1] - expected).abs().max() < 1e-6
+
+
+def test_gains_that_only_rounding_tells_apart_are_equal() -> None:
+    outputs = torch.tensor([[0.1, 0.3, 0.3 + 1e-8, 0.2]], dtype=torch.float64)
+    assert first_of_the_best(outputs, ROUNDING).tolist() == [2]
+    outputs = torch.tensor([[0.1, 0.3, 0.3 + 1e-12, 0.2]], dtype=torch.float64)
+    assert first_of_the_best(outputs, ROUNDING).tolist() == [1]
+    assert ranked(outputs, ROUNDING, 4).tolist() == [[1, 2, 3, 0]]
+    assert ranked(outputs, 0.0, 3).tolist() == [[2, 1, 3]]
+    asked = torch.tensor([[-torch.inf, 0.1, 0.3, 0.3 + 1e-12, -torch.inf]], dtype=torch.float64)
+    assert ranked(asked, ROUNDING, 5).tolist() == [[2, 3, 1, 0, 4]]
 
 
 def test_values_are_gains_of_at_least_zero_and_say_what_cannot_be_asked() -> None:

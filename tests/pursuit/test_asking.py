@@ -51,7 +51,7 @@ def test_the_best_queries_are_recorded_with_their_values(
             best, values = found.best[row, step], found.values[row, step]
             assert best[: len(ranked)].tolist() == ranked
             torch.testing.assert_close(
-                values[: len(ranked)], expected.values[step][ranked], atol=1e-6, rtol=1e-4
+                values[: len(ranked)], expected.values[step][ranked].float(), atol=1e-6, rtol=1e-4
             )
             # Near the end fewer are left than are wanted.
             assert values[len(ranked) :].tolist() == [-torch.inf] * (4 - len(ranked))

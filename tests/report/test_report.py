@@ -44,6 +44,8 @@ from infopursuit.report.truth_tables import truth_table
 from infopursuit.report.verdict import figures, verdict
 from tests.report.made_up_runs import METHODS, STOP, make_baselines, make_run
 
+EXPLORER = "explorer/menagerie.html"
+
 VOID = {"meta", "img", "br", "link", "input", "hr"}
 
 
@@ -114,7 +116,9 @@ def test_page_needs_nothing_beside_itself(page):
         assert tag not in ("link", "iframe", "object")
         for name in ("src", "href", "srcset", "data", "poster"):
             value = attrs.get(name) or "#"
-            assert value.startswith(("#", "data:image/png;base64,"))
+            # A page of its own lies beside this one; a reader may follow it.
+            assert value.startswith(("#", "data:image/png;base64,")) or value == EXPLORER
+    assert {"href": EXPLORER} in found.attributes("a")
     style = page[page.index("<style>") : page.index("</style>")]
     assert "url(" not in style
     assert "@import" not in style
@@ -124,7 +128,7 @@ def test_page_nests_and_its_links_lead_somewhere(page):
     found = Page(page)
     assert len(found.ids) == len(set(found.ids))
     for link in found.attributes("a"):
-        assert link["href"].removeprefix("#") in found.ids
+        assert link["href"].removeprefix("#") in (*found.ids, EXPLORER)
     for tag, attrs in found.tags:
         for target in (attrs.get("aria-labelledby") or "").split():
             assert target in found.ids, tag
@@ -314,7 +318,7 @@ def test_many_methods_with_all_inits(tmp_path):
     for words in ("Against the paper", "What are the concepts worth?", "What quantisation costs"):
         assert words in told
     for attrs in found.attributes("a"):
-        assert attrs["href"].removeprefix("#") in found.ids
+        assert attrs["href"].removeprefix("#") in (*found.ids, EXPLORER)
     styles = {attrs["class"] for attrs in found.attributes("path") if "hue-" in attrs["class"]}
     assert len({style.removeprefix("line ") for style in styles if style[:4] == "line"}) == 7
     runs = results.runs

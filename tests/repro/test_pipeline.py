@@ -40,6 +40,7 @@ def test_the_report_and_every_output_are_there(world: World) -> None:
     files = world.artifacts()
     assert b"</html>" in files["report/index.html"]
     assert b"Are the answers true?" in files["report/index.html"]
+    assert TABLE.encode() in files["report/explorer/menagerie.html"]
     for run in (FIXED, LEARNED, TABLE):
         assert f"models/{run}/weights.safetensors" in files
         truth = json.loads(files[f"evaluation/{run}.truth.json"])
@@ -70,7 +71,7 @@ def test_an_edit_to_one_method_runs_its_branch_alone(world: World) -> None:
     changed = {"dictionary": "alternating", "dictionary_learning_rate": 0.05}
     world.edit({("methods", "alternating"): {**_fixed(world), **changed}})
     stages = [f"{stage}@{LEARNED}" for stage in OF_A_RUN]
-    assert world.repro() == [*stages, "report"]
+    assert world.repro() == [*stages, "explore@menagerie", "report"]
 
 
 def test_another_judge_measures_anew_and_trains_nothing(world: World) -> None:
@@ -153,7 +154,7 @@ def test_forced_repetition_gives_the_same_bytes(world: World) -> None:
         "initialize@menagerie-llm-0",
     ]
     stages += [f"{stage}@{LEARNED}" for stage in OF_A_RUN]
-    stages += ["baselines@menagerie", "report"]
+    stages += ["baselines@menagerie", "explore@menagerie", "report"]
     assert world.repro("--force", "--single-item", *stages) == stages
     after = world.artifacts()
     assert [name for name in before if before[name] != after.get(name)] == []

@@ -112,6 +112,7 @@ def test_naive_bayes_is_fitted_without_updates(params: Params) -> None:
         "validation_fraction": 0.1,
         "select_on": "held_out",
     }
+    assert told["sources"] == {f"concept {row}": "concept" for row in range(6)}
     assert (told["init"], told["method"], told["seed"], told["budget"]) == (
         "llm", "naive_bayes", 0, 6,
     )  # fmt: skip
@@ -207,6 +208,7 @@ def test_the_control_replaces_the_dictionary_and_nothing_else(params: Params) ->
     model = load("artifacts/models/menagerie-random_words-naive_bayes-0")
     assert model.queries_ == tuple(f"word {row}" for row in range(6))
     assert {"universe", "control"} <= set(model.provenance_["inputs"])
+    assert set(model.provenance_["sources"].values()) == {"word"}
     shown, _ = hold_out(load_images(IMAGES, "train"), 0.1, 0)
     words = write_texts(CONTROL, "word", 12, seed=1)
     universe = write_texts(UNIVERSE, "concept", 30, seed=0)

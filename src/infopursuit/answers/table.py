@@ -62,6 +62,7 @@ class AnswerTable:
     ) -> Float[Tensor, "b c"]:
         """Log-prior plus the evidence of the answers that `mask` selects."""
         level = self.level_of(answers)
+        mask = mask.to(self.log_prior.dtype)
         total = self.log_prior.expand(len(answers), -1)
         for number, table in enumerate(self.log_likelihood):
             total = total + (mask * (level == number)) @ table
@@ -89,6 +90,14 @@ class AnswerTable:
             self,
             log_likelihood=self.log_likelihood.to(device),
             log_prior=self.log_prior.to(device),
+        )
+
+    def double(self) -> AnswerTable:
+        """The same numbers in float64, for sums in which nothing is lost."""
+        return replace(
+            self,
+            log_likelihood=self.log_likelihood.double(),
+            log_prior=self.log_prior.double(),
         )
 
     def tensors(self) -> dict[str, Tensor]:

@@ -18,72 +18,26 @@ from typing import Any
 
 import shtab
 
+from infopursuit.cli.help_texts import (
+    ABOUT,
+    CHECK_EXAMPLES,
+    CONFIGURE_EXAMPLES,
+    EXAMPLES,
+    EXPLAIN,
+    EXPLAIN_EXAMPLES,
+    EXPORT,
+    EXPORT_EXAMPLES,
+    FIT,
+    FIT_EXAMPLES,
+    SERVE,
+    SERVE_EXAMPLES,
+)
 from infopursuit.core.errors import InputError
 
 logger = logging.getLogger("infopursuit")
 
 # What the packages of `infopursuit[pipeline]` are imported as.
 PIPELINE = ("datasets", "dvc", "httpx", "jinja2", "polars", "pydantic", "ruamel")
-
-ABOUT = """
-Image classifiers that explain themselves: they ask yes/no questions, one after another, and show
-which answers led to the prediction.
-"""
-EXAMPLES = """
-examples:
-  infopursuit fit photos/ --out model            # photos/CLASS/IMAGE; the texts ship with it
-  infopursuit explain --model model new.jpg      # which questions, which answers, which class
-  infopursuit explain --model model --interactive          # answer the questions yourself
-
-Each command has examples of its own: infopursuit COMMAND --help.
-Completion: infopursuit --print-completion bash  # or zsh, tcsh; put the output where the shell
-                                                 # looks for completions
-"""
-FIT = """
-Choose the questions that tell most of the classes, learn how each class answers them, and save the
-model as a folder. The images are a folder CLASS/IMAGE, or train/CLASS/IMAGE and test/CLASS/IMAGE
-(then the accuracy is measured on the test images); or embeddings that you have already.
-"""
-FIT_EXAMPLES = """
-examples:
-  infopursuit fit photos/ --out model
-  infopursuit fit photos/ --texts my_texts.txt --queries 64 --out model     # a text a line
-  infopursuit fit photos/ --clip ViT-L-14 --ban photo --out model
-  infopursuit fit images.npz --texts texts.parquet --out model              # embeddings
-  infopursuit fit X.npy --labels y.txt --texts texts.npz --out model
-
-embeddings:
-  .npz      embeddings, labels; or train_embeddings, train_labels, test_embeddings, test_labels
-  .npy      the rows; their labels in --labels, .npy or a label a line
-  .parquet  columns embedding, label or class_name, and split (train, test) if there is one
-  with --texts as .parquet (text, embedding), as .npz (texts, embeddings), or a text a line, which
-  --clip embeds
-"""
-EXPLAIN = """
-Ask the questions of images and show the answers and what they make of each class. Images are files,
-folders, which are searched for images, and patterns such as 'new/*.jpg'. Files that cannot be read
-are listed at the end, and the others are explained.
-"""
-EXPLAIN_EXAMPLES = """
-examples:
-  infopursuit explain --model model photo.jpg
-  infopursuit explain --model model new/ 'more/*.png' --format csv --out answers.csv
-  infopursuit explain --model model photo.jpg --figures figures/
-  infopursuit explain --model user/name photo.jpg          # a model of the Hugging Face hub
-  infopursuit explain --model model --interactive          # answer the questions yourself
-  infopursuit explain --model model --interactive photo.jpg     # change answers of an image
-  infopursuit explain --model model X.npy                  # embeddings in the place of images
-
-exit status: 0; 1 where the input is at fault or a file could not be read; 2 for a wrong option
-"""
-CONFIGURE_EXAMPLES = """
-example:
-  infopursuit configure params/vitb32-precomputed.yaml
-"""
-CHECK_EXAMPLES = """
-example:
-  infopursuit check                # params.yaml and every input it names, in seconds
-"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -141,6 +95,8 @@ def parser() -> argparse.ArgumentParser:
     commands = found.add_subparsers(required=True, metavar="COMMAND", title="commands")
     _add_fit(commands)
     _add_explain(commands)
+    _add_export(commands)
+    _add_serve(commands)
     command = _command(
         commands, "configure", "merge ready-made settings into params.yaml", CONFIGURE_EXAMPLES
     )
@@ -215,13 +171,7 @@ def _add_explain(commands: Any) -> None:
     command = _command(
         commands, "explain", "explain the predictions of a model", EXPLAIN_EXAMPLES, EXPLAIN
     )
-    command.add_argument(
-        "--model", required=True, metavar="MODEL",
-        help="the folder of a model, or user/name on the Hugging Face hub",
-    ).complete = shtab.DIRECTORY  # type: ignore[attr-defined]  # fmt: skip
-    command.add_argument(
-        "--clip", metavar="CLIP", help="the CLIP the model was fitted with, where it has moved"
-    )
+    _model(command)
     command.add_argument(
         "--format", choices=("text", "json", "csv", "html"), default="text",
         help="of the output (default %(default)s)",
@@ -249,6 +199,60 @@ def _add_explain(commands: Any) -> None:
         run=_run("infopursuit.cli.explain", "explain"),
         kept="what was shown is complete, a file of --out was not written",
     )
+
+
+def _add_export(commands: Any) -> None:
+    command = _command(
+        commands, "export", "write a page to explore a model", EXPORT_EXAMPLES, EXPORT
+    )
+    _model(command)
+    _images(command)
+    command.add_argument(
+        "--title", metavar="TEXT", help="of the page (default: the name of the model)"
+    )
+    _device(command)
+    _file(command, "page", metavar="PAGE", help="the .html file to write")
+    command.set_defaults(run=_run("infopursuit.cli.export", "export"), kept="no page was written")
+
+
+def _add_serve(commands: Any) -> None:
+    command = _command(commands, "serve", "explore a model in the browser", SERVE_EXAMPLES, SERVE)
+    _model(command, action="append", dest="models")
+    _images(command)
+    command.add_argument(
+        "--title", metavar="TEXT", help="of the page (default: the name of the model)"
+    )
+    command.add_argument(
+        "--host", default="127.0.0.1", metavar="ADDRESS",
+        help="where to listen (default %(default)s: this machine alone)",
+    )  # fmt: skip
+    command.add_argument(
+        "--port", type=port, default=8000, metavar="PORT",
+        help="(default %(default)s; 0 for any that is free)",
+    )  # fmt: skip
+    command.add_argument(
+        "--allow", action="append", default=[], metavar="NAME",
+        help="another name that browsers may call this server by",
+    )  # fmt: skip
+    _device(command)
+    command.set_defaults(run=_run("infopursuit.cli.serve", "serve"), kept="nothing was stored")
+
+
+def _model(command: argparse.ArgumentParser, **options: Any) -> None:
+    command.add_argument(
+        "--model", required=True, metavar="MODEL", **options,
+        help="the folder of a model, or user/name on the Hugging Face hub",
+    ).complete = shtab.DIRECTORY  # type: ignore[attr-defined]  # fmt: skip
+    command.add_argument(
+        "--clip", metavar="CLIP", help="the CLIP the model was fitted with, where it has moved"
+    )
+
+
+def _images(command: argparse.ArgumentParser) -> None:
+    _file(
+        command, "--images", action="append", default=[], metavar="IMAGES", type=str,
+        help="a folder, a table (.parquet, .npz), a file or a pattern; may be given again",
+    )  # fmt: skip
 
 
 def _configure(chosen: argparse.Namespace) -> None:
@@ -295,6 +299,14 @@ def probability(text: str) -> float:
     value = float(text)
     if not 0 < value <= 1:
         raise argparse.ArgumentTypeError(f"{text}: expected more than 0, at most 1")
+    return value
+
+
+def port(text: str) -> int:
+    """A port, 0 to 65535."""
+    value = int(text)
+    if value not in range(65536):
+        raise argparse.ArgumentTypeError(f"{text}: expected 0 to 65535")
     return value
 
 

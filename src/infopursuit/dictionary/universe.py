@@ -100,6 +100,22 @@ def texts_from(path: str | Path, source: str) -> list[str]:
     return texts
 
 
+def sources_of(path: str | Path, texts: Sequence[str]) -> dict[str, str]:
+    """Where each of some texts of an embedded universe comes from, as the universe names it.
+
+    Args:
+        path: Parquet file (EMBEDDED_TEXTS).
+        texts: some of its texts.
+
+    Raises:
+        InputError: the file breaks its schema.
+    """
+    table = read_table(path, EMBEDDED_TEXTS, columns=["text", "source"])
+    wanted = set(texts)
+    rows = zip(table.column("text").to_pylist(), table.column("source").to_pylist(), strict=True)
+    return {text: source for text, source in rows if text in wanted}
+
+
 def _distinct_texts(path: Path) -> tuple[str, ...]:
     table = read_table(path, EMBEDDED_TEXTS, columns=["text", "source"])
     texts = tuple(table.column("text").to_pylist())

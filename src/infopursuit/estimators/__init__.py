@@ -11,4 +11,5 @@ saved.py                a model as a folder, and back
 loading.py              load: a folder, or the hub
 hub.py, model_card.py   models on the Hugging Face hub, and what is said of them there
 near_texts.py           texts near a query
+shown.py                a model in a notebook
 """

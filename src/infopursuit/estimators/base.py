@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
@@ -15,18 +16,20 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
+from infopursuit.datasets.decoding import picture_list
 from infopursuit.datasets.rows import Rows
-from infopursuit.estimators.inputs import names_of, rows_of
+from infopursuit.estimators.inputs import is_pictures, names_of, rows_of
 from infopursuit.explanation.explanation import Explanation, answer_value
 from infopursuit.explanation.stopping import StoppingRule
 from infopursuit.pursuit.dialogue import Dialogue
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.rollout import RollOut
 
+if TYPE_CHECKING:
+    from infopursuit.explanation.frame import FramedPage
+
 # Images whose posteriors at every budget are held at once.
 BLOCK = 1024
-Model = TypeVar("Model", bound="PursuitClassifier")
-
 # Sure enough for predictions within about a point of those from all answers (docs: Results).
 DEFAULT_STOP = StoppingRule(probability=0.95, max_queries=None)
 
@@ -189,6 +192,59 @@ class PursuitClassifier(ClassifierMixin, BaseEstimator):
             "for": [each for each in told[:count] if each[1] > 0],
             "against": [each for each in told[::-1][:count] if each[1] < 0],
         }
+
+    def explore(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        pictures: Any = None,
+        train: tuple[Any, Any] | None = None,
+        title: str = "Explorer",
+        height: int = 900,
+    ) -> FramedPage:
+        """A page to explore the model; a notebook shows it inline.
+
+        Args:
+            X: (n, d) embeddings, or pictures where the model knows its CLIP; None for no images.
+            y: (n,) labels, as `fit` took them; None where they are not known.
+            pictures: of the rows, where X are embeddings.
+            train: (X, y) of the training split, to look for images that answer likewise.
+            title: of the page.
+            height: of its frame, in pixels.
+
+        Raises:
+            InputError: labels or pictures are not as many as rows, or the model is too large for a
+                page.
+        """
+        check_is_fitted(self, "pursuit_")
+        # By name: the stages that train do not depend on the explorer.
+        notebook = import_module("infopursuit.explorer.notebook")
+
+        def answered(X: Any, y: Any, pictures: Any) -> Any:
+            answers = self._answers(X)
+            shown = X if pictures is None and is_pictures(X) else pictures
+            given = None if shown is None else picture_list(shown)
+            names = names_of(X, len(answers))
+            return notebook.answered(names, answers, y, self.classes_.tolist(), given)
+
+        return notebook.explored(
+            self.pursuit_,
+            self._rule(None),
+            self.provenance_,
+            None if X is None else answered(X, y, pictures),
+            None if train is None else answered(*train, None),
+            title,
+            height,
+        )
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """A fitted model shows its questions; one that is not, its settings."""
+        if not hasattr(self, "pursuit_"):
+            return super()._repr_mimebundle_(**options)
+        from infopursuit.estimators.shown import model_html
+
+        return {"text/plain": repr(self), "text/html": model_html(self)}
 
     def familiarity(self, X: Any) -> np.ndarray:
         """Whether each row looks like any of the classes: conformal p-values (n,) in (0, 1].

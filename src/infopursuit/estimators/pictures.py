@@ -107,6 +107,8 @@ def fit(
         model.provenance_["test_images"] = len(test.labels)
         model.provenance_["test_accuracy"] = float(model.score(rows, test.labels))
     model.provenance_["rejected"] = rejected
+    if texts is None:
+        model.provenance_["sources"] = dict.fromkeys(model.queries_, "visual vocabulary")
     return model
 
 

@@ -8,6 +8,10 @@ or against each class, and evidence adds up:
 The querier asks what would tell most of the class given the answers so far: the definition of
 Information Pursuit, eq. (ip), computed in place of learned. Each query brings its own part of the
 table and nothing else, so queries can be left out of a fitted model without fitting it anew.
+
+The table is stored in float32, and all that follows from it is computed in float64: which of two
+questions tells more must not depend on the order of a sum, nor on who computes it. Python, on any
+device and in any batch, and the page of the explorer ask the same questions.
 """
 
 from __future__ import annotations
@@ -21,24 +25,34 @@ from infopursuit.answers.table import AnswerTable
 from infopursuit.explanation.explanation import Criterion
 from infopursuit.naive_bayes.put_off import COUNTS, PutOff
 
+# Gains that differ by less, in nats, are equal: it is more than float64 loses in a sum, and less
+# than any choice could mean.
+ROUNDING = 1e-9
+
 
 class NaiveBayes:
     """f: the posterior from added evidence."""
 
     def __init__(self, table: AnswerTable) -> None:
-        self.table = table
+        self.table, self.exact = table, table.double()
 
     def __call__(
         self, answers: Float[Tensor, "b k"], mask: Float[Tensor, "b k"]
     ) -> Float[Tensor, "b c"]:
-        """Class logits of the history that `mask` selects of all answers."""
-        return self.table.tempered(
-            self.table.evidence(answers, mask), mask.sum(dim=1, keepdim=True)
-        )
+        """Class logits of the history that `mask` selects of all answers; the largest is 0."""
+        evidence = self.exact.evidence(answers, mask)
+        return self.logits(evidence, mask.sum(dim=1, keepdim=True))
+
+    def logits(
+        self, evidence: Float[Tensor, "b c"], asked: Float[Tensor, "b 1"] | int
+    ) -> Float[Tensor, "b c"]:
+        """Of the type of the table: what matters is near 0, where float32 loses next to nothing."""
+        tempered = self.exact.tempered(evidence, asked)
+        return (tempered - tempered.amax(dim=1, keepdim=True)).to(self.table.log_prior.dtype)
 
     def incremental(self, batch: int) -> _ClassEvidence:
         """`batch` empty histories."""
-        return _ClassEvidence(self.table, batch)
+        return _ClassEvidence(self, batch)
 
     def to(self, device: torch.device | str) -> NaiveBayes:
         """The same classifier on a device."""
@@ -63,6 +77,7 @@ class InformationGain:
     """
 
     criterion: Criterion = "information gain"
+    rounding = ROUNDING
 
     def __init__(
         self,
@@ -71,7 +86,8 @@ class InformationGain:
         put_off: PutOff | None = None,
     ) -> None:
         self.table, self.worth, self.put_off = table, worth, put_off
-        self.likelihood = table.log_likelihood.exp()
+        self.exact = table.double()
+        self.likelihood = self.exact.log_likelihood.exp()
         self.answer_entropy = entropy(self.likelihood)  # (k, c)
 
     def __call__(
@@ -79,7 +95,7 @@ class InformationGain:
     ) -> Float[Tensor, "b k"]:
         """The gain of every query after the history that `mask` selects of all answers."""
         late = None if self.put_off is None else self.put_off.of(answers, mask)
-        return self.gains(self.table.evidence(answers, mask), late)
+        return self.gains(self.exact.evidence(answers, mask), late)
 
     def gains(
         self, evidence: Float[Tensor, "b c"], late: Bool[Tensor, "b k"] | None = None
@@ -145,15 +161,19 @@ class _Evidence:
 
 
 class _ClassEvidence(_Evidence):
+    def __init__(self, classifier: NaiveBayes, batch: int) -> None:
+        super().__init__(classifier.exact, batch)
+        self.classifier = classifier
+
     @torch.no_grad()
     def outputs(self, rows: int) -> Float[Tensor, "r c"]:
         """Logits of the first `rows` histories, all of which have grown alike."""
-        return self.table.tempered(self.sum[:rows], self.asked)
+        return self.classifier.logits(self.sum[:rows], self.asked)
 
 
 class _GainEvidence(_Evidence):
     def __init__(self, querier: InformationGain, batch: int) -> None:
-        super().__init__(querier.table, batch)
+        super().__init__(querier.exact, batch)
         self.querier, self.late = querier, None
         if querier.put_off is not None:
             shape = batch, querier.put_off.k

@@ -26,6 +26,7 @@ from infopursuit.explanation.explanation import (
 )
 from infopursuit.explanation.stopping import StoppingRule
 from infopursuit.pursuit.pursuit import RUNNERS_UP, Pursuit
+from infopursuit.pursuit.rollout import ranked
 
 
 class _Asked(NamedTuple):
@@ -69,9 +70,11 @@ class Dialogue:
         outputs = self.pursuit.querier(answers, masks)[-1:]
         outputs = outputs.masked_fill(masks[-1:] > 0, -torch.inf)
         values = self.pursuit.querier.values(outputs)[0]
-        order = outputs[0].sort(descending=True, stable=True).indices.tolist()
-        left = order[: min(count, len(order) - len(self._asked))]
-        return [Candidate(self.pursuit.queries[each], float(values[each])) for each in left]
+        left = min(count, outputs.shape[1] - len(self._asked))
+        if not left:
+            return []
+        order = ranked(outputs, self.pursuit.querier.rounding, left)[0].tolist()
+        return [Candidate(self.pursuit.queries[each], float(values[each])) for each in order]
 
     def next_question(self) -> str | None:
         """The question that the model would ask now; None where all have been asked."""

@@ -41,11 +41,12 @@ class Familiarity:
         says that the image looks like none of the classes.
         """
         likelihood = self._likelihood(answers) + ROUNDING
-        below = torch.searchsorted(self._ordered, likelihood, right=True)
-        return (1 + below.float()) / (1 + len(self._ordered))
+        below = torch.searchsorted(self.ordered, likelihood, right=True)
+        return (1 + below.float()) / (1 + len(self.ordered))
 
     @cached_property
-    def _ordered(self) -> Tensor:
+    def ordered(self) -> Float[Tensor, " m"]:
+        """The likelihoods of the held-out images, ascending."""
         return self._likelihood(self.held_out).sort().values
 
     def _likelihood(self, answers: Tensor) -> Tensor:

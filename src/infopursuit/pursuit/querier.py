@@ -72,6 +72,8 @@ class Querier(HistoryFunction, Protocol):
     """Says which question to ask next."""
 
     criterion: Criterion
+    # Outputs that differ by at most this are equal, and the first of equals is asked.
+    rounding: float
 
     def values(self, outputs: Float[Tensor, "b k"]) -> Float[Tensor, "b k"]:
         """What the outputs mean by `criterion`; -inf marks queries that cannot be asked."""

@@ -53,6 +53,26 @@ class Ending(NamedTuple):
     confident: Bool[Tensor, " n"]
 
 
+def first_of_the_best(outputs: Float[Tensor, "b k"], rounding: float) -> Int[Tensor, " b"]:
+    """The query to ask: of those within `rounding` of the largest output the first."""
+    if not rounding:
+        return outputs.argmax(dim=1)
+    best = outputs.amax(dim=1, keepdim=True)
+    return (outputs >= best - rounding).int().argmax(dim=1)
+
+
+def ranked(outputs: Float[Tensor, "b k"], rounding: float, count: int) -> Int[Tensor, "b m"]:
+    """The m = `count` best queries (<= k): the one to ask, what to ask without it, and so on."""
+    taken = torch.zeros_like(outputs, dtype=torch.bool)
+    places = []
+    for _ in range(count):
+        best = outputs.masked_fill(taken, -torch.inf).amax(dim=1, keepdim=True)
+        equal = (outputs >= best - rounding) & ~taken
+        places.append(equal.int().argmax(dim=1, keepdim=True))
+        taken = taken.scatter(1, places[-1], True)
+    return torch.cat(places, dim=1)
+
+
 class Asking:
     """b images that are asked one query after another, each given its answers so far."""
 
@@ -72,7 +92,7 @@ class Asking:
         """
         outputs = self.histories.outputs(rows).masked_fill_(self.asked[:rows], -torch.inf)
         if forced is None:
-            queries = outputs.argmax(dim=1)  # the first of equals
+            queries = first_of_the_best(outputs, self.querier.rounding)
         else:
             queries = torch.full((rows,), forced, dtype=torch.long, device=outputs.device)
         self.asked[:rows].scatter_(1, queries.unsqueeze(1), True)
@@ -161,7 +181,7 @@ def _roll_out(
         judging.add(queries, given)
         posteriors.append(judging.outputs(rows).softmax(dim=1))
         if best:
-            top = outputs.sort(dim=1, descending=True, stable=True).indices[:, :best]
+            top = ranked(outputs, querier.rounding, best)
             worth = querier.values(outputs).masked_fill(outputs == -torch.inf, -torch.inf)
             places[:, step], values[:, step] = top, worth.gather(1, top)
     return RollOut(order, answers.gather(1, order), torch.stack(posteriors, dim=1), places, values)

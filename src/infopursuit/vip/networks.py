@@ -37,6 +37,7 @@ class HistoryNetwork(nn.Module):
     """
 
     criterion: Criterion = "querier probability"
+    rounding = 0.0
 
     def __init__(self, k: int, outputs: int, hidden: tuple[int, int]) -> None:
         super().__init__()

@@ -1,0 +1,283 @@
+// @ts-check
+// What all views share: the models and images, the state, and what follows from both.
+
+import { announce, h } from "./dom.js";
+import { Networks } from "./networks.js";
+import { outcomesOf } from "./outcomes.js";
+import { PayloadError, answersOf } from "./payload.js";
+import { NaiveBayes, Remembering, familiarity, plan } from "./pursuit.js";
+import { RemoteMind, ServerError } from "./remote.js";
+import { emptyState, hashOf, readHash } from "./state.js";
+/** @import { Model, Payload, Picture, Stop } from "./payload.js" */
+/** @import { Mind, Plan, WhatIf } from "./pursuit.js" */
+/** @import { Outcomes } from "./outcomes.js" */
+/** @import { State } from "./state.js" */
+
+/**
+ * @typedef {{id: string, label: number | null, thumbnail: string | null, split: Split,
+ *   answers: (model: number) => Float32Array}} Image
+ * @typedef {"test" | "train" | "scored" | "yours"} Split
+ */
+
+// How many past states can be taken back.
+const REMEMBERED = 500;
+
+/** @param {Model} model @param {number} number @returns {Mind} */
+function mindOf(model, number) {
+  if (model.table) return new NaiveBayes(model);
+  return model.networks ? new Networks(model) : new RemoteMind(number, model.k);
+}
+
+export class App {
+  /** @param {Payload} payload */
+  constructor(payload) {
+    this.payload = payload;
+    this.minds = payload.models.map(mindOf);
+    this.remembering = payload.models.map((model, i) => new Remembering(this.minds[i], model));
+    this.test = payload.test.map((each) => this.imageOf(each, "test"));
+    this.train = payload.train.map((each) => this.imageOf(each, "train"));
+    this.scored = this.scoredImages();
+    /** @type {Image[]} Pictures that a person gave. */
+    this.yours = [];
+    this.state = emptyState();
+    /** @type {string[]} */
+    this.past = [];
+    /** @type {() => void} */
+    this.onChange = () => {};
+    /** @type {Map<number, Promise<Outcomes>>} */
+    this.known = new Map();
+    /** @type {Map<number, Float64Array>} */
+    this.rateTables = new Map();
+  }
+
+  get model() {
+    return this.payload.models[this.state.model];
+  }
+
+  /** @param {Picture} picture @param {Split} split @returns {Image} */
+  imageOf({ id, label, thumbnail, packed }, split) {
+    /** @type {Map<number, Float32Array>} */
+    const read = new Map();
+    const answers = (/** @type {number} */ model) => {
+      let values = read.get(model);
+      if (!values) {
+        values = answersOf(packed[model], this.payload.models[model], 1, `the answers of ${id}`);
+        read.set(model, values);
+      }
+      return values;
+    };
+    return { id, label, thumbnail, split, answers };
+  }
+
+  /** @returns {Image[]} */
+  scoredImages() {
+    const { labels, packed } = this.payload.scored;
+    /** @type {Map<number, Float32Array>} read when they are first needed */
+    const read = new Map();
+    const all = (/** @type {number} */ number) => {
+      let answers = read.get(number);
+      if (!answers) {
+        const model = this.payload.models[number];
+        answers = answersOf(packed[number], model, labels.length, "images.scored.answers");
+        read.set(number, answers);
+      }
+      return answers;
+    };
+    return Array.from(labels, (label, row) => ({
+      id: `more-${row + 1}`,
+      label,
+      thumbnail: null,
+      split: /** @type {const} */ ("scored"),
+      answers: (/** @type {number} */ number) => {
+        const { k } = this.payload.models[number];
+        return all(number).subarray(row * k, (row + 1) * k);
+      },
+    }));
+  }
+
+  /** All images of the test split: with pictures first. */
+  get scorable() {
+    return [...this.test, ...this.scored];
+  }
+
+  /** @param {string | null} id @returns {Image | null} */
+  image(id) {
+    const all = [this.yours, this.test, this.scored, this.train];
+    for (const images of all) {
+      const found = images.find((each) => each.id === id);
+      if (found) return found;
+    }
+    return null;
+  }
+
+  /** The image that is looked at. @returns {Image | null} */
+  get current() {
+    const { image } = this.state;
+    return image === null ? (this.test[0] ?? this.train[0] ?? null) : this.image(image);
+  }
+
+  /** The stopping rule with what the sliders say. @param {Model} [model] @returns {Stop} */
+  stop(model = this.model) {
+    const { sure, most } = this.state;
+    return {
+      ...model.stop,
+      probability: sure === null ? model.stop.probability : sure / 100,
+      max_queries: most === null ? model.stop.max_queries : most === "all" ? null : most,
+    };
+  }
+
+  /** @param {number} model @param {Image} image @param {Partial<WhatIf>} whatIf @returns {Promise<Plan>} */
+  plan(model, image, whatIf) {
+    return plan(this.payload.models[model], this.remembering[model], image.answers(model), whatIf);
+  }
+
+  /** What the model makes of all test images by its own stopping rule; computed once.
+   * @param {number} number of the model @returns {Promise<Outcomes>} */
+  outcomes(number = this.state.model) {
+    let found = this.known.get(number);
+    if (!found) {
+      const answers = this.scorable.map((image) => image.answers(number));
+      found = outcomesOf(this.payload.models[number], this.minds[number], answers);
+      found.catch(() => this.known.delete(number));
+      this.known.set(number, found);
+    }
+    return found;
+  }
+
+  /**
+   * How often each class gives each answer, (levels, k, c): by the model's table, or else counted
+   * on the test images.
+   * @param {number} [number]
+   */
+  rates(number = this.state.model) {
+    let rates = this.rateTables.get(number);
+    if (rates) return rates;
+    const model = this.payload.models[number];
+    const mind = this.minds[number];
+    rates = mind instanceof NaiveBayes ? mind.likelihood : this.counted(model, number);
+    this.rateTables.set(number, rates);
+    return rates;
+  }
+
+  /** @param {Model} model @param {number} number @returns {Float64Array} */
+  counted({ k, c, levels }, number) {
+    const [v, size] = [levels ?? 2, k * c];
+    const rates = new Float64Array(v * size);
+    const seen = new Float64Array(c);
+    for (const image of this.scorable) {
+      if (image.label === null) continue;
+      seen[image.label]++;
+      const answers = image.answers(number);
+      for (let query = 0; query < k; query++) {
+        const place = query * c + image.label;
+        if (levels === null) {
+          rates[size + place] += answers[query];
+          rates[place] += 1 - answers[query];
+        } else {
+          rates[Math.round(answers[query] * (v - 1)) * size + place]++;
+        }
+      }
+    }
+    return rates.map((count, i) => (seen[i % c] ? count / seen[i % c] : 1 / v));
+  }
+
+  /** How often a class answers yes. @param {number} query @param {number} y @param {number} [number] */
+  yesRate(query, y, number = this.state.model) {
+    const { k, c, levels } = this.payload.models[number];
+    return this.rates(number)[(((levels ?? 2) - 1) * k + query) * c + y];
+  }
+
+  /** How often a class gives an answer. @param {number} answer @param {number} query @param {number} y
+   * @returns {number | null} null where it gives no such answer */
+  answerRate(answer, query, y) {
+    const { k, c, levels } = this.model;
+    const level = answer * ((levels ?? 2) - 1);
+    if (!Number.isInteger(level)) return null;
+    return this.rates()[(level * k + query) * c + y];
+  }
+
+  /** How usual the answers of an image are for images of these classes; null where that is not
+   * known. @param {Image} image @returns {number | null} */
+  familiarity(image) {
+    const { familiar } = this.model;
+    return familiar && familiarity(familiar, this.model, image.answers(this.state.model));
+  }
+
+  /**
+   * Show another state.
+   * @param {Partial<State>} changes
+   * @param {{undoable?: boolean}} [options] whether "Undo" comes back to the state before
+   */
+  change(changes, { undoable = false } = {}) {
+    const before = hashOf(this.state);
+    this.state = { ...this.state, ...changes };
+    const after = hashOf(this.state);
+    if (after === before) return;
+    if (undoable) {
+      this.past.push(before);
+      this.past.splice(0, this.past.length - REMEMBERED);
+    }
+    this.onChange();
+    location.hash = after;
+  }
+
+  /** Take the last change back. */
+  undo() {
+    const before = this.past.pop();
+    if (before === undefined) return;
+    this.read(before);
+    this.onChange();
+    location.hash = before;
+  }
+
+  /** Take the state from an address. @param {string} hash @returns {string[]} what cannot be */
+  read(hash) {
+    const { state, problems } = readHash(hash, this.payload);
+    this.state = state;
+    if (state.image !== null && !this.image(state.image)) {
+      problems.push(`image=${state.image}`);
+      this.state.image = null;
+    }
+    return problems;
+  }
+
+  /** An address of another state. @param {Partial<State>} changes */
+  link(changes) {
+    return `#${hashOf({ ...this.state, ...changes })}`;
+  }
+
+  /** Tell of something that went wrong with the server or the data. @param {unknown} error
+   * @param {() => void} [again] what to try again */
+  complain(error, again) {
+    if (error instanceof ServerError) this.notify(error.message, again);
+    else if (error instanceof PayloadError) this.notify(error.message);
+    else {
+      this.notify(`Something in this page failed: ${String(error)}`);
+      throw error;
+    }
+  }
+
+  /** @param {string} message for everybody to see @param {() => void} [again] */
+  notify(message, again) {
+    const button = (/** @type {string} */ name, /** @type {() => void} */ act) =>
+      h("button", { type: "button", class: "plain", on: { click: act } }, name);
+    const retry = () => {
+      box.remove();
+      again?.();
+    };
+    const box = h(
+      "div",
+      { class: "notice", role: "alert" },
+      h("p", {}, message),
+      h(
+        "div",
+        { class: "row" },
+        again ? button("Try again", retry) : null,
+        button("Close", () => box.remove()),
+      ),
+    );
+    document.getElementById("notices")?.replaceChildren(box);
+  }
+
+  announce = announce;
+}

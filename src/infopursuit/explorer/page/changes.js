@@ -1,0 +1,124 @@
+// @ts-check
+// What a person changed: a list to take back from, and what came of it.
+
+import { fill, h, hidden, icon, told } from "./dom.js";
+import { largest } from "./pursuit.js";
+import { answerText, counted, percent } from "./words.js";
+/** @import { App, Image } from "./app.js" */
+/** @import { Plan } from "./pursuit.js" */
+
+export class ChangesPanel {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    this.undo = h(
+      "button",
+      { type: "button", on: { click: () => app.undo() } },
+      icon("undo"),
+      "Undo",
+    );
+    this.reset = h(
+      "button",
+      {
+        type: "button",
+        on: {
+          click: () =>
+            app.change(
+              { given: new Map(), struck: new Set(), chosen: new Map() },
+              { undoable: true },
+            ),
+        },
+      },
+      "Reset",
+    );
+    this.outcome = h("p", { class: "outcome" });
+    this.list = h("ul", { class: "changed-list" });
+    this.element = h(
+      "section",
+      { class: "changes", "aria-label": "Your changes" },
+      this.outcome,
+      this.list,
+      h("div", { class: "row" }, this.undo, this.reset),
+    );
+  }
+
+  /** @param {Image} image @param {Plan} own @param {Plan} plan */
+  update(image, own, plan) {
+    const { app } = this;
+    const { given, struck, chosen } = app.state;
+    const { questions, classes } = app.model;
+    const any = given.size + struck.size + chosen.size > 0;
+    this.undo.disabled = app.past.length === 0;
+    this.reset.disabled = !any;
+    this.element.hidden = !any && app.past.length === 0;
+    const summary = (/** @type {Plan} */ each) => {
+      const top = largest(each.posterior);
+      const length = counted(each.steps.length, "question");
+      return [
+        h("b", {}, told(classes[top]), ` ${percent(each.posterior[top])}`),
+        ` after ${length}`,
+      ];
+    };
+    fill(
+      this.outcome,
+      any
+        ? ["Before your changes: ", ...summary(own), ". Now: ", ...summary(plan), "."]
+        : "Nothing is changed.",
+    );
+    this.outcome.classList.toggle("another", largest(own.posterior) !== largest(plan.posterior));
+    const answers = image.answers(app.state.model);
+    const rows = [
+      ...Array.from(given, ([query, answer]) => ({
+        query,
+        words: `${answerText(answers[query])} → ${answerText(answer)}`,
+        back: () => ({ given: without(given, query) }),
+      })),
+      ...Array.from(struck, (query) => ({
+        query,
+        words: "struck",
+        back: () => ({ struck: new Set([...struck].filter((each) => each !== query)) }),
+      })),
+      ...Array.from(chosen, ([step, query]) => ({
+        query,
+        words: `asked as question ${step + 1}`,
+        back: () => ({ chosen: without(chosen, step) }),
+      })),
+    ];
+    const now = new Set(plan.steps.map((each) => each.query));
+    const gone = own.steps.filter((each) => !now.has(each.query) && !struck.has(each.query));
+    fill(
+      this.list,
+      rows.map(({ query, words, back }) =>
+        h(
+          "li",
+          {},
+          told(questions[query]),
+          ` ${words} `,
+          h(
+            "button",
+            {
+              type: "button",
+              class: "small",
+              on: { click: () => app.change(back(), { undoable: true }) },
+            },
+            "Take back",
+            hidden(` ${questions[query]}`),
+          ),
+        ),
+      ),
+      any && gone.length
+        ? h(
+            "li",
+            { class: "quiet" },
+            "No longer asked: ",
+            gone.flatMap((each, i) => [i ? " " : "", told(questions[each.query])]),
+          )
+        : null,
+    );
+  }
+}
+
+/** @param {ReadonlyMap<number, number>} map @param {number} key @returns {Map<number, number>} */
+function without(map, key) {
+  return new Map([...map].filter(([each]) => each !== key));
+}

@@ -1,0 +1,362 @@
+// @ts-check
+// The document that the page shows, read and checked: base64 becomes typed arrays.
+// `src/infopursuit/explorer/payload.py` defines the format.
+
+/**
+ * @typedef {{probability: number | null, max_queries: number | null, entropy: number | null,
+ *   stability: number | null}} Stop  what is null plays no part
+ * @typedef {{logLikelihood: Float32Array, logPrior: Float32Array, independentAnswers: number,
+ *   worth: Float32Array | null, putOff: PutOff | null, rounding: number}} Table
+ *   of shape (levels, k, c), (c), -, (k), -, -
+ * @typedef {{pairs: Uint16Array, counts: number}} PutOff  (p, 3): a question that was asked, one
+ *   that is put off after it, and 1 where only after a yes; `counts`: what the gain of a question
+ *   is multiplied with while it is put off
+ * @typedef {{widths: [number, number], outputs: number, epsilon: number,
+ *   first: Affine, second: Affine, head: Affine}} Layers
+ * @typedef {{weight: Float32Array, bias: Float32Array, scale: Float32Array, shift: Float32Array}}
+ *   Affine  a linear layer and the norm after it; the head has none
+ * @typedef {{logLikelihood: Float32Array, heldOut: Float32Array, rounding: number,
+ *   unfamiliar: number}} Familiar
+ * @typedef {{right: number | null, answered: number}} Truth
+ * @typedef {{name: string, kind: "naive_bayes" | "networks", classes: string[],
+ *   queries: string[], questions: string[], origins: (string | null)[], first: number | null,
+ *   stop: Stop, levels: number | null, table: Table | null,
+ *   networks: {querier: Layers, classifier: Layers} | null, truth: (Truth | null)[] | null,
+ *   familiar: Familiar | null, sees: boolean, k: number, c: number}} Model
+ * @typedef {{id: string, label: number | null, thumbnail: string | null,
+ *   packed: string[]}} Picture  `packed`: its answers, for each model
+ * @typedef {{labels: Uint16Array, packed: string[]}} Scored
+ * @typedef {{title: string, served: boolean, models: Model[], test: Picture[], train: Picture[],
+ *   scored: Scored}} Payload
+ */
+
+const FORMAT = 1;
+
+/** What is wrong with the document, in one sentence. */
+export class PayloadError extends Error {}
+
+/**
+ * @param {boolean} holds
+ * @param {string} where
+ * @param {string} problem
+ * @returns {asserts holds}
+ */
+function expect(holds, where, problem) {
+  if (!holds) throw new PayloadError(`${where}: ${problem}`);
+}
+
+/**
+ * @param {unknown} value
+ * @returns {value is Record<string, any>}
+ */
+function isRecord(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * @param {unknown} text
+ * @param {string} where
+ * @returns {Uint8Array}
+ */
+function bytesOf(text, where) {
+  expect(typeof text === "string", where, "expected base64 text");
+  /** @type {string} */
+  let binary;
+  try {
+    binary = atob(text);
+  } catch {
+    throw new PayloadError(`${where}: no base64 text`);
+  }
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+/**
+ * @param {unknown} text
+ * @param {number} count how many numbers there must be
+ * @param {string} where
+ * @returns {Float32Array}
+ */
+function floatsOf(text, count, where) {
+  const bytes = bytesOf(text, where);
+  expect(
+    count < 0 ? bytes.length % 4 === 0 : bytes.length === 4 * count,
+    where,
+    `${bytes.length / 4} numbers; expected ${count}`,
+  );
+  const view = new DataView(bytes.buffer);
+  return Float32Array.from({ length: bytes.length / 4 }, (_, i) => view.getFloat32(4 * i, true));
+}
+
+/**
+ * @param {unknown} text
+ * @param {string} where
+ * @returns {Uint16Array}
+ */
+function numbersOf(text, where) {
+  const bytes = bytesOf(text, where);
+  expect(bytes.length % 2 === 0, where, `${bytes.length} bytes; expected an even number`);
+  const view = new DataView(bytes.buffer);
+  return Uint16Array.from({ length: bytes.length / 2 }, (_, i) => view.getUint16(2 * i, true));
+}
+
+/**
+ * @param {any} raw
+ * @param {number} k
+ * @param {string} where
+ * @returns {PutOff | null}
+ */
+function putOffOf(raw, k, where) {
+  if (raw === null) return null;
+  expect(isRecord(raw), where, "expected pairs, or null");
+  const pairs = numbersOf(raw.pairs, `${where}.pairs`);
+  const known = pairs.length % 3 === 0 && pairs.every((each, i) => each < (i % 3 === 2 ? 2 : k));
+  expect(known, `${where}.pairs`, `expected pairs of questions 0 to ${k - 1}`);
+  return { pairs, counts: raw.counts };
+}
+
+/** Bytes of one row of answers. @param {Model} model */
+function widthOf(model) {
+  return model.levels === null ? 4 * model.k : Math.ceil(model.k / 4);
+}
+
+/**
+ * The answers of rows of images, in [0, 1]: levels of two bits, or soft answers as they are.
+ * @param {string} text
+ * @param {Model} model
+ * @param {number} rows
+ * @param {string} where
+ * @returns {Float32Array} (rows * k)
+ */
+export function answersOf(text, model, rows, where) {
+  const bytes = bytesOf(text, where);
+  const width = widthOf(model);
+  expect(bytes.length === rows * width, where, `${bytes.length} bytes; expected ${rows * width}`);
+  const { k, levels } = model;
+  const answers = new Float32Array(rows * k);
+  const view = new DataView(bytes.buffer);
+  for (let row = 0; row < rows; row++) {
+    for (let query = 0; query < k; query++) {
+      if (levels === null) {
+        answers[row * k + query] = view.getFloat32(4 * (row * k + query), true);
+      } else {
+        const level = (bytes[row * width + (query >> 2)] >> (2 * (query & 3))) & 3;
+        expect(
+          level < levels,
+          where,
+          `level ${level} of query ${query}; expected 0 to ${levels - 1}`,
+        );
+        answers[row * k + query] = level / (levels - 1);
+      }
+    }
+  }
+  return answers;
+}
+
+/**
+ * @param {any} value
+ * @param {string} where
+ * @param {number} length -1 for any
+ * @returns {string[]}
+ */
+function textsOf(value, where, length) {
+  expect(Array.isArray(value), where, "expected a list");
+  expect(
+    length < 0 || value.length === length,
+    where,
+    `${value.length} entries; expected ${length}`,
+  );
+  for (const each of value) expect(typeof each === "string", where, "expected texts");
+  return value;
+}
+
+/**
+ * @param {any} raw
+ * @param {number} k
+ * @param {string} where
+ * @returns {Layers}
+ */
+function layersOf(raw, k, where) {
+  expect(isRecord(raw), where, "expected layers");
+  const [h1, h2] = raw.widths ?? [];
+  expect(h1 > 0 && h2 > 0 && raw.outputs > 0, where, "expected widths and outputs");
+  /** @type {(name: string, count: number) => Float32Array} */
+  const read = (name, count) => floatsOf(raw[name], count, `${where}.${name}`);
+  return {
+    widths: [h1, h2],
+    outputs: raw.outputs,
+    epsilon: raw.epsilon,
+    first: {
+      weight: read("first_weight", h1 * k),
+      bias: read("first_bias", h1),
+      scale: read("first_scale", h1),
+      shift: read("first_shift", h1),
+    },
+    second: {
+      weight: read("second_weight", h2 * h1),
+      bias: read("second_bias", h2),
+      scale: read("second_scale", h2),
+      shift: read("second_shift", h2),
+    },
+    head: {
+      weight: read("head_weight", raw.outputs * 2 * h2),
+      bias: read("head_bias", raw.outputs),
+      scale: new Float32Array(0),
+      shift: new Float32Array(0),
+    },
+  };
+}
+
+/**
+ * @param {any} raw
+ * @param {string} where
+ * @returns {Stop}
+ */
+function stopOf(raw, where) {
+  expect(isRecord(raw), where, "expected a stopping rule");
+  const { probability = null, max_queries = null, entropy = null, stability = null } = raw;
+  for (const each of [probability, max_queries, entropy, stability]) {
+    expect(each === null || typeof each === "number", where, "expected numbers or null");
+  }
+  return { probability, max_queries, entropy, stability };
+}
+
+/**
+ * @param {any} raw
+ * @param {string} where
+ * @returns {Model}
+ */
+function modelOf(raw, where) {
+  expect(isRecord(raw), where, "expected a model");
+  expect(typeof raw.name === "string", `${where}.name`, "expected a text");
+  const classes = textsOf(raw.classes, `${where}.classes`, -1);
+  const queries = textsOf(raw.queries, `${where}.queries`, -1);
+  expect(
+    queries.length > 0,
+    `${where}.queries`,
+    "the model has no question; expected at least one",
+  );
+  expect(classes.length > 0, `${where}.classes`, "the model has no class; expected at least one");
+  const [k, c] = [queries.length, classes.length];
+  const levels = raw.answers;
+  expect([2, 3, null].includes(levels), `${where}.answers`, `${levels}; expected 2, 3 or null`);
+  const { first } = raw;
+  expect(
+    first === null || (Number.isInteger(first) && first >= 0 && first < k),
+    `${where}.first`,
+    `${first}; expected the number of a question, or null`,
+  );
+  /** @type {Table | null} */
+  let table = null;
+  if (raw.table) {
+    const shape = (levels ?? 2) * k * c;
+    const at = `${where}.table`;
+    table = {
+      logLikelihood: floatsOf(raw.table.log_likelihood, shape, `${at}.log_likelihood`),
+      logPrior: floatsOf(raw.table.log_prior, c, `${at}.log_prior`),
+      independentAnswers: raw.table.independent_answers ?? Infinity,
+      worth: raw.table.worth === null ? null : floatsOf(raw.table.worth, k, `${at}.worth`),
+      putOff: putOffOf(raw.table.put_off ?? null, k, `${at}.put_off`),
+      rounding: raw.table.rounding,
+    };
+  }
+  expect(
+    raw.kind === (table ? "naive_bayes" : "networks"),
+    `${where}.kind`,
+    `${raw.kind} ${table ? "with" : "without"} a table`,
+  );
+  const networks = raw.networks && {
+    querier: layersOf(raw.networks.querier, k, `${where}.networks.querier`),
+    classifier: layersOf(raw.networks.classifier, k, `${where}.networks.classifier`),
+  };
+  const familiar = raw.familiar && {
+    logLikelihood:
+      raw.familiar.log_likelihood === null
+        ? (table?.logLikelihood ?? new Float32Array(0))
+        : floatsOf(raw.familiar.log_likelihood, -1, `${where}.familiar.log_likelihood`),
+    heldOut: floatsOf(raw.familiar.held_out, -1, `${where}.familiar.held_out`),
+    rounding: raw.familiar.rounding,
+    unfamiliar: raw.familiar.unfamiliar,
+  };
+  return {
+    name: raw.name,
+    kind: raw.kind,
+    classes,
+    queries,
+    questions: textsOf(raw.questions, `${where}.questions`, k),
+    origins: raw.origins,
+    first,
+    stop: stopOf(raw.stop, `${where}.stop`),
+    levels,
+    table,
+    networks,
+    truth: raw.truth,
+    familiar,
+    sees: raw.sees === true,
+    k,
+    c,
+  };
+}
+
+/**
+ * @param {any} raw
+ * @param {number} models
+ * @param {string} where
+ * @returns {Picture}
+ */
+export function pictureOf(raw, models, where) {
+  expect(isRecord(raw) && typeof raw.id === "string", where, "expected an image with an id");
+  const { id, thumbnail } = raw;
+  const label = raw.label ?? null;
+  expect(label === null || Number.isInteger(label), `${where}.label`, "expected a class number");
+  // Nothing else is ever put into the address of a picture.
+  expect(
+    thumbnail === null || /^data:image\/(webp|png|jpeg);base64,[A-Za-z0-9+/=]+$/.test(thumbnail),
+    `${where}.thumbnail`,
+    "expected a picture as data",
+  );
+  return { id, label, thumbnail, packed: textsOf(raw.answers, `${where}.answers`, models) };
+}
+
+/**
+ * The document as the page uses it.
+ * @param {string} text JSON
+ * @returns {Payload}
+ * @throws {PayloadError} it is no such document
+ */
+export function readPayload(text) {
+  /** @type {any} */
+  let raw;
+  try {
+    raw = JSON.parse(text);
+  } catch (error) {
+    throw new PayloadError(`The data of this page are cut off or damaged (${String(error)})`);
+  }
+  expect(isRecord(raw), "payload", "expected a document");
+  expect(raw.format === FORMAT, "format", `${raw.format}; expected ${FORMAT}`);
+  expect(Array.isArray(raw.models) && raw.models.length > 0, "models", "expected at least one");
+  const models = raw.models.map((/** @type {any} */ each, /** @type {number} */ i) =>
+    modelOf(each, `models.${i}`),
+  );
+  expect(isRecord(raw.images), "images", "expected images");
+  /** @type {(split: "test" | "train") => Picture[]} */
+  const split = (name) => {
+    expect(Array.isArray(raw.images[name]), `images.${name}`, "expected a list");
+    return raw.images[name].map((/** @type {any} */ each, /** @type {number} */ i) =>
+      pictureOf(each, models.length, `images.${name}.${i}`),
+    );
+  };
+  const { labels, answers } = raw.images.scored ?? {};
+  return {
+    title: String(raw.title),
+    served: raw.served === true,
+    models,
+    test: split("test"),
+    train: split("train"),
+    scored: {
+      labels: numbersOf(labels, "images.scored.labels"),
+      packed: textsOf(answers, "images.scored.answers", models.length),
+    },
+  };
+}

@@ -1,0 +1,381 @@
+// @ts-check
+// Information Pursuit: what to ask next, what the answers say, when to stop.
+// The same mathematics as src/infopursuit/naive_bayes, pursuit and explanation/stopping.py, in
+// double precision: questions, answers and posteriors agree with Python.
+
+/** @import { Model, Stop, Familiar } from "./payload.js" */
+
+/**
+ * @typedef {{query: number, answer: number}} Told  a question and its answer in [0, 1]
+ * @typedef {{posterior: Float64Array, values: Float64Array, order: Float64Array}} Thought
+ *   after a history: P(class); of each question its value, and what decides between them
+ *   (`order`; those asked before are -Infinity in both)
+ * @typedef {{name: "information gain" | "querier probability", rounding: number, remote: boolean,
+ *   think: (history: Told[], banned?: ReadonlySet<number>) => Thought | Promise<Thought>,
+ *   thinkAll?: (histories: Told[][], banned?: ReadonlySet<number>) => Promise<Thought[]>}} Mind
+ *   what a model thinks of histories; questions in `banned` are not asked
+ * @typedef {{query: number, value: number}} Candidate
+ * @typedef {{query: number, answer: number, posterior: Float64Array, value: number,
+ *   runnersUp: Candidate[], chosen: boolean, given: boolean}} Step
+ *   `chosen`: a person chose the question; `given`: a person gave the answer
+ * @typedef {{prior: Float64Array, steps: Step[], confident: boolean, next: Candidate[],
+ *   posterior: Float64Array}} Plan
+ *   `confident`: the stopping rule held, rather than the questions running out; `next`: what it
+ *   would ask if it went on, the best first
+ * @typedef {{stop: Stop, struck: ReadonlySet<number>, chosen: ReadonlyMap<number, number>,
+ *   given: ReadonlyMap<number, number>}} WhatIf
+ *   `struck`: questions that are not asked; `chosen`: question asked at a step, counted from 0;
+ *   `given`: answers of a person in the place of the image's
+ */
+
+export const RUNNERS_UP = 3;
+// An answer this close to a level, in steps between levels, is that level.
+const NEAR_LEVEL = 1e-4;
+
+/** p log p as it enters entropies, in nats. @param {number} p */
+function entropyTerm(p) {
+  return p > 0 ? -p * Math.log(p) : 0;
+}
+
+/** @param {ArrayLike<number>} posterior @returns {number} in nats */
+function entropyOf(posterior) {
+  let total = 0;
+  for (let i = 0; i < posterior.length; i++) total += entropyTerm(posterior[i]);
+  return total;
+}
+
+/** The place of the largest number, the first of equals. @param {ArrayLike<number>} numbers */
+export function largest(numbers) {
+  let best = 0;
+  for (let i = 1; i < numbers.length; i++) if (numbers[i] > numbers[best]) best = i;
+  return best;
+}
+
+/** @param {Float64Array} logits @returns {Float64Array} */
+export function softmax(logits) {
+  const top = logits[largest(logits)];
+  const result = new Float64Array(logits.length);
+  let total = 0;
+  for (let i = 0; i < logits.length; i++) total += result[i] = Math.exp(logits[i] - top);
+  for (let i = 0; i < logits.length; i++) result[i] /= total;
+  return result;
+}
+
+/**
+ * Naive Bayes and its information gain. @implements {Mind}
+ */
+export class NaiveBayes {
+  /** @param {Model} model */
+  constructor(model) {
+    if (!model.table) throw new Error(`${model.name} has no table`);
+    const { k, c, table } = model;
+    this.name = /** @type {const} */ ("information gain");
+    this.remote = false;
+    this.rounding = table.rounding;
+    this.k = k;
+    this.c = c;
+    this.levels = model.levels ?? 2;
+    this.table = table;
+    this.logLikelihood = Float64Array.from(table.logLikelihood);
+    this.likelihood = this.logLikelihood.map(Math.exp);
+    /** Entropy of the answers, (k, c). */
+    this.answerEntropy = new Float64Array(k * c);
+    for (let level = 0; level < this.levels; level++) {
+      const start = level * k * c;
+      for (let i = 0; i < k * c; i++) {
+        this.answerEntropy[i] += entropyTerm(this.likelihood[start + i]);
+      }
+    }
+  }
+
+  /**
+   * Add the evidence of an answer: log P(answer | class).
+   * @param {Float64Array} evidence (c), changed
+   * @param {Told} told
+   */
+  add(evidence, { query, answer }) {
+    const { c, k, levels, logLikelihood } = this;
+    const at = answer * (levels - 1);
+    const level = halfToEven(at);
+    const start = (level * k + query) * c;
+    const off = at - level;
+    if (Math.abs(off) < NEAR_LEVEL) {
+      for (let y = 0; y < c; y++) evidence[y] += logLikelihood[start + y];
+      return;
+    }
+    // Between two levels: one or the other, as probable as it is near.
+    const other = Math.min(Math.max(level + Math.sign(off), 0), levels - 1);
+    const beside = (other * k + query) * c;
+    for (let y = 0; y < c; y++) {
+      const ratio = Math.exp(logLikelihood[beside + y] - logLikelihood[start + y]);
+      evidence[y] += logLikelihood[start + y] + Math.log1p(Math.abs(off) * (ratio - 1));
+    }
+  }
+
+  /** @param {Told[]} history @returns {Float64Array} log-prior plus the evidence of the answers */
+  evidence(history) {
+    const evidence = Float64Array.from(this.table.logPrior);
+    for (const told of history) this.add(evidence, told);
+    return evidence;
+  }
+
+  /** @param {Float64Array} evidence @param {number} asked @returns {Float64Array} */
+  posterior(evidence, asked) {
+    const tempering = 1 + asked / this.table.independentAnswers;
+    return softmax(evidence.map((each) => each / tempering));
+  }
+
+  /**
+   * The gain of every question, times what it counts, in nats.
+   * @param {Float64Array} evidence
+   * @param {(query: number) => boolean} skip questions that get -Infinity
+   * @returns {Float64Array}
+   */
+  gains(evidence, skip = () => false) {
+    const { k, c, levels, likelihood, answerEntropy } = this;
+    const { worth } = this.table;
+    const p = softmax(evidence);
+    const gains = new Float64Array(k);
+    for (let query = 0; query < k; query++) {
+      if (skip(query)) {
+        gains[query] = -Infinity;
+        continue;
+      }
+      const start = query * c;
+      let gain = 0;
+      for (let y = 0; y < c; y++) gain -= p[y] * answerEntropy[start + y];
+      // The probability of the first answer is what the others leave.
+      let left = 1;
+      for (let level = 1; level < levels; level++) {
+        const row = level * k * c + start;
+        let expected = 0;
+        for (let y = 0; y < c; y++) expected += p[y] * likelihood[row + y];
+        gain += entropyTerm(expected);
+        left -= expected;
+      }
+      gain += entropyTerm(Math.max(left, 0));
+      gains[query] = worth ? gain * worth[query] : gain;
+    }
+    return gains;
+  }
+
+  /** Questions that need no asking after these. @param {Told[]} history @returns {Set<number>} */
+  late(history) {
+    const late = new Set();
+    const pairs = this.table.putOff?.pairs ?? [];
+    if (!pairs.length) return late;
+    const answers = new Map(history.map(({ query, answer }) => [query, answer]));
+    for (let i = 0; i < pairs.length; i += 3) {
+      const answer = answers.get(pairs[i]);
+      if (answer !== undefined && (pairs[i + 2] === 0 || answer === 1)) late.add(pairs[i + 1]);
+    }
+    return late;
+  }
+
+  /** @param {Told[]} history @param {ReadonlySet<number>} [banned] @returns {Thought} */
+  think(history, banned = new Set()) {
+    const evidence = this.evidence(history);
+    const asked = new Set(history.map((told) => told.query));
+    const order = this.gains(evidence, (query) => asked.has(query) || banned.has(query));
+    for (const query of this.late(history)) order[query] *= this.table.putOff?.counts ?? 1;
+    // Rounding may leave a gain a hair below zero.
+    const values = order.map((gain) => (gain < 0 && gain > -Infinity ? 0 : gain));
+    return { posterior: this.posterior(evidence, history.length), values, order };
+  }
+}
+
+// Numbers that remembered thoughts may hold: 16 MiB.
+const REMEMBERED = 2 ** 21;
+
+/**
+ * A mind that remembers what it thought: plans that begin alike share their beginning.
+ * @implements {Mind}
+ */
+export class Remembering {
+  /** @param {Mind} mind @param {Model} model */
+  constructor(mind, model) {
+    this.mind = mind;
+    this.name = mind.name;
+    this.rounding = mind.rounding;
+    this.remote = mind.remote;
+    this.most = Math.ceil(REMEMBERED / (2 * model.k + model.c));
+    /** @type {Map<string, Thought>} */
+    this.thoughts = new Map();
+  }
+
+  /** @param {Told[]} history @param {ReadonlySet<number>} [banned]
+   * @returns {Thought | Promise<Thought>} */
+  think(history, banned = new Set()) {
+    const told = history.map(({ query, answer }) => `${query}:${answer}`).join();
+    const key = `${told}/${[...banned].join()}`;
+    const known = this.thoughts.get(key);
+    if (known) return known;
+    const thought = this.mind.think(history, banned);
+    if (thought instanceof Promise) return thought.then((each) => this.keep(key, each));
+    return this.keep(key, thought);
+  }
+
+  /** @param {string} key @param {Thought} thought */
+  keep(key, thought) {
+    const [oldest] = this.thoughts.keys();
+    if (this.thoughts.size >= this.most) this.thoughts.delete(oldest);
+    this.thoughts.set(key, thought);
+    return thought;
+  }
+}
+
+/** As Python and torch round. @param {number} value */
+function halfToEven(value) {
+  const below = Math.floor(value);
+  const rest = value - below;
+  if (rest === 0.5) return below % 2 === 0 ? below : below + 1;
+  return Math.round(value);
+}
+
+/**
+ * The best questions that can be asked: the one to ask, what to ask without it, and so on. Of those
+ * within `rounding` of the best the first is asked.
+ * @param {Thought} thought
+ * @param {number} rounding
+ * @param {number} count at most so many
+ * @returns {Candidate[]}
+ */
+export function ranked(thought, rounding, count) {
+  const { values } = thought;
+  const order = Float64Array.from(thought.order);
+  const places = [];
+  // A few of many: cheaper than sorting all.
+  while (places.length < count) {
+    const top = order[largest(order)];
+    if (top === -Infinity) break;
+    const best = order.findIndex((value) => value >= top - rounding);
+    places.push(best);
+    order[best] = -Infinity;
+  }
+  return places.map((query) => ({ query, value: values[query] }));
+}
+
+/** Counts questions, and says when to ask no more: `StoppingRule` in stopping.py. */
+export class Stopping {
+  /** @param {Stop} stop @param {number} questions how many can be asked */
+  constructor(stop, questions) {
+    this.stop = stop;
+    this.budget = stop.max_queries === null ? questions : Math.min(stop.max_queries, questions);
+    this.unchanged = 0;
+    this.leader = -1;
+  }
+
+  /** Whether a condition holds, now that the posterior is this. @param {Float64Array} posterior */
+  hears(posterior) {
+    const leader = largest(posterior);
+    this.unchanged = leader === this.leader ? this.unchanged + 1 : 0;
+    this.leader = leader;
+    const { probability, entropy, stability } = this.stop;
+    // Python compares in single precision.
+    if (probability !== null && Math.fround(posterior[leader]) >= Math.fround(probability)) {
+      return true;
+    }
+    if (entropy !== null && entropyOf(posterior) <= entropy) return true;
+    return stability !== null && this.unchanged >= stability;
+  }
+}
+
+/** @type {WhatIf["struck"]} */
+export const NONE_STRUCK = new Set();
+
+/**
+ * Ask questions of an image until the stopping rule holds. A question that a person chose is asked
+ * even where the rule would have ended the questions before.
+ * @param {Model} model
+ * @param {Mind} mind
+ * @param {ArrayLike<number>} answers (k) of the image, in [0, 1]
+ * @param {Partial<WhatIf>} [whatIf]
+ * @returns {Promise<Plan>}
+ */
+export async function plan(model, mind, answers, whatIf = {}) {
+  const { stop = model.stop, struck = NONE_STRUCK, chosen = new Map(), given = new Map() } = whatIf;
+  const stopping = new Stopping(stop, model.k - struck.size);
+  const lastChosen = Math.max(-1, ...chosen.keys());
+  /** @type {Told[]} */
+  const history = [];
+  /** @type {Step[]} */
+  const steps = [];
+  let thought = await mind.think(history, struck);
+  const prior = thought.posterior;
+  for (let t = 0; ; t++) {
+    const holds = stopping.hears(thought.posterior);
+    const candidates = ranked(thought, mind.rounding, RUNNERS_UP + 1);
+    const done = (holds || t >= stopping.budget) && t > lastChosen;
+    if (done || !candidates.length) {
+      return { prior, steps, confident: holds, next: candidates, posterior: thought.posterior };
+    }
+    const wanted = chosen.get(t);
+    const free = wanted !== undefined && thought.order[wanted] > -Infinity;
+    let query = candidates[0].query;
+    if (free) query = wanted;
+    else if (t === 0 && model.first !== null && !struck.has(model.first)) query = model.first;
+    const answer = given.get(query) ?? answers[query];
+    history.push({ query, answer });
+    const value = thought.values[query];
+    thought = await mind.think(history, struck);
+    steps.push({
+      query,
+      answer,
+      posterior: thought.posterior,
+      value,
+      runnersUp: candidates.filter((each) => each.query !== query).slice(0, RUNNERS_UP),
+      chosen: free,
+      given: given.has(query),
+    });
+  }
+}
+
+/**
+ * What a person who answers has said so far leads to: the posterior after each answer, and what the
+ * model asks next.
+ * @param {Model} model
+ * @param {Mind} mind
+ * @param {Told[]} history
+ * @param {Stop} stop
+ * @returns {Promise<{posteriors: Float64Array[], next: Candidate | null, confident: boolean}>}
+ */
+export async function dialogue(model, mind, history, stop) {
+  const stopping = new Stopping(stop, model.k);
+  /** @type {Float64Array[]} */
+  const posteriors = [];
+  let confident = false;
+  /** @type {Candidate[]} */
+  let candidates = [];
+  for (let t = 0; t <= history.length; t++) {
+    const thought = await mind.think(history.slice(0, t));
+    posteriors.push(thought.posterior);
+    confident = stopping.hears(thought.posterior);
+    candidates = ranked(thought, mind.rounding, 1);
+    if (t === 0 && model.first !== null) {
+      candidates = [{ query: model.first, value: thought.values[model.first] }];
+    }
+  }
+  const over = confident || history.length >= stopping.budget;
+  return { posteriors, next: over ? null : (candidates[0] ?? null), confident };
+}
+
+/**
+ * Of images of the classes so many, as a share, are at most as unusual (`Familiarity`).
+ * @param {Familiar} familiar
+ * @param {Model} model
+ * @param {ArrayLike<number>} answers (k)
+ * @returns {number} in (0, 1]
+ */
+export function familiarity(familiar, model, answers) {
+  const { k, c } = model;
+  const levels = model.levels ?? 2;
+  const total = new Float64Array(c);
+  for (let query = 0; query < k; query++) {
+    const start = (Math.round(answers[query] * (levels - 1)) * k + query) * c;
+    for (let y = 0; y < c; y++) total[y] += familiar.logLikelihood[start + y];
+  }
+  const likelihood = total[largest(total)] + familiar.rounding;
+  let below = 0;
+  for (const each of familiar.heldOut) if (each <= likelihood) below++;
+  return (1 + below) / (1 + familiar.heldOut.length);
+}

@@ -1,0 +1,94 @@
+// @ts-check
+// The server's part: new images, and models whose networks are too large for the page.
+
+import { pictureOf } from "./payload.js";
+/** @import { Picture } from "./payload.js" */
+/** @import { Mind, Thought, Told } from "./pursuit.js" */
+
+// Histories in one request; the server takes no more.
+const MOST = 4096;
+
+/** What the server said against a request, or that it does not answer; one sentence. */
+export class ServerError extends Error {}
+
+/**
+ * @param {string} path
+ * @param {RequestInit} options
+ * @returns {Promise<any>}
+ * @throws {ServerError} it does not answer, or says no
+ */
+async function ask(path, options) {
+  /** @type {Response} */
+  let response;
+  try {
+    response = await fetch(path, options);
+  } catch {
+    throw new ServerError(
+      "The server does not answer. Start infopursuit serve again; what this page holds still works.",
+    );
+  }
+  const content = await response.json().catch(() => null);
+  if (!response.ok) {
+    throw new ServerError(content?.error ?? `The server answers ${response.status}.`);
+  }
+  if (content === null) throw new ServerError("The server's answer is damaged.");
+  return content;
+}
+
+/**
+ * Let the models answer a picture. The server keeps none.
+ * @param {Blob} file
+ * @param {number} models how many
+ * @returns {Promise<Picture>}
+ */
+export async function sendPicture(file, models) {
+  const content = await ask("api/images", {
+    method: "POST",
+    body: file,
+    headers: { "Content-Type": file.type || "application/octet-stream" },
+  });
+  return pictureOf({ label: null, ...content }, models, "the server's answer");
+}
+
+/** A model that thinks on the server. @implements {Mind} */
+export class RemoteMind {
+  /** @param {number} number of the model @param {number} k */
+  constructor(number, k) {
+    this.name = /** @type {const} */ ("querier probability");
+    this.rounding = 0;
+    this.remote = true;
+    this.number = number;
+    this.k = k;
+  }
+
+  /** @param {Told[]} history @param {ReadonlySet<number>} [banned] @returns {Promise<Thought>} */
+  async think(history, banned = new Set()) {
+    return (await this.thinkAll([history], banned))[0];
+  }
+
+  /** @param {Told[][]} histories @param {ReadonlySet<number>} [banned] @returns {Promise<Thought[]>} */
+  async thinkAll(histories, banned = new Set()) {
+    /** @type {Thought[]} */
+    const thoughts = [];
+    for (let start = 0; start < histories.length; start += MOST) {
+      thoughts.push(...(await this.request(histories.slice(start, start + MOST), banned)));
+    }
+    return thoughts;
+  }
+
+  /** @param {Told[][]} histories @param {ReadonlySet<number>} banned @returns {Promise<Thought[]>} */
+  async request(histories, banned) {
+    const content = await ask("api/steps", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ model: this.number, histories }),
+    });
+    return histories.map((history, place) => {
+      const { posterior, values } = content.steps[place];
+      const order = Float64Array.from(values, (value) => value ?? -Infinity);
+      for (const { query } of history) order[query] = -Infinity;
+      for (const query of banned) order[query] = -Infinity;
+      return { posterior: Float64Array.from(posterior), values: order, order };
+    });
+  }
+}

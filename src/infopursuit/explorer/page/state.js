@@ -1,0 +1,163 @@
+// @ts-check
+// What the page shows, as the part of its address after the #: a link restores all of it.
+
+/** @import { Payload } from "./payload.js" */
+/** @import { Told } from "./pursuit.js" */
+
+/**
+ * @typedef {"image" | "you" | "classes" | "dictionary" | "failures" | "compare"} ViewName
+ * @typedef {{view: ViewName, model: number, image: string | null,
+ *   given: Map<number, number>, struck: Set<number>, chosen: Map<number, number>,
+ *   sure: number | null, most: number | "all" | null,
+ *   you: Told[], was: number | null, shown: number | null, beside: number | null,
+ *   truth: number | null, said: number | null, asked: number | null,
+ *   shortest: number | null, longest: number | null, all: boolean}} State
+ *   `sure`: stop at this probability in percent; `most`: ask at most so many; null for the model's
+ *   own; `you`: a person's answers; `was`: the class that the person thought of; `shown`, `beside`:
+ *   the class shown, and another beside it; from `truth` on: filters of failures
+ */
+
+/** @type {ViewName[]} */
+export const VIEWS = ["image", "you", "classes", "dictionary", "failures", "compare"];
+
+const LETTERS = /** @type {Record<string, number>} */ ({ y: 1, n: 0, u: 0.5 });
+
+/** @returns {State} */
+export function emptyState() {
+  return {
+    view: "image",
+    model: 0,
+    image: null,
+    given: new Map(),
+    struck: new Set(),
+    chosen: new Map(),
+    sure: null,
+    most: null,
+    you: [],
+    was: null,
+    shown: null,
+    beside: null,
+    truth: null,
+    said: null,
+    asked: null,
+    shortest: null,
+    longest: null,
+    all: false,
+  };
+}
+
+/** @param {Iterable<[number, number]>} answers @returns {string} 3y.5n */
+function answersText(answers) {
+  const letter = (/** @type {number} */ value) =>
+    Object.keys(LETTERS).find((each) => LETTERS[each] === value) ?? "u";
+  return Array.from(answers, ([query, value]) => `${query}${letter(value)}`).join(".");
+}
+
+/** @param {State} state @returns {string} without the # */
+export function hashOf(state) {
+  const parts = new URLSearchParams();
+  const put = (/** @type {string} */ key, /** @type {string | number | null} */ value) => {
+    if (value !== null && value !== "") parts.set(key, String(value));
+  };
+  put("view", state.view);
+  put("model", state.model || null);
+  put("image", state.image);
+  put("set", answersText(state.given));
+  put("strike", [...state.struck].sort((a, b) => a - b).join("."));
+  put("ask", Array.from(state.chosen, ([step, query]) => `${step}-${query}`).join("."));
+  put("sure", state.sure);
+  put("most", state.most);
+  put("you", answersText(state.you.map(({ query, answer }) => [query, answer])));
+  for (const key of NUMBERS) put(key === "shown" ? "class" : key, state[key]);
+  put("all", state.all ? 1 : null);
+  return parts.toString();
+}
+
+const NUMBERS = /** @type {const} */ ([
+  "was",
+  "shown",
+  "beside",
+  "truth",
+  "said",
+  "asked",
+  "shortest",
+  "longest",
+]);
+
+/**
+ * The state that an address holds. What cannot be is left out and named.
+ * @param {string} hash with or without the #
+ * @param {Payload} payload
+ * @returns {{state: State, problems: string[]}}
+ */
+export function readHash(hash, payload) {
+  const state = emptyState();
+  /** @type {string[]} */
+  const problems = [];
+  const parts = new URLSearchParams(hash.replace(/^#/, ""));
+  const wrong = (/** @type {string} */ key) => problems.push(`${key}=${parts.get(key)}`);
+  /** @param {string} text @param {number} end @returns {number | null} */
+  const number = (text, end) =>
+    /^\d{1,7}$/.test(text) && Number(text) < end ? Number(text) : null;
+  /** @param {string} key @param {number} end */
+  const whole = (key, end) => {
+    const text = parts.get(key);
+    if (text === null) return null;
+    const value = number(text, end);
+    if (value === null) wrong(key);
+    return value;
+  };
+  const view = /** @type {ViewName} */ (parts.get("view") ?? "image");
+  if (VIEWS.includes(view) && (view !== "compare" || payload.models.length > 1)) state.view = view;
+  else wrong("view");
+  state.model = whole("model", payload.models.length) ?? 0;
+  const { k, c } = payload.models[state.model];
+  state.image = parts.get("image");
+  /** @param {string} key @param {RegExp} shape @param {(found: RegExpMatchArray) => boolean} take */
+  const entries = (key, shape, take) => {
+    for (const entry of (parts.get(key) ?? "").split(".").filter(Boolean)) {
+      const found = entry.match(shape);
+      if (!found || !take(found)) problems.push(`${key}=${entry}`);
+    }
+  };
+  entries("set", /^(\d+)([ynu])$/, ([, query, letter]) => {
+    const valid = number(query, k) !== null;
+    if (valid) state.given.set(Number(query), LETTERS[letter]);
+    return valid;
+  });
+  entries("strike", /^(\d+)$/, ([, query]) => {
+    const valid = number(query, k) !== null;
+    if (valid) state.struck.add(Number(query));
+    return valid;
+  });
+  entries("ask", /^(\d+)-(\d+)$/, ([, step, query]) => {
+    const valid = number(step, k) !== null && number(query, k) !== null;
+    if (valid) state.chosen.set(Number(step), Number(query));
+    return valid;
+  });
+  entries("you", /^(\d+)([ynu])$/, ([, query, letter]) => {
+    const again = state.you.some((each) => each.query === Number(query));
+    const valid = number(query, k) !== null && !again;
+    if (valid) state.you.push({ query: Number(query), answer: LETTERS[letter] });
+    return valid;
+  });
+  state.sure = whole("sure", 101);
+  const most = parts.get("most");
+  state.most = most === "all" ? "all" : whole("most", k + 1);
+  state.was = whole("was", c);
+  state.shown = whole("class", c);
+  state.beside = whole("beside", c);
+  state.truth = whole("truth", c);
+  state.said = whole("said", c);
+  state.asked = whole("asked", k);
+  state.shortest = whole("shortest", k + 1);
+  state.longest = whole("longest", k + 1);
+  state.all = parts.get("all") === "1";
+  return { state, problems };
+}
+
+/** Choices of questions up to a step; what came after was chosen by the answers before it.
+ * @param {ReadonlyMap<number, number>} chosen @param {number} place @returns {Map<number, number>} */
+export function chosenUpTo(chosen, place) {
+  return new Map([...chosen].filter(([step]) => step <= place));
+}

@@ -1,0 +1,264 @@
+// @ts-check
+// The questions that were asked of an image: each with its answer, which a person may change, what it
+// leads to, and why it was asked.
+
+import { shareBar } from "./bars.js";
+import { fill, h, hidden, keyed, mayMove, told } from "./dom.js";
+import { smallGallery, trueClass } from "./pictures.js";
+import { largest } from "./pursuit.js";
+import { chosenUpTo } from "./state.js";
+import { ANSWERS, answerText, answerWord, counted, leaderName, nats, percent } from "./words.js";
+/** @import { App, Image } from "./app.js" */
+/** @import { Plan, Step } from "./pursuit.js" */
+
+// An answer that so small a share of a class gives is odd.
+const ODD = 0.1;
+// Images of the training split that answer likewise.
+const ALIKE = 12;
+
+export class Steps {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    this.element = h("ol", { class: "steps" });
+    /** @type {Image | null} */
+    this.image = null;
+    /** @type {Plan | null} */
+    this.plan = null;
+    /** @type {Plan | null} what the model does with the image as it is */
+    this.own = null;
+  }
+
+  /** @param {Image} image @param {Plan} plan @param {Plan} own @param {number} count shown */
+  update(image, plan, own, count) {
+    if (image !== this.image) this.element.replaceChildren();
+    this.image = image;
+    this.plan = plan;
+    this.own = own;
+    keyed(
+      this.element,
+      plan.steps.slice(0, count),
+      (step) => step.query,
+      (step) => this.makeStep(step),
+      (element, step, place) => this.updateStep(element, step, place),
+    );
+  }
+
+  /** @param {Step} step */
+  makeStep(step) {
+    const question = this.app.model.questions[step.query];
+    const legend = h("legend", { class: "hidden" }, `Answer to: ${question}`);
+    const choices = ANSWERS.map(({ word, value }) =>
+      h(
+        "label",
+        { class: `choice ${word.replace(" ", "-")}` },
+        h("input", {
+          type: "radio",
+          name: `answer-${step.query}`,
+          value: String(value),
+          on: { change: () => this.setAnswer(step.query, value) },
+        }),
+        h("span", { "data-word": word }, word),
+      ),
+    );
+    const why = h(
+      "details",
+      { class: "why" },
+      h("summary", {}, "Why this question?", hidden(` ${question}`)),
+      h("div", { class: "reasons" }),
+    );
+    const element = h(
+      "li",
+      { class: "step" },
+      h("div", { class: "question" }, h("p", {}, told(question)), h("span", { class: "tags" })),
+      h("fieldset", { class: "answers" }, legend, choices),
+      h("div", { class: "belief" }),
+      why,
+    );
+    why.addEventListener("toggle", () => this.showWhy(element, step.query));
+    if (mayMove()) {
+      element.animate(
+        [
+          { opacity: 0, transform: "translateY(6px)" },
+          { opacity: 1, transform: "none" },
+        ],
+        220,
+      );
+    }
+    return element;
+  }
+
+  /** @param {HTMLElement} element @param {Step} step @param {number} place */
+  updateStep(element, step, place) {
+    const { app } = this;
+    const { image, own } = this;
+    if (!image || !own) return;
+    const leader = largest(step.posterior);
+    for (const input of element.querySelectorAll("input")) {
+      const value = Number(input.value);
+      input.checked = answerWord(step.answer) === answerWord(value);
+      const text = /** @type {HTMLElement} */ (input.nextElementSibling);
+      text.textContent = input.checked ? answerText(step.answer) : answerWord(value);
+    }
+    const rate = image.label === null ? null : app.answerRate(step.answer, step.query, image.label);
+    const added = !own.steps.some((each) => each.query === step.query);
+    const tags = [
+      step.given ? "your answer" : null,
+      step.chosen ? "your question" : null,
+      added && !step.chosen ? "new" : null,
+      !step.given && rate !== null && rate < ODD ? `odd for “${trueClass(app, image)}”` : null,
+    ];
+    element.classList.toggle("changed", step.given || step.chosen || added);
+    const [question, , belief, why] = element.children;
+    fill(
+      /** @type {Element} */ (question.lastElementChild),
+      tags.filter((tag) => tag !== null).map((tag) => h("span", { class: "tag" }, tag)),
+    );
+    fill(
+      belief,
+      h("span", { class: "name" }, told(leaderName(app.model, step.posterior))),
+      h("span", { class: "number" }, percent(step.posterior[leader])),
+      shareBar(step.posterior[leader]),
+    );
+    element.setAttribute("aria-label", `Question ${place + 1}`);
+    if (/** @type {HTMLDetailsElement} */ (why).open) this.showWhy(element, step.query);
+  }
+
+  /** @param {HTMLElement} element @param {number} query */
+  showWhy(element, query) {
+    const why = /** @type {HTMLDetailsElement} */ (element.lastElementChild);
+    const place = this.plan?.steps.findIndex((each) => each.query === query) ?? -1;
+    const step = this.plan?.steps[place];
+    if (!why.open || !step) return;
+    const { app } = this;
+    const { questions } = app.model;
+    const gain = app.minds[app.state.model].name === "information gain";
+    const show = (/** @type {number} */ value) => (gain ? nats(value) : percent(value));
+    const most = Math.max(step.value, ...step.runnersUp.map((each) => each.value), 1e-12);
+    const rows = [{ query, value: step.value }, ...step.runnersUp];
+    const reasons = /** @type {HTMLElement} */ (why.lastElementChild);
+    const first = place === 0 && query === app.model.first;
+    const because = step.chosen
+      ? "You chose it. The model's own choice is below."
+      : first
+        ? "Every image is asked this first."
+        : gain
+          ? "Its answer is expected to tell most about the class (information gain)."
+          : "The querier gives it the highest probability.";
+    fill(
+      reasons,
+      h("p", {}, because),
+      h(
+        "table",
+        { class: "candidates" },
+        h("caption", { class: "hidden" }, "This question and the runners-up"),
+        h(
+          "tbody",
+          {},
+          rows.map((row, i) =>
+            h(
+              "tr",
+              {},
+              h("th", { scope: "row" }, told(questions[row.query])),
+              h("td", { class: "number" }, row.value > -Infinity ? show(row.value) : "–"),
+              h("td", { class: "meter" }, shareBar(row.value / most)),
+              h(
+                "td",
+                {},
+                i === 0
+                  ? h("span", { class: "quiet" }, "asked")
+                  : h(
+                      "button",
+                      {
+                        type: "button",
+                        class: "small",
+                        on: { click: () => this.askInstead(place, row.query) },
+                      },
+                      "Ask instead",
+                      hidden(` ${questions[row.query]}`),
+                    ),
+              ),
+            ),
+          ),
+        ),
+      ),
+      h(
+        "button",
+        { type: "button", class: "small", on: { click: () => this.strike(query) } },
+        "Strike this question",
+      ),
+      this.alike(step),
+    );
+  }
+
+  /** Who else answers so, where the answer is odd or not. @param {Step} step */
+  alike(step) {
+    const { app } = this;
+    const { model } = app.state;
+    const label = this.image?.label ?? null;
+    const answer = answerWord(step.answer);
+    const same = app.train.filter((each) => answerWord(each.answers(model)[step.query]) === answer);
+    // Of the same class first: they may be odd in the same way.
+    same.sort((a, b) => Number(b.label === label) - Number(a.label === label));
+    const words = [];
+    if (label !== null) {
+      const rate = app.answerRate(step.answer, step.query, label);
+      if (rate !== null) {
+        words.push(
+          `${percent(rate)} of the class `,
+          told(app.model.classes[label]),
+          ` answer ${answer}. `,
+        );
+      }
+    }
+    const seen = app.model.truth?.[step.query];
+    if (seen && seen.right !== null) {
+      words.push(`Where the truth is known, ${percent(seen.right)} of the answers to it are true.`);
+    }
+    const gallery = h("div", {});
+    const details = h(
+      "details",
+      { class: "alike" },
+      h("summary", {}, `Training images that answer ${answer}`),
+      gallery,
+    );
+    details.addEventListener("toggle", () => {
+      if (!details.open || gallery.childElementCount) return;
+      const shown = smallGallery(
+        app,
+        same.slice(0, ALIKE),
+        `None of the ${app.train.length} in this page.`,
+      );
+      const count = counted(same.length, "image");
+      fill(
+        gallery,
+        same.length > ALIKE ? h("p", { class: "quiet" }, `${ALIKE} of ${count}`) : null,
+        shown,
+      );
+    });
+    return h("div", {}, words.length ? h("p", {}, words) : null, app.train.length ? details : null);
+  }
+
+  /** @param {number} query @param {number} answer */
+  setAnswer(query, answer) {
+    const { app } = this;
+    const place = this.plan?.steps.findIndex((each) => each.query === query) ?? 0;
+    const given = new Map(app.state.given);
+    if (this.image?.answers(app.state.model)[query] === answer) given.delete(query);
+    else given.set(query, answer);
+    app.change({ given, chosen: chosenUpTo(app.state.chosen, place) }, { undoable: true });
+  }
+
+  /** @param {number} place @param {number} query */
+  askInstead(place, query) {
+    const { app } = this;
+    const chosen = chosenUpTo(app.state.chosen, place - 1);
+    app.change({ chosen: chosen.set(place, query) }, { undoable: true });
+  }
+
+  /** @param {number} query */
+  strike(query) {
+    const { app } = this;
+    app.change({ struck: new Set([...app.state.struck, query]) }, { undoable: true });
+  }
+}

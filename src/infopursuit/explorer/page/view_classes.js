@@ -1,0 +1,382 @@
+// @ts-check
+// A class: what speaks for and against it, and what it is taken for.
+
+import { shareBar } from "./bars.js";
+import { fill, h, told } from "./dom.js";
+import { card } from "./pictures.js";
+import { counted, percent, precisePercent } from "./words.js";
+/** @import { App, Image } from "./app.js" */
+
+const SAMPLES = 8;
+const SPEAKING = 6;
+const CONFUSED = 6;
+const APART = 5;
+// Nats that an answer has to tell of two classes to be worth a line.
+const TELLING = 0.02;
+// A share of answers that are not sure is worth a word from here on.
+const UNSURE = 0.05;
+// Rates this near to 0 and 1 are as good as both: their logarithms are not infinite.
+const LEAST = 1e-4;
+
+export class ClassesView {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    this.turn = 0;
+    /** @type {number | null} */
+    this.made = null;
+    const options = (/** @type {string} */ id, /** @type {(y: number) => void} */ pick) =>
+      h(
+        "select",
+        {
+          id,
+          on: {
+            change: (/** @type {Event} */ event) =>
+              pick(Number(/** @type {HTMLSelectElement} */ (event.target).value)),
+          },
+        },
+        app.model.classes.map((name, y) => h("option", { value: String(y) }, name)),
+      );
+    this.select = options("class", (shown) => app.change({ shown, beside: null }));
+    this.other = options("beside", (beside) => app.change({ beside }));
+    this.title = h("h1", {});
+    this.body = h("div", { class: "stack" });
+    this.confusions = h("div", {});
+    this.apart = h("div", {});
+    this.element = h(
+      "div",
+      { class: "view classes-view" },
+      this.title,
+      h(
+        "div",
+        { class: "row" },
+        h("label", { for: "class" }, "Class"),
+        this.select,
+        h("button", { type: "button", on: { click: () => this.step(-1) } }, "Previous"),
+        h("button", { type: "button", on: { click: () => this.step(1) } }, "Next"),
+      ),
+      this.body,
+      h(
+        "div",
+        { class: "columns" },
+        h(
+          "section",
+          { "aria-labelledby": "confused-title" },
+          h("h2", { id: "confused-title" }, "What it is taken for"),
+          this.confusions,
+        ),
+        h(
+          "section",
+          { "aria-labelledby": "apart-title" },
+          h("h2", { id: "apart-title" }, "What tells them apart?"),
+          h("div", { class: "row" }, h("label", { for: "beside" }, "Beside"), this.other),
+          this.apart,
+        ),
+      ),
+    );
+  }
+
+  get shown() {
+    return this.app.state.shown ?? 0;
+  }
+
+  /** @param {number} by */
+  step(by) {
+    const { c } = this.app.model;
+    this.app.change({ shown: (this.shown + by + c) % c, beside: null });
+  }
+
+  async update() {
+    const turn = ++this.turn;
+    const { app } = this;
+    const y = this.shown;
+    this.select.value = String(y);
+    fill(this.title, "How does it know “", told(app.model.classes[y]), "”?");
+    if (this.made !== y) this.build(y);
+    this.made = y;
+    const outcomes = await app.outcomes();
+    if (turn !== this.turn) return;
+    this.showConfusions(y, outcomes.predicted);
+  }
+
+  /** @param {number} y */
+  build(y) {
+    const { app } = this;
+    const images = app.test.filter((each) => each.label === y);
+    const samples = images.filter((each) => each.thumbnail).slice(0, SAMPLES);
+    const rows = this.speaking(y);
+    const least = rows.slice().reverse();
+    fill(
+      this.body,
+      samples.length
+        ? h(
+            "ul",
+            { class: "thumbs" },
+            samples.map((image) => h("li", {}, card(app, image))),
+          )
+        : null,
+      h(
+        "div",
+        { class: "columns" },
+        this.table(
+          "What speaks for it: a yes to",
+          y,
+          rows.slice(0, SPEAKING).filter((each) => each.weight > 0),
+        ),
+        this.table(
+          "What speaks against it: a yes to",
+          y,
+          least.slice(0, SPEAKING).filter((each) => each.weight < 0),
+        ),
+      ),
+    );
+  }
+
+  /**
+   * Questions by how much a yes is expected to speak for the class: how often it is said, times the
+   * evidence it then is. Where the others say it more often, it speaks against the class.
+   * @param {number} y
+   */
+  speaking(y) {
+    const { app } = this;
+    const { k, c } = app.model;
+    const rows = [];
+    for (let query = 0; query < k; query++) {
+      const own = app.yesRate(query, y);
+      let others = 0;
+      for (let z = 0; z < c; z++) if (z !== y) others += app.yesRate(query, z) / (c - 1);
+      const evidence = Math.log(Math.max(own, LEAST) / Math.max(others, LEAST));
+      rows.push({ query, own, others, weight: Math.max(own, others) * evidence });
+    }
+    return rows.sort((a, b) => b.weight - a.weight || a.query - b.query);
+  }
+
+  /** @param {string} title @param {number} y
+   * @param {{query: number, own: number, others: number}[]} rows */
+  table(title, y, rows) {
+    const { classes, questions } = this.app.model;
+    const rate = (/** @type {number} */ share, /** @type {string} */ kind) =>
+      h(
+        "td",
+        { class: "rate" },
+        h("span", { class: "number" }, percent(share)),
+        shareBar(share, kind),
+      );
+    return h(
+      "section",
+      {},
+      h("h2", {}, title),
+      rows.length
+        ? h(
+            "table",
+            { class: "rates" },
+            h(
+              "thead",
+              {},
+              h(
+                "tr",
+                {},
+                h("th", { scope: "col" }, "Question"),
+                h("th", { scope: "col" }, told(classes[y])),
+                h("th", { scope: "col" }, "others"),
+              ),
+            ),
+            h(
+              "tbody",
+              {},
+              rows.map((row) =>
+                h(
+                  "tr",
+                  {},
+                  h("th", { scope: "row" }, told(questions[row.query])),
+                  rate(row.own, "own"),
+                  rate(row.others, "other"),
+                ),
+              ),
+            ),
+          )
+        : h("p", { class: "quiet" }, classes.length > 1 ? "Nothing." : "There is no other class."),
+    );
+  }
+
+  /** @param {number} y @param {Int32Array} predicted */
+  showConfusions(y, predicted) {
+    const { app } = this;
+    const { classes, c } = app.model;
+    const taken = new Int32Array(c);
+    const mistaken = new Int32Array(c);
+    let of = 0;
+    app.scorable.forEach((image, i) => {
+      if (image.label === y) {
+        of++;
+        taken[predicted[i]]++;
+      } else if (image.label !== null && predicted[i] === y) mistaken[image.label]++;
+    });
+    const order = Array.from({ length: c }, (_, z) => z).filter(
+      (z) => z !== y && taken[z] + mistaken[z],
+    );
+    order.sort((a, b) => taken[b] + mistaken[b] - taken[a] - mistaken[a]);
+    const right = of
+      ? `${precisePercent(taken[y] / of)} of ${counted(of, "test image")} are right.`
+      : "No test image is of this class.";
+    fill(
+      this.confusions,
+      h("p", {}, right),
+      order.length
+        ? h(
+            "table",
+            {},
+            h(
+              "thead",
+              {},
+              h(
+                "tr",
+                {},
+                h("th", { scope: "col" }, "Class"),
+                h("th", { scope: "col", class: "number" }, "taken for it"),
+                h("th", { scope: "col", class: "number" }, "it taken for ", told(classes[y])),
+              ),
+            ),
+            h(
+              "tbody",
+              {},
+              order
+                .slice(0, CONFUSED)
+                .map((z) =>
+                  h(
+                    "tr",
+                    {},
+                    h(
+                      "th",
+                      { scope: "row" },
+                      h("a", { href: app.link({ beside: z }) }, told(classes[z])),
+                    ),
+                    h("td", { class: "number" }, this.wrong(y, z, taken[z])),
+                    h("td", { class: "number" }, this.wrong(z, y, mistaken[z])),
+                  ),
+                ),
+            ),
+          )
+        : h("p", { class: "quiet" }, "It is confused with no class."),
+    );
+    if (c < 2) {
+      fill(this.apart, h("p", { class: "quiet" }, "There is no other class."));
+      return;
+    }
+    const beside = app.state.beside ?? order[0] ?? this.nearest(y);
+    this.other.value = String(beside);
+    this.showApart(y, beside);
+  }
+
+  /** @param {number} truth @param {number} said @param {number} count */
+  wrong(truth, said, count) {
+    if (!count) return "0";
+    return h(
+      "a",
+      {
+        href: this.app.link({
+          view: "failures",
+          truth,
+          said,
+          asked: null,
+          shortest: null,
+          longest: null,
+        }),
+      },
+      String(count),
+    );
+  }
+
+  /** The class whose best question tells least. @param {number} y */
+  nearest(y) {
+    const { c } = this.app.model;
+    let best = y === 0 ? 1 : 0;
+    for (let z = 0; z < c; z++) {
+      if (z !== y && this.telling(y, z)[0].value < this.telling(y, best)[0].value) best = z;
+    }
+    return best;
+  }
+
+  /** Questions by the information of their answer where only these two classes are possible.
+   * @param {number} y @param {number} z */
+  telling(y, z) {
+    const { app } = this;
+    const { k, c, levels } = app.model;
+    const rates = app.rates();
+    const rows = [];
+    for (let query = 0; query < k; query++) {
+      let value = 0;
+      for (let level = 0; level < (levels ?? 2); level++) {
+        const at = (level * k + query) * c;
+        const [p, q] = [rates[at + y], rates[at + z]];
+        const middle = (p + q) / 2;
+        if (p > 0) value += (p * Math.log(p / middle)) / 2;
+        if (q > 0) value += (q * Math.log(q / middle)) / 2;
+      }
+      rows.push({ query, value });
+    }
+    return rows.sort((a, b) => b.value - a.value || a.query - b.query);
+  }
+
+  /** Not being sure tells something, too. @param {number} query @param {number} y */
+  unsure(query, y) {
+    if (this.app.model.levels !== 3) return null;
+    const rate = this.app.answerRate(0.5, query, y) ?? 0;
+    return rate < UNSURE ? null : h("span", { class: "quiet" }, `not sure: ${percent(rate)}`);
+  }
+
+  /** @param {number} y @param {number} z */
+  showApart(y, z) {
+    const { app } = this;
+    const { classes, questions } = app.model;
+    if (y === z) {
+      fill(this.apart, h("p", { class: "quiet" }, "It is the same class."));
+      return;
+    }
+    const [best, ...others] = this.telling(y, z).slice(0, APART);
+    const rows = [best, ...others.filter((each) => each.value > TELLING)];
+    fill(
+      this.apart,
+      h(
+        "table",
+        { class: "rates" },
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            h("th", { scope: "col" }, "Question"),
+            h("th", { scope: "col" }, told(classes[y])),
+            h("th", { scope: "col" }, told(classes[z])),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          rows.map(({ query }) =>
+            h(
+              "tr",
+              {},
+              h("th", { scope: "row" }, told(questions[query])),
+              [y, z].map((each, i) =>
+                h(
+                  "td",
+                  { class: "rate" },
+                  h("span", { class: "number" }, percent(app.yesRate(query, each))),
+                  shareBar(app.yesRate(query, each), i ? "other" : "own"),
+                  this.unsure(query, each),
+                ),
+              ),
+            ),
+          ),
+        ),
+      ),
+      h(
+        "p",
+        { class: "quiet" },
+        "Shares of images that answer yes. The questions are in the order of how much their answers tell of which of the two it is.",
+      ),
+    );
+  }
+}

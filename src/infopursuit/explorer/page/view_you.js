@@ -1,0 +1,379 @@
+// @ts-check
+// You are the image: the model asks, a person answers, the model guesses.
+
+import { PosteriorBars } from "./bars.js";
+import { fill, h, told } from "./dom.js";
+import { pictureOfImage } from "./pictures.js";
+import { dialogue, largest } from "./pursuit.js";
+import { ANSWERS, answerText, answerWord, counted, percent, probableWords } from "./words.js";
+/** @import { App } from "./app.js" */
+/** @import { Told } from "./pursuit.js" */
+
+// The game has twenty questions.
+const TWENTY = 20;
+// A class "usually" answers so where at least so large a share does.
+const USUAL = 0.5;
+
+export class YouView {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    this.turn = 0;
+    /** @type {number | null} */
+    this.asking = null;
+    // Whether a person has just answered, and hears what follows.
+    this.answered = false;
+    this.bars = new PosteriorBars(app.model.classes);
+    this.stage = h("div", { class: "stage" });
+    this.said = h("ol", { class: "said" });
+    this.show = h("input", {
+      type: "checkbox",
+      checked: true,
+      on: { change: () => this.hideBars() },
+    });
+    this.belief = h(
+      "section",
+      { class: "looks", "aria-labelledby": "you-posterior" },
+      h("h2", { id: "you-posterior" }, "Class probabilities"),
+      this.bars.element,
+    );
+    this.element = h(
+      "div",
+      { class: "view you-view" },
+      h("h1", {}, "You are the image"),
+      h(
+        "p",
+        { class: "lead" },
+        "Think of one of these classes. The model asks you up to twenty questions, and then guesses.",
+      ),
+      this.classes(),
+      h(
+        "div",
+        { class: "game" },
+        h(
+          "div",
+          {},
+          this.stage,
+          h("label", { class: "quiet check" }, this.show, " show class probabilities"),
+          this.said,
+        ),
+        this.belief,
+      ),
+    );
+  }
+
+  classes() {
+    const { app } = this;
+    const { classes } = app.model;
+    const list = h(
+      "ul",
+      { class: "classes" },
+      classes.map((name, y) => {
+        const sample = app.test.find((image) => image.label === y && image.thumbnail);
+        return h("li", {}, sample ? pictureOfImage(sample, "") : null, told(name));
+      }),
+    );
+    return h(
+      "details",
+      { class: "class-list", open: classes.length <= 40 && innerWidth > 720 },
+      h("summary", {}, counted(classes.length, "class", "classes")),
+      list,
+    );
+  }
+
+  hideBars() {
+    this.belief.hidden = !this.show.checked;
+  }
+
+  /** @param {string} key */
+  key(key) {
+    const answer = ANSWERS.find((each) => each.letter === key);
+    if (!answer || this.asking === null) return false;
+    this.answer(answer.value);
+    return true;
+  }
+
+  async update() {
+    const turn = ++this.turn;
+    const { app } = this;
+    const { you } = app.state;
+    const { model } = app;
+    const most = Math.min(model.stop.max_queries ?? TWENTY, TWENTY);
+    const said = await dialogue(model, app.minds[app.state.model], you, {
+      ...model.stop,
+      max_queries: most,
+    });
+    if (turn !== this.turn) return;
+    const posterior = said.posteriors[said.posteriors.length - 1];
+    const focused = document.activeElement?.getAttribute("data-answer");
+    this.asking = said.next?.query ?? null;
+    this.bars.update(posterior, { stop: model.stop.probability });
+    this.history(you, said.posteriors);
+    this.said.hidden = this.asking === null && app.state.was !== null;
+    if (this.asking !== null) this.ask(this.asking, most);
+    else if (app.state.was === null) this.guess(posterior);
+    else this.compare(app.state.was, posterior);
+    if (this.answered && you.length) this.tell(you[you.length - 1], posterior);
+    this.answered = false;
+    const again = focused ? this.stage.querySelector(`[data-answer="${focused}"]`) : null;
+    if (again) /** @type {HTMLElement} */ (again).focus();
+    else if (focused) this.focusStage();
+  }
+
+  focusStage() {
+    const heading = /** @type {HTMLElement | null} */ (this.stage.querySelector("h2"));
+    heading?.focus();
+  }
+
+  /** @param {number} query @param {number} most */
+  ask(query, most) {
+    const { app } = this;
+    const asked = app.state.you.length;
+    const question = app.model.questions[query];
+    fill(
+      this.stage,
+      h("p", { class: "quiet" }, `Question ${asked + 1} of at most ${Math.min(most, app.model.k)}`),
+      h("h2", { class: "big", tabindex: "-1" }, told(question)),
+      h(
+        "div",
+        { class: "row", role: "group", "aria-label": "Your answer" },
+        ANSWERS.map(({ word, value }) =>
+          h(
+            "button",
+            {
+              type: "button",
+              class: `reply ${word.replace(" ", "-")}`,
+              "data-answer": word,
+              on: { click: () => this.answer(value) },
+            },
+            word,
+          ),
+        ),
+      ),
+      h(
+        "div",
+        { class: "row" },
+        h(
+          "button",
+          {
+            type: "button",
+            class: "small",
+            disabled: asked === 0,
+            on: { click: () => this.back() },
+          },
+          "Take the last answer back",
+        ),
+        h(
+          "button",
+          {
+            type: "button",
+            class: "small",
+            disabled: asked === 0,
+            on: { click: () => this.again() },
+          },
+          "Start again",
+        ),
+      ),
+    );
+  }
+
+  /** @param {number} value */
+  answer(value) {
+    const { app } = this;
+    if (this.asking === null) return;
+    const you = [...app.state.you, { query: this.asking, answer: value }];
+    this.answered = true;
+    app.change({ you, was: null }, { undoable: true });
+  }
+
+  /** @param {Told} last @param {Float64Array} posterior */
+  tell(last, posterior) {
+    const { app } = this;
+    const next = this.stage.querySelector("h2")?.textContent ?? "";
+    app.announce(`${answerWord(last.answer)}. ${probableWords(app.model, posterior)}. ${next}`);
+  }
+
+  back() {
+    this.app.change({ you: this.app.state.you.slice(0, -1), was: null }, { undoable: true });
+  }
+
+  again() {
+    this.app.change({ you: [], was: null }, { undoable: true });
+    this.focusStage();
+  }
+
+  /** @param {Float64Array} posterior */
+  guess(posterior) {
+    const { app } = this;
+    const { classes } = app.model;
+    const top = largest(posterior);
+    const select = h(
+      "select",
+      { id: "was" },
+      classes.map((name, y) => h("option", { value: String(y) }, name)),
+    );
+    select.value = String(top);
+    const say = (/** @type {number} */ was) => {
+      app.change({ was }, { undoable: true });
+      setTimeout(() => this.focusStage(), 0);
+    };
+    fill(
+      this.stage,
+      h(
+        "p",
+        { class: "quiet" },
+        `After ${counted(app.state.you.length, "question")}, ${percent(posterior[top])} sure`,
+      ),
+      h("h2", { class: "big", tabindex: "-1" }, "Is it ", told(classes[top]), "?"),
+      h(
+        "div",
+        { class: "row" },
+        h(
+          "button",
+          {
+            type: "button",
+            class: "primary",
+            "data-answer": "right",
+            on: { click: () => say(top) },
+          },
+          "Yes, that is it",
+        ),
+      ),
+      h(
+        "div",
+        { class: "row" },
+        h("label", { for: "was" }, "No, I thought of "),
+        select,
+        h(
+          "button",
+          {
+            type: "button",
+            "data-answer": "wrong",
+            on: { click: () => say(Number(select.value)) },
+          },
+          "Show where we differ",
+        ),
+      ),
+      h(
+        "div",
+        { class: "row" },
+        h(
+          "button",
+          {
+            type: "button",
+            class: "small",
+            disabled: !app.state.you.length,
+            on: { click: () => this.back() },
+          },
+          "Take the last answer back",
+        ),
+        h(
+          "button",
+          { type: "button", class: "small", on: { click: () => this.again() } },
+          "Start again",
+        ),
+      ),
+    );
+  }
+
+  /** Where a person's answers and those of the class's images differ. @param {number} was
+   * @param {Float64Array} posterior */
+  compare(was, posterior) {
+    const { app } = this;
+    const { classes, questions } = app.model;
+    const guessed = largest(posterior) === was;
+    const rows = app.state.you.map(({ query, answer }) => {
+      const rates = ANSWERS.map(({ value }) => ({
+        value,
+        rate: app.answerRate(value, query, was) ?? 0,
+      }));
+      const usual = rates.reduce((best, each) => (each.rate > best.rate ? each : best));
+      const differ = usual.value !== answer && usual.rate >= USUAL;
+      return { query, answer, usual, differ };
+    });
+    const differing = rows.filter((each) => each.differ).length;
+    const heading = guessed ? "It guessed right: " : "It guessed wrong. You thought of ";
+    const verdict = differing
+      ? `You and CLIP answer ${counted(differing, "question")} of ${rows.length} differently for this class.`
+      : "Your answers are those that CLIP usually gives for this class.";
+    fill(
+      this.stage,
+      h("h2", { class: "big", tabindex: "-1" }, heading, told(classes[was])),
+      h("p", {}, verdict),
+      h(
+        "div",
+        { class: "scroll", tabindex: "0", role: "group", "aria-label": "Answers compared" },
+        h(
+          "table",
+          { class: "compared" },
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              ["Question", "You", "CLIP, usually"].map((name) => h("th", { scope: "col" }, name)),
+            ),
+          ),
+          h(
+            "tbody",
+            {},
+            rows.map(({ query, answer, usual, differ }) =>
+              h(
+                "tr",
+                { class: differ ? "differ" : "" },
+                h(
+                  "th",
+                  { scope: "row" },
+                  told(questions[query]),
+                  differ ? [" ", h("span", { class: "tag" }, "differs")] : null,
+                ),
+                h("td", {}, chip(answer)),
+                h("td", {}, chip(usual.value), ` ${percent(usual.rate)}`),
+              ),
+            ),
+          ),
+        ),
+      ),
+      h(
+        "div",
+        { class: "row" },
+        h(
+          "button",
+          { type: "button", class: "primary", on: { click: () => this.again() } },
+          "Play again",
+        ),
+        h(
+          "a",
+          { href: app.link({ view: "classes", shown: was }) },
+          "How it knows ",
+          told(classes[was]),
+        ),
+      ),
+    );
+  }
+
+  /** @param {Told[]} you @param {Float64Array[]} posteriors */
+  history(you, posteriors) {
+    const { app } = this;
+    fill(
+      this.said,
+      you.map(({ query, answer }, i) =>
+        h(
+          "li",
+          {},
+          told(app.model.questions[query]),
+          " ",
+          chip(answer),
+          " ",
+          h("span", { class: "quiet" }, probableWords(app.model, posteriors[i + 1], 1)),
+        ),
+      ),
+    );
+  }
+}
+
+/** An answer. @param {number} answer */
+export function chip(answer) {
+  return h("span", { class: `answer ${answerWord(answer).replace(" ", "-")}` }, answerText(answer));
+}

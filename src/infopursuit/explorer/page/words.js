@@ -1,0 +1,99 @@
+// @ts-check
+// Numbers and answers in words.
+
+/** @import { Model, Stop } from "./payload.js" */
+
+// A number and its unit stay on one line.
+const SPACE = "\u00a0";
+
+/** @param {number} share in [0, 1] */
+export function percent(share) {
+  if (share > 0 && share < 0.005) return `<${SPACE}1${SPACE}%`;
+  if (share < 1 && share >= 0.995) return `>${SPACE}99${SPACE}%`;
+  return `${Math.round(100 * share)}${SPACE}%`;
+}
+
+/** With one decimal. @param {number} share in [0, 1] */
+export function precisePercent(share) {
+  return `${(100 * share).toFixed(1)}${SPACE}%`;
+}
+
+/** @param {number} value in nats */
+export function nats(value) {
+  return `${value.toFixed(value < 0.01 ? 3 : 2)}${SPACE}nats`;
+}
+
+/** @param {number} answer in [0, 1] @returns {"yes" | "no" | "not sure"} */
+export function answerWord(answer) {
+  if (answer === 0.5) return "not sure";
+  return answer > 0.5 ? "yes" : "no";
+}
+
+/** The same, a soft one with its value. @param {number} answer in [0, 1] */
+export function answerText(answer) {
+  const word = answerWord(answer);
+  return [0, 0.5, 1].includes(answer) ? word : `${word} ${answer.toFixed(2)}`;
+}
+
+/** Answers of a person, as numbers. */
+export const ANSWERS = /** @type {const} */ ([
+  { word: "yes", value: 1, letter: "y" },
+  { word: "no", value: 0, letter: "n" },
+  { word: "not sure", value: 0.5, letter: "u" },
+]);
+
+/** @param {number} count @param {string} noun @param {string} [plural] */
+export function counted(count, noun, plural = `${noun}s`) {
+  return `${count.toLocaleString("en")} ${count === 1 ? noun : plural}`;
+}
+
+// Probabilities that differ by less are equal, as explanations keep them.
+const SAME = 5e-7;
+// More classes than so many are counted, not named.
+const NAMED = 2;
+
+/**
+ * The most probable class; classes that are equally probable are a tie.
+ * @param {Model} model @param {ArrayLike<number>} posterior @returns {string}
+ */
+export function leaderName(model, posterior) {
+  const highest = posterior[topClasses(posterior, 1)[0]];
+  const leaders = model.classes.filter((_, y) => highest - posterior[y] < SAME);
+  return leaders.length > NAMED ? `${leaders.length} classes tied` : leaders.join(" = ");
+}
+
+/** When the questions end. @param {Stop} stop */
+export function stopsWhen(stop) {
+  const conditions = [];
+  if (stop.probability !== null) {
+    conditions.push(`at a probability of ${Number((100 * stop.probability).toFixed(2))}${SPACE}%`);
+  }
+  if (stop.entropy !== null) conditions.push(`at an entropy of ${stop.entropy} nats`);
+  if (stop.stability !== null) {
+    conditions.push(`when ${counted(stop.stability, "question")} did not change the prediction`);
+  }
+  if (stop.max_queries !== null) conditions.push(`after ${counted(stop.max_queries, "question")}`);
+  return conditions.length ? conditions.join(" or ") : "when all questions have been asked";
+}
+
+/**
+ * The most probable classes in words: "zebra 50 %, horse 45 %".
+ * @param {Model} model @param {ArrayLike<number>} posterior @param {number} [count]
+ */
+export function probableWords(model, posterior, count = 2) {
+  const [first, ...others] = topClasses(posterior, count);
+  const leader = leaderName(model, posterior);
+  const said = `${leader} ${percent(posterior[first])}`;
+  // After a tie the next ones are among those tied.
+  const rest = leader === model.classes[first] ? others : [];
+  return [said, ...rest.map((each) => `${model.classes[each]} ${percent(posterior[each])}`)].join(
+    ", ",
+  );
+}
+
+/** The most probable classes, the first of equals first. @param {ArrayLike<number>} posterior
+ * @param {number} count @returns {number[]} */
+export function topClasses(posterior, count) {
+  const places = Array.from({ length: posterior.length }, (_, i) => i);
+  return places.sort((a, b) => posterior[b] - posterior[a] || a - b).slice(0, count);
+}

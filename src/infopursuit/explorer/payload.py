@@ -1,0 +1,322 @@
+"""What the page of the explorer gets to know: one JSON document, format 1.
+
+Arrays travel as base64 of little-endian numbers, so that the page reads them as typed arrays:
+
+float32     tables, weights, soft answers; the shape stands beside each field
+uint16      labels of images
+levels      answers: 2 bits a query, query i in byte i // 4 from bit 2 (i % 4) on; ceil(k / 4) bytes
+            a row. Level 0 is no, the highest is yes; of three levels 1 is not sure
+
+All texts are inert: the page shows them and runs none.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from typing import Annotated, Literal
+
+import numpy as np
+from jaxtyping import Float, Integer
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from infopursuit.core.errors import InputError
+
+FORMAT = 1
+# Bytes of an exported page, so that it can be mailed.
+LIMIT = 5_000_000
+LEVELS_A_BYTE, BITS = 4, 2
+SURROGATE = re.compile("[\ud800-\udfff]")
+
+Base64 = Annotated[str, Field(pattern=r"^[A-Za-z0-9+/]*={0,2}$")]
+Thumbnail = Annotated[str, Field(pattern=r"^data:image/webp;base64,[A-Za-z0-9+/]+={0,2}$")]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Part(BaseModel):
+    """A part of the document: strict, frozen, no unknown keys."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", ser_json_inf_nan="null")
+
+
+class Stop(Part):
+    """A `StoppingRule`: what is null plays no part."""
+
+    probability: float | None
+    max_queries: int | None
+    entropy: float | None
+    stability: int | None
+
+
+class PutOff(Part):
+    """Questions that need no asking after others: their gains count next to nothing.
+
+    Attributes:
+        pairs: uint16 (p, 3): a question that was asked, one that is put off after it, and 1 where
+            only after a yes, 0 after any answer.
+        counts: what the gain of a question is multiplied with while it is put off.
+    """
+
+    pairs: Base64
+    counts: float
+
+
+class Table(Part):
+    """The whole of a naive-Bayes model.
+
+    The next question is the first whose gain is within `rounding` of the largest.
+
+    Attributes:
+        log_likelihood: float32 (levels, k, c).
+        log_prior: float32 (c,).
+        independent_answers: answers are worth so many independent ones; null for infinitely many.
+        worth: float32 (k,), what the gain of each question counts; null for 1 each.
+        put_off: questions that need no asking after others; null where there are none.
+        rounding: gains that differ by less, in nats, are equal.
+    """
+
+    log_likelihood: Base64
+    log_prior: Base64
+    independent_answers: float | None
+    worth: Base64 | None
+    put_off: PutOff | None
+    rounding: float
+
+
+class Layers(Part):
+    """One `HistoryNetwork`: two layers on answers and on mask, then the head on both.
+
+    Attributes:
+        widths: h1 and h2.
+        outputs: k of a querier, c of a classifier.
+        epsilon: of both layer norms.
+        first_weight: float32 (h1, k); `first_bias` (h1,).
+        first_scale: float32 (h1,), of the first layer norm; `first_shift` (h1,).
+        second_weight: float32 (h2, h1); `second_bias` (h2,).
+        second_scale: float32 (h2,), of the second layer norm; `second_shift` (h2,).
+        head_weight: float32 (outputs, 2 h2), the half of the answers first; `head_bias` (outputs,).
+    """
+
+    widths: tuple[int, int]
+    outputs: int
+    epsilon: float
+    first_weight: Base64
+    first_bias: Base64
+    first_scale: Base64
+    first_shift: Base64
+    second_weight: Base64
+    second_bias: Base64
+    second_scale: Base64
+    second_shift: Base64
+    head_weight: Base64
+    head_bias: Base64
+
+
+class Networks(Part):
+    """The querier and the classifier of the paper's method."""
+
+    querier: Layers
+    classifier: Layers
+
+
+class Truth(Part):
+    """How true the answers to a question are, on test images whose truth is known.
+
+    Attributes:
+        right: share of its answers yes and no that are true; null where there is none.
+        answered: share of the images that it is answered of, yes or no.
+    """
+
+    right: Share | None
+    answered: Share
+
+
+class Familiar(Part):
+    """What tells whether an image looks like any of the classes (`Familiarity`).
+
+    With L = max over classes of the sum of log P(answer | class) over all k answers, plus
+    `rounding`, the p-value is (1 + how many of `held_out` are at most L) / (1 + m).
+
+    Attributes:
+        log_likelihood: float32 (levels, k, c); null where it is that of `table`.
+        held_out: float32 (m,), ascending: the same of held-out images, without `rounding`.
+        rounding: nats.
+        unfamiliar: an image of a smaller p-value looks like none of the classes.
+    """
+
+    log_likelihood: Base64 | None
+    held_out: Base64
+    rounding: float
+    unfamiliar: float
+
+
+class Model(Part):
+    """One model.
+
+    Attributes:
+        name: what the page calls it.
+        kind: `naive_bayes` has a `table`; `networks` has `networks` where they are small, and asks
+            the server (`api/steps`) otherwise.
+        classes: c names.
+        queries: k texts.
+        questions: the same as people read them.
+        origins: where each comes from, null where that is not known.
+        first: the question that every image is asked first, null for the model's choice.
+        stop: the model's own stopping rule.
+        answers: 2 or 3 levels; null for soft answers.
+        truth: of each query; null where nothing is known.
+        familiar: null where no images were held out, or the answers are soft.
+        sees: whether the server can take pictures for this model (it has the CLIP).
+    """
+
+    name: str
+    kind: Literal["naive_bayes", "networks"]
+    classes: list[str]
+    queries: list[str]
+    questions: list[str]
+    origins: list[str | None]
+    first: int | None
+    stop: Stop
+    answers: Literal[2, 3] | None
+    table: Table | None
+    networks: Networks | None
+    truth: list[Truth | None] | None
+    familiar: Familiar | None
+    sees: bool
+
+
+class Image(Part):
+    """An image that the page can show.
+
+    Attributes:
+        id: its path or id.
+        label: number of its class, null where that is not known.
+        thumbnail: a data address, null where there is no picture.
+        answers: for each model, levels of 2 bits, or float32 (k,) of soft answers.
+    """
+
+    id: str
+    label: int | None
+    thumbnail: Thumbnail | None
+    answers: list[Base64]
+
+
+class Scored(Part):
+    """More test images, without pictures: for accuracies.
+
+    Attributes:
+        labels: uint16 (n,).
+        answers: for each model (n, ceil(k / 4)) bytes of levels, or float32 (n, k).
+    """
+
+    labels: Base64
+    answers: list[Base64]
+
+
+class Images(Part):
+    """The same images for all models.
+
+    Attributes:
+        test: with pictures where there are some.
+        train: of the training split, for images that answer likewise.
+        scored: further test images.
+    """
+
+    test: list[Image]
+    train: list[Image]
+    scored: Scored
+
+
+class Payload(Part):
+    """All that the page shows.
+
+    Attributes:
+        format: 1.
+        title: of the page.
+        served: whether there is a server at `api/`.
+        models: one, or two to compare (served).
+        images: samples and more.
+    """
+
+    format: Literal[1]
+    title: str
+    served: bool
+    models: Annotated[list[Model], Field(min_length=1, max_length=2)]
+    images: Images
+
+
+def inert(text: object) -> str:
+    """A text that can be written as UTF-8: halves of surrogate pairs become U+FFFD.
+
+    File names that are no UTF-8 have such halves.
+    """
+    return SURROGATE.sub("\ufffd", str(text))
+
+
+def floats(values: Float[np.ndarray, "*shape"]) -> str:
+    """Numbers as base64 of float32."""
+    return _base64(np.ascontiguousarray(values, dtype="<f4").tobytes())
+
+
+def read_floats(text: str, *shape: int) -> Float[np.ndarray, "*shape"]:
+    """What `floats` wrote."""
+    return np.frombuffer(base64.b64decode(text, validate=True), dtype="<f4").reshape(shape)
+
+
+def labels(values: Integer[np.ndarray, "*shape"]) -> str:
+    """Labels, or numbers of questions, as base64 of uint16."""
+    return _base64(np.ascontiguousarray(values, dtype="<u2").tobytes())
+
+
+def read_labels(text: str) -> Integer[np.ndarray, " n"]:
+    """What `labels` wrote."""
+    return np.frombuffer(base64.b64decode(text, validate=True), dtype="<u2")
+
+
+def levels(values: Integer[np.ndarray, "n k"]) -> str:
+    """Levels 0..3 as base64 of 2 bits each; every row starts a byte."""
+    rows, k = values.shape
+    width = -(-k // LEVELS_A_BYTE)
+    padded = np.zeros((rows, width * LEVELS_A_BYTE), dtype=np.uint8)
+    padded[:, :k] = values
+    shifts = BITS * np.arange(LEVELS_A_BYTE, dtype=np.uint8)
+    packed = padded.reshape(rows, width, LEVELS_A_BYTE) << shifts
+    return _base64(np.bitwise_or.reduce(packed, axis=2).tobytes())
+
+
+def read_levels(text: str, k: int) -> Integer[np.ndarray, "n k"]:
+    """What `levels` wrote of k queries."""
+    width = -(-k // LEVELS_A_BYTE)
+    packed = np.frombuffer(base64.b64decode(text, validate=True), dtype=np.uint8).reshape(-1, width)
+    shifts = BITS * np.arange(LEVELS_A_BYTE, dtype=np.uint8)
+    unpacked = (packed[:, :, None] >> shifts) & 3
+    return unpacked.reshape(len(packed), width * LEVELS_A_BYTE)[:, :k]
+
+
+def written(payload: Payload) -> str:
+    """The document as JSON that is safe inside a script element: plain ASCII, without `<`.
+
+    Equal payloads are equal texts.
+    """
+    content = payload.model_dump(mode="json")
+    text = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")
+
+
+def read(text: str) -> Payload:
+    """The payload of a document that `written` gave.
+
+    Raises:
+        InputError: it is no such document.
+    """
+    try:
+        return Payload.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the document"
+        raise InputError(f"payload: {where}: {first['msg']}") from error
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode("ascii")

@@ -1,0 +1,57 @@
+"""Write the page to explore the best model of a data set: one file that works offline.
+
+python stages/explore.py --dataset menagerie
+"""
+
+from __future__ import annotations
+
+import logging
+from itertools import product
+from pathlib import Path
+
+from infopursuit.core.settings import Section
+from infopursuit.core.stage import Rows, run
+from infopursuit.datasets.labelled_images import load_images
+from infopursuit.datasets.settings import Datasets
+from infopursuit.evaluation.measurement import check_classes
+from infopursuit.executors.settings import ComputeSettings
+from infopursuit.explanation.settings import ExplainSettings
+from infopursuit.explanation.stopping import StoppingRule
+from infopursuit.report.explored import best_run, write_explorer
+from infopursuit.report.settings import RunSettings
+
+logger = logging.getLogger("infopursuit")
+
+ARTIFACTS = Path("artifacts")
+
+
+class Settings(Section):
+    """What this stage reads of params.yaml."""
+
+    run: RunSettings
+    datasets: Datasets
+    explain: ExplainSettings
+    compute: ComputeSettings
+
+
+def main(settings: Settings, dataset: str) -> Rows:
+    runs, explain = settings.run, settings.explain
+    keys = [(dataset, *key) for key in product(runs.inits, runs.methods, runs.seeds)]
+    names = ["-".join(map(str, key)) for key in keys]
+    name, model = best_run(ARTIFACTS / "models", names, settings.compute.torch_device())
+    images = {
+        split: load_images(ARTIFACTS / f"images/{dataset}.parquet", split)
+        for split in ("test", "train")
+    }
+    check_classes(model.pursuit_.class_names, images["test"].class_names)
+    truth = ARTIFACTS / f"evaluation/{name}.truth.csv" if dataset in runs.truth else None
+    page = ARTIFACTS / f"report/explorer/{dataset}.html"
+    stop = StoppingRule(explain.stop_at_probability, explain.max_queries)
+    source = settings.datasets[dataset].images
+    shown = write_explorer(page, name, model, stop, images["test"], images["train"], source, truth)
+    logger.info("explore: open %s", page)
+    return Rows(read=sum(len(each.ids) for each in images.values()), written=shown)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,71 @@
+"""One real browser for all tests of the page."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from infopursuit.explorer import payload
+from infopursuit.explorer.page import page as exported
+
+HEIGHT = 900
+
+Opened = Callable[..., Page]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.skip("there is no chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
+    """Opens an exported page from its file; what the browser complains about fails the test.
+
+    A policy that refuses a style or a script is a complaint, too.
+    """
+    contexts = []
+    complaints: list[str] = []
+
+    def opened(
+        content: payload.Payload | str, hash: str = "", width: int = 1280, **options: object
+    ) -> Page:
+        """Args: a payload, the text of a page, or the address of a server."""
+        context = browser.new_context(
+            viewport={"width": width, "height": HEIGHT},
+            **{"reduced_motion": "reduce", **options},  # type: ignore[arg-type]
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "console",
+            lambda said: (
+                complaints.append(said.text) if said.type in ("error", "warning") else None
+            ),
+        )
+        if isinstance(content, str) and content.startswith("http"):
+            page.goto(f"{content}#{hash}")
+            return page
+        text = content if isinstance(content, str) else exported(content)
+        path = tmp_path / f"page-{len(contexts)}.html"
+        path.write_text(text, encoding="utf-8")
+        page.goto(f"{path.as_uri()}#{hash}")
+        return page
+
+    opened.complaints = complaints  # type: ignore[attr-defined]
+    yield opened
+    for context in contexts:
+        context.close()
+    assert not complaints

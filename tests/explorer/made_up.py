@@ -1,0 +1,96 @@
+"""Small models, images and payloads of the explorer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from PIL import Image
+from torch.nn import functional
+
+from infopursuit.answers.rules import MinMaxAnswers, ThresholdAnswers
+from infopursuit.answers.table import AnswerTable
+from infopursuit.explanation.stopping import StoppingRule
+from infopursuit.explorer import payload
+from infopursuit.explorer.contents import Chosen, contents
+from infopursuit.explorer.described_model import Facts
+from infopursuit.explorer.shown_images import AnsweredImages
+from infopursuit.naive_bayes.model import InformationGain, NaiveBayes
+from infopursuit.pursuit.familiarity import Familiarity
+from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.vip.networks import HistoryNetwork
+
+# What may stand in a class name, a question or a file name, and must run nowhere.
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</script><!--",
+    "\"'&amp;`${x}\\",
+    "\u202eright to left \u05e9\u05dc\u05d5\u05dd\u200f",
+    "\U0001f993\u200d\U0001f525",
+    "<img src=x onerror=alert(1)>",
+)
+PLAIN = ("zebra", "horse", "penguin", "parrot", "bus", "ship")
+STOP = StoppingRule(0.95, None)
+WIDTH = 6
+
+
+def unit(rows: int, seed: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return functional.normalize(torch.randn(rows, WIDTH, generator=generator), dim=1)
+
+
+def naive_bayes(
+    k: int = 9, classes: Sequence[str] = PLAIN, levels: int = 3, seed: int = 4, **more: object
+) -> Pursuit:
+    """A model whose rates are drawn at random."""
+    generator = torch.Generator().manual_seed(seed)
+    shares = torch.rand(levels, k, len(classes), generator=generator) + 0.02
+    prior = (torch.rand(len(classes), generator=generator) + 0.1).log_softmax(dim=0)
+    table = AnswerTable((shares / shares.sum(dim=0)).log(), prior, 12.0)
+    upper = torch.full((k,), 0.2) if levels == 3 else None
+    rule = ThresholdAnswers(unit(k, seed), torch.full((k,), -0.1), upper)
+    known = {"familiarity": Familiarity(table, rule.answers(unit(30, 7)))}
+    queries = more.pop("queries", None) or tuple(f"query {number}" for number in range(k))
+    return Pursuit(
+        queries, tuple(classes), rule, InformationGain(table), NaiveBayes(table), **(known | more)
+    )  # type: ignore[arg-type]
+
+
+def networks(k: int = 9, classes: Sequence[str] = PLAIN, hard: bool = True) -> Pursuit:
+    """A model with networks of random weights."""
+    torch.manual_seed(3)
+    made = [HistoryNetwork(k, outputs, (16, 8)).eval() for outputs in (k, len(classes))]
+    for network in made:  # LayerNorm starts as the identity: move it away
+        for parameter in network.parameters():
+            parameter.data += 0.3 * torch.randn_like(parameter)
+    queries = tuple(f"query {number}" for number in range(k))
+    return Pursuit(queries, tuple(classes), MinMaxAnswers(unit(k, 1), hard), made[0], made[1])
+
+
+def images(
+    pursuits: Sequence[Pursuit], count: int = 20, seed: int = 2, pictures: bool = True
+) -> AnsweredImages:
+    """Random images of all classes in turn, each a picture of one colour."""
+    rows = unit(count, seed)
+    colors = np.random.default_rng(seed).integers(0, 256, (count, 3))
+    drawn = [Image.new("RGB", (40, 30), tuple(each)) for each in colors.tolist()]
+    return AnsweredImages(
+        [f"image {number}" for number in range(count)],
+        np.arange(count) % len(pursuits[0].class_names),
+        [pursuit.answers(rows) for pursuit in pursuits],
+        drawn if pictures else None,
+    )
+
+
+def small_payload(names: Sequence[str] = PLAIN, limit: int | None = None) -> payload.Payload:
+    """A page's payload; class names, queries and ids are `names`."""
+    pursuit = naive_bayes(len(names), names, queries=tuple(names))
+    test = images([pursuit])
+    test = AnsweredImages(
+        [names[row % len(names)] for row in range(20)], test.labels, test.answers, test.pictures
+    )
+    facts = Facts(names[0], STOP)
+    return contents(
+        [(pursuit, facts)], test, images([pursuit], seed=3), names[1], chosen=Chosen(limit=limit)
+    )

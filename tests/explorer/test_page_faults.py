@@ -1,0 +1,386 @@
+"""What can go wrong with the page: its file, its model, its texts, its link, its server."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import uvicorn
+from fastapi import FastAPI
+from PIL import Image
+from playwright.sync_api import expect
+
+from infopursuit.explanation.frame import FramedPage
+from infopursuit.explanation.stopping import StoppingRule
+from infopursuit.explorer import payload
+from infopursuit.explorer.contents import Chosen, contents
+from infopursuit.explorer.described_model import Facts
+from infopursuit.explorer.page import page as exported
+from infopursuit.explorer.server import Served, server
+from infopursuit.pursuit.pursuit import Pursuit
+from tests.explorer.conftest import Opened
+from tests.explorer.made_up import HOSTILE, PLAIN, images, naive_bayes, networks, small_payload
+
+STOP = StoppingRule(0.9, 8)
+
+
+def changed(**parts: Any) -> str:
+    """An exported page whose payload is damaged: parts of its first model replaced."""
+    text = exported(small_payload())
+    head, rest = text.split('<script type="application/json" id="payload">')
+    content, tail = rest.split("</script>", 1)
+    document = json.loads(content)
+    for path, value in parts.items():
+        *way, last = path.split("__")
+        place = document["models"][0]
+        for name in way:
+            place = place[name]
+        place[last] = value
+    content = json.dumps(document).replace("<", "\\u003c")
+    return f'{head}<script type="application/json" id="payload">{content}</script>{tail}'
+
+
+@pytest.mark.parametrize(
+    ("parts", "named"),
+    [
+        ({"queries": [], "questions": []}, "models.0.queries: the model has no question"),
+        ({"classes": []}, "models.0.classes: the model has no class"),
+        ({"table__log_prior": "AAAA"}, "models.0.table.log_prior: 0.75 numbers; expected 6"),
+        ({"table__log_prior": "no base64!"}, "models.0.table.log_prior: no base64 text"),
+        ({"answers": 7}, "models.0.answers: 7; expected 2, 3 or null"),
+        ({"table": None}, "models.0.kind: naive_bayes without a table"),
+        ({"first": 99}, "models.0.first: 99; expected the number of a question"),
+    ],
+)
+def test_a_damaged_payload_is_refused_by_name(
+    open_page: Opened, parts: dict[str, Any], named: str
+) -> None:
+    page = open_page(changed(**parts))
+    expect(page.get_by_role("alert")).to_contain_text("This page cannot be shown")
+    expect(page.get_by_role("alert")).to_contain_text(named)
+
+
+def test_a_file_that_was_cut_off(open_page: Opened) -> None:
+    text = exported(small_payload())
+    start = text.index('id="payload">') + 2000
+    end = text.index("</script>", start)
+    page = open_page(text[:start] + text[end:])
+    expect(page.get_by_role("alert")).to_contain_text("cut off or damaged")
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_one_class(open_page: Opened, width: int) -> None:
+    pursuit = naive_bayes(6, ("zebra",))
+    content = contents([(pursuit, Facts("one", STOP))], images([pursuit]), None, "One")
+    page = open_page(content, width=width)
+    expect(page.locator(".ending")).to_contain_text("There is only one class, and nothing to ask")
+    for view, heading in (
+        ("you", "You are the image"),
+        ("classes", "How does it know “zebra”?"),
+        ("dictionary", "What can it ask?"),
+        ("failures", "Where is it wrong?"),
+    ):
+        page.evaluate(f"location.hash = 'view={view}'")
+        expect(page.locator("h1")).to_have_text(heading)
+    expect(page.locator(".lead")).to_contain_text("100.0\u00a0% of 20 test images are right")
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_5000_questions(open_page: Opened, width: int) -> None:
+    pursuit = naive_bayes(5000, PLAIN)
+    content = contents([(pursuit, Facts("large", STOP))], images([pursuit], 12), None, "Large")
+    page = open_page(content, width=width)
+    explained = pursuit.explain(images([pursuit], 12).answers[0][:1], STOP, ["image 0"])[0]
+    expect(page.locator(".step")).to_have_count(len(explained.steps))
+    page.get_by_text("Ask a question of your choice next").click()
+    page.get_by_label("Search the questions").fill("4321")
+    expect(page.locator(".found li")).to_have_count(1)
+    page.get_by_role("link", name="Dictionary").click()
+    assert page.locator(".dictionary > li").count() < 500  # the rest as one scrolls
+    page.get_by_label("Search").fill("query 499")
+    expect(page.locator(".dictionary > li:not(.end)")).to_have_count(11)
+    page.get_by_role("link", name="Failures").click()
+    expect(page.locator(".lead")).to_contain_text("of 12 test images are right")
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_1000_images_come_as_one_scrolls(open_page: Opened, width: int) -> None:
+    pursuit = naive_bayes(6, PLAIN)
+    many = images([pursuit], 1000, pictures=False)
+    content = contents([(pursuit, Facts("m", STOP))], many, None, "Many", chosen=Chosen(1000, 0))
+    page = open_page(content, width=width)
+    options = page.get_by_role("listbox").get_by_role("option")
+    expect(options.first).to_be_visible()
+    assert options.count() < 200
+    options.first.focus()
+    page.keyboard.press("End")
+    expect(options).to_have_count(1000)
+    last = options.nth(999)
+    expect(last).to_be_focused()
+    expect(last).to_have_attribute("aria-selected", "true")
+    page.evaluate("location.hash = 'view=failures&all=1'")
+    cards = page.locator(".gallery > li:not(.end)")
+    expect(page.get_by_role("status").filter(has_text="1,000 images")).to_have_count(1)
+    first = cards.count()
+    assert first < 200
+    cards.last.scroll_into_view_if_needed()
+    expect(cards.nth(first)).to_be_attached()
+
+
+def test_no_images_at_all(open_page: Opened) -> None:
+    content = small_payload()
+    empty = payload.Images(test=[], train=[], scored=payload.Scored(labels="", answers=[""]))
+    page = open_page(content.model_copy(update={"images": empty}))
+    expect(page.locator("main")).to_contain_text("This page holds no image")
+    for part in (".talk", ".sliders", ".mind-change"):
+        expect(page.locator(part)).to_be_hidden()
+    page.get_by_role("link", name="You").click()
+    page.get_by_role("button", name="yes", exact=True).click()
+    expect(page.locator(".said li")).to_have_count(1)
+    page.get_by_role("link", name="Failures").click()
+    expect(page.locator(".lead")).to_contain_text("no test image with a known class")
+    page.get_by_role("link", name="Dictionary").click()
+    expect(page.locator(".effect")).to_contain_text("no test image with a known class")
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_hostile_texts_are_shown_and_run_nowhere(open_page: Opened, width: int) -> None:
+    page = open_page(small_payload(HOSTILE), width=width)
+    page.evaluate("void (window.alert = () => { document.title = 'it ran'; })")
+    shown = ""
+    for view in ("image", "you", "classes", "dictionary", "failures"):
+        page.evaluate(f"location.hash = 'view={view}'")
+        expect(page.locator("nav [aria-current]")).to_have_text(re.compile(view, re.IGNORECASE))
+        page.wait_for_timeout(150)
+        shown += page.locator("main").inner_text()
+        assert page.locator("main script, main img[src='x']").count() == 0
+        wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0, view
+    for text in HOSTILE:
+        assert text.replace("\u200f", "") in shown.replace("\u200f", "")
+    assert page.title() != "it ran"
+
+
+def test_a_link_that_holds_nonsense(open_page: Opened) -> None:
+    page = open_page(
+        small_payload(), hash="view=nowhere&image=gone&set=99y.0z&strike=77&ask=1&sure=1000&class=x"
+    )
+    notice = page.get_by_role("alert")
+    for part in (
+        "view=nowhere",
+        "image=gone",
+        "set=99y",
+        "set=0z",
+        "strike=77",
+        "ask=1",
+        "sure=1000",
+    ):
+        expect(notice).to_contain_text(part)
+    expect(page.locator("h1")).to_have_text("What does it ask, and what does it conclude?")
+    assert page.locator(".step").count() > 0
+    notice.get_by_role("button", name="Close").click()
+    expect(notice).to_have_count(0)
+
+
+def test_an_image_whose_answers_are_damaged(open_page: Opened) -> None:
+    content = small_payload()
+    test = list(content.images.test)
+    test[1] = test[1].model_copy(update={"answers": ["AAAA"]})
+    damaged = content.images.model_copy(update={"test": test})
+    page = open_page(content.model_copy(update={"images": damaged}))
+    before = page.locator(".step").count()
+    page.get_by_role("listbox").get_by_role("option").nth(1).click()
+    expect(page.get_by_role("alert")).to_contain_text("3 bytes; expected 2")
+    page.get_by_role("listbox").get_by_role("option").nth(0).click()
+    expect(page.locator(".step")).to_have_count(before)
+
+
+def test_in_a_frame_without_an_address(open_page: Opened) -> None:
+    """A notebook shows the page inside another one."""
+    framed = FramedPage(exported(small_payload()), "Explorer")._repr_html_()
+    outer = open_page(f"<!doctype html><title>notebook</title>{framed}")
+    page = outer.frame_locator("iframe")
+    expect(page.locator(".step").first).to_be_visible()
+    page.get_by_role("link", name="Failures").click()
+    expect(page.locator("h1")).to_have_text("Where is it wrong?")
+    page.get_by_role("link", name="You").click()
+    page.get_by_role("button", name="yes", exact=True).click()
+    expect(page.locator(".said li")).to_have_count(1)
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_label("Link to this state")).to_be_focused()
+    [refused] = open_page.complaints  # type: ignore[attr-defined]
+    assert "Clipboard API has been blocked" in refused
+    open_page.complaints.clear()  # type: ignore[attr-defined]
+
+
+# With a server.
+
+
+@contextmanager
+def serving(app: FastAPI) -> Iterator[str]:
+    """The application at a free port of this machine, for as long as the block runs."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    running = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    while not running.started:
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
+    finally:
+        running.should_exit = True
+        thread.join(10)
+        listening.close()
+
+
+def answered(pursuit: Pursuit) -> Any:
+    """A stand-in for CLIP: any picture answers yes to every other question."""
+    row = torch.tensor([[float(query % 2) for query in range(len(pursuit.queries))]])
+    return lambda picture: row
+
+
+def remote_payload(pursuit: Pursuit) -> payload.Payload:
+    """A page of networks that stay on the server."""
+    facts = Facts("remote", STOP, sees=True)
+    content = contents([(pursuit, facts)], images([pursuit], 12), None, "Served", served=True)
+    model = content.models[0].model_copy(update={"networks": None})
+    return content.model_copy(update={"models": [model]})
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_model_that_thinks_on_the_server(open_page: Opened, width: int) -> None:
+    pursuit = networks(9, PLAIN)
+    app = server([Served(pursuit, answered(pursuit))], remote_payload(pursuit))
+    with serving(app) as address:
+        page = open_page(address, width=width)
+        expected = pursuit.explain(images([pursuit], 12).answers[0][:1], STOP, ["image 0"])[0]
+        expect(page.locator(".step")).to_have_count(len(expected.steps))
+        assert page.locator(".step input:checked + span").all_inner_texts() == list(
+            expected.answers
+        )
+        page.get_by_role("link", name="Failures").click()
+        ending = pursuit.ask_until(images([pursuit], 12).answers[0], STOP)
+        right = (ending.posterior.argmax(dim=1) == torch.arange(12) % 6).double().mean()
+        expect(page.locator(".lead")).to_contain_text(f"{100 * right:.1f}\u00a0% of 12")
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_server_that_is_gone_in_mid_play(open_page: Opened, width: int) -> None:
+    pursuit = networks(9, PLAIN)
+    app = server([Served(pursuit, answered(pursuit))], remote_payload(pursuit))
+    with serving(app) as address:
+        page = open_page(address, width=width)
+        expect(page.locator(".ending")).to_contain_text("Prediction")
+        before = page.locator(".step").count()
+        page.context.set_offline(True)
+        page.locator(".step").first.locator("label", has_text=re.compile("^not sure$")).click()
+        expect(page.get_by_role("alert")).to_contain_text("The server does not answer")
+        assert page.locator(".step").count() == before  # what is there stays
+        page.context.set_offline(False)
+        page.get_by_role("alert").get_by_role("button", name="Try again").click()
+        expect(page.locator(".tag", has_text="your answer")).to_have_count(1)
+        expect(page.get_by_role("alert")).to_have_count(0)
+    open_page.complaints.clear()  # type: ignore[attr-defined]  # requests that failed
+
+
+def test_a_server_that_is_gone_while_a_person_answers(open_page: Opened) -> None:
+    pursuit = networks(9, PLAIN)
+    app = server([Served(pursuit, answered(pursuit))], remote_payload(pursuit))
+    with serving(app) as address:
+        page = open_page(address, hash="view=you")
+        page.get_by_role("button", name="yes", exact=True).click()
+        expect(page.locator(".said li")).to_have_count(1)
+        page.context.set_offline(True)
+        page.get_by_role("button", name="no", exact=True).click()
+        expect(page.get_by_role("alert")).to_contain_text("The server does not answer")
+        expect(page.locator(".said li")).to_have_count(1)
+        page.context.set_offline(False)
+        page.get_by_role("alert").get_by_role("button", name="Try again").click()
+        expect(page.locator(".said li")).to_have_count(2)
+    open_page.complaints.clear()  # type: ignore[attr-defined]  # requests that failed
+
+
+def test_ones_own_picture_is_there_for_both_models(open_page: Opened, tmp_path: Path) -> None:
+    both = naive_bayes(9, PLAIN), naive_bayes(9, PLAIN, seed=9)
+    facts = [Facts(name, STOP, sees=True) for name in ("one", "two")]
+    models = list(zip(both, facts, strict=True))
+    content = contents(models, images(both, 12), None, "Both", served=True)
+    path = tmp_path / "mine.png"
+    Image.new("RGB", (80, 60), (200, 30, 30)).save(path)
+    with serving(server([Served(each, answered(each)) for each in both], content)) as address:
+        page = open_page(address, hash="view=compare")
+        expect(page.get_by_role("listbox").get_by_role("option")).to_have_count(12)
+        page.get_by_role("link", name="Image").click()
+        with page.expect_file_chooser() as chooser:
+            page.get_by_text("choose a file").click()
+        chooser.value.set_files(path)
+        expect(page.locator(".picture .id")).to_contain_text("mine.png")
+        page.get_by_role("link", name="Two models").click()
+        expect(page.get_by_role("listbox").get_by_role("option")).to_have_count(13)
+        for side, pursuit in zip(page.locator(".side").all(), both, strict=True):
+            expected = pursuit.explain(answered(pursuit)(None), STOP, ["own"])[0]
+            expect(side.locator(".said li")).to_have_count(len(expected.steps))
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_ones_own_picture(open_page: Opened, width: int, tmp_path: Path) -> None:
+    pursuit = naive_bayes(9, PLAIN)
+    content = contents(
+        [(pursuit, Facts("sees", STOP, sees=True))], images([pursuit], 12), None, "Own", served=True
+    )
+    answer = answered(pursuit)
+    path = tmp_path / "my <b>cat.png"
+    Image.new("RGB", (80, 60), (200, 30, 30)).save(path)
+    with serving(server([Served(pursuit, answer)], content)) as address:
+        page = open_page(address, width=width)
+        with page.expect_file_chooser() as chooser:
+            page.get_by_text("choose a file").click()
+        chooser.value.set_files(path)
+        expect(page.locator(".picture .id")).to_contain_text("my <b>cat.png")
+        expected = pursuit.explain(answer(None), STOP, ["own"])[0]
+        expect(page.locator(".step")).to_have_count(len(expected.steps))
+        assert page.locator(".step input:checked + span").all_inner_texts() == list(
+            expected.answers
+        )
+        # Pasted, as from another window.
+        page.evaluate(PASTE)
+        expect(page.get_by_role("option", name=re.compile("pasted.png"))).to_have_count(1)
+        page.evaluate(DROP)
+        expect(page.get_by_role("alert")).to_contain_text("expected an image")
+        damaged = tmp_path / "damaged.png"
+        damaged.write_bytes(b"no picture")
+        with page.expect_file_chooser() as chooser:
+            page.get_by_text("choose a file").click()
+        chooser.value.set_files(damaged)
+        expect(page.get_by_role("alert")).not_to_contain_text("expected an image file")
+    open_page.complaints.clear()  # type: ignore[attr-defined]  # the picture that was refused
+
+
+PASTE = """
+async () => {
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = 40;
+  canvas.getContext("2d").fillRect(0, 0, 40, 40);
+  const blob = await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+  const data = new DataTransfer();
+  data.items.add(new File([blob], "pasted.png", { type: "image/png" }));
+  document.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data }));
+}
+"""
+DROP = """
+() => {
+  const data = new DataTransfer();
+  data.items.add(new File(["text"], "notes.txt", { type: "text/plain" }));
+  const zone = document.querySelector(".upload");
+  zone.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true }));
+}
+"""

@@ -1,0 +1,654 @@
+"""What each view of the page does, in the browser, at two widths."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import Locator, Page, expect
+
+from infopursuit.explanation.explanation import Explanation
+from infopursuit.explanation.stopping import StoppingRule
+from infopursuit.explorer import payload
+from infopursuit.explorer.contents import Chosen, contents
+from infopursuit.explorer.described_model import Facts
+from infopursuit.explorer.shown_images import AnsweredImages
+from infopursuit.pursuit.dialogue import Dialogue
+from infopursuit.pursuit.pursuit import Pursuit
+from tests.explorer.conftest import Opened
+from tests.explorer.made_up import PLAIN, images, naive_bayes
+
+WIDTHS = pytest.mark.parametrize("width", [360, 1280])
+STOP = StoppingRule(0.9, 12)
+QUERIES = (
+    "striped body",
+    "four legs",
+    "two wheels",
+    "feathers",
+    "long neck",
+    "hooves",
+    "wings",
+    "red paint",
+    "a beak",
+    "fur",
+    "windows",
+    "a tail",
+    "spots",
+    "fins",
+    "horns",
+    "a trunk",
+)
+WORD = {0.0: "no", 0.5: "not sure", 1.0: "yes"}
+
+
+@cache
+def model(seed: int = 4) -> Pursuit:
+    return naive_bayes(len(QUERIES), PLAIN, seed=seed, queries=QUERIES)
+
+
+@cache
+def split(name: str) -> AnsweredImages:
+    return images([model()], 60 if name == "test" else 40, seed=2 if name == "test" else 3)
+
+
+@cache
+def document(stop: StoppingRule = STOP) -> payload.Payload:
+    facts = Facts(
+        "made up",
+        stop,
+        origins={QUERIES[0]: "captions"},
+        truth={QUERIES[0]: payload.Truth(right=0.75, answered=1.0)},
+    )
+    return contents([(model(), facts)], split("test"), split("train"), "Zoo", chosen=Chosen(40, 40))
+
+
+def explained(image: str, stop: StoppingRule = STOP, **overrides: float) -> Explanation:
+    """What Python says of a test image; `overrides` by number: q3=1.0."""
+    answers = split("test").answers[0][split("test").ids.index(image)].clone()
+    for name, value in overrides.items():
+        answers[int(name[1:])] = value
+    return model().explain(answers.unsqueeze(0), stop, [image])[0]
+
+
+def asked(page: Page) -> list[str]:
+    """The questions on the page, in their order."""
+    return page.locator(".step .question p").all_inner_texts()
+
+
+def questions(explanation: Explanation) -> list[str]:
+    described = dict(zip(QUERIES, texts(), strict=True))
+    return [described[query] for query in explanation.questions]
+
+
+@cache
+def texts() -> tuple[str, ...]:
+    return tuple(document().models[0].questions)
+
+
+def step(page: Page, number: int) -> Locator:
+    return page.locator(".step").nth(number - 1)
+
+
+def answer(page: Page, number: int, word: str) -> None:
+    step(page, number).locator("label", has_text=re.compile(f"^{word}$")).click()
+
+
+def checked(page: Page) -> list[str]:
+    return page.locator(".step input:checked + span").all_inner_texts()
+
+
+def predictions(stop: StoppingRule = STOP) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Predicted classes, probabilities and lengths of all test images."""
+    ending = model().ask_until(split("test").answers[0], stop)
+    return (
+        ending.posterior.argmax(dim=1).numpy(),
+        ending.posterior.amax(dim=1).numpy(),
+        ending.length.numpy(),
+    )
+
+
+# 1. One image.
+
+
+@WIDTHS
+def test_an_image_is_asked_as_python_asks_it(open_page: Opened, width: int) -> None:
+    page = open_page(document(), width=width)
+    expected = explained("image 0")
+    expect(page.locator(".step")).to_have_count(len(expected.steps))
+    assert asked(page) == questions(expected)
+    assert checked(page) == list(expected.answers)
+    ending = page.locator(".ending")
+    expect(ending).to_contain_text(expected.predicted_class)
+    expect(ending).to_contain_text(f"{100 * expected.probability:.0f}\u00a0%")
+    top = page.locator(".image-view .bars li").first
+    expect(top).to_contain_text(expected.predicted_class)
+    bars = page.locator(".image-view .bars li .number").all_inner_texts()
+    assert len(bars) == len(PLAIN)
+
+
+@WIDTHS
+def test_questions_come_one_after_another(open_page: Opened, width: int) -> None:
+    page = open_page("about:blank", width=width, reduced_motion="no-preference")
+    page.clock.install()
+    page = reopened(page, open_page)
+    total = len(explained("image 0").steps)
+    expect(page.locator(".step")).to_have_count(0)
+    page.clock.run_for(1200)
+    expect(page.locator(".step")).to_have_count(1)
+    page.clock.run_for(1100)
+    expect(page.locator(".step")).to_have_count(2)
+    page.get_by_role("button", name="Pause").click()
+    page.clock.run_for(5000)
+    expect(page.locator(".step")).to_have_count(2)
+    page.get_by_role("button", name="Back").click()
+    expect(page.locator(".step")).to_have_count(1)
+    expect(page.locator(".looks section > p")).to_have_text("after 1 question")
+    page.get_by_role("button", name="Play").click()
+    page.clock.run_for(1100 * total)
+    expect(page.locator(".step")).to_have_count(total)
+    expect(page.locator(".ending")).to_contain_text("Prediction")
+
+
+def reopened(page: Page, open_page: Opened) -> Page:
+    """The document in a tab whose clock is in the hands of the test."""
+    other = open_page(document())
+    page.goto(other.url)
+    return page
+
+
+@WIDTHS
+def test_why_this_question(open_page: Opened, width: int) -> None:
+    page = open_page(document(), width=width)
+    expected = explained("image 0").steps[1]
+    step(page, 2).get_by_text("Why this question?").click()
+    rows = step(page, 2).locator(".candidates tr")
+    numbers = rows.locator("td.number").all_inner_texts()
+    values = [expected.value, *(each.value for each in expected.runners_up)]
+    assert [float(each.split("\u00a0")[0]) for each in numbers] == pytest.approx(values, abs=0.006)
+    names = rows.locator("th").all_inner_texts()
+    described = dict(zip(QUERIES, texts(), strict=True))
+    assert names[1:] == [described[each.query] for each in expected.runners_up]
+
+
+@WIDTHS
+def test_sliders_say_when_to_stop(open_page: Opened, width: int) -> None:
+    page = open_page(document(), width=width)
+    sure = page.get_by_label("Stop at a probability of")
+    sure.fill("60")
+    expected = explained("image 0", StoppingRule(0.6, 12))
+    expect(page.locator(".step")).to_have_count(len(expected.steps))
+    most = page.get_by_label("Ask at most")
+    most.fill("2")
+    expect(page.locator(".step")).to_have_count(2)
+    expect(page).to_have_url(re.compile("sure=60&most=2"))
+    most.fill("16")
+    sure.fill("100")
+    expected = explained("image 0", StoppingRule(1.0, None))
+    expect(page.locator(".step")).to_have_count(len(expected.steps))
+    page.get_by_role("button", name="The model's own rule").click()
+    expect(page.locator(".step")).to_have_count(len(explained("image 0").steps))
+
+
+@WIDTHS
+def test_images_are_picked(open_page: Opened, width: int) -> None:
+    page = open_page(document(), width=width)
+    page.get_by_role("option", name="image 3, parrot").click()
+    assert asked(page) == questions(explained("image 3"))
+    expect(page.get_by_role("option", name="image 3, parrot")).to_have_attribute(
+        "aria-selected", "true"
+    )
+    page.get_by_label("Show").first.select_option("zebra")
+    expect(
+        page.get_by_role("listbox").get_by_role("option", name=re.compile("zebra"))
+    ).to_have_count(sum(1 for each in document().images.test if each.label == 0))
+    assert page.get_by_role("listbox").get_by_role("option").count() < 40
+
+
+# 2. What if.
+
+
+@WIDTHS
+def test_a_changed_answer_is_planned_anew(open_page: Opened, width: int) -> None:
+    page = open_page(document(), width=width)
+    own = explained("image 0")
+    first = own.steps[0]
+    number = QUERIES.index(first.query)
+    word = "no" if first.answer == 1 else "yes"
+    answer(page, 1, word)
+    expected = explained("image 0", **{f"q{number}": float(word == "yes")})
+    expect(page.locator(".step")).to_have_count(len(expected.steps))
+    assert asked(page) == questions(expected)
+    expect(step(page, 1)).to_contain_text("your answer")
+    added = [query for query in expected.questions if query not in own.questions]
+    expect(page.locator(".tag", has_text=re.compile("^new$"))).to_have_count(len(added))
+    outcome = page.locator(".outcome").first
+    expect(outcome).to_contain_text(f"Before your changes: {own.predicted_class}")
+    expect(outcome).to_contain_text(f"Now: {expected.predicted_class}")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".step")).to_have_count(len(own.steps))
+    assert asked(page) == questions(own)
+
+
+@WIDTHS
+def test_not_sure(open_page: Opened, width: int) -> None:
+    page = open_page(document(), width=width)
+    place, changed = next(
+        (place, each)
+        for place, each in enumerate(explained("image 0").steps, start=1)
+        if each.answer != 0.5
+    )
+    answer(page, place, "not sure")
+    expected = explained("image 0", **{f"q{QUERIES.index(changed.query)}": 0.5})
+    expect(page.locator(".step")).to_have_count(len(expected.steps))
+    assert asked(page) == questions(expected)
+    assert checked(page) == list(expected.answers)
+
+
+@WIDTHS
+def test_a_struck_question_is_not_asked(open_page: Opened, width: int) -> None:
+    page = open_page(document(), width=width)
+    struck = QUERIES.index(explained("image 0").questions[1])
+    step(page, 2).get_by_text("Why this question?").click()
+    step(page, 2).get_by_role("button", name="Strike this question").click()
+    answers = split("test").answers[0][:1]
+    kept = [query for query in range(len(QUERIES)) if query != struck]
+    expected = model().without([struck]).explain(answers[:, kept], STOP, ["image 0"])[0]
+    expect(page.locator(".step")).to_have_count(len(expected.steps))
+    assert asked(page) == questions(expected)
+    page.get_by_role("button", name="Take back").click()
+    assert asked(page) == questions(explained("image 0"))
+
+
+@WIDTHS
+def test_a_question_of_ones_own_choice(open_page: Opened, width: int) -> None:
+    page = open_page(document(), width=width)
+    total = len(explained("image 0").steps)
+    for _ in range(total - 1):
+        page.get_by_role("button", name="Back").click()
+    page.get_by_text("Ask a question of your choice next").click()
+    page.get_by_label("Search the questions").fill("fins")
+    page.get_by_role("button", name=re.compile("^Ask .*fins")).click()
+    dialogue = Dialogue(model(), split("test").answers[0][0], stop=STOP)
+    dialogue.step()
+    dialogue.step("fins")
+    expected = dialogue.finish().explanation()
+    expect(page.locator(".step")).to_have_count(len(expected.steps))
+    assert asked(page) == questions(expected)
+    expect(step(page, 2)).to_contain_text("your question")
+
+
+@WIDTHS
+def test_a_question_after_the_end(open_page: Opened, width: int) -> None:
+    """The rule has ended the questions; a person may ask on."""
+    page = open_page(document(StoppingRule(0.9, 2)), width=width)
+    expect(page.locator(".step")).to_have_count(2)
+    page.get_by_text("Ask a question of your choice next").click()
+    page.get_by_role("button", name=re.compile("^Ask ")).first.click()
+    expect(page.locator(".step")).to_have_count(3)
+
+
+@WIDTHS
+def test_reset_and_a_link_that_holds_all(open_page: Opened, width: int) -> None:
+    page = open_page(document(), width=width)
+    page.get_by_role("option", name="image 2, penguin").click()
+    first = explained("image 2").steps[0]
+    answer(page, 1, "not sure" if first.answer != 0.5 else "yes")
+    step(page, 2).get_by_text("Why this question?").click()
+    step(page, 2).get_by_role("button", name="Strike this question").click()
+    page.get_by_text("Ask a question of your choice next").click()
+    page.get_by_role("button", name=re.compile("^Ask ")).first.click()
+    expect(page.locator(".tag", has_text="your question")).to_have_count(1)
+    found = asked(page), checked(page), page.locator(".outcome").first.inner_text()
+    again = open_page(document(), hash=page.url.split("#")[1], width=width)
+    expect(again.locator(".step")).to_have_count(len(found[0]))
+    assert (asked(again), checked(again), again.locator(".outcome").first.inner_text()) == found
+    again.get_by_role("button", name="Reset").click()
+    expect(again.locator(".step")).to_have_count(len(explained("image 2").steps))
+    assert asked(again) == questions(explained("image 2"))
+    again.get_by_role("button", name="Undo").click()
+    expect(again.locator(".step")).to_have_count(len(found[0]))
+    again.go_back()
+    expect(again.locator(".step")).to_have_count(len(explained("image 2").steps))
+
+
+def turned_round(image: str, **given: float) -> list[tuple[dict[str, float], Explanation]]:
+    """Each answer turned round that comes after those given, and what follows."""
+    before = explained(image, **given)
+    queries = [QUERIES.index(query) for query in before.questions]
+    start = max((queries.index(int(name[1:])) + 1 for name in given), default=0)
+    return [
+        (turned, explained(image, **turned))
+        for query, each in list(zip(queries, before.steps, strict=True))[start:]
+        for value in ((0.0, 1.0) if each.answer == 0.5 else (1 - each.answer,))
+        for turned in [{**given, f"q{query}": value}]
+    ]
+
+
+def changing(
+    image: str, turns: list[tuple[dict[str, float], Explanation]]
+) -> list[tuple[dict[str, float], Explanation]]:
+    own = explained(image).predicted_class
+    found = [each for each in turns if each[1].predicted_class != own]
+    return sorted(found, key=lambda each: -each[1].probability)
+
+
+def assert_turns(page: Page, turns: list[tuple[dict[str, float], Explanation]]) -> None:
+    rows = page.locator(".turns li")
+    expect(rows).to_have_count(len(turns))
+    for row, (turned, after) in zip(rows.all(), turns, strict=True):
+        said = [f"{texts()[int(name[1:])]} {WORD[value]}" for name, value in turned.items()]
+        assert row.locator(".turned p").all_inner_texts() == said
+        expect(row).to_contain_text(after.predicted_class)
+        expect(row).to_contain_text(f"after {len(after.steps)} question")
+
+
+@WIDTHS
+def test_what_would_change_its_mind(open_page: Opened, width: int) -> None:
+    page = open_page(document(), width=width)
+    found = changing("image 0", turned_round("image 0"))
+    assert found  # else the test tests nothing
+    assert_turns(page, found)
+    page.get_by_role("button", name="Try it").first.click()
+    expect(page.locator(".outcome.another")).to_be_visible()
+    expect(page.locator(".ending")).to_contain_text(found[0][1].predicted_class)
+
+
+@WIDTHS
+def test_two_answers_that_would_change_its_mind(open_page: Opened, width: int) -> None:
+    image = next(
+        each.id
+        for each in document().images.test
+        if not changing(each.id, turned_round(each.id)) and explained(each.id).steps
+    )
+    pairs = [pair for turned, _ in turned_round(image) for pair in turned_round(image, **turned)]
+    found = changing(image, pairs)[:3]
+    assert found
+    page = open_page(document(), hash=f"view=image&image={image}", width=width)
+    expect(page.locator(".mind-change")).to_contain_text("No single answer would")
+    assert_turns(page, found)
+    page.get_by_role("button", name="Try it").first.click()
+    expect(page.locator(".tag", has_text="your answer")).to_have_count(2)
+    expect(page.locator(".ending")).to_contain_text(found[0][1].predicted_class)
+
+
+# 3. You are the image.
+
+
+@WIDTHS
+def test_you_are_the_image(open_page: Opened, width: int) -> None:
+    page = open_page(document(), hash="view=you", width=width)
+    dialogue = Dialogue(model(), stop=StoppingRule(0.9, 12))
+    words = ["yes", "no", "not sure", "no", "yes"]
+    described = dict(zip(QUERIES, texts(), strict=True))
+    replies = []
+    while not dialogue._stopped(STOP) and len(replies) < 12:
+        question = dialogue.next_question()
+        assert question is not None
+        expect(page.locator(".stage h2")).to_have_text(described[question])
+        word = words[len(replies) % len(words)]
+        page.get_by_role("button", name=word, exact=True).click()
+        dialogue.answer(word)
+        replies.append((question, word))
+        expect(page.locator(".said li")).to_have_count(len(replies))
+    posterior = dialogue.posterior
+    best = max(posterior, key=posterior.__getitem__)
+    expect(page.locator(".stage h2")).to_have_text(f"Is it {best}?")
+    page.get_by_role("button", name="Yes, that is it").click()
+    expect(page.locator(".stage h2")).to_have_text(f"It guessed right: {best}")
+    rows = page.locator(".compared tbody tr")
+    expect(rows).to_have_count(len(replies))
+    likelihood = model().classifier.table.log_likelihood.exp()  # type: ignore[attr-defined]
+    usual = likelihood[:, :, PLAIN.index(best)]
+    for place, (query, word) in enumerate(replies):
+        rates = usual[:, QUERIES.index(query)]
+        level = int(rates.argmax())
+        cells = rows.nth(place).locator("td")
+        expect(cells.nth(0)).to_have_text(word)
+        expect(cells.nth(1)).to_contain_text(WORD[level / 2])
+        differs = rates[level] >= 0.5 and WORD[level / 2] != word
+        expect(rows.nth(place).locator("th .tag")).to_have_count(int(differs))
+    page.get_by_role("button", name="Play again").click()
+    expect(page.locator(".said li")).to_have_count(0)
+
+
+@WIDTHS
+def test_the_model_guesses_wrong(open_page: Opened, width: int) -> None:
+    page = open_page(document(StoppingRule(0.1, 3)), hash="view=you", width=width)
+    expect(page.locator(".stage h2")).to_contain_text("Is it ")
+    page.get_by_label("No, I thought of").select_option("ship")
+    page.get_by_role("button", name="Show where we differ").click()
+    expect(page.locator(".stage h2")).to_have_text("It guessed wrong. You thought of ship")
+
+
+# 4. A class.
+
+
+@WIDTHS
+def test_a_class(open_page: Opened, width: int) -> None:
+    page = open_page(document(), hash="view=classes&class=3&beside=1", width=width)
+    expect(page.locator("h1")).to_have_text("How does it know “parrot”?")
+    table = model().classifier.table.log_likelihood.exp().double().numpy()  # type: ignore[attr-defined]
+    own = table[2, :, 3]
+    others = np.delete(table[2], 3, axis=1).mean(axis=1)
+    weight = np.maximum(own, others) * np.log(own / others)
+    order = np.argsort(-weight, kind="stable")
+    speaking = page.locator("section", has=page.locator("h2", has_text="What speaks for it"))
+    expected = [texts()[query] for query in order[:6] if weight[query] > 0]
+    assert speaking.locator("tbody th").all_inner_texts() == expected
+    shares = speaking.locator("tbody tr").first.locator(".number").all_inner_texts()
+    assert [int(each.split("\u00a0")[0]) for each in shares] == [
+        round(100 * own[order[0]]),
+        round(100 * others[order[0]]),
+    ]
+    against = page.locator("section", has=page.locator("h2", has_text="What speaks against it"))
+    expected = [texts()[query] for query in order[::-1][:6] if weight[query] < 0]
+    assert against.locator("tbody th").all_inner_texts() == expected
+    pair = table[:, :, [3, 1]]
+    middle = pair.mean(axis=2, keepdims=True)
+    telling = (pair * np.log(pair / middle)).sum(axis=(0, 2)) / 2
+    apart = page.locator("section", has=page.locator("h2", has_text="What tells them apart?"))
+    expect(apart.locator("tbody th").first).to_have_text(texts()[int(telling.argmax())])
+
+
+@WIDTHS
+def test_what_a_class_is_taken_for(open_page: Opened, width: int) -> None:
+    page = open_page(document(), hash="view=classes&class=0", width=width)
+    predicted, _, _ = predictions()
+    labels = split("test").labels
+    section = page.locator("section", has=page.locator("h2", has_text="What it is taken for"))
+    right = (predicted[labels == 0] == 0).mean()
+    expect(section).to_contain_text(
+        f"{100 * right:.1f}\u00a0% of {(labels == 0).sum()} test images"
+    )
+    confused = {
+        name: [
+            int(((labels == 0) & (predicted == y)).sum()),
+            int(((labels == y) & (predicted == 0)).sum()),
+        ]
+        for y, name in enumerate(PLAIN)
+        if y != 0
+    }
+    expected = {name: counts for name, counts in confused.items() if any(counts)}
+    assert expected
+    rows = section.locator("tbody tr")
+    expect(rows).to_have_count(min(len(expected), 6))
+    for row in rows.all():
+        name = row.locator("th").inner_text()
+        assert [int(each) for each in row.locator("td").all_inner_texts()] == expected[name]
+    page.get_by_role("button", name="Next").click()
+    expect(page.locator("h1")).to_have_text("How does it know “horse”?")
+
+
+# 5. The dictionary.
+
+
+@WIDTHS
+def test_the_dictionary(open_page: Opened, width: int) -> None:
+    page = open_page(document(), hash="view=dictionary", width=width)
+    rows = page.locator(".dictionary > li")
+    expect(rows).to_have_count(len(QUERIES))
+    order = explained_often()
+    expect(rows.first.locator(".entry p").first).to_have_text(texts()[order[0][1]])
+    expect(rows.first).to_contain_text(f"asked of {round(100 * order[0][0])}\u00a0% of images")
+    page.get_by_label("Search").fill("striped")
+    expect(rows).to_have_count(1)
+    expect(rows.first).to_contain_text("captions")
+    expect(rows.first).to_contain_text("75\u00a0% true")
+    rows.first.get_by_text("By class").click()
+    table = model().classifier.table.log_likelihood.exp()[2, 0]  # type: ignore[attr-defined]
+    best = int(table.argmax())
+    bar = rows.first.locator(".bars li").first
+    expect(bar).to_contain_text(PLAIN[best])
+    expect(bar).to_contain_text(f"{round(100 * float(table[best]))}\u00a0%")
+
+
+def explained_often() -> list[tuple[float, int]]:
+    """How often each query is asked, the most often first."""
+    answers = split("test").answers[0]
+    told = model().explain(answers, STOP, list(split("test").ids))
+    counts = torch.zeros(len(QUERIES))
+    for each in told:
+        for query in each.questions:
+            counts[QUERIES.index(query)] += 1 / len(told)
+    return sorted(
+        ((float(share), query) for query, share in enumerate(counts)), key=lambda x: (-x[0], x[1])
+    )
+
+
+@WIDTHS
+def test_accuracy_without_struck_questions(open_page: Opened, width: int) -> None:
+    page = open_page(document(), hash="view=dictionary", width=width)
+    page.get_by_label("Order by").select_option("the dictionary")
+    for query in (0, 1, 4):
+        page.locator(f'[data-query="{query}"] .strike input').check()
+    kept = [query for query in range(len(QUERIES)) if query not in (0, 1, 4)]
+    answers = split("test").answers[0][:, kept]
+    ending = model().without([0, 1, 4]).ask_until(answers, STOP)
+    right = (ending.posterior.argmax(dim=1).numpy() == split("test").labels).mean()
+    effect = page.locator(".effect")
+    expect(effect).to_contain_text(
+        f"Without 3 questions: {100 * right:.1f}\u00a0% of 60 test images"
+    )
+    page.get_by_label("Search").fill("w")
+    page.get_by_role("button", name="Strike all found").click()
+    found = {
+        query for query, text in enumerate(texts()) if "w" in f"{text} {QUERIES[query]}".lower()
+    }
+    expect(effect).to_contain_text(f"Without {len(found | {0, 1, 4})} questions")
+    page.get_by_role("button", name="Undo").click()
+    expect(effect).to_contain_text("Without 3 questions")
+    page.get_by_role("button", name="Ask all again").click()
+    expect(effect).to_contain_text("With all questions")
+    page.get_by_label("Search").fill("")
+    page.get_by_role("button", name="Strike all found").is_disabled()
+
+
+# 6. Failures.
+
+
+@WIDTHS
+def test_failures(open_page: Opened, width: int) -> None:
+    page = open_page(document(), hash="view=failures", width=width)
+    predicted, probability, length = predictions()
+    labels = split("test").labels
+    wrong = np.flatnonzero(predicted != labels)
+    expect(page.locator(".failures-view .lead")).to_contain_text(
+        f"{100 * (1 - len(wrong) / 60):.1f}\u00a0% of 60 test images are right, {len(wrong)} wrong"
+    )
+    cards = page.locator(".gallery > li:not(.end)")
+    expect(cards).to_have_count(len(wrong))
+    shown = {each.id for each in document().images.test}
+    pictured = [row for row in wrong if f"image {row}" in shown]
+    surest = max(pictured, key=lambda row: probability[row])
+    expect(cards.first).to_contain_text(PLAIN[predicted[surest]])
+    expect(cards.first).to_contain_text(f"is {PLAIN[labels[surest]]}")
+    page.get_by_label("True class").select_option("zebra")
+    expect(cards).to_have_count(int((labels[wrong] == 0).sum()))
+    page.get_by_label("also those that are right").check()
+    expect(cards).to_have_count(int((labels == 0).sum()))
+    page.get_by_label("Questions, from").fill("4")
+    page.get_by_label("Questions, from").blur()
+    expect(cards).to_have_count(int(((labels == 0) & (length >= 4)).sum()))
+    page.get_by_role("button", name="Clear filters").click()
+    expect(cards).to_have_count(len(wrong))
+
+
+@WIDTHS
+def test_failures_by_a_question_asked(open_page: Opened, width: int) -> None:
+    page = open_page(document(), hash="view=failures&all=1", width=width)
+    told = model().explain(split("test").answers[0], STOP, list(split("test").ids))
+    _, query = explained_often()[3]
+    page.get_by_label("This question asked").fill(texts()[query])
+    page.get_by_label("This question asked").blur()
+    count = sum(QUERIES[query] in each.questions for each in told)
+    expect(page.locator(".gallery > li:not(.end)")).to_have_count(count)
+
+
+@WIDTHS
+def test_the_confusion_matrix_leads_to_its_images(open_page: Opened, width: int) -> None:
+    page = open_page(document(), hash="view=failures", width=width)
+    predicted, _, _ = predictions()
+    labels = split("test").labels
+    wrong = np.flatnonzero(predicted != labels)
+    truth, said = int(labels[wrong[0]]), int(predicted[wrong[0]])
+    count = int(((labels == truth) & (predicted == said)).sum())
+    name = f"{count} {PLAIN[truth]} taken for {PLAIN[said]}"
+    page.get_by_role("button", name=name).click()
+    expect(page.locator(".gallery > li:not(.end)")).to_have_count(count)
+    expect(page.get_by_role("button", name=name)).to_have_attribute("aria-pressed", "true")
+    card = page.locator(".gallery a").first
+    card.click()
+    expect(page.locator("h1")).to_have_text("What does it ask, and what does it conclude?")
+    expect(page.locator(".picture")).to_contain_text(PLAIN[truth])
+    expect(page.locator(".picture .wrong")).to_contain_text(PLAIN[said])
+
+
+@WIDTHS
+def test_training_images_that_answer_likewise(open_page: Opened, width: int) -> None:
+    page = open_page(document(), width=width)
+    first = explained("image 0").steps[0]
+    query = QUERIES.index(first.query)
+    step(page, 1).get_by_text("Why this question?").click()
+    step(page, 1).get_by_text(re.compile("Training images that answer")).click()
+    same = (split("train").answers[0][:, query] == first.answer).sum()
+    expect(step(page, 1).locator(".thumbs li")).to_have_count(min(int(same), 12))
+    labels = [
+        split("train").labels[row]
+        for row in torch.nonzero(split("train").answers[0][:, query] == first.answer)
+    ]
+    of_class = sum(int(label) == 0 for label in labels)
+    captions = step(page, 1).locator(".thumbs li").all_inner_texts()
+    assert [each == "zebra" for each in captions[:of_class]] == [True] * min(of_class, 12)
+
+
+# 7. Two models.
+
+
+@WIDTHS
+def test_two_models_on_the_same_image(open_page: Opened, width: int) -> None:
+    both = model(), model(9)
+    test = images(both, 60)
+    content = contents(
+        [(both[0], Facts("first", STOP)), (both[1], Facts("second", STOP))], test, None, "Two"
+    )
+    page = open_page(content, hash="view=compare&image=image%207", width=width)
+    for number, side in enumerate(page.locator(".side").all()):
+        expected = both[number].explain(test.answers[number][7:8], STOP, ["image 7"])[0]
+        expect(side.locator("h2")).to_have_text(("first", "second")[number])
+        expect(side.locator(".said li")).to_have_count(len(expected.steps))
+        expect(side.locator(".outcome")).to_contain_text(expected.predicted_class)
+        assert side.locator(".said .answer").all_inner_texts() == list(expected.answers)
+    ends = [
+        each.ask_until(test.answers[n], STOP).posterior.argmax(dim=1) for n, each in enumerate(both)
+    ]
+    same = (ends[0] == ends[1]).double().mean()
+    expect(page.locator(".compare-view")).to_contain_text(f"They agree on {100 * same:.1f}\u00a0%")
+    expect(page.locator(".gallery > li:not(.end)")).to_have_count(int((ends[0] != ends[1]).sum()))
+    page.get_by_label("Model").select_option("second")
+    page.get_by_role("link", name="Image").click()
+    expected = both[1].explain(test.answers[1][7:8], STOP, ["image 7"])[0]
+    expect(page.locator(".step")).to_have_count(len(expected.steps))
+    assert checked(page) == list(expected.answers)

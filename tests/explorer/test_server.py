@@ -1,0 +1,357 @@
+"""The server: what it answers, what it refuses, and that nothing it is sent goes further."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from starlette.testclient import TestClient
+
+from infopursuit.core.errors import InputError
+from infopursuit.explorer import payload
+from infopursuit.explorer.contents import contents
+from infopursuit.explorer.described_model import Facts
+from infopursuit.explorer.server import Served, server
+from infopursuit.explorer.serving import address, bound
+from infopursuit.explorer.uploads import MAX_BYTES, MAX_PIXELS
+from infopursuit.pursuit.pursuit import Pursuit
+from tests.explorer.made_up import HOSTILE, STOP, images, naive_bayes, networks
+
+LOCAL = "http://127.0.0.1:8000"
+
+
+def seen(pursuit: Pursuit) -> Served:
+    """A model whose CLIP looks at the mean colours alone."""
+
+    def answer(picture: Image.Image) -> torch.Tensor:
+        mean = torch.from_numpy(np.asarray(picture, dtype=np.float32).mean(axis=(0, 1)) / 255)
+        row = torch.cat([mean, 1 - mean])
+        return pursuit.answers((row / row.norm()).unsqueeze(0))
+
+    return Served(pursuit, answer)
+
+
+def client(models: list[Served], names: tuple[str, ...] = (), **more: str) -> TestClient:
+    pursuits = [each.pursuit for each in models]
+    named = [(pursuit, Facts(f"m{n}", STOP)) for n, pursuit in enumerate(pursuits)]
+    content = contents(named, images(pursuits), served=True)
+    app = server(models, content, names, **more)
+    return TestClient(app, base_url=LOCAL, raise_server_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def both() -> TestClient:
+    """Two models: a table, and networks."""
+    return client([seen(naive_bayes()), seen(networks())])
+
+
+def png(width: int = 40, height: int = 30, color: str = "red") -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", (width, height), color).save(file, "PNG")
+    return file.getvalue()
+
+
+def bomb(width: int, height: int) -> bytes:
+    """A PNG of a few hundred bytes that says it has so many pixels."""
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        check = zlib.crc32(kind + content)
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", check)
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    pixels = zlib.compress(bytes(1000))
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+    )
+
+
+def refused(response: object, status: int) -> str:
+    """The one sentence of a refusal."""
+    assert response.status_code == status, response.text  # type: ignore[attr-defined]
+    content = response.json()  # type: ignore[attr-defined]
+    assert list(content) == ["error"]
+    assert "\n" not in content["error"]
+    assert "Traceback" not in content["error"]
+    return content["error"]
+
+
+def test_the_page_and_its_payload_are_served(both: TestClient) -> None:
+    page, content = both.get("/"), both.get("/api/payload")
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert content.headers["content-type"] == "application/json"
+    given = payload.read(content.text)
+    assert given.served
+    assert [each.kind for each in given.models] == ["naive_bayes", "networks"]
+    assert content.text in page.text  # the same, inside the page
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/api/payload", "/api/schema.json", "/nothing", "/api/images", "/api/steps"]
+)
+def test_every_answer_has_the_headers(both: TestClient, path: str) -> None:
+    headers = both.get(path).headers
+    policy = headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "connect-src 'self'" in policy
+    assert policy.endswith("frame-ancestors 'none'")
+    assert "unsafe" not in policy
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["cache-control"] == "no-store"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert "server" not in headers
+
+
+def test_a_picture_is_answered_by_all_models(both: TestClient) -> None:
+    found = both.post("/api/images", content=png()).json()
+    row = torch.tensor([[1.0, 0, 0, 0, 1, 1]]) / 3**0.5
+    table, hard = naive_bayes(), networks()
+    levels = (2 * table.answers(row)).int().numpy(), hard.answers(row).int().numpy()
+    assert found["answers"] == [payload.levels(each) for each in levels]
+    assert found["thumbnail"].startswith("data:image/webp;base64,")
+    assert found["id"].startswith("your image ")
+    again = both.post("/api/images", content=png()).json()
+    assert again == found
+    assert both.post("/api/images", content=png(color="blue")).json()["id"] != found["id"]
+
+
+def test_soft_answers_of_a_picture_are_floats() -> None:
+    pursuit = networks(hard=False)
+    found = client([seen(pursuit)]).post("/api/images", content=png()).json()
+    row = torch.tensor([[1.0, 0, 0, 0, 1, 1]]) / 3**0.5
+    expected = pursuit.answers(row)[0].numpy()
+    assert np.array_equal(payload.read_floats(found["answers"][0], 9), expected)
+
+
+def test_nothing_that_is_sent_is_stored(
+    both: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    opened: list[object] = []
+    watching = True
+
+    def hook(event: str, arguments: tuple[object, ...]) -> None:
+        if watching and event == "open" and isinstance(arguments[1], str):
+            opened.extend([arguments] if set(arguments[1]) & set("wax+") else [])
+
+    sys.addaudithook(hook)  # it stays for good: it is told when to stop
+    assert both.post("/api/images", content=png(1000, 1000)).status_code == 200
+    watching = False
+    assert not opened
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "told"),
+    [
+        (b"", 400, "Nothing was sent"),
+        (b"#!/bin/sh\necho hello", 415, "no picture that can be read"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>", 415, "no picture"),
+        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", 415, "no picture"),
+        (b"GIF89a<script>alert(1)</script>", 415, "no picture"),
+        (png()[:60], 422, "damaged"),
+        (bomb(20_000, 20_000), 413, "pixels"),
+        (bomb(2**31 - 1, 2**31 - 1), 413, "pixels"),
+        (bomb(10_000, 9_000), 413, "pixels"),
+        (bomb(MAX_PIXELS // 8000 + 1, 8000), 413, "8001 x 8000 pixels; expected at most 64 mill"),
+        (bytes(MAX_BYTES + 1), 413, "at most 20 MB"),
+    ],
+)
+def test_what_is_no_picture_is_refused(
+    both: TestClient, content: bytes, status: int, told: str
+) -> None:
+    assert told in refused(both.post("/api/images", content=content), status)
+
+
+def test_formats_that_browsers_do_not_show_are_not_decoded(both: TestClient) -> None:
+    file = io.BytesIO()
+    Image.new("RGB", (8, 8)).save(file, "TIFF")
+    assert "no picture" in refused(both.post("/api/images", content=file.getvalue()), 415)
+
+
+def test_a_body_whose_length_is_not_told_is_limited(both: TestClient) -> None:
+    taken = []
+
+    def chunks() -> Iterator[bytes]:
+        for _ in range(100):
+            taken.append(1)
+            yield bytes(10**6)
+
+    assert "at most 20 MB" in refused(both.post("/api/images", content=chunks()), 413)
+    headers = {"Content-Type": "application/json"}
+    assert "20 MB" in refused(both.post("/api/steps", content=chunks(), headers=headers), 413)
+
+
+def test_without_a_clip_pictures_are_refused_and_all_else_works() -> None:
+    reason = "clip.yaml: the CLIP of the model is not there"
+    there = client([Served(naive_bayes(), None)], blind=reason)
+    assert refused(there.post("/api/images", content=png()), 409) == reason
+    assert there.get("/").status_code == 200
+    asked = {"model": 0, "histories": [[]]}
+    assert there.post("/api/steps", json=asked).status_code == 200
+
+
+@pytest.mark.parametrize("make", [naive_bayes, networks])
+def test_steps_are_those_of_a_dialogue(make: object) -> None:
+    pursuit = make()  # type: ignore[operator]
+    there = client([seen(pursuit)])
+    histories = [[], [(3, 1.0)], [(8, 0.0), (0, 1.0)], [(q, 1.0) for q in range(9)]]
+    asked = [[{"query": query, "answer": answer} for query, answer in each] for each in histories]
+    found = there.post("/api/steps", json={"model": 0, "histories": asked}).json()["steps"]
+    for history, thought in zip(histories, found, strict=True):
+        answers, mask = torch.zeros(1, 9), torch.zeros(1, 9)
+        for query, answer in history:
+            answers[0, query], mask[0, query] = answer, 1
+        posterior = pursuit.classifier(answers, mask).softmax(dim=1)[0]
+        assert np.allclose(thought["posterior"], posterior.detach().numpy(), atol=1e-6)
+        outputs = pursuit.querier(answers, mask).masked_fill(mask > 0, -torch.inf)
+        values = pursuit.querier.values(outputs)[0].tolist()
+        given = {query for query, _ in history}
+        assert [each is None for each in thought["values"]] == [q in given for q in range(9)]
+        left = [query for query in range(9) if query not in given]
+        assert np.allclose([thought["values"][q] for q in left], [values[q] for q in left])
+
+
+def told(query: object, answer: object) -> dict:
+    return {"query": query, "answer": answer}
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "message"),
+    [
+        ({"model": 2, "histories": [[]]}, 422, "body.model"),
+        ({"model": 1, "histories": [[]]}, 422, "no model 1"),
+        ({"model": 0, "histories": []}, 422, "body.histories"),
+        ({"model": 0, "histories": [[]] * 4097}, 422, "body.histories"),
+        ({"model": 0, "histories": [[told(9, 1)]]}, 422, "no query 9; expected 0 to 8"),
+        ({"model": 0, "histories": [[told(-1, 1)]]}, 422, "query"),
+        ({"model": 0, "histories": [[told(1, 1.5)]]}, 422, "answer"),
+        ({"model": 0, "histories": [[told(1, "1")]]}, 422, "answer"),
+        ({"model": 0, "histories": [[told(1, 1), told(1, 0)]]}, 422, "stands twice"),
+        ({"model": 0, "histories": [[]], "more": 1}, 422, "more"),
+        ([], 422, "body"),
+    ],
+)
+def test_malformed_steps_are_refused(asked: object, status: int, message: str) -> None:
+    there = client([seen(naive_bayes())])
+    assert message in refused(there.post("/api/steps", json=asked), status)
+
+
+def test_what_is_no_json_is_refused(both: TestClient) -> None:
+    headers = {"Content-Type": "application/json"}
+    for content in (b"{", b'{"model": NaN', b"\xff\xfe"):
+        refused(both.post("/api/steps", content=content, headers=headers), 422)
+    refused(both.post("/api/steps", content=b"[" * 100_000, headers=headers), 400)
+    refused(both.post("/api/steps", content=b"{}", headers={"Content-Type": "text/plain"}), 422)
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:8000", 200),
+        ("localhost", 200),
+        ("LOCALHOST:9", 200),
+        ("[::1]:8000", 200),
+        ("192.168.0.7:8000", 200),
+        ("lab.example.org:8000", 200),
+        ("evil.example", 421),
+        ("127.0.0.1.evil.example", 421),
+        ("localhost.evil.example", 421),
+        ("evil.example@127.0.0.1", 421),
+        ("127.0.0.1:8000/evil", 421),
+        ("[::1", 421),
+        ("", 421),
+    ],
+)
+def test_only_known_names_of_the_server_are_answered(host: str, status: int) -> None:
+    there = client([seen(naive_bayes())], names=("Lab.example.org",))
+    for path in ("/", "/api/payload"):
+        response = there.get(path, headers={"Host": host})
+        assert response.status_code == status
+        if status != 200:
+            assert "--allow" in refused(response, 421)
+
+
+def test_pages_of_other_sites_cannot_ask(both: TestClient) -> None:
+    own = both.post("/api/images", content=png(), headers={"Origin": LOCAL})
+    assert own.status_code == 200
+    for origin in ("https://evil.example", "null", "http://127.0.0.1:9000", "http://[", ""):
+        other = both.post("/api/images", content=png(), headers={"Origin": origin})
+        assert "another site" in refused(other, 403)
+    assert "access-control-allow-origin" not in own.headers
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../../../../etc/passwd",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "/page/main.js",
+        "/api/../../pyproject.toml",
+        "//etc/passwd",
+        "/docs",
+        "/redoc",
+        "/openapi.json",
+        "/<script>alert(1)</script>",
+    ],
+)
+def test_there_are_no_files_to_fetch(both: TestClient, path: str) -> None:
+    assert refused(both.get(path), 404) == "There is nothing here."
+
+
+def test_other_methods_are_refused(both: TestClient) -> None:
+    for method in ("PUT", "DELETE", "PATCH", "POST"):
+        refused(both.request(method, "/"), 405)
+
+
+def test_a_fault_of_the_server_shows_nothing_of_its_inside(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fails(picture: Image.Image) -> torch.Tensor:
+        raise RuntimeError("secret path /root/model")
+
+    there = client([Served(naive_bayes(), fails)])
+    response = there.post("/api/images", content=png())
+    assert refused(response, 500) == "The server failed; its log says why."
+    assert response.headers["x-content-type-options"] == "nosniff"
+
+
+def test_the_schema_says_what_there_is(both: TestClient) -> None:
+    schema = both.get("/api/schema.json").json()
+    assert set(schema["paths"]) == {"/", "/api/payload", "/api/images", "/api/steps"}
+    assert set(schema["components"]["schemas"]) >= {"Payload", "Answers", "Steps", "Failure"}
+    formats = schema["paths"]["/api/images"]["post"]["requestBody"]["content"]
+    assert "image/jpeg" in formats
+    assert "http://" not in json.dumps(schema)
+
+
+def test_names_stay_texts_in_the_served_page() -> None:
+    pursuit = naive_bayes(len(HOSTILE), HOSTILE, queries=HOSTILE)
+    there = client([seen(pursuit)])
+    text = there.get("/").text
+    assert "<script>alert" not in text
+    assert "</script><!--" not in text
+    assert payload.read(there.get("/api/payload").text).models[0].classes == list(HOSTILE)
+
+
+def test_a_busy_port_and_a_strange_address_are_named() -> None:
+    with bound("127.0.0.1", 0) as first:
+        port = first.getsockname()[1]
+        with pytest.raises(InputError, match=rf"--port {port}: .*expected another --port"):
+            bound("127.0.0.1", port)
+        assert address(first) == f"http://127.0.0.1:{port}/"
+    with pytest.raises(InputError, match=r"--host 203.0.113.7"):
+        bound("203.0.113.7", 0)
+    with bound("0.0.0.0", 0) as everywhere:
+        assert address(everywhere) == f"http://localhost:{everywhere.getsockname()[1]}/"
