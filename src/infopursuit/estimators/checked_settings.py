@@ -40,4 +40,4 @@ def check_settings(model: Any) -> None:
 
 
 def _is_share(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and 0 <= value <= 1
+    return isinstance(value, (int, float, np.floating)) and 0 <= float(value) <= 1
