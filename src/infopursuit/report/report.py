@@ -28,7 +28,6 @@ from infopursuit.explanation.text import (
     stops_when,
 )
 from infopursuit.report import origin_tables, report_charts, report_tables, truth_tables
-from infopursuit.report.class_tables import Classes, class_table
 from infopursuit.report.comparisons import Comparisons, comparisons
 from infopursuit.report.groups import Group, grouped, measured_groups
 from infopursuit.report.meaning_tables import (
@@ -61,7 +60,6 @@ SAMPLE_QUERIES = 8
 SAMPLE_EVOLUTIONS = 6
 # More rows than this are folded away.
 LONG_TABLE = 12
-SHOWN_CLASSES = 24
 NB = "\N{NO-BREAK SPACE}"
 
 
@@ -90,7 +88,6 @@ class DatasetPart(NamedTuple):
     baselines: list[Baseline]
     fixed_order: list[FixedOrderRow]
     dependence: list[DependenceRow]
-    classes: Classes
     meaning: Meaning
     worst: list[WorstRow]
     truth: Truth | None
@@ -146,7 +143,6 @@ def render_report(datasets: Sequence[DatasetResults], resamples: int) -> str:
         sample_queries=SAMPLE_QUERIES,
         sample_evolutions=SAMPLE_EVOLUTIONS,
         long_table=LONG_TABLE,
-        shown_classes=SHOWN_CLASSES,
         none_of_the_classes=NONE_OF_THE_CLASSES,
     )
 
@@ -181,7 +177,6 @@ def dataset_part(
         baselines=report_tables.baseline_rows(results),
         fixed_order=report_tables.fixed_order_rows(results, table.budgets),
         dependence=report_tables.dependence_table(groups),
-        classes=class_table(shown),
         meaning=meaning_section(groups, shown.meaning),
         worst=worst_rows(shown.worst),
         truth=truth_tables.truth_table(groups),
