@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import runpy
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,12 @@ from menagerie.embedded_pairs import load_pair_embeddings, pair_pictures, write_
 from menagerie.pictures import ATTRIBUTES, attribute_columns, draw_pictures
 from menagerie.scenes import ATTRIBUTE_NAMES, scene_for
 from menagerie.truths import CLAIMS, DENIED, NAMED, Claim, claims_truth
+from PIL import Image
 
 from infopursuit.answers.rules import MinMaxAnswers, ThresholdAnswers
 from infopursuit.core.errors import InputError
 from infopursuit.core.stage import Rows
-from infopursuit.core.tables import EMBEDDED_IMAGES, EMBEDDED_TEXTS, write_table
+from infopursuit.core.tables import EMBEDDED_IMAGES, EMBEDDED_TEXTS, IMAGES, write_table
 from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
 from infopursuit.evaluation.agreement import Agreement
 from infopursuit.naive_bayes.model import AnswerTable, InformationGain, NaiveBayes
@@ -89,6 +91,15 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
         "embedding": np.tile(points, (2, 1)) + noise,
     }
     write_table("artifacts/images/menagerie.parquet", EMBEDDED_IMAGES, columns)
+    # The pictures themselves are of any kind: only a false answer would show one.
+    pixels = BytesIO()
+    Image.new("RGB", (8, 8)).save(pixels, "PNG")
+    pictures = {key: value for key, value in columns.items() if key != "embedding"}
+    write_table(
+        "artifacts/menagerie/images.parquet",
+        IMAGES,
+        {**pictures, "image": [pixels.getvalue()] * 80},
+    )
     write_universe(["striped body", "wings", "no wings", "something else"])
     draw_two_pairs()
     return load_params(ROOT / "params.yaml")
@@ -276,10 +287,9 @@ def test_repeats_are_equal_bytes(params: Params) -> None:
     written = []
     for _ in range(2):
         run_stage(params)
-        written.append(
-            [path.read_bytes() for path in sorted(Path("artifacts/evaluation").iterdir())]
-        )
-    assert len(written[0]) == 3
+        files = [path for path in Path("artifacts/evaluation").rglob("*") if path.is_file()]
+        written.append({path: path.read_bytes() for path in files})
+    assert len(written[0]) >= 4  # figures, texts, first questions, worst answers
     assert written[0] == written[1]
 
 

@@ -50,6 +50,8 @@ export class MindChange {
       );
       return;
     }
+    // What was found for another plan would change this one in ways that nobody was shown.
+    fill(this.body, h("p", { class: "quiet" }, "Turning answers round \u2026"));
     const before = largest(plan.posterior);
     const changes = (/** @type {Turn} */ { after }) => largest(after.posterior) !== before;
     const surest = (/** @type {Turn} */ a, /** @type {Turn} */ b) =>
