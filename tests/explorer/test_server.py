@@ -319,7 +319,7 @@ def test_a_fault_of_the_server_shows_nothing_of_its_inside(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def fails(picture: Image.Image) -> torch.Tensor:
-        raise RuntimeError("secret path /root/model")
+        raise RuntimeError("a secret of the inside")
 
     there = client([Served(naive_bayes(), fails)])
     response = there.post("/api/images", content=png())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from infopursuit.benchmark.task import Task
@@ -51,10 +52,9 @@ class Entry:
     controlled: bool = True
 
 
-def _each(**values: Sequence[Any]) -> tuple[Settings, ...]:
-    """One setting after another, of one name."""
-    ((name, choices),) = values.items()
-    return tuple({name: choice} for choice in choices)
+def _grid(**values: Sequence[Any]) -> tuple[Settings, ...]:
+    """All combinations of the choices of each name, those of the last name one after another."""
+    return tuple(dict(zip(values, chosen, strict=True)) for chosen in product(*values.values()))
 
 
 def _zero_shot(task: Task, texts: Sequence[str], embeddings: Any) -> Peer | None:
@@ -82,107 +82,75 @@ KNOWLEDGE = "a knowledge table with a text for each class"
 ENTRIES: dict[str, Entry] = {
     "probe": Entry(
         lambda *_: EmbeddingProbe(),
-        _each(strength=(1.0, 10.0, 100.0, 1000.0)),
+        _grid(strength=(1.0, 10.0, 100.0, 1000.0)),
         controlled=False,
     ),
     "mlp": Entry(
         lambda *_: EmbeddingMLP(),
-        _each(learning_rate=(3e-4, 1e-3, 3e-3, 1e-2)),
+        _grid(learning_rate=(3e-4, 1e-3, 3e-3, 1e-2)),
         controlled=False,
     ),
     "zero_shot": Entry(_zero_shot, lacks="embeddings of the class names", controlled=False),
     "descriptions": Entry(_descriptions, lacks=KNOWLEDGE, controlled=False),
     "sparse_logistic": Entry(
         lambda _, texts, rows: SparseLogistic(texts, rows),
-        _each(ridge=(3e-2, 3e-3, 3e-4, 3e-5)),
+        _grid(ridge=(3e-2, 3e-3, 3e-4, 3e-5)),
     ),
     "label_free": Entry(lambda _, texts, rows: LabelFreeCBM(texts, rows)),
     "pcbm": Entry(lambda _, texts, rows: PCBM(texts, rows)),
     "pcbm_h": Entry(
         lambda _, texts, rows: HybridPCBM(texts, rows),
-        _each(ridge=(3e-3, 3e-4, 3e-5, 3e-6)),
+        _grid(ridge=(3e-3, 3e-4, 3e-5, 3e-6)),
     ),
     "labo": Entry(
         lambda _, texts, rows: LaBo(texts, rows),
-        tuple(
-            {"coverage": coverage, "learning_rate": rate}
-            for coverage in (0.1, 1.0)
-            for rate in (0.03, 0.1)
-        ),
+        _grid(coverage=(0.1, 1.0), learning_rate=(0.03, 0.1)),
     ),
     "labo_knowing": Entry(
         _labo_candidates,
-        tuple(
-            {"coverage": coverage, "learning_rate": rate}
-            for coverage in (0.1, 1.0)
-            for rate in (0.03, 0.1)
-        ),
+        _grid(coverage=(0.1, 1.0), learning_rate=(0.03, 0.1)),
         lacks=KNOWLEDGE,
         controlled=False,
     ),
     "ip_omp": Entry(
         lambda _, texts, rows: IPOMP(texts, rows),
-        tuple(
-            {"centre": centre, "strength": strength}
-            for centre in (True, False)
-            for strength in (10.0, 100.0)
-        ),
+        _grid(centre=(True, False), strength=(10.0, 100.0)),
     ),
     "ip_omp_means": Entry(
         lambda _, texts, rows: IPOMP(texts, rows, learned=False),
-        _each(centre=(True, False)),
+        _grid(centre=(True, False)),
     ),
     "splice": Entry(
         lambda _, texts, rows: SpLiCE(texts, rows),
-        _each(strength=(100.0, 1000.0)),
+        _grid(strength=(100.0, 1000.0)),
     ),
     "res_cbm": Entry(
         lambda _, texts, rows: ResCBM(texts, rows),
-        _each(pull=(0.001, 0.01, 0.1, 1.0)),
+        _grid(pull=(0.001, 0.01, 0.1, 1.0)),
     ),
     "lm4cv": Entry(
         lambda _, texts, rows: LM4CV(texts, rows),
-        tuple(
-            {"weight": weight, "learning_rate": rate}
-            for weight in (0.1, 1.0)
-            for rate in (0.03, 0.1)
-        ),
+        _grid(weight=(0.1, 1.0), learning_rate=(0.03, 0.1)),
     ),
     "selected_scores": Entry(
         lambda _, texts, rows: SelectedTexts(texts, rows, None),
-        _each(strength=(0.1, 1.0, 10.0, 100.0)),
+        _grid(strength=(0.1, 1.0, 10.0, 100.0)),
     ),
     "selected_answers": Entry(
         lambda _, texts, rows: SelectedTexts(texts, rows),
-        tuple(
-            {"answers": answers, "strength": strength}
-            for answers in THRESHOLDS
-            for strength in (1.0, 10.0)
-        ),
+        _grid(answers=THRESHOLDS, strength=(1.0, 10.0)),
     ),
     "tree": Entry(
         lambda _, texts, rows: AnswerTree(texts, rows),
-        tuple(
-            {"threshold": threshold, "min_samples_leaf": least}
-            for threshold in THRESHOLDS
-            for least in (1, 4)
-        ),
+        _grid(threshold=THRESHOLDS, min_samples_leaf=(1, 4)),
     ),
     "rule_list": Entry(
         lambda _, texts, rows: RuleList(texts, rows),
-        tuple(
-            {"threshold": threshold, "longest": longest}
-            for threshold in THRESHOLDS
-            for longest in (2, 4)
-        ),
+        _grid(threshold=THRESHOLDS, longest=(2, 4)),
     ),
     "generative_ip": Entry(
         lambda _, texts, rows: GenerativeIP(texts, rows),
-        tuple(
-            {"threshold": threshold, "added": added}
-            for threshold in THRESHOLDS
-            for added in (0.3, 1.0)
-        ),
+        _grid(threshold=THRESHOLDS, added=(0.3, 1.0)),
     ),
     "ours": Entry(lambda _, texts, rows: Ours(texts, rows)),
     "ours_knowing": Entry(_knowing, lacks="a knowledge table", controlled=False),

@@ -269,6 +269,7 @@ def _end_of_head(words: Sequence[str]) -> int:
 
 
 def is_plural(noun: str) -> bool:
+    """Whether a noun is in the plural, guessed from its ending and from lists of exceptions."""
     ends_as_plural = noun.endswith("s") and not noun.endswith(("ss", "us", "is"))
     return noun in _PLURALS or (ends_as_plural and noun not in _SINGULARS_IN_S)
 

@@ -22,6 +22,16 @@ export const VIEWS = ["image", "you", "classes", "dictionary", "failures", "comp
 
 const LETTERS = /** @type {Record<string, number>} */ ({ y: 1, n: 0, u: 0.5 });
 
+/** Filters of failures that let every wrong prediction through. */
+export const NO_FILTERS = {
+  truth: null,
+  said: null,
+  asked: null,
+  shortest: null,
+  longest: null,
+  all: false,
+};
+
 /** @returns {State} */
 export function emptyState() {
   return {
@@ -37,12 +47,7 @@ export function emptyState() {
     was: null,
     shown: null,
     beside: null,
-    truth: null,
-    said: null,
-    asked: null,
-    shortest: null,
-    longest: null,
-    all: false,
+    ...NO_FILTERS,
   };
 }
 

@@ -155,45 +155,19 @@ export class ClassesView {
    * @param {{query: number, own: number, others: number}[]} rows */
   table(title, y, rows) {
     const { classes, questions } = this.app.model;
-    const rate = (/** @type {number} */ share, /** @type {string} */ kind) =>
-      h(
-        "td",
-        { class: "rate" },
-        h("span", { class: "number" }, percent(share)),
-        shareBar(share, kind),
-      );
     return h(
       "section",
       {},
       h("h2", {}, title),
       rows.length
-        ? h(
-            "table",
-            { class: "rates" },
-            h(
-              "thead",
-              {},
-              h(
-                "tr",
-                {},
-                h("th", { scope: "col" }, "Question"),
-                h("th", { scope: "col" }, told(classes[y])),
-                h("th", { scope: "col" }, "others"),
-              ),
-            ),
-            h(
-              "tbody",
-              {},
-              rows.map((row) =>
-                h(
-                  "tr",
-                  {},
-                  h("th", { scope: "row" }, told(questions[row.query])),
-                  rate(row.own, "own"),
-                  rate(row.others, "other"),
-                ),
-              ),
-            ),
+        ? ratesTable(
+            told(classes[y]),
+            "others",
+            rows.map((row) => [
+              told(questions[row.query]),
+              rate(row.own, "own"),
+              rate(row.others, "other"),
+            ]),
           )
         : h("p", { class: "quiet" }, classes.length > 1 ? "Nothing." : "There is no other class."),
     );
@@ -321,8 +295,8 @@ export class ClassesView {
   /** Not being sure tells something, too. @param {number} query @param {number} y */
   unsure(query, y) {
     if (this.app.model.levels !== 3) return null;
-    const rate = this.app.answerRate(0.5, query, y) ?? 0;
-    return rate < UNSURE ? null : h("span", { class: "quiet" }, `not sure: ${percent(rate)}`);
+    const unsure = this.app.answerRate(0.5, query, y) ?? 0;
+    return unsure < UNSURE ? null : h("span", { class: "quiet" }, `not sure: ${percent(unsure)}`);
   }
 
   /** @param {number} y @param {number} z */
@@ -337,40 +311,14 @@ export class ClassesView {
     const rows = [best, ...others.filter((each) => each.value > TELLING)];
     fill(
       this.apart,
-      h(
-        "table",
-        { class: "rates" },
-        h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            h("th", { scope: "col" }, "Question"),
-            h("th", { scope: "col" }, told(classes[y])),
-            h("th", { scope: "col" }, told(classes[z])),
-          ),
-        ),
-        h(
-          "tbody",
-          {},
-          rows.map(({ query }) =>
-            h(
-              "tr",
-              {},
-              h("th", { scope: "row" }, told(questions[query])),
-              [y, z].map((each, i) =>
-                h(
-                  "td",
-                  { class: "rate" },
-                  h("span", { class: "number" }, percent(app.yesRate(query, each))),
-                  shareBar(app.yesRate(query, each), i ? "other" : "own"),
-                  this.unsure(query, each),
-                ),
-              ),
-            ),
-          ),
-        ),
+      ratesTable(
+        told(classes[y]),
+        told(classes[z]),
+        rows.map(({ query }) => [
+          told(questions[query]),
+          rate(app.yesRate(query, y), "own", this.unsure(query, y)),
+          rate(app.yesRate(query, z), "other", this.unsure(query, z)),
+        ]),
       ),
       h(
         "p",
@@ -379,4 +327,32 @@ export class ClassesView {
       ),
     );
   }
+}
+
+/**
+ * The share of images that answer yes.
+ * @param {number} share @param {string} kind of the bar @param {import("./dom.js").Child} more
+ */
+function rate(share, kind, more = null) {
+  return h(
+    "td",
+    { class: "rate" },
+    h("span", { class: "number" }, percent(share)),
+    shareBar(share, kind),
+    more,
+  );
+}
+
+/**
+ * Questions, each with two shares of yes.
+ * @param {import("./dom.js").Child} first of the shares
+ * @param {import("./dom.js").Child} second
+ * @param {[import("./dom.js").Child, HTMLElement, HTMLElement][]} rows
+ */
+function ratesTable(first, second, rows) {
+  const heads = ["Question", first, second].map((head) => h("th", { scope: "col" }, head));
+  const body = rows.map(([question, ...cells]) =>
+    h("tr", {}, h("th", { scope: "row" }, question), cells),
+  );
+  return h("table", { class: "rates" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, body));
 }

@@ -5,6 +5,7 @@ import { shareBar } from "./bars.js";
 import { fill, h, told } from "./dom.js";
 import { Growing, card } from "./pictures.js";
 import { scoreOf } from "./outcomes.js";
+import { NO_FILTERS } from "./state.js";
 import { counted, percent, precisePercent } from "./words.js";
 /** @import { App, Image } from "./app.js" */
 /** @import { Outcomes } from "./outcomes.js" */
@@ -66,15 +67,7 @@ export class FailuresView {
       {
         type: "button",
         on: {
-          click: () =>
-            this.filter({
-              truth: null,
-              said: null,
-              asked: null,
-              shortest: null,
-              longest: null,
-              all: false,
-            }),
+          click: () => this.filter(NO_FILTERS),
         },
       },
       "Clear filters",
