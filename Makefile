@@ -17,7 +17,7 @@ unexport VIRTUAL_ENV
 # made training take five times as long; on idle cores it is worth little.
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: help env vllm repro test lint docs bench lock clean
+.PHONY: help env vllm repro test lint docs bench campaign lock clean
 
 help: ## Show this list.
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -100,6 +100,9 @@ bench: env ## Time the training engine against a naive one (half an hour).
 	@python -m tests.benchmarks.engine
 	python -m tests.benchmarks.scaling
 	python -m tests.benchmarks.searches
+
+campaign: env ## Try to break each promise, at length (hours); make campaign NAMES="kills ..." for some.
+	@python -m tests.campaigns $(NAMES)
 
 lock: ## Resolve the pinned versions anew.
 	@$(UV) pip compile pyproject.toml --extra pipeline --extra app --group dev --group docs --generate-hashes \
