@@ -16,16 +16,16 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.tables import embedding_matrix
 from infopursuit.dictionary import medoid_swaps, medoids
 from infopursuit.dictionary.medoids import MedoidSearch, k_medoids
-from tests.dictionary.reference_medoids import change, deviation, euclidean, swap_medoids
+from tests.dictionary.reference_medoids import (
+    change,
+    clustered,
+    deviation,
+    euclidean,
+    swap_medoids,
+)
 
 ROOT = Path(__file__).parents[2]
 REAL = ROOT / "../shared/data/clip_vitb32/texts.parquet"
-
-
-def clustered(n: int, seed: int, d: int = 6, clusters: int = 8) -> np.ndarray:
-    generator = np.random.default_rng(seed)
-    centres = 3 * generator.standard_normal((clusters, d))
-    return centres[np.arange(n) % clusters] + generator.standard_normal((n, d))
 
 
 @pytest.fixture
