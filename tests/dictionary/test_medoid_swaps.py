@@ -12,7 +12,6 @@ from tests.devices import DEVICES
 from tests.dictionary.medoid_checks import (
     check_changes,
     check_lists,
-    check_search,
     near_medoids,
     reported,
     short_blocks,
@@ -77,8 +76,3 @@ def test_points_of_a_sample_are_rows_of_the_universe() -> None:
     assert torch.allclose(squares, taken.square().sum(dim=1))
     assert len(everything) == 30
     assert len(everything.sample(rows)) == 3
-
-
-@pytest.mark.parametrize("device", DEVICES)
-def test_a_search_on_a_device_is_as_good_as_on_the_cpu(device: str) -> None:
-    check_search(device, n=300, k=12)
