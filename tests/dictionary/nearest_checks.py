@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 from torch.nn.functional import normalize
 
 from infopursuit.dictionary.learnable import LearnableDictionary
@@ -19,8 +20,14 @@ def check_nearest(device: str, u: int = 20_000, k: int = 64, d: int = 768) -> No
     in_double = nearest_texts(theta.double().to(device), there).cpu()
     assert torch.equal(in_double, exact)
     rounded = nearest_texts(theta.to(device), there).cpu()
-    lead = closeness(theta.double(), universe[exact]) - closeness(theta.double(), universe[rounded])
-    assert lead.max() <= 1e-5
+    assert lead(theta, universe, rounded) <= 1e-5
+
+
+def lead(theta: Tensor, universe: Tensor, rows: Tensor) -> float:
+    """By how much the exact nearest texts are closer, at most, than those in `rows`; 0 if equal."""
+    points, exact = theta.double(), nearest_texts(theta, universe)
+    ahead = closeness(points, universe[exact]) - closeness(points, universe[rows])
+    return float(ahead.max())
 
 
 def check_snap(device: str) -> None:
