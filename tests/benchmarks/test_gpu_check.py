@@ -17,10 +17,12 @@ import torch
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from infopursuit.dictionary.learnable import LearnableDictionary
 from tests.benchmarks.gpu_check import __main__ as command
 from tests.benchmarks.gpu_check import checks
 from tests.benchmarks.gpu_check.parts import PARTS
 from tests.benchmarks.gpu_check.rows import NOT_APPLICABLE, Report, Row
+from tests.dictionary import nearest_checks
 
 ROOT = Path(__file__).parents[2]
 ROWS = len(checks.CHECKS) + 4 + 2 + 1 + 1  # checks, engine, schedules, medoids, naive Bayes
@@ -193,13 +195,13 @@ def test_a_part_that_dies_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert [row.measured for row in report.rows] == ["broke with status 1"]
 
 
-def test_a_check_that_fails_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    def wrong(device: str) -> None:
-        assert device != "cpu"
-
-    row = checks.checked("a check", wrong, "cpu")
+def test_a_check_that_fails_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(LearnableDictionary, "snap", lambda self: None)
+    row = checks.checked("a dictionary", nearest_checks.check_snap, "cpu")
     assert row.exact is False
-    assert row.measured == 'fails: AssertionError: assert device != "cpu"'
+    assert row.measured == "fails: AssertionError: assert torch.equal(dictionary.rows, moved)"
     assert "Traceback" in capsys.readouterr().err
 
 

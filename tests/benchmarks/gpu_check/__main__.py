@@ -95,29 +95,28 @@ def collect(name: str, device: str, tiny: bool, limit: float, report: Report) ->
 
     command = [sys.executable, "-m", "tests.benchmarks.gpu_check", "--part", name]
     command += ["--device", device, *(["--tiny"] if tiny else [])]
-    # The part ends when its standard input does, so that it does not outlive this process.
-    process = subprocess.Popen(
-        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
     late = threading.Event()
+    # The part ends when its standard input does, so that it does not outlive this process.
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
 
-    def cut_off() -> None:
-        late.set()
-        process.kill()
+        def cut_off() -> None:
+            late.set()
+            process.kill()
 
-    timer = threading.Timer(limit, cut_off)
-    timer.start()
-    try:
-        assert process.stdout is not None
-        for line in process.stdout:
-            row = Row(**json.loads(line))
-            report.add(row)
-            print(row.line(), flush=True)
-        status = process.wait()
-    finally:
-        timer.cancel()
-        process.kill()
-        process.wait()
+        timer = threading.Timer(limit, cut_off)
+        timer.start()
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                row = Row(**json.loads(line))
+                report.add(row)
+                print(row.line(), flush=True)
+            status = process.wait()
+        finally:
+            timer.cancel()
+            process.kill()
     if late.is_set():
         report.add(Row(PARTS[name].title, f"cut off after {limit:.0f} s", failed=True))
     elif status:
