@@ -34,7 +34,8 @@ def measured(case: Case, device: str, tiny: bool) -> Row:
     pair = Pair(case, device, warm_up=4 if tiny else 40)
     images = min(1024, case.images)
     calls = margins(pair.engine, pair.naive, images)
-    columns = zip(*times(pair, device, 1 if tiny else 5), strict=True)
+    repeats = 1 if tiny else 20 if device == "cuda" else 5  # a GPU's steps are short
+    columns = zip(*times(pair, device, repeats), strict=True)
     naive, engine = (statistics.median(column) for column in columns)
     goal = None if tiny or device == "cpu" else case.target["cuda"]
     other = round(calls["other_orders"] * images)
