@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 
@@ -139,7 +140,7 @@ def running(process: int) -> bool:
     return re.search(r"^State:\s+Z", status, flags=re.MULTILINE) is None
 
 
-def until(holds, seconds: float = 300.0) -> None:
+def until(holds: Callable[[], bool], seconds: float = 500.0) -> None:
     """Wait for something that must come."""
     end = time.monotonic() + seconds
     while not holds():

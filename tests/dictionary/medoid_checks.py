@@ -78,7 +78,7 @@ def check_lists(device: str, n: int, k: int, reach: int, seed: int) -> None:
         np.testing.assert_allclose(losses, direct, atol=1e-4)
 
 
-def check_search(device: str, n: int = 1500, k: int = 20) -> None:
+def check_search(device: str, n: int = 1000, k: int = 16) -> None:
     """A search finds the same medoids twice, as good as those found on the CPU."""
     points = clustered(n, seed=3).astype(np.float32)
     found, again = k_medoids(points, k, 0, device=device), k_medoids(points, k, 0, device=device)

@@ -10,7 +10,7 @@ from infopursuit.dictionary.learnable import LearnableDictionary
 from infopursuit.dictionary.nearest_texts import closeness, nearest_texts
 
 
-def check_nearest(device: str, u: int = 20_000, k: int = 64, d: int = 768) -> None:
+def check_nearest(device: str, u: int = 5_000, k: int = 64, d: int = 768) -> None:
     """As close as the exact ones up to the rounding of float32, and the same in float64."""
     generator = torch.Generator().manual_seed(0)
     universe = normalize(torch.randn(u, d, generator=generator), dim=1).half()
