@@ -122,7 +122,7 @@ def test_what_would_take_too_long_is_not_run(monkeypatch: pytest.MonkeyPatch, tm
         asked.append((peer, classes, settings))
         slow = peer == "label_free"
         return {
-            "settings": {"ridge": 1}, "fit_seconds": float(slow) + 0.1,
+            "settings": {"ridge": 1}, "fit_seconds": (float(slow) + 0.1) * classes / 200,
             "predict_milliseconds": 0.001, "peak_mebibytes": 1.0,
         }  # fmt: skip
 
@@ -134,7 +134,7 @@ def test_what_would_take_too_long_is_not_run(monkeypatch: pytest.MonkeyPatch, tm
     assert found["label_free"][400] == pytest.approx(4.404)
     table = many_classes.costs(found, (200, 400))
     assert "not run (about 4)" in table
-    assert "0.1 | 0.1 | 0.0" in table
+    assert "0.1 | 0.2 | 1.0" in table
     many_classes.measure(peers, [200, 400], 3.0, choose=True, resume=True)
     assert len(asked) == 3
     assert math.isclose(many_classes.seconds(found["probe"][200]), 0.101)
