@@ -134,7 +134,7 @@ class Trainer:
         self.device, self.processes = device, processes = execution.device, execution.processes
         self.k = k = len(dictionary.rows)
         self.images = ImageShard(train.embeddings, processes, device)
-        self.labels = train.labels.to(device)
+        self.labels, self.classes = train.labels.to(device), train.classes
         own = slice(processes.rank, None, processes.count)
         self.validation = [each[own].to(device) for each in validation[:2]]
         with torch.random.fork_rng(devices=[]):
@@ -268,7 +268,13 @@ class Trainer:
         images, labels = self.validation
         answers = self.step.answers(images)
         area = curve_area(
-            self.querier, self.classifier, answers, labels, self.budget, self.processes
+            self.querier,
+            self.classifier,
+            answers,
+            labels,
+            self.budget,
+            self.classes,
+            self.processes,
         )
         self.log.append(
             {
