@@ -14,8 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-import resource
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from multiprocessing import get_context
@@ -25,14 +23,12 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from infopursuit.benchmark.entries import ENTRIES
-from infopursuit.benchmark.protocol import MEBIBYTE, measure_seed
+from infopursuit.benchmark.entries import ENTRIES, Entry
+from infopursuit.benchmark.protocol import measure_seed
 from infopursuit.benchmark.tables import percent, table
-from infopursuit.benchmark.task import Task, named
 from infopursuit.benchmark.titles import TITLES
 from infopursuit.core.whole_files import write_text
-from infopursuit.datasets.labelled_images import hold_out
-from infopursuit.estimators.variational import VariationalInformationPursuit
+from infopursuit.peers.paper_networks import PaperNetworks
 from tests.benchmarks import querier_step
 from tests.benchmarks.planted import PlantedWorld, best_possible, planted_world
 from tests.benchmarks.querier_step import exponent
@@ -45,6 +41,12 @@ ASKED = (5, 10, 20, 30)
 NETWORKS = "networks"
 # Updates of the networks, half of them on random histories: as many as the estimator's default.
 UPDATES = 900
+NETWORKS_ENTRY = Entry(
+    lambda _, texts, rows: PaperNetworks(
+        texts, rows, dictionary="fixed", updates=(UPDATES // 2, UPDATES // 2), schedule="cosine"
+    ),
+    controlled=False,
+)
 PEERS = (
     "probe", "mlp", "descriptions", "sparse_logistic", "label_free", "labo", "ip_omp", "splice",
     "tree", NETWORKS, "generative_ip", "ours", "ours_knowing",
@@ -69,45 +71,13 @@ def measured(peer: str, classes: int, settings: Mapping[str, Any] | None) -> dic
         settings: those that were chosen before; None to choose.
     """
     task = world(classes).task
-    if peer == NETWORKS:
-        return networks(task)
-    entry = replace(ENTRIES[peer], controlled=False)
+    entry = NETWORKS_ENTRY if peer == NETWORKS else replace(ENTRIES[peer], controlled=False)
     if settings is not None:
         entry = replace(entry, tries=(dict(settings),))
     found = measure_seed(entry, task, SEED, HELD_OUT)
     if found is None:
         raise ValueError(f"the planted world lacks {entry.lacks}")
     return {**found.metrics, **found.timings}
-
-
-def networks(task: Task) -> dict[str, Any]:
-    """The paper's networks on a dictionary that stays as it is, by the same protocol."""
-    train, held_out = hold_out(task.train, HELD_OUT, SEED)
-    model = VariationalInformationPursuit(
-        task.texts,
-        task.embeddings,
-        dictionary="fixed",
-        random_updates=UPDATES // 2,
-        biased_updates=UPDATES // 2,
-        validate_every=UPDATES // 4,
-        max_history=max(ASKED) + 1,
-        budget=max(ASKED),
-        random_state=SEED,
-    )
-    started = time.process_time()
-    model.fit(*named(train), validation=named(held_out))
-    fitted = time.process_time()
-    X, y = named(task.test)
-    right = model.accuracy_by_budget(X, y, max(ASKED))
-    ended = time.process_time()
-    return {
-        "settings": {},
-        **{f"accuracy_at_{t}": float(right[t]) for t in ASKED},
-        "tries_seconds": 0.0,
-        "fit_seconds": fitted - started,
-        "predict_milliseconds": 1000 * (ended - fitted) / len(X),
-        "peak_mebibytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEBIBYTE,
-    }
 
 
 def seconds(found: Found) -> float:
