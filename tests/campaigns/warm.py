@@ -59,6 +59,7 @@ class Warm:
             text=True,
         )
         self.line()  # it has imported all
+        self.used = 0.0  # seconds of processor time of all scripts
 
     def line(self) -> str:
         assert self.process.stdout is not None
@@ -76,6 +77,7 @@ class Warm:
     def wait(self) -> Ended:
         """How the script that was started ended."""
         status, seconds = self.line().split()
+        self.used += float(seconds)
         return Ended(int(status), self.log.read_text(encoding="utf-8"), float(seconds))
 
     def run(self, *arguments: str) -> Ended:

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import errno
+import glob
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 from uuid import uuid4
 
 from infopursuit.core.errors import InputError
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
 # How files end that are being written.
 PARTIAL = ".partial"
+# Seconds in which a process that has made such a file comes to hold it.
+JUST_MADE = 60.0
 # No more fits on the disk, in the quota of a user, in what a process may write to one file.
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 # The disk takes no file, or this user may write none there.
@@ -54,22 +64,39 @@ def _writes(error: OSError, path: Path, partial: Path) -> bool:
     return error.filename is None or Path(error.filename) in (path, partial, *path.parents)
 
 
-def _remove(partial: Path) -> None:
-    if partial.exists():  # a disk that is read-only refuses even to remove what is not there
-        partial.unlink(missing_ok=True)
+def _remove(path: Path) -> None:
+    if path.exists():  # a disk that is read-only refuses even to remove what is not there
+        path.unlink(missing_ok=True)
 
 
 def remove_whole(path: str | Path) -> None:
     """Remove a file of `whole_file`, and what a process left beside it that was killed."""
     path = Path(path)
-    path.unlink(missing_ok=True)
-    path.with_name(f"{path.name}{PARTIAL}").unlink(missing_ok=True)
+    for each in (path, path.with_name(f"{path.name}{PARTIAL}")):
+        _remove(each)
 
 
 def remove_partial(folder: Path) -> None:
     """Remove what killed processes left in a folder; none that is alive may be writing there."""
     for partial in folder.glob(f"*{PARTIAL}"):
         partial.unlink(missing_ok=True)
+
+
+def hold(file: IO[bytes]) -> None:
+    """Tell `remove_abandoned` that a process is writing this file, for as long as it is open."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def remove_abandoned(path: Path) -> None:
+    """Remove what killed processes left of `path` under marks of their own, and nobody holds."""
+    if fcntl is None:  # it cannot be told whether somebody is writing
+        return
+    for partial in path.parent.glob(f"{glob.escape(path.name)}.*{PARTIAL}"):
+        with suppress(FileNotFoundError, BlockingIOError), partial.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if time.time() - partial.stat().st_mtime > JUST_MADE:
+                partial.unlink()
 
 
 def write_text(path: str | Path, text: str) -> None:
