@@ -4,10 +4,9 @@
 
 Reads lines of JSON, the arguments and the file of the output of a stage script, and answers each
 with two lines: the number of the process that runs it, and how that one ended, with its seconds of
-processor time. It computes nothing
-itself, so that its children start with no thread and no lock. What they run is the script from its
-first line to its exit functions; only modules are there already, and the interpreter is not taken
-down.
+processor time. It computes nothing itself, so that no lock is held when a child is made. A child
+runs the script from its first line to its exit functions; only modules are there already, and the
+interpreter is not taken down.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from infopursuit.core import ctrl_c
 from tests.repro.world import World
 
 # The scripts whose imports are made once, and what stages import late.
@@ -101,7 +101,7 @@ def serve() -> list[str]:
         child = os.fork()
         if child == 0:
             os.setpgid(0, 0)
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGINT, ctrl_c.end_at_once)  # as the first import does it
             with Path(log).open("wb") as file:
                 os.dup2(file.fileno(), 1)
                 os.dup2(file.fileno(), 2)
