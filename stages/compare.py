@@ -1,4 +1,4 @@
-"""Put the peers of one data set side by side: tables, and accuracy against the number of texts.
+"""Put the peers of one data set side by side: tables, curves, and accuracy beside truth.
 
 python stages/compare.py --dataset menagerie
 """
@@ -9,6 +9,7 @@ from infopursuit.core.stage import Rows, run
 
 from pathlib import Path
 
+from infopursuit.benchmark.pictures import draw_curves, draw_truth
 from infopursuit.benchmark.settings import BenchmarkSettings
 from infopursuit.benchmark.tables import curve_rows, markdown, read_result
 from infopursuit.core.settings import Section
@@ -31,6 +32,8 @@ def main(settings: Settings, dataset: str) -> Rows:
     write_csv(out / f"{dataset}.csv", ("peer", "t", "accuracy"), rows)
     tables = markdown(dataset, results, settings.evaluate.bootstrap_resamples)
     write_text(out / f"{dataset}.md", tables)
+    draw_curves(out / f"{dataset}.curves.svg", dataset, results)
+    draw_truth(out / f"{dataset}.truth.svg", dataset, results)
     return Rows(read=len(results), written=len(rows))
 
 
