@@ -227,7 +227,8 @@ def forbidden_folder(
         found = one_line(ended, "this user may not write there")
         found += [] if world.artifacts() == world.whole else ["earlier outputs are not as before"]
         broken += [f"{folder}, {name}: {each}" for each in found + repeated(world, command)]
-    told = f"{len(where)} stages name the file, and that this user may not write there"
+    names = ", ".join(f"`{name}`" for _, name, _ in where)
+    told = f"{names}: the file is named, and that this user may not write there"
     how = "rights 555, a user without root's powers"
     return [Tried("a folder that may not be written", how, told, broken)]
 
