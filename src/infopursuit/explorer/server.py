@@ -25,13 +25,14 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from jaxtyping import Float
 from PIL import Image
 from starlette.exceptions import HTTPException as AnyHTTPException
+from starlette.requests import ClientDisconnect
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
 from infopursuit.explorer import payload
-from infopursuit.explorer.api import Answers, Failure, Histories, Steps
+from infopursuit.explorer.api import MOST_VALUES, Answers, Failure, Histories, Steps
 from infopursuit.explorer.described_model import joined_answers
-from infopursuit.explorer.guard import Guard
+from infopursuit.explorer.guard import PICTURES, Guard
 from infopursuit.explorer.page import page, policy
 from infopursuit.explorer.shown_images import thumbnail
 from infopursuit.explorer.thoughts import thoughts
@@ -40,7 +41,7 @@ from infopursuit.pursuit.pursuit import Pursuit
 
 logger = logging.getLogger("infopursuit")
 
-STATUS = (400, 403, 404, 405, 409, 413, 415, 421, 422, 500)
+STATUS = (400, 403, 404, 405, 408, 409, 413, 415, 421, 422, 500, 503)
 PICTURE: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -83,7 +84,8 @@ def server(
         redoc_url=None,
         responses={status: {"model": Failure} for status in STATUS},
     )
-    whole, written = page(content), payload.written(content)
+    # Encoded once: an answer copies neither.
+    whole, written = page(content).encode(), payload.written(content).encode()
     one_at_a_time = Lock()
 
     @app.get("/", response_class=HTMLResponse)
@@ -94,24 +96,33 @@ def server(
     async def all_content() -> Response:
         return Response(written, media_type="application/json")
 
-    @app.post("/api/images", openapi_extra=PICTURE)
+    @app.post(PICTURES, openapi_extra=PICTURE)
     async def answered(request: Request) -> Answers:
         if any(model.answer is None for model in models):
             raise HTTPException(409, blind or "The model does not know its CLIP.")
         sent = await request.body()
         return await run_in_threadpool(_answers, models, sent, one_at_a_time)
 
-    @app.post("/api/steps")
-    def thought(asked: Histories) -> Steps:
+    @app.post("/api/steps", response_model=Steps)
+    def thought(asked: Histories) -> Response:
         if asked.model >= len(models):
             raise HTTPException(422, f"There is no model {asked.model}.")
-        with one_at_a_time:
-            return Steps(steps=thoughts(models[asked.model].pursuit, asked.histories))
+        pursuit, count = models[asked.model].pursuit, len(asked.histories)
+        if count > 1 and count * len(pursuit.queries) > MOST_VALUES:
+            raise HTTPException(
+                422,
+                f"{count} histories are too many for {len(pursuit.queries)} queries; expected at "
+                f"most {MOST_VALUES:,} values at once.",
+            )
+        with one_at_a_time:  # written here, too: the numbers take ten times the memory of the text
+            steps = Steps(steps=thoughts(pursuit, asked.histories))
+            return Response(steps.model_dump_json(), media_type="application/json")
 
     app.add_exception_handler(AnyHTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(InputError, _malformed)
     app.add_exception_handler(UploadError, _refused)
+    app.add_exception_handler(ClientDisconnect, _left)
     app.add_exception_handler(Exception, _failed)
     return Guard(app, policy(served=True), names)
 
@@ -140,7 +151,9 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
         return _failure(str(error), error.status)
     assert isinstance(error, AnyHTTPException)
     said = {404: "There is nothing here.", 405: "This cannot be asked in this way."}
-    return _failure(said.get(error.status_code, str(error.detail)), error.status_code)
+    return JSONResponse(
+        {"error": said.get(error.status_code, str(error.detail))}, error.status_code, error.headers
+    )
 
 
 async def _malformed(request: Request, error: Exception) -> JSONResponse:
@@ -149,6 +162,11 @@ async def _malformed(request: Request, error: Exception) -> JSONResponse:
         where = ".".join(str(part) for part in first["loc"])
         return _failure(f"The request is malformed: {where}: {first['msg']}.", 422)
     return _failure(f"The request is malformed: {error}.", 422)
+
+
+async def _left(request: Request, error: Exception) -> JSONResponse:
+    """Nobody hears it; that someone has left is no fault of the server."""
+    return _failure("The request was not sent to its end.", 400)
 
 
 async def _failed(request: Request, error: Exception) -> JSONResponse:
