@@ -333,9 +333,12 @@ async def _slow_reader(run: Run, address: str) -> str:
         small.setblocking(False)
         await loop.sock_connect(small, (parts.hostname, parts.port))
         with contextlib.suppress(ConnectionError):
-            await loop.sock_sendall(small, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100)
-            while await loop.sock_recv(small, 100):
-                await asyncio.sleep(0.5)
+            request = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
+            last = b"Connection: close\r\n\r\n"
+            await loop.sock_sendall(small, (request + b"\r\n") * 100 + request + last)
+            began = time.monotonic()
+            while await loop.sock_recv(small, 100 if time.monotonic() < began + 45 else 1 << 20):
+                await asyncio.sleep(0.5 if time.monotonic() < began + 45 else 0)
     return "an answer that is read slowly"
 
 

@@ -11,15 +11,15 @@ A request that is refused gets {"error": "one sentence"}.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any
 
 from fastapi import FastAPI, HTTPException, Request, Response
-from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from jaxtyping import Float
@@ -30,7 +30,7 @@ from torch import Tensor
 
 from infopursuit.core.errors import InputError
 from infopursuit.explorer import payload
-from infopursuit.explorer.api import MOST_VALUES, Answers, Failure, Histories, Steps
+from infopursuit.explorer.api import MOST_VALUES, Answers, Failure, Histories, Steps, Told
 from infopursuit.explorer.described_model import joined_answers
 from infopursuit.explorer.guard import PICTURES, Guard
 from infopursuit.explorer.page import page, policy
@@ -86,7 +86,9 @@ def server(
     )
     # Encoded once: an answer copies neither.
     whole, written = page(content).encode(), payload.written(content).encode()
-    one_at_a_time = Lock()
+    # One at a time, in the order asked: a picture takes memory, and all cores. Always in the same
+    # thread: each thread would keep memory of its own.
+    worker = ThreadPoolExecutor(1, "model")
 
     @app.get("/", response_class=HTMLResponse)
     async def shown() -> HTMLResponse:
@@ -101,10 +103,10 @@ def server(
         if any(model.answer is None for model in models):
             raise HTTPException(409, blind or "The model does not know its CLIP.")
         sent = await request.body()
-        return await run_in_threadpool(_answers, models, sent, one_at_a_time)
+        return await asyncio.get_running_loop().run_in_executor(worker, _answers, models, sent)
 
     @app.post("/api/steps", response_model=Steps)
-    def thought(asked: Histories) -> Response:
+    async def thought(asked: Histories) -> Response:
         if asked.model >= len(models):
             raise HTTPException(422, f"There is no model {asked.model}.")
         pursuit, count = models[asked.model].pursuit, len(asked.histories)
@@ -114,9 +116,9 @@ def server(
                 f"{count} histories are too many for {len(pursuit.queries)} queries; expected at "
                 f"most {MOST_VALUES:,} values at once.",
             )
-        with one_at_a_time:  # written here, too: the numbers take ten times the memory of the text
-            steps = Steps(steps=thoughts(pursuit, asked.histories))
-            return Response(steps.model_dump_json(), media_type="application/json")
+        loop = asyncio.get_running_loop()
+        steps = await loop.run_in_executor(worker, _steps, pursuit, asked.histories)
+        return Response(steps, media_type="application/json")
 
     app.add_exception_handler(AnyHTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _malformed)
@@ -127,19 +129,23 @@ def server(
     return Guard(app, policy(served=True), names)
 
 
-def _answers(models: Sequence[Served], sent: bytes, one_at_a_time: Lock) -> Answers:
-    with one_at_a_time:  # a picture takes memory, and all cores
-        picture = decoded(sent)
-        answers = [
-            joined_answers(model.pursuit, model.answer(picture))
-            for model in models
-            if model.answer is not None
-        ]
-        return Answers(
-            id=f"your image {hashlib.sha256(sent).hexdigest()[:6]}",
-            thumbnail=thumbnail(picture),
-            answers=answers,
-        )
+def _answers(models: Sequence[Served], sent: bytes) -> Answers:
+    picture = decoded(sent)
+    answers = [
+        joined_answers(model.pursuit, model.answer(picture))
+        for model in models
+        if model.answer is not None
+    ]
+    return Answers(
+        id=f"your image {hashlib.sha256(sent).hexdigest()[:6]}",
+        thumbnail=thumbnail(picture),
+        answers=answers,
+    )
+
+
+def _steps(pursuit: Pursuit, histories: Sequence[Sequence[Told]]) -> str:
+    """As JSON at once: the numbers take ten times its memory."""
+    return Steps(steps=thoughts(pursuit, histories)).model_dump_json()
 
 
 def _failure(message: str, status: int) -> JSONResponse:
