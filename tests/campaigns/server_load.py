@@ -15,6 +15,7 @@ import contextlib
 import io
 import itertools
 import json
+import os
 import random
 import re
 import socket
@@ -109,7 +110,8 @@ def main() -> int:
         ["request", "answered", "median", "95 %", "99 %", "longest"],
         rows,
         f"{LONG.clients} clients for {LONG.seconds / 60:.0f} minutes on two cores, which the "
-        "server shares with clients, attackers and other work. Failed or wrong answers: "
+        "server shares with clients, attackers and other work (a load of "
+        f"{os.getloadavg()[2]:.0f} in the last 15 minutes). Failed or wrong answers: "
         f"{len(found.failures)}. Asked again after the server had closed an idle connection, as "
         f"browsers do: {found.again}. "
         f"Memory of the server: {memory[0]:.0f} MB at the beginning, {max(memory):.0f} MB at most, "
