@@ -74,7 +74,7 @@ def main() -> int:
     """Write the models of today's format."""
     folder = FOLDER / f"format_{FORMAT}"
     if folder.exists():
-        sys.stderr.write(f"{folder}: it is there; models of a released format stay\n")
+        sys.stderr.write(f"{folder}: it is there; remove it if no release wrote that format\n")
         return 1
     rows, _ = images(5, seed=1)
     for name, model in made().items():

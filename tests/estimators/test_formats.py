@@ -34,7 +34,7 @@ def test_a_kept_model_predicts_what_it_did(folder: Path) -> None:
 
 
 def test_todays_models_have_the_keys_of_todays_format(tmp_path: Path) -> None:
-    """A key that comes or goes is another format."""
+    """A key that comes or goes is another format, once a release wrote this one."""
     for name, model in made().items():
         model.save(tmp_path)
         kept = json.loads((FOLDER / f"format_{FORMAT}" / name / "model.json").read_text())
