@@ -74,7 +74,7 @@ class _Trap:
 def trap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bytes:
     """A pickle that makes a folder where it is read."""
     monkeypatch.chdir(tmp_path)
-    content = pickle.dumps(_Trap())
+    content = pickle.dumps(_Trap(), protocol=2)
     pickle.loads(content)  # it would work
     Path("trapped").rmdir()
     return content
