@@ -38,7 +38,7 @@ def random_clip(model: str, device: torch.device) -> OpenClip:
     create: Callable[..., tuple[Any, Any, Any]] = open_clip.create_model_and_transforms
     built, _, whole = create(model, pretrained=None)
     built = built.to(device).eval().requires_grad_(False)
-    clip = OpenClip(ClipFiles(model, model, Path(), "random"), device)
+    clip = OpenClip(ClipFiles(model, model, Path(), "", "random"), device)
     clip.__dict__["_loaded"] = (built, Preprocessing(whole), open_clip.get_tokenizer(model))
     return clip
 

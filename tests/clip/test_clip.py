@@ -4,8 +4,12 @@ import hashlib
 import io
 import json
 import shutil
+import threading
 import time
 import warnings
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +18,15 @@ import torch
 from PIL import Image
 
 from infopursuit.clip.precomputed_texts import PrecomputedTexts
+from infopursuit.clip.pretrained import openai_archives
 from infopursuit.clip.towers import OpenClip, choose_device, load_clip
+from infopursuit.clip.weights import read_pinned_weights
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import EMBEDDED_TEXTS, write_table
 from tests.clip.tiny import MODEL
 from tests.datasets.images import encoded
+
+ROOT = Path(__file__).parents[2]
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -141,6 +149,7 @@ def test_pinned_weights_load_a_torchscript_archive_as_openai_publishes_it(
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setitem(open_clip.factory._MODEL_CONFIGS, "tiny", MODEL)
     digest = hashlib.sha256((cache / "tiny.pt").read_bytes()).hexdigest()
+    monkeypatch.setattr("infopursuit.clip.towers.openai_archives", lambda: {digest})
     pinned = write_pinned(
         tmp_path / "tiny.yaml", architecture="tiny", url="http://nowhere/tiny.pt", sha256=digest
     )
@@ -156,12 +165,111 @@ def test_pinned_weights_load_a_torchscript_archive_as_openai_publishes_it(
         load_clip(pinned, "cpu")
 
 
-def test_a_download_is_verified_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+class _Program(torch.nn.Module):
+    """Writes a file when it is read."""
+
+    def __init__(self, weight: torch.Tensor, path: str) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(weight)
+        self.path = path
+
+    @torch.jit.export
+    def __getstate__(self) -> tuple[torch.Tensor, str, bool]:
+        return self.weight, self.path, self.training
+
+    @torch.jit.export
+    def __setstate__(self, state: tuple[torch.Tensor, str, bool]) -> None:
+        self.weight = state[0]
+        self.path = state[1]
+        self.training = state[2]
+        torch.save(state[0], state[1])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x
+
+
+def test_a_program_in_the_place_of_weights_does_not_run(tiny_clip: Path, tmp_path: Path) -> None:
+    target = tmp_path / "written"
+    folder = Path(shutil.copytree(tiny_clip, tmp_path / "clip"))
+    (folder / "open_clip_model.safetensors").unlink()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        program = torch.jit.script(_Program(torch.zeros(2), str(target)))
+        torch.jit.save(program, folder / "open_clip_model.pt")
+        target.unlink(missing_ok=True)
+        torch.jit.load(folder / "open_clip_model.pt")
+    target.unlink()  # it would work
+    with pytest.raises(InputError, match="is a TorchScript archive, which is a program"):
+        load_clip(folder, "cpu").encode_texts(["a"])
+    assert not target.exists()
+
+
+def test_the_archives_of_openai_are_those_that_may_run() -> None:
+    found = openai_archives()
+    pinned = sorted((ROOT / "params" / "clip").glob("*-openai.yaml"))
+    assert {read_pinned_weights(path).sha256 for path in pinned} <= found  # type: ignore[attr-defined]
+    assert len(found) == 9
+
+
+@pytest.mark.parametrize(
+    "options", [{"trust_remote_code": True}, {"bpe_path": "/etc/passwd"}, {"tokenizer_file": "x"}]
+)
+def test_a_configuration_brings_no_code_and_reads_no_other_file(
+    tiny_clip: Path, tmp_path: Path, options: dict
+) -> None:
+    folder = Path(shutil.copytree(tiny_clip, tmp_path / "clip"))
+    config = json.loads((folder / "open_clip_config.json").read_text())
+    config["model_cfg"]["text_cfg"]["tokenizer_kwargs"] = {"clean": "lower", **options}
+    (folder / "open_clip_config.json").write_text(json.dumps(config))
+    with pytest.raises(InputError, match=f"tokenizer_kwargs sets {next(iter(options))}; expected"):
+        load_clip(folder, "cpu")
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"url": "file:///etc/passwd"},
+        {"url": "https://there/.."},
+        {"url": "https://there/"},
+        {"url": "https://there/a?b=/../../x"},
+        {"url": "ftp://there/x.pt"},
+    ],
+)
+def test_an_address_is_of_the_web_and_ends_in_a_name(tmp_path: Path, keys: dict) -> None:
+    path = write_pinned(tmp_path / "x.yaml", architecture="RN50", sha256="f" * 64, **keys)
+    with pytest.raises(InputError, match="url: String should match pattern"):
+        load_clip(path, "cpu")
+
+
+@pytest.mark.parametrize("weights", ["../x.pt", "/x.pt", "a/../../x.pt", ".x", "a//b"])
+def test_weights_of_a_repository_are_in_it(tmp_path: Path, weights: str) -> None:
+    path = write_pinned(tmp_path / "x.yaml", hub="a/b", revision="a" * 40, weights=weights)
+    with pytest.raises(InputError, match="weights: String should match pattern"):
+        load_clip(path, "cpu")
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Iterator[str]:
+    """The address of a server of the files in the test's folder."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(tmp_path))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_a_download_is_verified_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, web: str
+) -> None:
     from infopursuit.clip.weights import find_clip_files
 
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "w.pt").write_bytes(b"weights")
-    url = (tmp_path / "w.pt").as_uri()
+    url = f"{web}/w.pt"
     wrong = write_pinned(tmp_path / "wrong.yaml", architecture="RN50", url=url, sha256="f" * 64)
     with pytest.raises(InputError, match="SHA-256"):
         find_clip_files(wrong)

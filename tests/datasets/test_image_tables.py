@@ -103,6 +103,29 @@ def save_set(folder: Path, splits: tuple[str, ...] = ("train", "test"), **more: 
     return folder
 
 
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_saved_folder_names_no_file_outside_it(tmp_path: Path, inside: bool) -> None:
+    import pyarrow as pa
+
+    folder = save_set(tmp_path / "set")
+    file = (folder if inside else tmp_path) / "private.png"
+    file.write_bytes(encoded(0))
+    arrow = next((folder / "test").glob("*.arrow"))
+    with pa.ipc.open_stream(arrow) as reader:
+        table = pa.Table.from_pylist(reader.read_all().to_pylist(), reader.schema)
+    pictures = [{"bytes": None, "path": str(file)}] * len(table)
+    column = pa.array(pictures, table.schema.field("picture").type)
+    table = table.set_column(0, table.schema.field("picture"), column)
+    with pa.OSFile(str(arrow), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    images = open_image_source(folder, CLASSES).images(5)
+    if inside:
+        assert next(images) == file
+    else:
+        with pytest.raises(InputError, match=r"private\.png is not in it; expected files in"):
+            next(images)
+
+
 def test_a_folder_that_datasets_saved_gives_both_splits(tmp_path: Path) -> None:
     source = open_image_source(save_set(tmp_path / "set"), CLASSES)
     assert source.rows.column("split").to_pylist() == ["train"] * 5 + ["test"] * 5

@@ -117,7 +117,16 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], str]] = {
     "empty weights": (lambda f: (f / WEIGHTS).write_bytes(b""), "not a readable"),
     "latin-1": (lambda f: (f / DESCRIPTION).write_bytes(b'{"\xe4": 1}'), "not a readable"),
     "a list": (lambda f: (f / DESCRIPTION).write_text("[]"), "format None"),
-    "another format": (edited(lambda d: d.update(format=3)), "format 3; expected 4"),
+    "an early format": (edited(lambda d: d.update(format=3)), "format 3; expected 4.*train"),
+    "a text as format": (edited(lambda d: d.update(format="4")), "format '4'; expected 4$"),
+    "a newer format": (
+        edited(lambda d: d.update(format=5, requires="infopursuit>=0.7")),
+        "format 5; expected 4. A newer version .*: pip install 'infopursuit>=0.7'$",
+    ),
+    "a newer format with a command": (
+        edited(lambda d: d.update(format=5, requires="infopursuit>=1' evil; rm -r '")),
+        "pip install --upgrade infopursuit$",
+    ),
     "another estimator": (edited(lambda d: d.update(estimator="os.system")), "not known"),
     "another rule": (edited(lambda d: d.update(rule="guess")), "not known"),
     "no classes": (edited(lambda d: d.pop("classes")), "KeyError"),

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import socket
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-import uvicorn
-from fastapi import FastAPI
 from PIL import Image
 from playwright.sync_api import expect
 
@@ -29,6 +22,7 @@ from infopursuit.explorer.server import Served, server
 from infopursuit.pursuit.pursuit import Pursuit
 from tests.explorer.conftest import Opened
 from tests.explorer.made_up import HOSTILE, PLAIN, images, naive_bayes, networks, small_payload
+from tests.explorer.served import serving
 
 STOP = StoppingRule(0.9, 8)
 
@@ -225,33 +219,16 @@ def test_in_a_frame_without_an_address(open_page: Opened) -> None:
 # With a server.
 
 
-@contextmanager
-def serving(app: FastAPI) -> Iterator[str]:
-    """The application at a free port of this machine, for as long as the block runs."""
-    listening = socket.create_server(("127.0.0.1", 0))
-    running = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
-    thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    while not running.started:
-        time.sleep(0.01)
-    try:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
-    finally:
-        running.should_exit = True
-        thread.join(10)
-        listening.close()
-
-
 def answered(pursuit: Pursuit) -> Any:
     """A stand-in for CLIP: any picture answers yes to every other question."""
     row = torch.tensor([[float(query % 2) for query in range(len(pursuit.queries))]])
     return lambda picture: row
 
 
-def remote_payload(pursuit: Pursuit) -> payload.Payload:
+def remote_payload(pursuit: Pursuit, count: int = 12) -> payload.Payload:
     """A page of networks that stay on the server."""
     facts = Facts("remote", STOP, sees=True)
-    content = contents([(pursuit, facts)], images([pursuit], 12), None, "Served", served=True)
+    content = contents([(pursuit, facts)], images([pursuit], count), None, "Served", served=True)
     model = content.models[0].model_copy(update={"networks": None})
     return content.model_copy(update={"models": [model]})
 
@@ -271,6 +248,19 @@ def test_a_model_that_thinks_on_the_server(open_page: Opened, width: int) -> Non
         ending = pursuit.ask_until(images([pursuit], 12).answers[0], STOP)
         right = (ending.posterior.argmax(dim=1) == torch.arange(12) % 6).double().mean()
         expect(page.locator(".lead")).to_contain_text(f"{100 * right:.1f}\u00a0% of 12")
+
+
+def test_more_histories_than_the_server_takes_at_once(open_page: Opened) -> None:
+    pursuit = networks(8000, PLAIN)  # 62 histories have half a million values
+    app = server([Served(pursuit, answered(pursuit))], remote_payload(pursuit, 120))
+    with serving(app) as address:
+        page = open_page(address, hash="view=failures")
+        answers = images([pursuit], 120).answers[0]
+        ending = pursuit.ask_until(answers, STOP)
+        after = pursuit.explain(answers, StoppingRule(1.0, STOP.max_queries - 1), ["image"] * 120)
+        assert len({each.answers for each in after}) > 62
+        right = (ending.posterior.argmax(dim=1) == torch.arange(120) % 6).double().mean()
+        expect(page.locator(".lead")).to_contain_text(f"{100 * right:.1f}\u00a0% of 120")
 
 
 @pytest.mark.parametrize("width", [360, 1280])

@@ -9,11 +9,15 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
+import httpx
 import numpy as np
 import pytest
 import torch
+from fastapi.exceptions import RequestValidationError
 from PIL import Image
 from starlette.testclient import TestClient
 
@@ -26,6 +30,7 @@ from infopursuit.explorer.serving import address, bound
 from infopursuit.explorer.uploads import MAX_BYTES, MAX_PIXELS
 from infopursuit.pursuit.pursuit import Pursuit
 from tests.explorer.made_up import HOSTILE, STOP, images, naive_bayes, networks
+from tests.explorer.served import serving
 
 LOCAL = "http://127.0.0.1:8000"
 
@@ -190,7 +195,10 @@ def test_a_body_whose_length_is_not_told_is_limited(both: TestClient) -> None:
 
     assert "at most 20 MB" in refused(both.post("/api/images", content=chunks()), 413)
     headers = {"Content-Type": "application/json"}
-    assert "20 MB" in refused(both.post("/api/steps", content=chunks(), headers=headers), 413)
+    assert "at most 2 MB" in refused(
+        both.post("/api/steps", content=chunks(), headers=headers), 413
+    )
+    assert "at most 2 MB" in refused(both.post("/api/steps", content=bytes(2_000_001)), 413)
 
 
 def test_without_a_clip_pictures_are_refused_and_all_else_works() -> None:
@@ -200,6 +208,57 @@ def test_without_a_clip_pictures_are_refused_and_all_else_works() -> None:
     assert there.get("/").status_code == 200
     asked = {"model": 0, "histories": [[]]}
     assert there.post("/api/steps", json=asked).status_code == 200
+
+
+def test_an_answer_has_a_limit() -> None:
+    pursuit = naive_bayes(500)
+    there = client([seen(pursuit)])
+    for count, status in ((1000, 200), (1001, 422)):
+        asked = {"model": 0, "histories": [[]] * count}
+        response = there.post("/api/steps", json=asked)
+        assert response.status_code == status
+    assert "1001 histories are too many for 500 queries" in response.json()["error"]
+
+
+def test_many_mistakes_are_refused_by_the_first(
+    both: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = []
+    errors = RequestValidationError.errors
+    monkeypatch.setattr(
+        RequestValidationError,
+        "errors",
+        lambda self: counts.append(len(errors(self))) or errors(self),
+    )
+    for wrong in ("1", "[]", "[1, 2]"):
+        content = f'{{"model": 0, "histories": [[{",".join([wrong] * 4000)}]]}}'
+        headers = {"Content-Type": "application/json"}
+        refused(both.post("/api/steps", content=content.encode(), headers=headers), 422)
+    assert counts == [1, 1, 1]
+
+
+def test_requests_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one waits for its model, another of the same size is too much; then it is not."""
+    working, ready = Event(), Event()
+
+    def answer(picture: Image.Image) -> torch.Tensor:
+        working.set()
+        assert ready.wait(30)
+        return torch.ones(1, 9)
+
+    content = png(300, 300)
+    monkeypatch.setattr("infopursuit.explorer.guard.MAX_BYTES_AT_ONCE", len(content) * 3 // 2)
+    pursuit = naive_bayes()
+    there = [Served(pursuit, answer)]
+    app = server(there, contents([(pursuit, Facts("m", STOP))], images([pursuit]), served=True))
+    with serving(app) as address, ThreadPoolExecutor() as pool:
+        first = pool.submit(httpx.post, f"{address}api/images", content=content, timeout=60)
+        assert working.wait(30)
+        second = httpx.post(f"{address}api/images", content=content)
+        assert "try again" in refused(second, 503)
+        ready.set()
+        assert first.result().status_code == 200
+        assert httpx.post(f"{address}api/images", content=content).status_code == 200
 
 
 @pytest.mark.parametrize("make", [naive_bayes, networks])

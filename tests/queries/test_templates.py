@@ -42,3 +42,21 @@ def test_mistakes_are_found_before_anything_is_asked(tmp_path: Path) -> None:
 def test_a_variable_that_is_not_given() -> None:
     with pytest.raises(InputError, match="'k' is undefined; given are caption"):
         PromptTemplate("prompt", "{{ caption }} {{ k }}").render(caption="x")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "caption.__class__.__mro__[1].__subclasses__()",
+        "caption.format.__globals__",
+        "self.__init__.__globals__.__builtins__.open('made', 'w')",
+        "'{0.__class__.__mro__}'.format(caption)",
+    ],
+)
+def test_a_prompt_from_a_stranger_runs_no_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="prompt: "):
+        PromptTemplate("prompt", f"{{{{ caption }}}} {{{{ {code} }}}}").render(caption="x")
+    assert not list(tmp_path.iterdir())

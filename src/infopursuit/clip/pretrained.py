@@ -104,12 +104,10 @@ def find_pretrained(model: PretrainedName) -> ClipFiles:
         # These weights were trained with another activation than the plain architecture has.
         built = open_clip.get_model_config(architecture) or {}
         architecture += "" if built.get("quick_gelu") else QUICK
-    pinned = re.search(r"openaipublic.*/([0-9a-f]{64})/[^/]+$", config.get("url", ""))
-    if pinned:
-        weights = DownloadedWeights(
-            architecture=architecture, url=config["url"], sha256=pinned.group(1)
-        )
-        file, digest = downloaded(str(model), weights), pinned.group(1)
+    digest = _openai_sha256(config)
+    if digest is not None:
+        weights = DownloadedWeights(architecture=architecture, url=config["url"], sha256=digest)
+        file = downloaded(str(model), weights)
     else:
         file = _fetched(model, config)
         digest = file_sha256(file)
@@ -117,11 +115,26 @@ def find_pretrained(model: PretrainedName) -> ClipFiles:
         where=str(model),
         model=architecture,
         weights=file,
+        sha256=digest,
         name=f"open_clip:{architecture}:{digest[:12]}",
         preprocessing={
             option: config[key] for key, option in PREPROCESSING.items() if key in config
         },
     )
+
+
+def openai_archives() -> set[str]:
+    """The SHA-256 of the files that OpenAI published, which are TorchScript archives."""
+    import open_clip
+
+    configs = (open_clip.get_pretrained_cfg(*each) for each in open_clip.list_pretrained())
+    return {digest for config in configs if (digest := _openai_sha256(config)) is not None}
+
+
+def _openai_sha256(config: dict[str, Any]) -> str | None:
+    """It is part of their addresses."""
+    pinned = re.search(r"openaipublic.*/([0-9a-f]{64})/[^/]+$", config.get("url", ""))
+    return pinned and pinned.group(1)
 
 
 def _fetched(model: PretrainedName, config: dict[str, Any]) -> Path:

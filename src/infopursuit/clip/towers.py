@@ -32,7 +32,12 @@ from PIL.Image import Image
 
 from infopursuit.clip.half_precision import HalfPrecision, Tower
 from infopursuit.clip.precomputed_texts import PrecomputedTexts
-from infopursuit.clip.pretrained import PretrainedName, find_pretrained, pretrained_name
+from infopursuit.clip.pretrained import (
+    PretrainedName,
+    find_pretrained,
+    openai_archives,
+    pretrained_name,
+)
 from infopursuit.clip.text_tower import TextTower
 from infopursuit.clip.weights import CONFIG, ClipFiles, find_clip_files
 from infopursuit.core.embeddings import unit_rows
@@ -247,13 +252,19 @@ def _load_towers(
     from infopursuit.clip.preprocessing import Preprocessing
 
     create: Callable[..., tuple[Any, Any, Any]] = open_clip.create_model_and_transforms
+    torchscript = _is_torchscript(files.weights)
+    if torchscript and files.sha256 not in openai_archives():
+        raise InputError(
+            f"{files.where}: {files.weights} is a TorchScript archive, which is a program that "
+            "runs when it is read; expected weights as .safetensors, or the archives of OpenAI"
+        )
     try:
         with _without_false_alarm():
             built, _, preprocess = create(
                 files.model, load_weights=False, pretrained_text=False, **files.preprocessing
             )
             tokenizer: Any = open_clip.get_tokenizer(files.model)
-            if _is_torchscript(files.weights):
+            if torchscript:
                 state = _torchscript_state(files.weights)
                 built.load_state_dict({k: v for k, v in state.items() if k not in OPENAI_EXTRAS})
             else:

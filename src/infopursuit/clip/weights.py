@@ -29,6 +29,10 @@ CONFIG = "open_clip_config.json"
 WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth")
 TOKENIZERS = ["tokenizer*", "special_tokens_map.json", "vocab*", "merges.txt"]
 CONNECT_SECONDS = 30
+# The name of a file in no other folder.
+FILE = r"[\w-][\w.-]*"
+# What a configuration may set of a tokenizer. Others name files to read, or let a model bring code.
+TOKENIZER_OPTIONS = {"additional_special_tokens", "clean", "language", "strip_sep_token"}
 
 
 class HubWeights(Section):
@@ -36,14 +40,15 @@ class HubWeights(Section):
 
     hub: str
     revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
-    weights: str = "open_clip_model.safetensors"
+    # A file of the repository: no path that leads out of it.
+    weights: Annotated[str, Field(pattern=rf"^{FILE}(/{FILE})*$")] = "open_clip_model.safetensors"
 
 
 class DownloadedWeights(Section):
     """Weights at an address, with their SHA-256, for an architecture that open_clip knows."""
 
     architecture: str
-    url: str
+    url: Annotated[str, Field(pattern=rf"^https?://[^/]+/([^?#]*/)?{FILE}$")]
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -58,6 +63,7 @@ class ClipFiles:
         where: the path the user gave, for messages.
         model: the model as open_clip names it, `local-dir:FOLDER` or an architecture.
         weights: the file of weights.
+        sha256: of the file of weights.
         name: a name of the embedding space, equal for equal architecture and weights.
         preprocessing: options of the images' preprocessing that `model` does not say itself.
     """
@@ -65,6 +71,7 @@ class ClipFiles:
     where: str
     model: str
     weights: Path
+    sha256: str
     name: str
     preprocessing: Mapping[str, Any] = field(default_factory=dict)
 
@@ -94,6 +101,7 @@ def find_clip_files(path: str | Path) -> ClipFiles:
         where=str(path),
         model=pinned.architecture,
         weights=downloaded(str(path), pinned),
+        sha256=pinned.sha256,
         name=f"open_clip:{pinned.architecture}:{pinned.sha256[:12]}",
     )
 
@@ -112,11 +120,13 @@ def _in_folder(where: Path, folder: Path, weights: str | None = None) -> ClipFil
     canonical = json.dumps(config, sort_keys=True, separators=(",", ":"))
     config_hash = hashlib.sha256(canonical.encode()).hexdigest()[:12]
     file = folder / weights if weights else _only_weights(where, folder)
+    digest = file_sha256(file)
     return ClipFiles(
         where=str(where),
         model=f"local-dir:{folder}",
         weights=file,
-        name=f"open_clip:{config_hash}:{file_sha256(file)[:12]}",
+        sha256=digest,
+        name=f"open_clip:{config_hash}:{digest[:12]}",
     )
 
 
@@ -126,6 +136,12 @@ def _model_config(where: Path, file: Path) -> dict[str, Any]:
         model = config["model_cfg"]
         if not isinstance(model["embed_dim"], int):
             raise TypeError("embed_dim is no integer")
+        options = set(model["text_cfg"].get("tokenizer_kwargs") or {}) - TOKENIZER_OPTIONS
+        if options:
+            raise ValueError(
+                f"tokenizer_kwargs sets {', '.join(sorted(options))}; expected none but "
+                f"{', '.join(sorted(TOKENIZER_OPTIONS))}"
+            )
     except FileNotFoundError as error:
         raise InputError(f"{where}: no {CONFIG}; expected a CLIP that open_clip saved") from error
     except KeyError as error:

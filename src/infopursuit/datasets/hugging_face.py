@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from huggingface_hub.constants import HF_HUB_CACHE
+
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.dataset_settings import DiskDataset, HubDataset, PinnedDataset
 from infopursuit.datasets.image_source import (
@@ -52,7 +54,8 @@ def open_hub(path: Path, pinned: HubDataset, classes: Sequence[str]) -> ImageSou
             ) from error
         sets.append(data)
     stamp = pinned.model_dump_json()
-    return _source(path, pinned, classes, sets, (pinned.image, pinned.label), stamp)
+    caches = [Path(datasets.config.HF_DATASETS_CACHE), Path(HF_HUB_CACHE)]
+    return _source(path, pinned, classes, sets, (pinned.image, pinned.label), stamp, caches)
 
 
 def open_disk(path: Path, pinned: DiskDataset, classes: Sequence[str]) -> ImageSource:
@@ -96,7 +99,8 @@ def open_disk(path: Path, pinned: DiskDataset, classes: Sequence[str]) -> ImageS
         if file.is_file() and not file.name.startswith("cache-")
     ]
     stamp = " ".join([pinned.model_dump_json(), *map(file_stamp, files)])
-    return _source(path, pinned, classes, [saved[name] for name in wanted], (image, label), stamp)
+    sets = [saved[name] for name in wanted]
+    return _source(path, pinned, classes, sets, (image, label), stamp, [folder])
 
 
 def _source(
@@ -106,7 +110,9 @@ def _source(
     sets: Sequence[Any],
     columns: tuple[str, str],
     stamp: str,
+    folders: Sequence[Path],
 ) -> ImageSource:
+    """`folders` are where images may be that are files of their own."""
     import datasets
 
     image, label = columns
@@ -119,12 +125,13 @@ def _source(
     names = getattr(sets[0].features[label], "names", None)
     if names is not None:
         check_class_names(path, names, classes, pinned.renamed)
+    roots = [folder.resolve() for folder in folders]
     rows = numbered_rows(path, [data[label][:] for data in encoded], classes)
 
     def images(start: int) -> Iterator[bytes | Path | None]:
         for data in encoded:
             for row in range(min(start, len(data)), len(data)):
-                yield _stored(data[row][image])
+                yield _stored(path, data[row][image], roots)
             start = max(start - len(data), 0)
 
     return ImageSource(str(path), rows, stamp, images)
@@ -143,11 +150,18 @@ def _is(kind: Any, name: str) -> bool:
     return type(kind).__name__ == name
 
 
-def _stored(image: dict[str, Any] | None) -> bytes | Path | None:
+def _stored(
+    path: Path, image: dict[str, Any] | None, folders: Sequence[Path]
+) -> bytes | Path | None:
     if image is None:
         return None
     if image["bytes"] is None and image["path"] is not None:
-        return Path(image["path"])
+        file = Path(image["path"])
+        # Whoever wrote the data set could name any file of this machine, for its page to show.
+        if not any(file.resolve().is_relative_to(folder) for folder in folders):
+            told = " or ".join(map(str, folders))
+            raise InputError(f"{path}: the image {file} is not in it; expected files in {told}")
+        return file
     return image["bytes"]
 
 

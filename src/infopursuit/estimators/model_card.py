@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 from infopursuit.answers.rules import ColumnAnswers
@@ -20,6 +21,8 @@ tags:
 - interpretability
 ---
 """
+# What Markdown, or HTML in it, could take for its own.
+MARKUP = re.compile(r"([\\`*_\[\]<>|&])")
 ACCURACIES = {
     "test_accuracy": ("test_images", "test images"),
     "held_out_accuracy": ("held_out_images", "images held out of the training images"),
@@ -72,7 +75,7 @@ def _use(model: PursuitClassifier, table: bool) -> str:
 def _inputs(model: PursuitClassifier, table: bool) -> str:
     if table:
         columns = list(getattr(model, "feature_names_in_", []))
-        listed = f": {', '.join(map(str, columns))}" if columns else ""
+        listed = f": {', '.join(_plain(str(each)) for each in columns)}" if columns else ""
         return f"It takes rows of {model.n_features_in_} columns{listed}."
     named = f" of the CLIP `{model.clip_}`" if model.clip_ else ""
     return f"It takes image embeddings of width {model.n_features_in_}{named}."
@@ -89,4 +92,9 @@ def _accuracy(model: PursuitClassifier) -> str:
 
 
 def _listed(lines: list[str]) -> str:
-    return "".join(f"- {' '.join(line.split())}\n" for line in lines)
+    return "".join(f"- {_plain(line)}\n" for line in lines)
+
+
+def _plain(text: str) -> str:
+    """A text of anybody's as one line that Markdown shows as it is."""
+    return MARKUP.sub(r"\\\1", " ".join(text.split()))

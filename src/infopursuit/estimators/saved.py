@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from safetensors.torch import load_file
 from safetensors.torch import save as serialized
 from torch import Tensor
 
+import infopursuit
 from infopursuit.answers.rules import (
     AnswerRule,
     ColumnAnswers,
@@ -38,7 +40,11 @@ if TYPE_CHECKING:
     from infopursuit.estimators.base import PursuitClassifier
 
 WEIGHTS, DESCRIPTION, CLIP = "weights.safetensors", "model.json", "clip.yaml"
-FORMAT = 4
+# Of what is saved, and the first version of infopursuit that reads it. Whoever raises them lets
+# `load` read the formats before, and keeps a model of each by tests/estimators/formats.py.
+FORMAT, REQUIRES = 4, "infopursuit>=0.1.0"
+# Formats that no release ever wrote.
+UNRELEASED = (1, 2, 3)
 PARTS = ("rule", "querier", "classifier", "familiarity")
 # What reading a description that somebody else wrote may raise.
 MALFORMED = (
@@ -81,6 +87,7 @@ def save(model: PursuitClassifier, folder: str | Path) -> None:
     }
     description = {
         "format": FORMAT,
+        "requires": REQUIRES,
         "estimator": type(model).__name__,
         "rule": _rule_name(pursuit.rule),
         "queries": list(pursuit.queries),
@@ -127,10 +134,8 @@ def load(folder: str | Path, device: torch.device | str = "cpu") -> PursuitClass
         raise InputError(f"{folder}: not a readable trained model ({error})") from error
     found = description.get("format") if isinstance(description, dict) else None
     if found != FORMAT:
-        raise InputError(
-            f"{folder / DESCRIPTION}: format {found!r}; expected {FORMAT}. Train the model anew, "
-            "or load it with the version that wrote it"
-        )
+        told = _other_format(found, description)
+        raise InputError(f"{folder / DESCRIPTION}: format {found!r}; expected {FORMAT}{told}")
     try:
         model = _restored(description, weights, device)
         model.clip_ = description["clip"]["name"]
@@ -141,6 +146,22 @@ def load(folder: str | Path, device: torch.device | str = "cpu") -> PursuitClass
             f"({type(error).__name__}: {_first_line(error)})"
         ) from error
     return model
+
+
+def _other_format(found: object, description: object) -> str:
+    """What to do with a model of another format."""
+    if found in UNRELEASED:
+        return ", which is of before the first release; train the model anew"
+    if not isinstance(found, int) or found < FORMAT:
+        return ""
+    requires = str(description.get("requires")) if isinstance(description, dict) else ""
+    # A stranger's words are not repeated, but for what can be a version.
+    named = re.fullmatch(r"infopursuit>=\d{1,4}(\.\d{1,4}){0,2}", requires)
+    wanted = f"'{requires}'" if named else "--upgrade infopursuit"
+    return (
+        f". A newer version wrote it than {infopursuit.__version__}, which is this one: "
+        f"pip install {wanted}"
+    )
 
 
 def _first_line(error: Exception) -> str:

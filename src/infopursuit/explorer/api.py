@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import FailFast, Field
 
 from infopursuit.explorer.payload import Base64, Part, Thumbnail
 
-# Histories in one request.
+# Histories in one request, and values of queries in one answer; the page asks for no more at once.
 MOST = 4096
+MOST_VALUES = 500_000
 
 
 class Told(Part):
@@ -23,7 +24,10 @@ class Histories(Part):
     """What to think about: histories of one model, each in the order asked."""
 
     model: Annotated[int, Field(ge=0, le=1)]
-    histories: Annotated[list[list[Told]], Field(min_length=1, max_length=MOST)]
+    # The first mistake is enough: to describe millions takes minutes.
+    histories: Annotated[
+        list[Annotated[list[Told], FailFast()]], Field(min_length=1, max_length=MOST), FailFast()
+    ]
 
 
 class Thought(Part):

@@ -11,27 +11,28 @@ A request that is refused gets {"error": "one sentence"}.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any
 
 from fastapi import FastAPI, HTTPException, Request, Response
-from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from jaxtyping import Float
 from PIL import Image
 from starlette.exceptions import HTTPException as AnyHTTPException
+from starlette.requests import ClientDisconnect
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
 from infopursuit.explorer import payload
-from infopursuit.explorer.api import Answers, Failure, Histories, Steps
+from infopursuit.explorer.api import MOST_VALUES, Answers, Failure, Histories, Steps, Told
 from infopursuit.explorer.described_model import joined_answers
-from infopursuit.explorer.guard import Guard
+from infopursuit.explorer.guard import PICTURES, Guard
 from infopursuit.explorer.page import page, policy
 from infopursuit.explorer.shown_images import thumbnail
 from infopursuit.explorer.thoughts import thoughts
@@ -40,7 +41,7 @@ from infopursuit.pursuit.pursuit import Pursuit
 
 logger = logging.getLogger("infopursuit")
 
-STATUS = (400, 403, 404, 405, 409, 413, 415, 421, 422, 500)
+STATUS = (400, 403, 404, 405, 408, 409, 413, 415, 421, 422, 500, 503)
 PICTURE: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -83,8 +84,11 @@ def server(
         redoc_url=None,
         responses={status: {"model": Failure} for status in STATUS},
     )
-    whole, written = page(content), payload.written(content)
-    one_at_a_time = Lock()
+    # Encoded once: an answer copies neither.
+    whole, written = page(content).encode(), payload.written(content).encode()
+    # One at a time, in the order asked: a picture takes memory, and all cores. Always in the same
+    # thread: each thread would keep memory of its own.
+    worker = ThreadPoolExecutor(1, "model")
 
     @app.get("/", response_class=HTMLResponse)
     async def shown() -> HTMLResponse:
@@ -94,41 +98,54 @@ def server(
     async def all_content() -> Response:
         return Response(written, media_type="application/json")
 
-    @app.post("/api/images", openapi_extra=PICTURE)
+    @app.post(PICTURES, openapi_extra=PICTURE)
     async def answered(request: Request) -> Answers:
         if any(model.answer is None for model in models):
             raise HTTPException(409, blind or "The model does not know its CLIP.")
         sent = await request.body()
-        return await run_in_threadpool(_answers, models, sent, one_at_a_time)
+        return await asyncio.get_running_loop().run_in_executor(worker, _answers, models, sent)
 
-    @app.post("/api/steps")
-    def thought(asked: Histories) -> Steps:
+    @app.post("/api/steps", response_model=Steps)
+    async def thought(asked: Histories) -> Response:
         if asked.model >= len(models):
             raise HTTPException(422, f"There is no model {asked.model}.")
-        with one_at_a_time:
-            return Steps(steps=thoughts(models[asked.model].pursuit, asked.histories))
+        pursuit, count = models[asked.model].pursuit, len(asked.histories)
+        if count > 1 and count * len(pursuit.queries) > MOST_VALUES:
+            raise HTTPException(
+                422,
+                f"{count} histories are too many for {len(pursuit.queries)} queries; expected at "
+                f"most {MOST_VALUES:,} values at once.",
+            )
+        loop = asyncio.get_running_loop()
+        steps = await loop.run_in_executor(worker, _steps, pursuit, asked.histories)
+        return Response(steps, media_type="application/json")
 
     app.add_exception_handler(AnyHTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(InputError, _malformed)
     app.add_exception_handler(UploadError, _refused)
+    app.add_exception_handler(ClientDisconnect, _left)
     app.add_exception_handler(Exception, _failed)
     return Guard(app, policy(served=True), names)
 
 
-def _answers(models: Sequence[Served], sent: bytes, one_at_a_time: Lock) -> Answers:
-    with one_at_a_time:  # a picture takes memory, and all cores
-        picture = decoded(sent)
-        answers = [
-            joined_answers(model.pursuit, model.answer(picture))
-            for model in models
-            if model.answer is not None
-        ]
-        return Answers(
-            id=f"your image {hashlib.sha256(sent).hexdigest()[:6]}",
-            thumbnail=thumbnail(picture),
-            answers=answers,
-        )
+def _answers(models: Sequence[Served], sent: bytes) -> Answers:
+    picture = decoded(sent)
+    answers = [
+        joined_answers(model.pursuit, model.answer(picture))
+        for model in models
+        if model.answer is not None
+    ]
+    return Answers(
+        id=f"your image {hashlib.sha256(sent).hexdigest()[:6]}",
+        thumbnail=thumbnail(picture),
+        answers=answers,
+    )
+
+
+def _steps(pursuit: Pursuit, histories: Sequence[Sequence[Told]]) -> str:
+    """As JSON at once: the numbers take ten times its memory."""
+    return Steps(steps=thoughts(pursuit, histories)).model_dump_json()
 
 
 def _failure(message: str, status: int) -> JSONResponse:
@@ -140,7 +157,9 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
         return _failure(str(error), error.status)
     assert isinstance(error, AnyHTTPException)
     said = {404: "There is nothing here.", 405: "This cannot be asked in this way."}
-    return _failure(said.get(error.status_code, str(error.detail)), error.status_code)
+    return JSONResponse(
+        {"error": said.get(error.status_code, str(error.detail))}, error.status_code, error.headers
+    )
 
 
 async def _malformed(request: Request, error: Exception) -> JSONResponse:
@@ -149,6 +168,11 @@ async def _malformed(request: Request, error: Exception) -> JSONResponse:
         where = ".".join(str(part) for part in first["loc"])
         return _failure(f"The request is malformed: {where}: {first['msg']}.", 422)
     return _failure(f"The request is malformed: {error}.", 422)
+
+
+async def _left(request: Request, error: Exception) -> JSONResponse:
+    """Nobody hears it; that someone has left is no fault of the server."""
+    return _failure("The request was not sent to its end.", 400)
 
 
 async def _failed(request: Request, error: Exception) -> JSONResponse:

@@ -10,12 +10,11 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from infopursuit.core.errors import InputError
+from infopursuit.explorer.connections import CONNECTIONS, Connection
 
 logger = logging.getLogger("infopursuit")
 
 ANYWHERE = ("0.0.0.0", "::")
-# Requests at once; more are told to come again.
-CONNECTIONS = 64
 # Seconds for answers under way when the server ends.
 GRACE = 3
 
@@ -58,14 +57,12 @@ def address(listening: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
-def run(app: ASGIApp, listening: socket.socket) -> None:
-    """Serve until Ctrl-C.
-
-    Raises:
-        KeyboardInterrupt: it ended that way.
-    """
-    config = uvicorn.Config(
+def configured(app: ASGIApp) -> uvicorn.Config:
+    """How the application is served: limits, and few words."""
+    return uvicorn.Config(
         app,
+        http=Connection,
+        ws="none",
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -73,7 +70,17 @@ def run(app: ASGIApp, listening: socket.socket) -> None:
         limit_concurrency=CONNECTIONS,
         timeout_graceful_shutdown=GRACE,
     )
+
+
+def run(app: ASGIApp, listening: socket.socket) -> None:
+    """Serve until Ctrl-C.
+
+    Raises:
+        KeyboardInterrupt: it ended that way.
+    """
     where = address(listening)
-    server = Announcing(config, lambda: logger.info("explore at %s (Ctrl-C ends it)", where))
+    server = Announcing(
+        configured(app), lambda: logger.info("explore at %s (Ctrl-C ends it)", where)
+    )
     with listening:
         server.run(sockets=[listening])

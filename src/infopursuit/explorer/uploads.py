@@ -55,9 +55,9 @@ def decoded(content: bytes) -> Image.Image:
         raise UploadError("The picture is damaged; expected a whole file.", 422) from error
 
 
-def too_large() -> UploadError:
+def too_large(most: int = MAX_BYTES) -> UploadError:
     """More bytes than are taken."""
-    return UploadError(f"This is too large; expected at most {MAX_BYTES // 10**6} MB.", 413)
+    return UploadError(f"This is too large; expected at most {most // 10**6} MB.", 413)
 
 
 def _too_many_pixels(found: str) -> UploadError:

@@ -8,10 +8,12 @@ from typing import Any
 
 import jinja2
 from jinja2 import meta
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from infopursuit.core.errors import InputError
 
-_ENVIRONMENT = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
+# A prompt file may be a stranger's: in the sandbox it cannot reach the inside of Python.
+_ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined, autoescape=False)
 
 
 class PromptTemplate:

@@ -1,4 +1,5 @@
 import json
+import os
 import socket
 import threading
 import time
@@ -231,3 +232,40 @@ def test_withheld_and_broken_texts() -> None:
 def test_an_address_without_scheme() -> None:
     with pytest.raises(InputError, match=r"base_url: expected http://.*'localhost:8000/v1'"):
         client("localhost:8000/v1")
+
+
+SECRET = "sk-0123456789abcdef"
+
+
+@pytest.mark.parametrize("status", [401, 400, 500, 200])
+def test_a_refusal_that_repeats_the_key_is_told_without_it(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, status: int
+) -> None:
+    monkeypatch.setenv("SOME_KEY", SECRET)
+    echo = f"Incorrect API key provided: {SECRET}.".encode()
+    with serving(lambda request: (status, echo)) as (url, requests):
+        with pytest.raises(InputError, match=r"key provided: \*\*\*") as raised:
+            client(url, 1, api_key_variable="SOME_KEY").answer(["a"], SAMPLING)
+        assert requests[0]["authorization"] == f"Bearer {SECRET}"
+    assert SECRET not in f"{raised.value} {raised.value.__cause__} {caplog.text}"
+
+
+@pytest.mark.parametrize("key", [f"{SECRET}\nX: y", f"{SECRET}\x00", f"{SECRET}é"])
+def test_a_key_that_cannot_be_sent_is_not_told(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setattr(os, "environ", {"SOME_KEY": key})
+    with pytest.raises(InputError, match="variable SOME_KEY: expected a key") as raised:
+        client("http://127.0.0.1:9/v1", api_key_variable="SOME_KEY").answer(["a"], SAMPLING)
+    assert SECRET not in str(raised.value)
+
+
+def test_space_around_a_key_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_KEY", f" {SECRET}\n")
+    with serving(lambda request: completion("yes")) as (url, requests):
+        client(url, api_key_variable="SOME_KEY").answer(["a"], SAMPLING)
+    assert requests[0]["authorization"] == f"Bearer {SECRET}"
+
+
+def test_an_address_with_a_password_is_refused_and_not_told() -> None:
+    with pytest.raises(InputError, match="without a name and a password") as raised:
+        client(f"https://user:{SECRET}@there.example/v1")
+    assert SECRET not in str(raised.value)

@@ -5,8 +5,11 @@ import { pictureOf } from "./payload.js";
 /** @import { Picture } from "./payload.js" */
 /** @import { Mind, Thought, Told } from "./pursuit.js" */
 
-// Histories in one request; the server takes no more.
+// Of one request; the server takes no more: histories, values of queries in its answer, and answers
+// in its histories (each some 45 bytes of 2 MB).
 const MOST = 4096;
+const MOST_VALUES = 500_000;
+const MOST_TOLD = 40_000;
 
 /** What the server said against a request, or that it does not answer; one sentence. */
 export class ServerError extends Error {}
@@ -70,8 +73,20 @@ export class RemoteMind {
   async thinkAll(histories, banned = new Set()) {
     /** @type {Thought[]} */
     const thoughts = [];
-    for (let start = 0; start < histories.length; start += MOST) {
-      thoughts.push(...(await this.request(histories.slice(start, start + MOST), banned)));
+    const most = Math.max(1, Math.min(MOST, Math.floor(MOST_VALUES / this.k)));
+    let start = 0;
+    while (start < histories.length) {
+      let end = start + 1;
+      let told = histories[start].length;
+      while (
+        end < Math.min(start + most, histories.length) &&
+        told + histories[end].length <= MOST_TOLD
+      ) {
+        told += histories[end].length;
+        end += 1;
+      }
+      thoughts.push(...(await this.request(histories.slice(start, end), banned)));
+      start = end;
     }
     return thoughts;
   }

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -49,12 +50,17 @@ class OpenAIServer:
             first_pause_seconds: pause before the first retry; each further one is twice as long.
 
         Raises:
-            InputError: the address is not http or https.
+            InputError: the address is not http or https, or has a password in it.
         """
         if not base_url.startswith(("http://", "https://")):
             raise InputError(
                 f"language_model.openai.base_url: expected http://... or https://..., "
                 f"found {base_url!r}"
+            )
+        if "@" in urlsplit(base_url).netloc:  # it would be written into caches and files
+            raise InputError(
+                "language_model.openai.base_url: expected an address without a name and a "
+                f"password; a key comes from the environment variable {api_key_variable}"
             )
         self.base_url = base_url
         self.url = f"{base_url.rstrip('/')}/chat/completions"
@@ -83,7 +89,12 @@ class OpenAIServer:
             InputError: the server stays out of reach, refuses the request, or its reply is no chat
                 completion or breaks the pattern; the message names the address.
         """
-        key = os.environ.get(self.api_key_variable)
+        key = os.environ.get(self.api_key_variable, "").strip()
+        if not (key.isascii() and key.isprintable()):  # httpx would tell it in its error
+            raise InputError(
+                f"the environment variable {self.api_key_variable}: expected a key of printable "
+                "ASCII characters on one line"
+            )
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         stopped = threading.Event()
         reported: set[int] = set()
@@ -94,7 +105,7 @@ class OpenAIServer:
             ThreadPoolExecutor(CONCURRENT_REQUESTS) as pool,
         ):
             futures = [
-                pool.submit(self._ask, client, prompt, sampling, stopped, reported)
+                pool.submit(self._ask, client, key, prompt, sampling, stopped, reported)
                 for prompt in prompts
             ]
             try:
@@ -107,6 +118,7 @@ class OpenAIServer:
     def _ask(
         self,
         client: httpx.Client,
+        key: str,
         prompt: str,
         sampling: Sampling,
         stopped: threading.Event,
@@ -130,10 +142,10 @@ class OpenAIServer:
                 failure = f"{type(error).__name__}: {error}"
             else:
                 if response.status_code == 200:
-                    answer = self._answer_in(response)
+                    answer = self._answer_in(response, key)
                     self._check_form(answer, sampling.pattern)
                     return answer
-                failure = f"status {response.status_code}: {_start(response.text)}"
+                failure = f"status {response.status_code}: {_start(_without(key, response.text))}"
                 if response.status_code not in PASSING_STATUSES:
                     hint = self._hint(response.status_code, sampling)
                     raise InputError(f"{self.url} refused the request, {failure}{hint}")
@@ -167,7 +179,7 @@ class OpenAIServer:
                 f"{_start(answer.text)}: the server seems to ignore it; {UNSTRUCTURED}"
             )
 
-    def _answer_in(self, response: httpx.Response) -> Answer:
+    def _answer_in(self, response: httpx.Response, key: str) -> Answer:
         try:
             choice = response.json()["choices"][0]
             text = choice["message"]["content"]
@@ -175,7 +187,7 @@ class OpenAIServer:
         except (ValueError, LookupError, TypeError) as error:
             raise InputError(
                 f"{self.url}: the reply is no chat completion; expected "
-                f"choices[0].message.content, found {_start(response.text)}"
+                f"choices[0].message.content, found {_start(_without(key, response.text))}"
             ) from error
         # Null where the server withheld the text, for example with finish_reason content_filter.
         if not isinstance(text, str | None) or not isinstance(finish_reason, str | None):
@@ -186,6 +198,11 @@ class OpenAIServer:
         # JSON can escape half of a surrogate pair, which no UTF-8 file can hold.
         whole = (text or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         return Answer(whole, finish_reason or "unknown")
+
+
+def _without(key: str, text: str) -> str:
+    """A refusal may repeat the key, and is logged."""
+    return text.replace(key, "***") if key else text
 
 
 def _start(text: str) -> str:

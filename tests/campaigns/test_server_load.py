@@ -1,0 +1,36 @@
+"""The short form: seconds of people and attackers at once, and a server in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from pathlib import Path
+
+import pytest
+
+from infopursuit.explorer.contents import contents
+from infopursuit.explorer.described_model import Facts
+from infopursuit.explorer.server import server
+from tests.campaigns.server_load import SHORT, people_and_attackers
+from tests.estimators.test_pictures import write_folder
+from tests.explorer.made_up import STOP, images, naive_bayes
+from tests.explorer.served import serving
+from tests.explorer.test_server import seen
+
+
+def test_people_are_answered_while_the_server_is_attacked(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.ERROR)
+    pursuit = naive_bayes(64)
+    content = contents([(pursuit, Facts("m", STOP, sees=True))], images([pursuit]), served=True)
+    photos = write_folder(tmp_path / "photos", 1)
+    with serving(server([seen(pursuit)], content)) as address:
+        found = asyncio.run(people_and_attackers(SHORT, os.getpid(), address, photos))
+    assert not found.failures
+    assert not caplog.messages
+    assert found.seconds["page"] and found.seconds["steps"]
+    assert {"bombs and garbage", "a body without an end"} <= set(found.attacks)
+    # A body without an end would take gigabytes, were it kept.
+    assert max(mb for _, mb in found.memory) < found.memory[0][1] + 500

@@ -1,0 +1,110 @@
+"""What a release rests on: versions that agree, a pinned lock, workflows that fit the project."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+from ruamel.yaml import YAML
+
+import infopursuit
+from infopursuit.estimators.saved import REQUIRES
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+WORKFLOWS = ROOT / ".github" / "workflows"
+LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+
+
+def workflow(name: str) -> dict[str, Any]:
+    return YAML(typ="safe").load((WORKFLOWS / name).read_text(encoding="utf-8"))
+
+
+def commands(name: str) -> list[str]:
+    jobs = workflow(name)["jobs"].values()
+    return [step["run"] for job in jobs for step in job["steps"] if "run" in step]
+
+
+def test_all_say_the_same_version() -> None:
+    version = PROJECT["version"]
+    citation = YAML(typ="safe").load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == version == infopursuit.__version__
+    assert re.fullmatch(r"\d+\.\d+\.\d+", version), "semantic versioning has three numbers"
+    wanted = SpecifierSet(REQUIRES.removeprefix("infopursuit"))
+    assert Version(version) in wanted, "a model could not be read by the version that writes it"
+
+
+def test_the_changelog_begins_with_what_is_unreleased_and_goes_back() -> None:
+    heads = re.findall(r"^## (.*)$", CHANGELOG, re.MULTILINE)
+    assert heads[0] == "Unreleased"
+    found = [re.fullmatch(r"(\d+\.\d+\.\d+) - (\d{4}-\d\d-\d\d)", head) for head in heads[1:]]
+    assert all(found), f"expected '## X.Y.Z - YYYY-MM-DD', found {heads[1:]}"
+    released = [(Version(each[1]), each[2]) for each in found if each]
+    assert all(new > old for new, old in pairwise(released))
+    # Before the first release there is none; later the newest is the version of the package.
+    assert not released or str(released[0][0]) == PROJECT["version"]
+    kinds = set(re.findall(r"^### (.*)$", CHANGELOG, re.MULTILINE))
+    known = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    assert kinds <= known | {"Figures that changed"}
+
+
+def test_every_pinned_requirement_has_a_hash() -> None:
+    entries = re.split(r"\n(?=\S)", LOCK.strip())
+    assert len(entries) > 100
+    for entry in entries:
+        first, *hashes = entry.replace("\\\n", "\n").split("\n")
+        assert re.match(r"[A-Za-z0-9._-]+==[^ ]+", first), first
+        assert hashes and all(re.fullmatch(r" +--hash=sha256:[0-9a-f]{64} *", h) for h in hashes)
+
+
+def test_hashes_are_required_where_the_lock_is_installed() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
+    installing = [line for line in makefile.splitlines() if "pip sync" in line]
+    assert len(installing) == 1
+    assert re.search(r"--require-hashes\s+requirements\.lock$", installing[0])
+    assert "--generate-hashes" in makefile
+
+
+@pytest.mark.parametrize("name", ["ci.yml", "release.yml"])
+def test_a_workflow_has_few_rights_and_names_versions_of_what_it_uses(name: str) -> None:
+    content = workflow(name)
+    assert content["permissions"] == {"contents": "read"}
+    for job in content["jobs"].values():
+        assert job["runs-on"]
+        for step in job["steps"]:
+            assert ("uses" in step) != ("run" in step)
+            assert "@" in step.get("uses", "@")
+    # What whoever sends a change could write is no part of a command.
+    assert not [run for run in commands(name) if "github.event" in run or "github.head_ref" in run]
+
+
+def test_the_matrix_is_what_pyproject_allows() -> None:
+    matrix = workflow("ci.yml")["jobs"]["library"]["strategy"]["matrix"]
+    head = "Programming Language :: Python :: "
+    classifiers = [each.removeprefix(head) for each in PROJECT["classifiers"] if head in each]
+    assert matrix["python"] == classifiers
+    assert PROJECT["requires-python"] == f">={matrix['python'][0]}"
+    torch = next(each for each in PROJECT["dependencies"] if each.startswith("torch>"))
+    oldest, after = re.fullmatch(r"torch>=([\d.]+),<([\d.]+)", torch).groups()  # type: ignore[union-attr]
+    newest = f"2.{Version(after).minor - 1}"
+    assert matrix["torch"] == [f"{oldest}.*", f"{newest}.*"]
+    assert re.search(rf"^torch=={re.escape(newest)}\.", LOCK, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["ci.yml", "release.yml"])
+def test_commands_of_workflows_name_what_there_is(name: str) -> None:
+    named = [
+        word for run in commands(name) for word in run.split() if "/" in word and "$" not in word
+    ]
+    assert named
+    for word in named:
+        assert (ROOT / word).exists(), word
+    extras = re.findall(r"\.\[([\w,]+)\]", " ".join(commands(name)))
+    assert set(",".join(extras).split(",")) - {""} <= set(PROJECT["optional-dependencies"])
