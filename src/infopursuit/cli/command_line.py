@@ -33,6 +33,7 @@ from infopursuit.cli.help_texts import (
     SERVE_EXAMPLES,
 )
 from infopursuit.core.errors import InputError
+from infopursuit.core.whole_files import bad_path
 
 logger = logging.getLogger("infopursuit")
 
@@ -67,6 +68,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever reads has read enough: head, less
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        told = bad_path(error)
+        if told is None:
+            raise
+        logger.error("infopursuit: %s", told)
+        return 1
     return status or 0
 
 

@@ -36,7 +36,7 @@ from typing import NamedTuple, get_type_hints
 from infopursuit.core.errors import InputError
 from infopursuit.core.first_run import place_in_first_run
 from infopursuit.core.settings import Section, read_settings
-from infopursuit.core.whole_files import NO_ROOM, no_room
+from infopursuit.core.whole_files import NO_ROOM, bad_path, no_room
 
 logger = logging.getLogger("infopursuit")
 
@@ -83,9 +83,10 @@ def run(main: Callable[..., Rows], params_file: str = "params.yaml") -> None:
         logger.error("%s: %s", name, error)
         sys.exit(1)
     except OSError as error:
-        if error.errno not in NO_ROOM:
+        told = no_room(error) if error.errno in NO_ROOM else bad_path(error)
+        if told is None:
             raise
-        logger.error("%s: %s", name, no_room(error))
+        logger.error("%s: %s", name, told)
         sys.exit(1)
     except KeyboardInterrupt:
         logger.error("%s: %s", name, STOPPED)

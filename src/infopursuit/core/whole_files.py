@@ -12,6 +12,20 @@ from infopursuit.core.errors import InputError
 
 # No more fits on the disk, in the quota of a user, in what a process may write to one file.
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+# A path that leads nowhere, or where this user may not go.
+BAD_PATH = frozenset(
+    {
+        errno.EACCES,
+        errno.EEXIST,
+        errno.EISDIR,
+        errno.ELOOP,
+        errno.ENAMETOOLONG,
+        errno.ENOENT,
+        errno.ENOTDIR,
+        errno.EPERM,
+        errno.EROFS,
+    }
+)
 
 
 @contextmanager
@@ -60,6 +74,13 @@ def no_room(error: OSError, path: str | Path | None = None) -> str:
     }[error.errno or errno.ENOSPC]
     where = path or error.filename
     return f"{where}: cannot be written, {reason}" if where else f"{reason}; nothing was written"
+
+
+def bad_path(error: OSError) -> str | None:
+    """What to tell of a path that is at fault; None where the error is of another kind."""
+    if error.errno not in BAD_PATH or error.filename is None:
+        return None
+    return str(InputError(f"{error.filename}: {error.strerror}; expected another path"))
 
 
 def write_whole(files: Mapping[str, bytes], folder: Path) -> None:

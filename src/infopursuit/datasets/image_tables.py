@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from infopursuit.datasets.image_source import (
 
 READ_ROWS = 64
 CSV_COLUMNS = ("path", "label", "split")
+NUMBER = re.compile("[0-9]{1,9}")
 
 
 def open_parquet(path: Path, classes: Sequence[str]) -> ImageSource:
@@ -76,7 +78,7 @@ def open_csv(path: Path, classes: Sequence[str]) -> ImageSource:
     files: list[Path] = []
     for line, (name, given, split) in _csv_rows(path):
         label = of_name.get(spelled(given))
-        if label is None and given.isdecimal() and int(given) < len(classes):
+        if label is None and NUMBER.fullmatch(given) and int(given) < len(classes):
             label = int(given)
         if label is None:
             raise InputError(

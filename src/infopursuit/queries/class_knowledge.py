@@ -35,7 +35,8 @@ _NUMBER = "[1-9]|[1-4][0-9]|50"  # short, since it is compiled to an automaton a
 RETRIES = 3
 # A number with the comma and the blank after it.
 TOKENS_PER_NUMBER = 5
-_NUMBERS = r"none|\d+(?:\s*,\s*\d+)*"
+# A number of more digits is none that a text has; Python would not even read one of 5000.
+_NUMBERS = r"none|\d{1,9}(?:\s*,\s*\d{1,9})*"
 _FORM = re.compile(
     rf"\s*true\s*:\s*({_NUMBERS})\s*\n\s*sometimes\s*:\s*({_NUMBERS})\s*", re.IGNORECASE
 )
