@@ -29,7 +29,7 @@ from tests.campaigns.record import write_tables
 NAME = "fuzz"
 # Processor seconds that one small input may take at most.
 LONGEST_SECONDS = 10
-ROUND = 100
+ROUND = 50
 OURS = f"{ROOT}/"
 TAKEN, REFUSED = "taken", "refused"
 

@@ -123,21 +123,22 @@ def changed_bytes(draw: st.DrawFn, valid: bytes) -> bytes:
     return bytes(content)
 
 
-def _dumped(value: Any, escaped: bool) -> bytes:
+def dumped(value: Any, escaped: bool) -> bytes:
+    """A value as JSON; where not `escaped`, halves of surrogate pairs are three bytes each."""
     return json.dumps(value, ensure_ascii=escaped).encode("utf-8", "surrogatepass")
 
 
 def json_files(valid: Any) -> st.SearchStrategy[bytes]:
     """Files that should be like the JSON document `valid`."""
-    changed = st.builds(_dumped, changed_values(valid), st.booleans())
-    return changed | changed | changed_bytes(_dumped(valid, False)) | odd_json
+    changed = st.builds(dumped, changed_values(valid), st.booleans())
+    return changed | changed | changed_bytes(dumped(valid, False)) | odd_json
 
 
 def json_lines_files(valid: list[Any]) -> st.SearchStrategy[bytes]:
     """Files that should be like these JSON lines."""
-    whole = b"\n".join(_dumped(each, False) for each in valid)
+    whole = b"\n".join(dumped(each, False) for each in valid)
     changed = st.builds(
-        lambda documents, escaped: b"\n".join(_dumped(each, escaped) for each in documents),
+        lambda documents, escaped: b"\n".join(dumped(each, escaped) for each in documents),
         changed_values(valid).map(lambda value: value if isinstance(value, list) else [value]),
         st.booleans(),
     )

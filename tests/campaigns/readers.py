@@ -66,6 +66,8 @@ from infopursuit.queries.templates import load_template
 from infopursuit.queries.wording import question
 from tests.campaigns.mutations import (
     changed_bytes,
+    changed_values,
+    dumped,
     json_files,
     json_lines_files,
     parquet_files,
@@ -468,8 +470,12 @@ def _yaml(valid: Any) -> st.SearchStrategy[bytes]:
         "a: !!timestamp 1",
         "--- 1\n--- 2",
         "a: 1:1",
+        "[" * 300,
+        'a: "\\ud800"',
+        'a: "\\0"',
     ]
-    return json_files(valid) | st.sampled_from([each.encode() for each in own])
+    changed = st.builds(dumped, changed_values(valid), st.booleans())
+    return changed | changed_bytes(dumped(valid, False)) | st.sampled_from(own).map(str.encode)
 
 
 def _server_answers(text: st.SearchStrategy[str], *more: Any) -> st.SearchStrategy[Any]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from infopursuit.clip.text_cache import embed_texts
@@ -141,15 +142,38 @@ def _images_of_table(path: Path) -> tuple[LabelledRows, LabelledRows | None]:
     if name is None:
         raise InputError(f"{path}: no column class_name or label; found {table.column_names}")
     rows = _embeddings(path, table)
-    labels = np.array(table.column(name).to_pylist())
+    labels = np.array(plain_values(path, table, name))
     if "split" not in table.column_names:
         return _checked(path, rows, labels), None
-    splits = np.array(table.column("split").to_pylist())
+    splits = np.array(plain_values(path, table, "split"))
     train, test = splits == "train", splits == "test"
     if not train.any():
         raise InputError(f"{path}: no row of the split 'train'; found {sorted(set(splits))}")
     held = _checked(path, rows[test], labels[test]) if test.any() else None
     return _checked(path, rows[train], labels[train]), held
+
+
+def plain_values(path: Path, table: pa.Table, name: str, nulls: bool = False) -> list[Any]:
+    """The texts, integers or booleans in a column.
+
+    Args:
+        path: for messages.
+        table: has the column.
+        name: of the column.
+        nulls: whether some may be missing, and are None.
+
+    Raises:
+        InputError: values are missing or are of another type.
+    """
+    column = table.column(name)
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    plain = (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer, pa.types.is_boolean)
+    if not any(is_type(kind) for is_type in plain) and not (nulls and pa.types.is_null(kind)):
+        raise InputError(f"{path}: {name} is {kind}; expected texts or whole numbers")
+    if column.null_count and not nulls:
+        row = pc.index(column.is_null(), True).as_py()
+        raise InputError(f"{path}: {name} is empty in row {row}; expected a value")
+    return column.to_pylist()
 
 
 def _checked(path: Path, rows: np.ndarray, labels: np.ndarray) -> LabelledRows:

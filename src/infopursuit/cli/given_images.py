@@ -20,7 +20,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
-from infopursuit.cli.embedded_files import embedding_rows, read_images, read_rows
+from infopursuit.cli.embedded_files import (
+    embedding_rows,
+    plain_values,
+    read_images,
+    read_rows,
+)
 from infopursuit.cli.explain import image_files
 from infopursuit.clip.pictures import embed_readable_pictures
 from infopursuit.core.errors import InputError
@@ -174,7 +179,7 @@ def _of_table(path: Path) -> Source:
         raise InputError(f"{path}: not a readable Parquet file ({error})") from error
     count = pq.read_metadata(path).num_rows
     columns = {
-        name: table.column(name).to_pylist()
+        name: plain_values(path, table, name, nulls=name in CLASSES)
         for name in (ID, SPLIT, *CLASSES)
         if name in table.column_names
     }
@@ -201,14 +206,17 @@ def _of_column(path: Path) -> Pictures:
 
     def pictures(rows: Sequence[int]) -> list[Any]:
         wanted, found, first = set(rows), {}, 0
-        with pq.ParquetFile(path) as file:
-            for group in range(file.num_row_groups):
-                count = file.metadata.row_group(group).num_rows
-                here = wanted & set(range(first, first + count))
-                if here:
-                    column = file.read_row_group(group, columns=[IMAGE]).column(IMAGE)
-                    found |= {row: column[row - first].as_py() for row in here}
-                first += count
+        try:
+            with pq.ParquetFile(path) as file:
+                for group in range(file.num_row_groups):
+                    count = file.metadata.row_group(group).num_rows
+                    here = wanted & set(range(first, first + count))
+                    if here:
+                        column = file.read_row_group(group, columns=[IMAGE]).column(IMAGE)
+                        found |= {row: column[row - first].as_py() for row in here}
+                    first += count
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{path}: column {IMAGE!r} is damaged ({error})") from error
         return [found[row] for row in rows]
 
     return pictures

@@ -22,6 +22,7 @@ from pydantic import Field
 from infopursuit.core.errors import InputError
 from infopursuit.core.hashing import file_sha256
 from infopursuit.core.settings import Section, read_one_of
+from infopursuit.core.text_files import read_json
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +30,8 @@ CONFIG = "open_clip_config.json"
 WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth")
 TOKENIZERS = ["tokenizer*", "special_tokens_map.json", "vocab*", "merges.txt"]
 CONNECT_SECONDS = 30
+# Numbers of an embedding; those of the largest CLIP there is are 1280.
+WIDEST = 2**16
 
 
 class HubWeights(Section):
@@ -121,17 +124,18 @@ def _in_folder(where: Path, folder: Path, weights: str | None = None) -> ClipFil
 
 
 def _model_config(where: Path, file: Path) -> dict[str, Any]:
+    if not file.is_file():
+        raise InputError(f"{where}: no {CONFIG}; expected a CLIP that open_clip saved")
+    config = read_json(file, "expected a configuration of open_clip")
     try:
-        config = json.loads(file.read_text(encoding="utf-8"))
         model = config["model_cfg"]
-        if not isinstance(model["embed_dim"], int):
-            raise TypeError("embed_dim is no integer")
-    except FileNotFoundError as error:
-        raise InputError(f"{where}: no {CONFIG}; expected a CLIP that open_clip saved") from error
+        width = model["embed_dim"]
     except KeyError as error:
         raise InputError(f"{file}: no key {error}; expected model_cfg with embed_dim") from error
-    except (ValueError, TypeError, OSError) as error:
+    except TypeError as error:
         raise InputError(f"{file}: not a configuration of open_clip ({error})") from error
+    if isinstance(width, bool) or not isinstance(width, int) or not 1 <= width <= WIDEST:
+        raise InputError(f"{file}: embed_dim is {width!r}; expected 1 to {WIDEST}")
     return model
 
 

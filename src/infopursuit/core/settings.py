@@ -116,7 +116,7 @@ def yaml_value(path: str | Path, hint: str, yaml: YAML) -> Any:
                 f"stand, at most {DEEPEST} deep"
             )
         if isinstance(each, str) and not (is_unicode(each) and "\0" not in each):
-            raise InputError(f"{path}: {where}: expected a text without U+0000, found {each!r}")
+            raise InputError(f"{path}: {where}: expected Unicode without U+0000, found {each!r}")
     return value
 
 
