@@ -21,9 +21,9 @@ def test_what_is_no_text_is_told(tmp_path: Path) -> None:
         read_text(tmp_path / "a", "expected a text")
     with pytest.raises(InputError, match="b: not a readable UTF-8 text file"):
         read_text(tmp_path / "b", "expected a text")
-    with pytest.raises(InputError, match="not a readable UTF-8 text file .*null"):
+    with pytest.raises(InputError, match=r"not a readable UTF-8 text file .*null"):
         read_text("a\0b", "expected a text")
-    with pytest.raises(InputError, match="not a readable UTF-8 text file .*too long"):
+    with pytest.raises(InputError, match=r"not a readable UTF-8 text file .*too long"):
         read_text("a" * 5000, "expected a text")
 
 
