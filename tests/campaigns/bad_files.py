@@ -412,11 +412,13 @@ def _arrays() -> list[Kind]:
     rows = ARRAYS["train_embeddings"]
     return [
         kind("missing", nothing("set.npz"), told="no such file; expected arrays"),
-        kind("empty", whole(b""), told="not an .npz file of numpy"),
-        kind("a pickle", whole(pickle.dumps(Trap())), told="not an .npz file of numpy"),
+        kind("empty", whole(b""), told="plain arrays of numpy .no .npz archive"),
+        kind(
+            "a pickle", whole(pickle.dumps(Trap())), told="plain arrays of numpy .no .npz archive"
+        ),
         kind("a pickle inside", pickled, told="not readable as plain arrays"),
         Kind("arrays of numpy", "a pickle called .npy", npy, _columns, "not readable as a plain"),
-        kind("truncated", whole(content[: len(content) // 2]), told="not an .npz|not readable"),
+        kind("truncated", whole(content[: len(content) // 2]), told="not readable as plain arrays"),
         kind("packed a thousandfold", bomb, told="that unpack to [0-9,]+; expected at most 100"),
         kind("10^12 rows claimed", claimed, told="not readable as plain arrays"),
         kind("an array less", _npz(test_labels=None), told="no array 'test_labels'"),

@@ -47,7 +47,7 @@ def read_arrays(path: Path, names: Collection[str] | None = None) -> dict[str, n
     try:
         with path.open("rb") as file:
             if not zipfile.is_zipfile(file):
-                raise InputError(f"{path}: not an .npz file of numpy; expected named arrays")
+                raise InputError(f"{path}: not readable as plain arrays of numpy (no .npz archive)")
             file.seek(0)
             _refuse_bomb(path, file)
             with np.load(file) as arrays:
