@@ -412,10 +412,8 @@ def _arrays() -> list[Kind]:
     rows = ARRAYS["train_embeddings"]
     return [
         kind("missing", nothing("set.npz"), told="no such file; expected arrays"),
-        kind("empty", whole(b""), told="plain arrays of numpy .no .npz archive"),
-        kind(
-            "a pickle", whole(pickle.dumps(Trap())), told="plain arrays of numpy .no .npz archive"
-        ),
+        kind("empty", whole(b""), told="plain arrays of numpy .no .npz"),
+        kind("a pickle", whole(pickle.dumps(Trap())), told="plain arrays of numpy .no .npz"),
         kind("a pickle inside", pickled, told="not readable as plain arrays"),
         Kind("arrays of numpy", "a pickle called .npy", npy, _columns, "not readable as a plain"),
         kind("truncated", whole(content[: len(content) // 2]), told="not readable as plain arrays"),

@@ -131,7 +131,7 @@ def test_mistakes_are_one_line(run: Callable, tmp_path: Path, world: World) -> N
         ([images, "--texts", texts, "--out", out, "--labels", texts], "with an .npy file"),
         ([images, "--texts", texts, "--out", out, "--classes", "a"], "with a folder"),
         ([images, "--texts", texts, "--out", out, "--first", "xyz"], "not among the texts"),
-        ([tmp_path / "broken.npz", "--texts", texts, "--out", out], "not readable as plain arrays"),
+        ([tmp_path / "broken.npz", "--texts", texts, "--out", out], "not readable as plain"),
         (
             [tmp_path / "pickled.npz", "--texts", texts, "--out", out],
             "not readable as plain arrays",
