@@ -541,7 +541,7 @@ def _answers() -> list[Kind]:
         knowledge("in words", "The first and the third.", form),
         knowledge("one line", "true: 1", form),
         knowledge("JSON", '{"true": [1]}', form),
-        knowledge("10 MB long", f"true: {'1, ' * 3_000_000}1\nsometimes: none", "a number twice"),
+        knowledge("10 MB long", f"true: {'1, ' * 3_000_000}1\nsometimes: none", form),
         knowledge("5000 digits", f"true: {LONG_NUMBER}\nsometimes: none", form),
         knowledge("a number of no text", "true: 9\nsometimes: none", "a number that no text has"),
         knowledge("a number twice", "true: 1, 2\nsometimes: 2", "a number twice"),
