@@ -43,7 +43,9 @@ def test_json_that_nobody_can_use_is_told(tmp_path: Path, text: str, told: str) 
     with pytest.raises(InputError, match=f"a.json:? {told}"):
         read_json(path, "expected x")
     path.write_text(f"1\n\n{text}\n")
-    line = told.replace("not valid JSON, line 1", "is not valid JSON").replace("x", "y")
+    line = told.replace("not valid JSON, line 1", "is not valid JSON").replace(
+        "expected x", "expected y"
+    )
     with pytest.raises(InputError, match=f"a.json: line 3 {line}"):
         list(json_lines(path, "expected x", "expected y"))
 

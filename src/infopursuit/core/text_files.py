@@ -33,7 +33,8 @@ def read_text(path: str | Path, expected: str) -> str:
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file; {expected}") from error
     except (OSError, ValueError) as error:  # a path that no file can have is a ValueError
-        raise InputError(f"{path}: not a readable UTF-8 text file ({error})") from error
+        told = (error.strerror if isinstance(error, OSError) else None) or error
+        raise InputError(f"{path}: not a readable UTF-8 text file ({told})") from error
 
 
 def read_json(path: str | Path, expected: str) -> Any:
