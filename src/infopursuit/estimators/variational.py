@@ -69,7 +69,10 @@ class VariationalInformationPursuit(PursuitClassifier):
         batch_size: images per update.
         learning_rate: Adam's, of the networks.
         dictionary_learning_rate: Adam's, of the dictionary.
-        schedule: `constant`, or `cosine` decay to zero over each phase.
+        schedule: `constant`; `cosine` decay to zero over each phase; or `plateau`, which trains
+            until the held-out AUC has stopped rising: the updates above are limits then, set many.
+        patience: updates without a better AUC that `plateau` waits for, before the rates fall and,
+            at the third time, the phase ends.
         weight_decay: decoupled, of the networks.
         temperature: of the querier's softmax at the start and the end of each phase.
         max_history: histories in training have fewer questions than this.
@@ -113,6 +116,7 @@ class VariationalInformationPursuit(PursuitClassifier):
         learning_rate: float = 1e-3,
         dictionary_learning_rate: float = 3e-3,
         schedule: str = "cosine",
+        patience: int = 1000,
         weight_decay: float = 0.01,
         temperature: Sequence[float] = (1.0, 0.2),
         max_history: int = 128,
@@ -140,6 +144,7 @@ class VariationalInformationPursuit(PursuitClassifier):
         self.learning_rate = learning_rate
         self.dictionary_learning_rate = dictionary_learning_rate
         self.schedule = schedule
+        self.patience = patience
         self.weight_decay = weight_decay
         self.temperature = temperature
         self.max_history = max_history
@@ -256,6 +261,7 @@ class VariationalInformationPursuit(PursuitClassifier):
             learning_rate=self.learning_rate,
             dictionary_learning_rate=self.dictionary_learning_rate,
             schedule=self.schedule,  # type: ignore[arg-type]
+            patience=self.patience,
             weight_decay=self.weight_decay,
             temperature=(self.temperature[0], self.temperature[1]),
             max_history=self.max_history,

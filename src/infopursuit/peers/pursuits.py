@@ -12,8 +12,9 @@ from torch import Tensor
 
 from infopursuit.answers.table import AnswerTable
 from infopursuit.peers.contributions import Contributions
-from infopursuit.peers.peer import Peer
+from infopursuit.peers.peer import Model, Peer
 from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.pursuit.rollout import images_at_once
 
 
 class PursuitPeer(Peer):
@@ -31,23 +32,29 @@ class PursuitPeer(Peer):
         """How probable each answer is in each class."""
         return self.pursuit_.classifier.table  # pyright: ignore[reportAttributeAccessIssue]
 
+    def for_a_try(self: Model, count: int) -> Model:
+        """Itself: more questions cost little."""
+        return self
+
     def curve(self, X: Any, y: Any, longest: int = 128) -> Float[np.ndarray, " t"]:
         """Accuracy after t = 0..T questions, T at most `longest`."""
         rows, labels = self._rows(X), np.asarray(y)
         longest = min(longest, len(self.pursuit_.queries))
         right = np.zeros(longest + 1)
-        for start in range(0, len(rows), 512):
-            block = slice(start, start + 512)
+        size = images_at_once(longest, len(self.classes_))
+        for start in range(0, len(rows), size):
+            block = slice(start, start + size)
             posteriors = self.pursuit_.roll_out(rows[block], longest).posteriors
             found = self.classes_[posteriors.argmax(dim=2).numpy()]
             right += (found == labels[block, None]).sum(axis=0)
         return right / len(rows)
 
+    @torch.no_grad()
     def decisions_by_budget(self, X: Any) -> dict[int, Float[np.ndarray, "n c"]]:
         """The scores at each of `budgets_`; the questions are chosen once."""
         rows = self._rows(X)
         answers = self.pursuit_.answers(rows)
-        order = self.pursuit_.roll_out(rows, max(self.budgets_)).order
+        order = self.pursuit_.asked(answers, max(self.budgets_))
         return {
             t: self.pursuit_.classifier(answers, _mask(answers, order[:, :t])).double().numpy()
             for t in self.budgets_
@@ -58,8 +65,9 @@ class PursuitPeer(Peer):
         answers = self.pursuit_.answers(X)
         if self.budget_ is None:
             return answers, torch.ones_like(answers)
-        return answers, _mask(answers, self.pursuit_.roll_out(X, self.budget_).order)
+        return answers, _mask(answers, self.pursuit_.asked(answers, self.budget_))
 
+    @torch.no_grad()
     def _scores(self, X: Tensor) -> Tensor:
         return self.pursuit_.classifier(*self._asked(X))
 
