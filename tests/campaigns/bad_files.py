@@ -415,7 +415,7 @@ def _arrays() -> list[Kind]:
         kind("empty", whole(b""), told="plain arrays of numpy .no .npz"),
         kind("a pickle", whole(pickle.dumps(Trap())), told="plain arrays of numpy .no .npz"),
         kind("a pickle inside", pickled, told="not readable as plain arrays"),
-        Kind("arrays of numpy", "a pickle called .npy", npy, _columns, "not readable as a plain"),
+        Kind("arrays of numpy", "a pickle called .npy", npy, _columns, "not readable as plain"),
         kind("truncated", whole(content[: len(content) // 2]), told="not readable as plain arrays"),
         kind("packed a thousandfold", bomb, told="that unpack to [0-9,]+; expected at most 100"),
         kind("10^12 rows claimed", claimed, told="not readable as plain arrays"),

@@ -74,7 +74,7 @@ def map_array(path: Path) -> np.ndarray:
     try:
         array = np.load(path, mmap_mode="r")
     except _DAMAGED as error:
-        raise InputError(f"{path}: not readable as a plain array of numpy ({error})") from error
+        raise InputError(f"{path}: not readable as plain arrays of numpy ({error})") from error
     if not isinstance(array, np.ndarray):
         array.close()
         raise InputError(f"{path}: an archive of arrays; expected one array (.npy)")
