@@ -333,7 +333,7 @@ def _tables() -> list[Kind]:
         kind("a CLIP of no name", clip(b"\xff"), told="the name of its CLIP is b'.xff'"),
         texts("a text is null", parquet(TEXT_TABLE, text=["a", None, "b", "c"]), told="in row 1"),
         texts("a text twice", parquet(TEXT_TABLE, text=["a", "b", "a", "c"]), told="both 'a'"),
-        texts("a text is no UTF-8", parquet(TEXT_TABLE, text=bad_utf8), told="damaged"),
+        texts("a text is no UTF-8", parquet(TEXT_TABLE, text=bad_utf8), told="Invalid UTF8"),
         texts("two columns of a name", renamed, told="several columns are called 'text'"),
         Kind(
             "Parquet tables",

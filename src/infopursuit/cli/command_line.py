@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import shtab
 
@@ -32,7 +32,7 @@ from infopursuit.cli.help_texts import (
     SERVE,
     SERVE_EXAMPLES,
 )
-from infopursuit.core.errors import InputError
+from infopursuit.core.errors import InputError, one_line
 from infopursuit.core.whole_files import bad_path
 
 logger = logging.getLogger("infopursuit")
@@ -86,9 +86,16 @@ def _run(module: str, function: str) -> Callable[[argparse.Namespace], int | Non
     return run
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose messages are one line, whatever they quote."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(one_line(message))
+
+
 def parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
-    found = argparse.ArgumentParser(
+    found = _Parser(
         prog="infopursuit",
         description=ABOUT,
         epilog=EXAMPLES,

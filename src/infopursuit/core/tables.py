@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from infopursuit.core.embeddings import fixed_size_lists, is_list_of_floats
 from infopursuit.core.errors import InputError
+from infopursuit.core.text_files import there
 from infopursuit.core.whole_files import whole_file
 
 EMBEDDING = "embedding"
@@ -176,18 +177,11 @@ def read_table(
     wanted = [name for name in schema.names if columns is None or name in columns]
     with open_table(path, schema, wanted, any_lists=True):
         table = pq.read_table(path, columns=wanted)
+        table.validate(full=True)  # a Parquet file may have strings that are no UTF-8
     for field in schema.columns:
         if field.name in wanted:
             table = _checked_column(path, table, field)
     return table
-
-
-def there(path: Path) -> bool:
-    """Whether there is a file; not where no file can be called that."""
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
 
 
 @contextmanager
@@ -229,10 +223,6 @@ def _checked_column(path: Path, table: pa.Table, field: pa.Field) -> pa.Table:
     if column.null_count and not field.nullable:
         row = pc.index(column.is_null(), True).as_py()
         raise InputError(f"{path}: column {field.name!r} is empty in row {row}; expected a value")
-    try:
-        column.validate(full=True)  # a Parquet file may have strings that are no UTF-8
-    except pa.ArrowException as error:
-        raise InputError(f"{path}: column {field.name!r} is damaged ({error})") from error
     if column.type == field.type:
         return table
     try:

@@ -102,6 +102,14 @@ def _parsed(text: str) -> Any:
     return value
 
 
+def there(path: Path) -> bool:
+    """Whether there is a file; not where no file can be called that."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def is_unicode(text: str) -> bool:
     """Whether a text can be written as UTF-8."""
     try:

@@ -34,7 +34,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.tables import EMBEDDING, there
+from infopursuit.core.tables import EMBEDDING
+from infopursuit.core.text_files import there
 from infopursuit.datasets.embedded_images import ARRAYS
 from infopursuit.datasets.image_folders import open_folder
 from infopursuit.datasets.image_source import ImageSource
