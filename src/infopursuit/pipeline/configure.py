@@ -58,7 +58,8 @@ def configure(overlay: str | Path, params: str | Path = "params.yaml") -> None:
 def _load(yaml: YAML, path: str | Path) -> MutableMapping[str, Any]:
     content = yaml_value(path, "expected settings in YAML", yaml)
     if not isinstance(content, MutableMapping):
-        raise InputError(f"{path}: expected a mapping of settings, found {type(content).__name__}")
+        found = "list" if isinstance(content, list) else type(content).__name__
+        raise InputError(f"{path}: expected a mapping of settings, found {found}")
     return content
 
 
