@@ -8,6 +8,8 @@ python stages/baselines.py --dataset menagerie
 
 from __future__ import annotations
 
+from infopursuit.core.stage import SCRATCH, Rows, run
+
 from typing import Annotated
 
 import torch
@@ -21,7 +23,6 @@ from infopursuit.baselines.mlp import MLP, MLPSettings
 from infopursuit.baselines.settings import BaselinesSettings
 from infopursuit.baselines.zero_shot import ZeroShot, load_class_embeddings
 from infopursuit.core.settings import Section
-from infopursuit.core.stage import SCRATCH, Rows, run
 from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import hold_out, load_images
 from infopursuit.datasets.settings import Datasets

@@ -5,6 +5,8 @@ python stages/peers.py --dataset menagerie --peer sparse_logistic
 
 from __future__ import annotations
 
+from infopursuit.core.stage import SCRATCH, Rows, run
+
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +21,6 @@ from infopursuit.benchmark.task import Task
 from infopursuit.core.errors import InputError
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.core.settings import Section
-from infopursuit.core.stage import SCRATCH, Rows, run
 from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.dictionary.universe import load_universe, sources_of

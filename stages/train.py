@@ -7,6 +7,8 @@ Writes artifacts/models/RUN, which `infopursuit.load` reads, and artifacts/train
 
 from __future__ import annotations
 
+from infopursuit.core.stage import SCRATCH, Rows, run
+
 import csv
 import sys
 from dataclasses import asdict
@@ -18,10 +20,9 @@ from pydantic import Field
 from infopursuit.core.hashing import file_sha256, settings_sha256
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.core.settings import Section
-from infopursuit.core.stage import SCRATCH, Rows, run
 from infopursuit.core.tables import check_same_space
 from infopursuit.core.text_lists import read_text_list
-from infopursuit.core.whole_files import whole_file
+from infopursuit.core.whole_files import remove_partial, whole_file
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out, load_images
 from infopursuit.datasets.settings import Datasets
 from infopursuit.dictionary.universe import load_universe, sources_of
@@ -176,7 +177,9 @@ def fit_variational(
 
 def write(model: PursuitClassifier, log: list[dict[str, Any]], name: str) -> None:
     """The model and the log of its training."""
-    model.save(Path("artifacts/models") / name)
+    folder = Path("artifacts/models") / name
+    remove_partial(folder)
+    model.save(folder)
     with (
         whole_file(Path("artifacts/training") / f"{name}.csv") as partial,
         partial.open("w", encoding="utf-8", newline="") as file,

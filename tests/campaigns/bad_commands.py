@@ -110,6 +110,11 @@ def _files() -> list[Kind]:
         np.savez(folder / "set.npz", **{**ARRAYS, **changed})
         return with_texts(folder, "set.npz")
 
+    def texts(folder: Path, **changed: Any) -> Sequence[object]:
+        arguments = with_texts(folder, "images.parquet")
+        parquet(TEXT_TABLE, **changed)(folder).rename(folder / "texts.parquet")
+        return arguments
+
     def into_file(folder: Path) -> Sequence[object]:
         (folder / "model").write_text("mine")
         return fit(folder, "images.parquet")
@@ -141,6 +146,10 @@ def _files() -> list[Kind]:
              partial(table, class_name=["cat", None, "owl"] * 2)),
         kind("fit: labels are dates", "1: .*class_name is date32.*expected texts or whole",
              partial(table, class_name=np.zeros(6, "M8[D]"))),
+        kind("fit: a text is null", "1: .*text is empty in row 2",
+             partial(texts, text=["a", "b", None, "c"])),
+        kind("fit: texts are numbers", "1: .*text is int64; expected texts",
+             partial(texts, text=[1, 2, 3, 4])),
         kind("fit: rows of NaN", "1: .*X: row 0 is NaN, infinite",
              partial(arrays, train_embeddings=np.full((4, 4), np.nan, np.float32))),
         kind("explain: NaN", "1: .*X: row 1 is NaN, infinite or all zeros",

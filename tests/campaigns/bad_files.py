@@ -549,7 +549,7 @@ def _answers() -> list[Kind]:
 
 
 def _replied(content: bytes) -> Answer:
-    server = OpenAIServer("http://localhost/v1", "m", "NO_KEY", 1, 0)
+    server = OpenAIServer("http://localhost/v1", "m", "NO_KEY", 1.0, 0)
     return server._answer_in(httpx.Response(200, content=content))
 
 

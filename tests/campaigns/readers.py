@@ -243,7 +243,7 @@ def _is_known(found: Any) -> bool:
 
 
 def _replied(content: bytes, folder: Path) -> Answer:
-    asked = OpenAIServer("http://localhost/v1", "m", "NO_KEY", 1, 0)
+    asked = OpenAIServer("http://localhost/v1", "m", "NO_KEY", 1.0, 0)
     return asked._answer_in(httpx.Response(200, content=content))
 
 
@@ -496,6 +496,7 @@ _NUMBERED = (
 
 def readers() -> dict[str, Reader]:
     """All of them by name; the model's folders are made here."""
+    model_folders()
     parquet = partial(_file, "table.parquet")
     return {
         "captions (JSON)": Reader(

@@ -33,7 +33,7 @@ from infopursuit.cli.help_texts import (
     SERVE_EXAMPLES,
 )
 from infopursuit.core.errors import InputError, one_line
-from infopursuit.core.whole_files import bad_path
+from infopursuit.core.whole_files import TOLD, reason
 
 logger = logging.getLogger("infopursuit")
 
@@ -69,10 +69,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        told = bad_path(error)
-        if told is None:
+        if error.errno not in TOLD:
             raise
-        logger.error("infopursuit: %s", told)
+        logger.error("infopursuit: %s", one_line(reason(error)))
         return 1
     return status or 0
 

@@ -82,7 +82,11 @@ def read_texts(
     """
     if path.suffix == ".parquet":
         table = _table(path)
-        texts = _column(path, table, "text").to_pylist()
+        _column(path, table, "text")
+        texts = plain_values(path, table, "text")
+        if not all(isinstance(text, str) for text in texts):
+            kind = table.schema.field("text").type
+            raise InputError(f"{path}: text is {kind}; expected texts")
         return texts, _embeddings(path, table), clip_name(path, table.schema)
     if path.suffix == ".npz":
         arrays = read_arrays(path)

@@ -31,7 +31,7 @@ from infopursuit.answers.rules import (
 )
 from infopursuit.core.errors import InputError
 from infopursuit.core.text_files import read_json
-from infopursuit.core.whole_files import write_whole
+from infopursuit.core.whole_files import NO_ROOM, READ_ONLY, reason, write_whole
 from infopursuit.estimators.saved_tensors import (
     Sizes,
     check_familiarity,
@@ -109,7 +109,8 @@ def save(model: PursuitClassifier, folder: str | Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(files, folder)
     except OSError as error:
-        raise InputError(f"{folder}: the model cannot be written there ({error})") from error
+        why = reason(error, error.filename) if error.errno in NO_ROOM | READ_ONLY else error
+        raise InputError(f"{folder}: the model cannot be written there ({why})") from error
 
 
 def load(folder: str | Path, device: torch.device | str = "cpu") -> PursuitClassifier:
