@@ -199,7 +199,7 @@ def test_a_model_that_is_damaged_or_empty_is_told(
     Path("m/weights.safetensors").write_bytes(b"\0" * 20)
     status, _, log = run("export", "--model", "m", "page.html")
     assert status == 1
-    assert "m: not a readable trained model" in log
+    assert "weights.safetensors: not a readable file of tensors" in log
     world.fitted().save("m")
     content = json.loads(Path("m/model.json").read_text())
     Path("m/model.json").write_text(json.dumps(content | {"queries": []}))

@@ -70,7 +70,7 @@ def test_the_name_follows_weights_and_configuration(tiny_clip: Path, tmp_path: P
     ("spoil", "message"),
     [
         (lambda f: (f / "open_clip_config.json").unlink(), "no open_clip_config.json"),
-        (lambda f: (f / "open_clip_config.json").write_text("{"), "not a configuration"),
+        (lambda f: (f / "open_clip_config.json").write_text("{"), "a configuration of open_clip"),
         (lambda f: (f / "open_clip_config.json").write_text("{}"), "no key 'model_cfg'"),
         (lambda f: (f / "open_clip_model.safetensors").unlink(), "one file of weights"),
         (lambda f: (f / "open_clip_model.safetensors").write_bytes(b"no"), "cannot load"),

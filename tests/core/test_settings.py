@@ -65,6 +65,12 @@ def test_settings_are_read_with_numbers_as_people_write_them(tmp_path: Path) -> 
         ("- a\n", "expected a mapping of settings, found list"),
         ("", "expected a mapping of settings, found NoneType"),
         ("a: [\n", "not valid YAML"),
+        ("a: 2001-99-99\n", "not valid YAML: month must be in"),
+        (f"a: {'9' * 5000}\n", "not valid YAML: Exceeds the limit"),
+        ("a: " + "[" * 3000, "not valid YAML: values too deep in one another"),
+        ("a: &a [*a]\n", "a: expected at most 100,000 values, .* at most 50 deep"),
+        ('a:\n  b: "x\\0y"\n', r"a\.b: expected Unicode without U\+0000, found 'x.x00y'"),
+        ('a: "\\ud800"\n', "a: expected Unicode"),
     ],
 )
 def test_a_mistake_is_one_line_with_file_and_key(tmp_path: Path, text: str, message: str) -> None:
@@ -87,10 +93,10 @@ def test_a_stage_passes_over_sections_that_are_not_its_own(tmp_path: Path) -> No
 def test_files_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere\.yaml: no such file; run this from the folder"):
         read_settings(tmp_path / "nowhere.yaml", Outer)
-    with pytest.raises(InputError, match="not valid YAML"):
+    with pytest.raises(InputError, match="not a readable UTF-8 text file"):
         read_settings(tmp_path, Outer)
     (tmp_path / "latin.yaml").write_bytes(b"name: \xe9\n")
-    with pytest.raises(InputError, match=r"latin\.yaml: not valid YAML"):
+    with pytest.raises(InputError, match=r"latin\.yaml: not a readable UTF-8"):
         read_settings(tmp_path / "latin.yaml", Outer)
 
 

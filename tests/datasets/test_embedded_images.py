@@ -133,7 +133,7 @@ def test_mistakes_in_arrays_are_told(
     tmp_path: Path, name: str, change: dict[str, Any], message: str
 ) -> None:
     arrays = {key: array for key, array in (ARRAYS | change).items() if array is not None}
-    with pytest.raises(InputError, match=rf"{name}: .*{message}"):
+    with pytest.raises(InputError, match=rf"{name}(/\w+\.npy)?: .*{message}"):
         copied(numpy_files(tmp_path / name, arrays))
 
 

@@ -275,7 +275,7 @@ def test_rival10_with_an_image_in_the_wrong_split_is_told(rival10: Path) -> None
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("label_mappings.json", "{", r"label_mappings\.json: line 1: not valid JSON"),
+        ("label_mappings.json", "{", r"label_mappings\.json: not valid JSON, line 1"),
         ("label_mappings.json", "[]", r"label_mappings\.json: expected a JSON object, found list"),
         ("label_mappings.json", '{"a": ["truck"]}', r"'a': expected a class .* \['truck'\]"),
         ("label_mappings.json", '{"a": ["x", 0], "b": ["y", 0]}', r"'b': .* found \['y', 0\]"),

@@ -298,7 +298,7 @@ def test_files_to_merge_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     path = edited(tmp_path)
     with pytest.raises(InputError, match=r"mine\.yaml: no such file"):
         configure(tmp_path / "mine.yaml", path)
-    with pytest.raises(InputError, match="not valid YAML"):
+    with pytest.raises(InputError, match="not a readable UTF-8"):
         configure(tmp_path, path)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import shtab
 
@@ -32,7 +32,8 @@ from infopursuit.cli.help_texts import (
     SERVE,
     SERVE_EXAMPLES,
 )
-from infopursuit.core.errors import InputError
+from infopursuit.core.errors import InputError, one_line
+from infopursuit.core.whole_files import TOLD, reason
 
 logger = logging.getLogger("infopursuit")
 
@@ -67,6 +68,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever reads has read enough: head, less
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.errno not in TOLD:
+            raise
+        logger.error("infopursuit: %s", one_line(reason(error)))
+        return 1
     return status or 0
 
 
@@ -79,9 +85,16 @@ def _run(module: str, function: str) -> Callable[[argparse.Namespace], int | Non
     return run
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose messages are one line, whatever they quote."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(one_line(message))
+
+
 def parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
-    found = argparse.ArgumentParser(
+    found = _Parser(
         prog="infopursuit",
         description=ABOUT,
         epilog=EXAMPLES,

@@ -20,12 +20,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
-from infopursuit.cli.embedded_files import UNREADABLE, read_images, read_rows
+from infopursuit.cli.embedded_files import (
+    embedding_rows,
+    plain_values,
+    read_images,
+    read_rows,
+)
 from infopursuit.cli.explain import image_files
 from infopursuit.clip.pictures import embed_readable_pictures
-from infopursuit.core.embeddings import fixed_size_lists, is_list_of_floats
 from infopursuit.core.errors import InputError
-from infopursuit.core.tables import CLIP_KEY
+from infopursuit.core.tables import clip_name
 from infopursuit.datasets.image_folders import read_image_folder
 from infopursuit.datasets.image_source import SPLITS, spelled
 from infopursuit.estimators.base import PursuitClassifier
@@ -164,29 +168,37 @@ def _of_table(path: Path) -> Source:
             raise InputError(
                 f"{path}: no column {IMAGE!r} or {EMBEDDING!r}; found {', '.join(schema.names)}"
             )
+        if len(there) < len(schema.names):
+            raise InputError(f"{path}: two columns have one name; found {', '.join(schema.names)}")
+        if IMAGE in there and not _is_binary(schema.field(IMAGE).type):
+            kind = schema.field(IMAGE).type
+            raise InputError(f"{path}: image is {kind}; expected binary, encoded images")
         table = pq.read_table(path, columns=[name for name in schema.names if name != IMAGE])
-    except UNREADABLE as error:
-        told = " ".join(str(error).split())[:200]
-        raise InputError(f"{path}: not a readable Parquet file ({told})") from error
+        table.validate(full=True)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path}: not a readable Parquet file ({error})") from error
     count = pq.read_metadata(path).num_rows
     columns = {
-        name: table.column(name).to_pylist()
+        name: plain_values(path, table, name, nulls=name in CLASSES)
         for name in (ID, SPLIT, *CLASSES)
         if name in table.column_names
     }
-    odd = sorted(set(columns.get(SPLIT, [])) - set(SPLITS))
+    odd = [split for split in columns.get(SPLIT, []) if split not in SPLITS]
     if odd:
         raise InputError(f"{path}: the split {odd[0]!r}; expected 'train' or 'test'")
-    name = (schema.metadata or {}).get(CLIP_KEY)
     return Source(
         str(path),
         [str(each) for each in columns.get(ID, [f"{path.name}[{row}]" for row in range(count)])],
         columns.get("class_name", columns.get("label", [None] * count)),
         columns.get(SPLIT, [TESTED] * count),
         _of_column(path) if IMAGE in there else None,
-        _embeddings(path, table) if EMBEDDING in there else None,
-        name.decode() if name else None,
+        embedding_rows(table.column(EMBEDDING), path) if EMBEDDING in there else None,
+        clip_name(path, schema),
     )
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    return pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
 
 
 def _of_column(path: Path) -> Pictures:
@@ -194,25 +206,20 @@ def _of_column(path: Path) -> Pictures:
 
     def pictures(rows: Sequence[int]) -> list[Any]:
         wanted, found, first = set(rows), {}, 0
-        with pq.ParquetFile(path) as file:
-            for group in range(file.num_row_groups):
-                count = file.metadata.row_group(group).num_rows
-                here = wanted & set(range(first, first + count))
-                if here:
-                    column = file.read_row_group(group, columns=[IMAGE]).column(IMAGE)
-                    found |= {row: column[row - first].as_py() for row in here}
-                first += count
+        try:
+            with pq.ParquetFile(path) as file:
+                for group in range(file.num_row_groups):
+                    count = file.metadata.row_group(group).num_rows
+                    here = wanted & set(range(first, first + count))
+                    if here:
+                        column = file.read_row_group(group, columns=[IMAGE]).column(IMAGE)
+                        found |= {row: column[row - first].as_py() for row in here}
+                    first += count
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{path}: column {IMAGE!r} is damaged ({error})") from error
         return [found[row] for row in rows]
 
     return pictures
-
-
-def _embeddings(path: Path, table: pa.Table) -> np.ndarray:
-    column = table.column(EMBEDDING).combine_chunks()
-    if not is_list_of_floats(column.type) or column.null_count:
-        raise InputError(f"{path}: embedding is {column.type}; expected lists of floats, no nulls")
-    lists = fixed_size_lists(column, str(path))
-    return lists.flatten().to_numpy(zero_copy_only=False).reshape(len(lists), -1)
 
 
 def _labels(source: Source, model: PursuitClassifier) -> np.ndarray:

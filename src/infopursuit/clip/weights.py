@@ -22,6 +22,7 @@ from pydantic import Field
 from infopursuit.core.errors import InputError
 from infopursuit.core.hashing import file_sha256
 from infopursuit.core.settings import Section, read_one_of
+from infopursuit.core.text_files import read_json
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +34,8 @@ CONNECT_SECONDS = 30
 FILE = r"[\w-][\w.-]*"
 # What a configuration may set of a tokenizer. Others name files to read, or let a model bring code.
 TOKENIZER_OPTIONS = {"additional_special_tokens", "clean", "language", "strip_sep_token"}
+# Numbers of an embedding; those of the largest CLIP there is are 1280.
+WIDEST = 2**16
 
 
 class HubWeights(Section):
@@ -131,23 +134,24 @@ def _in_folder(where: Path, folder: Path, weights: str | None = None) -> ClipFil
 
 
 def _model_config(where: Path, file: Path) -> dict[str, Any]:
+    if not file.is_file():
+        raise InputError(f"{where}: no {CONFIG}; expected a CLIP that open_clip saved")
+    config = read_json(file, "expected a configuration of open_clip")
     try:
-        config = json.loads(file.read_text(encoding="utf-8"))
         model = config["model_cfg"]
-        if not isinstance(model["embed_dim"], int):
-            raise TypeError("embed_dim is no integer")
+        width = model["embed_dim"]
         options = set(model["text_cfg"].get("tokenizer_kwargs") or {}) - TOKENIZER_OPTIONS
-        if options:
-            raise ValueError(
-                f"tokenizer_kwargs sets {', '.join(sorted(options))}; expected none but "
-                f"{', '.join(sorted(TOKENIZER_OPTIONS))}"
-            )
-    except FileNotFoundError as error:
-        raise InputError(f"{where}: no {CONFIG}; expected a CLIP that open_clip saved") from error
     except KeyError as error:
         raise InputError(f"{file}: no key {error}; expected model_cfg with embed_dim") from error
-    except (ValueError, TypeError, OSError) as error:
+    except (TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{file}: not a configuration of open_clip ({error})") from error
+    if options:
+        raise InputError(
+            f"{file}: tokenizer_kwargs sets {', '.join(sorted(options))}; expected none but "
+            f"{', '.join(sorted(TOKENIZER_OPTIONS))}"
+        )
+    if isinstance(width, bool) or not isinstance(width, int) or not 1 <= width <= WIDEST:
+        raise InputError(f"{file}: embed_dim is {width!r}; expected 1 to {WIDEST}")
     return model
 
 

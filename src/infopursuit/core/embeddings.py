@@ -51,6 +51,8 @@ def fixed_size_lists(column: pa.Array, where: str, first_row: int = 0) -> pa.Fix
         InputError: two rows have embeddings of different widths, or of none.
     """
     if pa.types.is_fixed_size_list(column.type):
+        if not column.type.list_size:
+            raise InputError(f"{where}: the embeddings have no numbers; expected some")
         return column
     widths = pc.call_function("list_value_length", [column]).to_numpy(zero_copy_only=False)
     width = int(widths[0]) if len(widths) else 0

@@ -7,7 +7,7 @@ names, `infopursuit.pipeline.params` all of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -16,9 +16,13 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.text_files import is_unicode, read_text
 
 # What a person may call a data set, a corpus or a method: names become parts of paths and commands.
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.]*")
+
+# What a settings file may hold: a few kilobytes of aliases can stand for more than any memory.
+MOST, DEEPEST, LONGEST_KEY = 100_000, 50, 200
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[int, Field(ge=1)]
@@ -83,16 +87,52 @@ def read_yaml(
     Raises:
         InputError: the file is missing, not readable, no YAML, or no mapping.
     """
-    try:
-        with Path(path).open(encoding="utf-8") as file:
-            content = YAML(typ="safe").load(file)
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file; {hint}") from error
-    except (YAMLError, UnicodeDecodeError, OSError) as error:
-        raise InputError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
+    content = yaml_value(path, hint, YAML(typ="safe"))
     if not isinstance(content, dict):
         raise InputError(f"{path}: expected a mapping of settings, found {type(content).__name__}")
     return content
+
+
+def yaml_value(path: str | Path, hint: str, yaml: YAML) -> Any:
+    """The value in a YAML file, whatever it is, as `yaml` reads it.
+
+    Raises:
+        InputError: the file is missing, not readable or no YAML; or it has values too deep in one
+            another or too often repeated by aliases, or a text with a character that no path has.
+    """
+    try:
+        value = yaml.load(read_text(path, hint))
+    except RecursionError as error:
+        raise InputError(f"{path}: not valid YAML: values too deep in one another") from error
+    # Beside its own errors, a loader raises those of Python's numbers and dates.
+    except (YAMLError, ValueError, LookupError, TypeError, AttributeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: not valid YAML: {error}") from error
+    for count, (depth, where, each) in enumerate(_values(value), start=1):
+        if depth > DEEPEST or count > MOST:
+            raise InputError(
+                f"{path}: {where}: expected at most {MOST:,} values, aliases counted where they "
+                f"stand, at most {DEEPEST} deep"
+            )
+        if isinstance(each, str) and not (is_unicode(each) and "\0" not in each):
+            raise InputError(f"{path}: {where}: expected Unicode without U+0000, found {each!r}")
+    return value
+
+
+def _values(value: Any) -> Iterator[tuple[int, str, Any]]:
+    """All keys and values in one, with how deep they are and where; an alias as what it names."""
+    waiting: list[tuple[int, str, Any]] = [(0, "the file", value)]
+    while waiting:
+        depth, where, each = waiting.pop()
+        yield depth, where, each
+        if isinstance(each, Mapping):
+            begun = f"{where}." if depth else ""
+            for key, part in each.items():
+                yield depth + 1, where, key
+                waiting.append((depth + 1, f"{begun}{key}"[:LONGEST_KEY], part))
+        elif isinstance(each, (list, tuple, set)):
+            waiting += [(depth + 1, where, part) for part in each]
 
 
 def check_names(section: str, names: Any) -> None:

@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import NamedTuple, get_type_hints
 
 from infopursuit.core import ctrl_c
-from infopursuit.core.errors import InputError
+from infopursuit.core.errors import InputError, one_line
 from infopursuit.core.first_run import place_in_first_run
 from infopursuit.core.settings import Section, read_settings
 from infopursuit.core.whole_files import TOLD, reason
@@ -89,7 +89,7 @@ def run(main: Callable[..., Rows], params_file: str = "params.yaml") -> None:
     except OSError as error:
         if error.errno not in TOLD:
             raise
-        logger.error("%s: %s", name, reason(error))
+        logger.error("%s: %s", name, one_line(reason(error)))
         sys.exit(1)
     except KeyboardInterrupt:
         ctrl_c.end()

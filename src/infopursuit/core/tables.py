@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from infopursuit.core.embeddings import fixed_size_lists, is_list_of_floats
 from infopursuit.core.errors import InputError
+from infopursuit.core.text_files import there
 from infopursuit.core.whole_files import whole_file
 
 EMBEDDING = "embedding"
@@ -176,6 +177,7 @@ def read_table(
     wanted = [name for name in schema.names if columns is None or name in columns]
     with open_table(path, schema, wanted, any_lists=True):
         table = pq.read_table(path, columns=wanted)
+        table.validate(full=True)  # a Parquet file may have strings that are no UTF-8
     for field in schema.columns:
         if field.name in wanted:
             table = _checked_column(path, table, field)
@@ -194,12 +196,15 @@ def open_table(
         InputError: as `read_table`, here or, for what Arrow cannot read, inside the context.
     """
     path = Path(path)
-    if not path.is_file():
+    if not there(path):
         raise InputError(f"{path}: no such file; expected a Parquet file of {schema.what}")
     try:
         # Read ahead, or without a buffer, a row group would be in memory as a whole.
         with pq.ParquetFile(path, pre_buffer=False, buffer_size=2**20) as file:
             found = file.schema_arrow
+            for name in columns:
+                if found.names.count(name) > 1:
+                    raise InputError(f"{path}: several columns are called {name!r}; expected one")
             missing = [name for name in columns if name not in found.names]
             if missing:
                 raise InputError(
@@ -209,7 +214,7 @@ def open_table(
             if EMBEDDING in columns:
                 _check_embedding_type(path, found.field(EMBEDDING).type, any_lists)
             yield file
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path}: not a readable Parquet file ({error})") from error
 
 
@@ -222,7 +227,7 @@ def _checked_column(path: Path, table: pa.Table, field: pa.Field) -> pa.Table:
         return table
     try:
         cast = column.cast(field.type)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+    except pa.ArrowException as error:
         raise InputError(
             f"{path}: column {field.name!r} is {column.type}; expected {field.type}"
         ) from error
@@ -273,9 +278,20 @@ def embedding_matrix(
 
 def clip_of(path: str | Path) -> str | None:
     """The name of the CLIP that a file's embeddings come from, None where the file does not say."""
-    metadata = pq.read_schema(path).metadata or {}
-    name = metadata.get(CLIP_KEY)
-    return name.decode() if name else None
+    return clip_name(path, pq.read_schema(path))
+
+
+def clip_name(path: str | Path, schema: pa.Schema) -> str | None:
+    """The same, of the schema of a file.
+
+    Raises:
+        InputError: the name is no UTF-8.
+    """
+    name = (schema.metadata or {}).get(CLIP_KEY)
+    try:
+        return name.decode() if name else None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: the name of its CLIP is {name!r}; expected UTF-8") from error
 
 
 def check_same_space(first: str | Path, second: str | Path) -> None:

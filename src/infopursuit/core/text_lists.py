@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.text_files import read_text
 from infopursuit.core.whole_files import write_text
 
 
@@ -15,13 +16,7 @@ def read_text_list(path: str | Path) -> list[str]:
     Raises:
         InputError: the file is missing, not UTF-8, empty, or names a text twice.
     """
-    path = Path(path)
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file; expected one text a line") from error
-    except (UnicodeDecodeError, OSError) as error:
-        raise InputError(f"{path}: not a readable UTF-8 text file ({error})") from error
+    lines = read_text(path, "expected one text a line").splitlines()
     seen: dict[str, int] = {}
     for number, line in enumerate(lines, start=1):
         text = line.strip()

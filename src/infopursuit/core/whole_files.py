@@ -28,8 +28,10 @@ NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 # Something that was there is gone.
 GONE = frozenset({errno.ENOENT, errno.ENOTDIR})
+# No file can be called that, or a folder is.
+NOWHERE = frozenset({errno.ENAMETOOLONG, errno.ELOOP, errno.EISDIR})
 # What a person can mend, and is told in one line (`reason`).
-TOLD = NO_ROOM | READ_ONLY | GONE
+TOLD = NO_ROOM | READ_ONLY | GONE | NOWHERE
 
 
 @contextmanager
@@ -118,6 +120,8 @@ def reason(error: OSError, path: str | Path | None = None) -> str:
     """
     number = error.errno or errno.ENOSPC
     where = path or error.filename
+    if number in NOWHERE:
+        return f"{where}: {error.strerror}; expected another path"
     if number in GONE:
         told = f"{where}: no such file or folder" if where else str(error)
         return f"{told}; it may have been removed meanwhile"

@@ -55,6 +55,8 @@ TIFF_BITS, TIFF_PHOTOMETRIC, WHITE_IS_ZERO = 258, 262, 0
 SIXTEEN_BITS = ("PNG", "PPM")
 WITH_ALPHA = ("LA", "La", "PA", "RGBA", "RGBa")
 CHANNELS = (1, 3, 4)
+# Rows of pixels that are computed with at a time.
+ROWS = 256
 
 
 class UnreadableError(Exception):
@@ -206,8 +208,13 @@ def _depth(image: Image.Image) -> int:
 
 def _scaled(image: Image.Image, top: int) -> Image.Image:
     """Greyscale whose `top` is white, or black in a TIFF file that says so."""
-    values = np.asarray(image).astype(np.int64).clip(0, top)
-    grey = ((values * 255 + top // 2) // top).astype(np.uint8)
+    levels = np.arange(top + 1, dtype=np.int64)
+    grey_of = ((levels * 255 + top // 2) // top).astype(np.uint8)
+    values = np.asarray(image)
+    grey = np.empty(values.shape, dtype=np.uint8)
+    for start in range(0, len(values), ROWS):  # numpy takes eight bytes a pixel meanwhile
+        rows = slice(start, start + ROWS)
+        grey[rows] = grey_of[values[rows].clip(0, top)]
     if getattr(image, "tag_v2", {}).get(TIFF_PHOTOMETRIC) == WHITE_IS_ZERO:
         grey = 255 - grey
     return Image.fromarray(grey).convert("RGB")

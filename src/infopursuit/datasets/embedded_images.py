@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from infopursuit.core.array_files import array_names, map_array, read_arrays
 from infopursuit.core.embeddings import unit_rows
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import (
@@ -133,7 +133,7 @@ def _numpy(path: Path, classes: Sequence[str]) -> Embedded:
     parts = []
     for split in SPLITS:
         matrix = arrays[f"{split}_embeddings"]
-        if matrix.ndim != 2 or matrix.dtype.kind != "f":
+        if matrix.ndim != 2 or matrix.dtype.kind != "f" or not matrix.shape[1]:
             raise InputError(
                 f"{path}: {split}_embeddings is {matrix.dtype} of shape {matrix.shape}; expected "
                 "floats (n, d)"
@@ -177,23 +177,22 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
     """The arrays of an .npz file or of the .npy files of a folder, which stay on the disk."""
     if not path.exists():
         raise InputError(f"{path}: no such file; expected arrays {', '.join(ARRAYS)}")
-    try:
-        if path.is_dir():
-            files = {name: path / f"{name}.npy" for name in (*ARRAYS, *OPTIONAL)}
-            arrays = {
-                name: np.load(file, mmap_mode="r") for name, file in files.items() if file.is_file()
-            }
-            there = sorted(file.stem for file in path.glob("*.npy"))
-        else:
-            with np.load(path) as file:
-                there = sorted(file.files)
-                arrays = {name: file[name] for name in there if name in (*ARRAYS, *OPTIONAL)}
-    except (OSError, ValueError, EOFError, TypeError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path}: not readable as plain arrays of numpy ({error})") from error
+    if path.is_dir():
+        files = {name: path / f"{name}.npy" for name in (*ARRAYS, *OPTIONAL)}
+        arrays = {name: map_array(file) for name, file in files.items() if file.is_file()}
+        there = sorted(file.stem for file in path.glob("*.npy"))
+    else:
+        arrays = read_arrays(path, (*ARRAYS, *OPTIONAL))
+        there = array_names(path)
     missing = [name for name in ARRAYS if name not in arrays]
     if missing:
         raise InputError(
             f"{path}: no array {missing[0]!r}; expected {', '.join(ARRAYS)}, found "
             f"{', '.join(there) or 'none'}"
         )
+    for name in OPTIONAL:
+        if name in arrays and arrays[name].ndim != 1:
+            raise InputError(
+                f"{path}: {name} has the shape {arrays[name].shape}; expected a list (n,)"
+            )
     return arrays

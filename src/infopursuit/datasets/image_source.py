@@ -53,7 +53,7 @@ def file_stamp(path: Path) -> str:
 def _stamp_or_missing(path: Path) -> str:
     try:
         return file_stamp(path)
-    except FileNotFoundError:
+    except (OSError, ValueError):  # nothing there, or no file can be called that
         return "missing"
 
 

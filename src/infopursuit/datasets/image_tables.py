@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from infopursuit.datasets.image_source import (
 
 READ_ROWS = 64
 CSV_COLUMNS = ("path", "label", "split")
+NUMBER = re.compile("[0-9]{1,9}")
 
 
 def open_parquet(path: Path, classes: Sequence[str]) -> ImageSource:
@@ -45,20 +47,27 @@ def open_parquet(path: Path, classes: Sequence[str]) -> ImageSource:
 
 
 def _stored(path: Path, start: int) -> Iterator[bytes | None]:
-    """The encoded images of a Parquet file, holding a few at a time."""
-    with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16) as file:
-        first, groups = 0, []
-        for group in range(file.num_row_groups):
-            count = file.metadata.row_group(group).num_rows
-            if groups or first + count > start:
-                groups.append(group)
-            else:
-                first += count
-        skip = start - first
-        for batch in file.iter_batches(READ_ROWS, row_groups=groups, columns=["image"]):
-            if skip < len(batch):
-                yield from batch.column(0)[skip:].to_pylist()
-            skip = max(skip - len(batch), 0)
+    """The encoded images of a Parquet file, holding a few at a time.
+
+    Raises:
+        InputError: the column is damaged.
+    """
+    try:
+        with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16) as file:
+            first, groups = 0, []
+            for group in range(file.num_row_groups):
+                count = file.metadata.row_group(group).num_rows
+                if groups or first + count > start:
+                    groups.append(group)
+                else:
+                    first += count
+            skip = start - first
+            for batch in file.iter_batches(READ_ROWS, row_groups=groups, columns=["image"]):
+                if skip < len(batch):
+                    yield from batch.column(0)[skip:].to_pylist()
+                skip = max(skip - len(batch), 0)
+    except (pa.ArrowException, OSError) as error:  # pages are read when they are needed
+        raise InputError(f"{path}: column 'image' is damaged ({error})") from error
 
 
 def open_csv(path: Path, classes: Sequence[str]) -> ImageSource:
@@ -76,7 +85,7 @@ def open_csv(path: Path, classes: Sequence[str]) -> ImageSource:
     files: list[Path] = []
     for line, (name, given, split) in _csv_rows(path):
         label = of_name.get(spelled(given))
-        if label is None and given.isdecimal() and int(given) < len(classes):
+        if label is None and NUMBER.fullmatch(given) and int(given) < len(classes):
             label = int(given)
         if label is None:
             raise InputError(

@@ -5,7 +5,6 @@ Each reader names the file, and the line where there is one, of what it cannot r
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.text_files import read_json, read_text
+
+IN_ARCHIVE = "expected it as the data set's archive has it"
 
 
 class Line(NamedTuple):
@@ -30,7 +32,7 @@ def numbered_lines(path: Path) -> dict[int, Line]:
             repeats a number.
     """
     lines: dict[int, Line] = {}
-    for row, raw in enumerate(_text(path).splitlines(), start=1):
+    for row, raw in enumerate(read_text(path, IN_ARCHIVE).splitlines(), start=1):
         where = f"{path}: line {row}"
         match = re.fullmatch(r"([0-9]+)\s+(\S.*?)\s*", raw)
         if match is None:
@@ -46,10 +48,7 @@ def numbered_lines(path: Path) -> dict[int, Line]:
 
 def json_mapping(path: Path) -> dict[str, Any]:
     """Read a JSON object; InputError where the file is missing or holds something else."""
-    try:
-        content = json.loads(_text(path))
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}: line {error.lineno}: not valid JSON ({error.msg})") from error
+    content = read_json(path, IN_ARCHIVE)
     if not isinstance(content, dict):
         raise InputError(f"{path}: expected a JSON object, found {type(content).__name__}")
     return content
@@ -64,7 +63,7 @@ def matlab_array(path: Path, name: str, fields: tuple[str, ...] = ()) -> np.ndar
     from scipy.io import loadmat
 
     if not path.is_file():
-        raise _missing(path)
+        raise InputError(f"{path}: no such file; {IN_ARCHIVE}")
     try:
         content = loadmat(path, squeeze_me=True)
     except Exception as error:  # a damaged file raises many things in scipy
@@ -78,16 +77,3 @@ def matlab_array(path: Path, name: str, fields: tuple[str, ...] = ()) -> np.ndar
             found = ", ".join(array.dtype.names or ()) or "none"
             raise InputError(f"{path}: {name} has no field {field!r}; found {found}")
     return array
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise _missing(path) from error
-    except (UnicodeDecodeError, OSError) as error:
-        raise InputError(f"{path}: not a readable UTF-8 text file ({error})") from error
-
-
-def _missing(path: Path) -> InputError:
-    return InputError(f"{path}: no such file; expected it as the data set's archive has it")

@@ -35,6 +35,7 @@ import pyarrow.parquet as pq
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import EMBEDDING
+from infopursuit.core.text_files import there
 from infopursuit.datasets.embedded_images import ARRAYS
 from infopursuit.datasets.image_folders import open_folder
 from infopursuit.datasets.image_source import ImageSource
@@ -85,9 +86,9 @@ def has_embeddings(path: str | Path) -> bool:
         return any((path / f"{name}.npy").is_file() for name in ARRAYS)
     if path.suffix == ".npz":
         return True
-    if path.suffix != ".parquet" or not path.is_file():
+    if path.suffix != ".parquet" or not there(path):
         return False
     try:
         return EMBEDDING in pq.read_schema(path).names
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path}: not a readable Parquet file ({error})") from error

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,15 @@ from infopursuit.answers.rules import (
     ThresholdAnswers,
 )
 from infopursuit.core.errors import InputError
+from infopursuit.core.text_files import read_json
 from infopursuit.core.whole_files import NO_ROOM, READ_ONLY, reason, write_whole
+from infopursuit.estimators.saved_tensors import (
+    Sizes,
+    check_familiarity,
+    check_naive_bayes,
+    check_network,
+    check_rule,
+)
 from infopursuit.explanation.stopping import StoppingRule
 from infopursuit.pursuit.familiarity import Familiarity
 from infopursuit.pursuit.pursuit import Pursuit
@@ -123,23 +132,22 @@ def load(folder: str | Path, device: torch.device | str = "cpu") -> PursuitClass
             not fit the description.
     """
     folder = Path(folder)
+    if not all((folder / name).is_file() for name in (DESCRIPTION, WEIGHTS)):
+        raise InputError(f"{folder}: no trained model; expected {DESCRIPTION} and {WEIGHTS} in it")
+    description = read_json(folder / DESCRIPTION, "expected the description of a trained model")
     try:
-        description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
         weights = load_file(folder / WEIGHTS)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise InputError(
-            f"{folder}: no trained model; expected {DESCRIPTION} and {WEIGHTS} in it"
-        ) from error
-    except (json.JSONDecodeError, SafetensorError, UnicodeDecodeError, OSError) as error:
-        raise InputError(f"{folder}: not a readable trained model ({error})") from error
+    except (SafetensorError, OSError, ValueError) as error:
+        raise InputError(f"{folder / WEIGHTS}: not a readable file of tensors ({error})") from error
     found = description.get("format") if isinstance(description, dict) else None
     if found != FORMAT:
         told = _other_format(found, description)
         raise InputError(f"{folder / DESCRIPTION}: format {found!r}; expected {FORMAT}{told}")
     try:
         model = _restored(description, weights, device)
-        model.clip_ = description["clip"]["name"]
-        model.clip_source_ = _found(description["clip"]["source"], folder)
+        clip = description["clip"]
+        model.clip_ = _text_or_none("the name of the CLIP", clip["name"])
+        model.clip_source_ = _found(_text_or_none("where the CLIP is", clip["source"]), folder)
     except MALFORMED as error:
         raise InputError(
             f"{folder}: {DESCRIPTION} and {WEIGHTS} do not fit each other "
@@ -162,6 +170,12 @@ def _other_format(found: object, description: object) -> str:
         f". A newer version wrote it than {infopursuit.__version__}, which is this one: "
         f"pip install {wanted}"
     )
+
+
+def _text_or_none(what: str, value: Any) -> str | None:
+    if not isinstance(value, str | None):
+        raise TypeError(f"{what} is {value!r}; expected a text or null")
+    return value
 
 
 def _first_line(error: Exception) -> str:
@@ -218,24 +232,26 @@ def _restored(
     for key, value in weights.items():
         part, _, name = key.partition(".")
         parts[part][name] = value
-    queries = tuple(description["queries"])
-    classes = np.array(description["classes"]["values"], dtype=description["classes"]["type"])
-    model, querier, classifier = _parts(
-        description["estimator"], settings, len(queries), len(classes), parts
-    )
-    if not all(isinstance(query, str) for query in queries):
-        raise ValueError("a question is no text")
+    queries = _queries(description["queries"])
+    classes = _classes(description["classes"])
+    width = description["width"]
+    if isinstance(width, bool) or not isinstance(width, int) or width < 1:
+        raise ValueError(f"the width is {width!r}; expected a whole number from 1 on")
     first = description["first"]
-    if first is not None and first not in range(len(queries)):
+    if first is not None and (isinstance(first, bool) or first not in range(len(queries))):
         raise ValueError(f"the first question {first!r} is none of {len(queries)}")
+    sizes = Sizes(len(queries), len(classes), width)
+    check_rule(description["rule"], parts["rule"], sizes)
+    found = parts["familiarity"]
+    if found:
+        check_familiarity(found, sizes)
+    model, querier, classifier = _parts(description["estimator"], settings, sizes, parts)
     names = tuple(str(each) for each in classes)
     rule = _rule(description["rule"], parts["rule"])
-    found = parts["familiarity"]
     familiarity = Familiarity.from_tensors(found) if found else None
     model.pursuit_ = Pursuit(queries, names, rule, querier, classifier, first, familiarity)
     model.pursuit_ = model.pursuit_.to(device)
-    # A question to nothing: tensors of other shapes are told now, not at the first picture.
-    width = int(description["width"])
+    # A question to nothing: what does not fit is told now, not at the first picture.
     model.pursuit_.roll_out(torch.zeros(1, width, device=device), min(1, len(queries)))
     model.classes_, model.queries_, model.n_features_in_ = classes, queries, width
     if description["columns"]:
@@ -244,11 +260,30 @@ def _restored(
     return model
 
 
+def _queries(values: Any) -> tuple[str, ...]:
+    if not isinstance(values, list) or not all(isinstance(each, str) for each in values):
+        raise ValueError("queries: a question is no text; expected a list of texts")
+    if len(set(values)) < len(values):
+        raise ValueError("queries: a question is there twice; expected distinct ones")
+    return tuple(values)
+
+
+def _classes(described: dict[str, Any]) -> np.ndarray:
+    """The labels, in an array no longer than they are."""
+    values, kind = described["values"], np.dtype(described["type"])
+    plain = isinstance(values, list) and all(isinstance(v, str | int | float) for v in values)
+    if not plain or not values or len(set(values)) < len(values):
+        raise ValueError("classes: expected a list of distinct texts or numbers")
+    longest = max(len(str(each)) for each in values)
+    if kind.kind not in "iufbUO" or (kind.kind == "U" and kind.itemsize > 4 * longest):
+        raise ValueError(f"classes: the type {kind} for texts of up to {longest} characters")
+    return np.array(values, dtype=kind)
+
+
 def _parts(
     estimator: str,
     settings: dict[str, Any],
-    k: int,
-    c: int,
+    sizes: Sizes,
     tensors: dict[str, dict[str, Tensor]],
 ) -> tuple[PursuitClassifier, Any, Any]:
     """The unfitted estimator, its querier and its classifier."""
@@ -258,12 +293,11 @@ def _parts(
         from infopursuit.naive_bayes.model import InformationGain, NaiveBayes
         from infopursuit.naive_bayes.put_off import PutOff
 
+        check_naive_bayes(tensors, sizes)
         table = AnswerTable.from_tensors(tensors["classifier"])
-        if table.log_likelihood.shape[1:] != (k, c):
-            raise ValueError(f"a table {tuple(table.log_likelihood.shape)} for k = {k}, c = {c}")
         model = InformationPursuitClassifier(**settings)
         parts = tensors.get("querier", {})
-        put_off = PutOff(parts["put_off"], k) if "put_off" in parts else None
+        put_off = PutOff(parts["put_off"], sizes.k) if "put_off" in parts else None
         return model, InformationGain(table, parts.get("worth"), put_off), NaiveBayes(table)
     if estimator == "VariationalInformationPursuit":
         from infopursuit.estimators.variational import VariationalInformationPursuit
@@ -271,8 +305,10 @@ def _parts(
 
         model = VariationalInformationPursuit(**settings)
         networks = []
-        for part, outputs in (("querier", k), ("classifier", c)):
-            network = HistoryNetwork(k, outputs, tuple(settings["hidden"]))
+        for part, outputs in (("querier", sizes.k), ("classifier", sizes.c)):
+            made = partial(HistoryNetwork, sizes.k, outputs, tuple(settings["hidden"]))
+            check_network(part, tensors[part], made)
+            network = made()
             network.load_state_dict(tensors[part])
             networks.append(network.eval())
         return model, networks[0], networks[1]

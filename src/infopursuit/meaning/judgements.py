@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.text_files import json_lines
 from infopursuit.queries.knowledge import NOT_TRUE, SOMETIMES, TRUE, KnowledgeTable
 from infopursuit.queries.normalization import normalize
 
@@ -82,27 +83,19 @@ def read_strict(path: str | Path, classes: Sequence[str]) -> KnowledgeTable:
 
 def _read(path: Path, form: str, keys: dict[str, type]) -> tuple[bool, Entries]:
     """Whether the file says that it is complete, and its lines with their numbers."""
-    try:
-        # Not splitlines: a JSON text may hold other characters that Unicode counts as line ends.
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file; expected judgements (JSON lines)") from error
-    except (UnicodeDecodeError, OSError) as error:
-        raise InputError(f"{path}: not a readable UTF-8 text file ({error})") from error
     complete, entries = False, []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            entry = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise InputError(f"{path}: line {number} is not valid JSON: {error.msg}") from error
-        if number == 1 and entry in ({"complete": True}, {"complete": False}):
+    for number, entry in json_lines(path, "expected judgements (JSON lines)", f"expected {form}"):
+        if number == 1 and isinstance(entry, dict) and list(entry) == ["complete"]:
             complete = entry["complete"]
+            if not isinstance(complete, bool):
+                raise InputError(
+                    f"{path}: line 1 says complete: {complete!r}; expected true or false"
+                )
             continue
         fits = isinstance(entry, dict) and set(entry) == set(keys)
         if not fits or not all(isinstance(entry[key], kind) for key, kind in keys.items()):
-            raise InputError(f"{path}: line {number} is {line[:80]}; expected {form}")
+            shown = json.dumps(entry, ensure_ascii=False)[:80]
+            raise InputError(f"{path}: line {number} is {shown}; expected {form}")
         entries.append((number, entry))
     return complete, entries
 
@@ -122,7 +115,7 @@ def _table(
         given: set[str] = set()
         for key, value in values.items():
             for name in entry[key]:
-                if name not in row_of:
+                if not isinstance(name, str) or name not in row_of:
                     raise InputError(f"{where}: {name!r} is no class of the data set")
                 if name in given:
                     raise InputError(f"{where}: the class {name!r} comes twice; expected it once")

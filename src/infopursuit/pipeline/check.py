@@ -15,7 +15,7 @@ from typing import Any
 
 from infopursuit.clip.precomputed_texts import PrecomputedTexts
 from infopursuit.clip.weights import find_clip_files, read_pinned_weights
-from infopursuit.core.errors import InputError
+from infopursuit.core.errors import CheckError, InputError
 from infopursuit.core.text_lists import read_text_list
 from infopursuit.datasets.class_names import read_class_names
 from infopursuit.datasets.embedded_images import read_embedded_images
@@ -38,7 +38,7 @@ def check(params_file: str | Path = "params.yaml") -> int:
     """Check settings and inputs; gives the number of inputs that were looked at.
 
     Raises:
-        InputError: there are mistakes; the message has a line for each.
+        CheckError: there are mistakes; the message has a line for each.
     """
     params = load_params(params_file)
     mistakes = []
@@ -49,7 +49,7 @@ def check(params_file: str | Path = "params.yaml") -> int:
         except InputError as error:
             mistakes.append(f"{params_file}: {key}: {error}")
     if mistakes:
-        raise InputError("\n".join(mistakes))
+        raise CheckError("\n".join(mistakes))
     return len(checks)
 
 

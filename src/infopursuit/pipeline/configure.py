@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.settings import yaml_value
 from infopursuit.pipeline.params import load_params
 
 # Mappings whose keys are names a person gives, not settings: to merge two of them would mix worlds.
@@ -56,15 +56,10 @@ def configure(overlay: str | Path, params: str | Path = "params.yaml") -> None:
 
 
 def _load(yaml: YAML, path: str | Path) -> MutableMapping[str, Any]:
-    try:
-        with Path(path).open(encoding="utf-8") as file:
-            content = yaml.load(file)
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file; expected settings in YAML") from error
-    except (YAMLError, UnicodeDecodeError, OSError) as error:
-        raise InputError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
+    content = yaml_value(path, "expected settings in YAML", yaml)
     if not isinstance(content, MutableMapping):
-        raise InputError(f"{path}: expected a mapping of settings, found {type(content).__name__}")
+        found = "list" if isinstance(content, list) else type(content).__name__
+        raise InputError(f"{path}: expected a mapping of settings, found {found}")
     return content
 
 

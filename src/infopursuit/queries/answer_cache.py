@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.text_files import json_lines
 from infopursuit.core.whole_files import whole_file
 from infopursuit.queries.language_models.model import Answer
 
@@ -42,12 +43,13 @@ class AnswerCache:
         answers: dict[str, Answer] = {}
         for path in sorted(self.folder.glob("*.jsonl")):
             try:
-                for line in path.read_text(encoding="utf-8").split("\n"):
-                    if line:
-                        entry = json.loads(line)
-                        prompt = prompt_of.get(entry["prompt"])
-                        if prompt is not None:
-                            answers[prompt] = Answer(entry["answer"], entry["finish_reason"])
+                for _, entry in json_lines(path, "expected a chunk of answers", "expected JSON"):
+                    prompt = prompt_of.get(entry["prompt"])
+                    answer = Answer(entry["answer"], entry["finish_reason"])
+                    if not all(isinstance(each, str) for each in answer):
+                        raise TypeError("an answer is no text")
+                    if prompt is not None:
+                        answers[prompt] = answer
             except (ValueError, LookupError, TypeError) as error:
                 raise InputError(
                     f"{path}: not a chunk of answers ({error}); delete it to have them asked again"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.text_files import read_json
 
 FORMAT = 'expected COCO captions, {"annotations": [{"id": 1, "caption": "A dog."}, ...]}'
+# What the columns of ids hold.
+IDS = range(-(2**63), 2**63)
 
 
 class Caption(NamedTuple):
@@ -50,16 +52,7 @@ def read_captions(path: str | Path, limit: int | None = None) -> list[Caption]:
 
 
 def _annotations(path: Path) -> Sequence[Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file; {FORMAT}") from error
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"{path}: not valid JSON, line {error.lineno}: {error.msg}; {FORMAT}"
-        ) from error
-    except (UnicodeDecodeError, OSError) as error:
-        raise InputError(f"{path}: not a readable UTF-8 text file ({error})") from error
+    content = read_json(path, FORMAT)
     if not isinstance(content, dict):
         raise InputError(f"{path}: holds a {type(content).__name__}; {FORMAT}")
     if not isinstance(content.get("annotations"), list):
@@ -82,8 +75,8 @@ def _checked(path: Path, row: int, annotation: Any) -> tuple[int, str]:
     text = " ".join(annotation["caption"].split())
     if not text:
         raise InputError(f"{where} (id {annotation['id']}) has an empty caption; expected a text")
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InputError(f"{where} has a caption that is no valid Unicode: {text!r}") from error
+    if annotation["id"] not in IDS:
+        raise InputError(
+            f"{where} has the id {annotation['id']}; expected a number that fits into 64 bits"
+        )
     return annotation["id"], text

@@ -33,9 +33,12 @@ OFFERED = ("classes",)
 TEXTS_PER_PROMPT = 50
 _NUMBER = "[1-9]|[1-4][0-9]|50"  # short, since it is compiled to an automaton a hundred times over
 RETRIES = 3
+# Characters of an answer: all numbers of a prompt's texts, twice, take 400.
+LONGEST = 10_000
 # A number with the comma and the blank after it.
 TOKENS_PER_NUMBER = 5
-_NUMBERS = r"none|\d+(?:\s*,\s*\d+)*"
+# A number of more digits is none that a text has; Python would not even read one of 5000.
+_NUMBERS = r"none|\d{1,9}(?:\s*,\s*\d{1,9})*"
 _FORM = re.compile(
     rf"\s*true\s*:\s*({_NUMBERS})\s*\n\s*sometimes\s*:\s*({_NUMBERS})\s*", re.IGNORECASE
 )
@@ -83,7 +86,7 @@ def parse_knowledge(answer: Answer, count: int) -> KnownTexts | Reason:
     if answer.finish_reason == "length":
         return Reason.TRUNCATED
     _, text = without_thoughts(answer.text)
-    form = _FORM.fullmatch(text)
+    form = _FORM.fullmatch(text) if len(text) <= LONGEST else None
     if form is None:
         return Reason.FORM
     true, sometimes = (_numbers(line) for line in form.groups())

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.text_files import json_lines
 from infopursuit.queries.knowledge import (
     NOT_TRUE,
     SOMETIMES,
@@ -169,22 +170,9 @@ def read_knowledge_lists(path: str | Path, texts: Sequence[str] = ()) -> Knowled
 
 
 def _lines(path: Path) -> Iterator[tuple[str, Any]]:
-    try:
-        # Not splitlines: a JSON text may hold other characters that Unicode counts as line ends.
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except FileNotFoundError as error:
-        raise InputError(
-            f"{path}: no such file; expected knowledge of classes (JSON lines)"
-        ) from error
-    except (UnicodeDecodeError, OSError) as error:
-        raise InputError(f"{path}: not a readable UTF-8 text file ({error})") from error
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            where = f"{path}: line {number}"
-            try:
-                yield where, json.loads(line)
-            except json.JSONDecodeError as error:
-                raise InputError(f"{where} is not valid JSON: {error.msg}; {FORM}") from error
+    expected = "expected knowledge of classes (JSON lines)"
+    for number, entry in json_lines(path, expected, FORM):
+        yield f"{path}: line {number}", entry
 
 
 def _said_to_be_complete(where: str, entry: Any) -> bool | None:

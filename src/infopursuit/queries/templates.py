@@ -11,6 +11,7 @@ from jinja2 import meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.text_files import read_text
 
 # A prompt file may be a stranger's: in the sandbox it cannot reach the inside of Python.
 _ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined, autoescape=False)
@@ -33,22 +34,25 @@ class PromptTemplate:
             raise InputError(
                 f"{name}: line {error.lineno} is no valid Jinja: {error.message}"
             ) from error
+        except (RecursionError, ValueError, OverflowError, MemoryError) as error:
+            raise InputError(f"{name}: no valid Jinja: {type(error).__name__}: {error}") from error
 
     def variables(self) -> set[str]:
         """The names of the variables that the template uses."""
         return meta.find_undeclared_variables(_ENVIRONMENT.parse(self.text))
 
-    def render(self, **variables: Any) -> str:
+    def render(self, /, **variables: Any) -> str:
         """The prompt, with every variable filled in.
 
         Raises:
             InputError: a variable that the template uses is not given, or cannot be shown.
         """
         try:
-            return self._template.render(**variables)
-        except (jinja2.TemplateError, TypeError, ValueError) as error:
+            return self._template.render(variables)
+        except Exception as error:  # a template computes: it can fail as any program can
             raise InputError(
-                f"{self.name}: {error}; given are {', '.join(sorted(variables))}"
+                f"{self.name}: {type(error).__name__}: {error}; given are "
+                f"{', '.join(sorted(variables))}"
             ) from error
 
 
@@ -67,12 +71,7 @@ def load_template(
             or does not use one that is needed.
     """
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file; expected a prompt template (.jinja)") from error
-    except (UnicodeDecodeError, OSError) as error:
-        raise InputError(f"{path}: not a readable UTF-8 text file ({error})") from error
+    text = read_text(path, "expected a prompt template (.jinja)")
     template = PromptTemplate(str(path), text)
     used = template.variables()
     known = {*needed, *offered}

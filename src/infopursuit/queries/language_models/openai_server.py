@@ -184,7 +184,7 @@ class OpenAIServer:
             choice = response.json()["choices"][0]
             text = choice["message"]["content"]
             finish_reason = choice["finish_reason"]
-        except (ValueError, LookupError, TypeError) as error:
+        except (ValueError, LookupError, TypeError, RecursionError) as error:
             raise InputError(
                 f"{self.url}: the reply is no chat completion; expected "
                 f"choices[0].message.content, found {_start(_without(key, response.text))}"

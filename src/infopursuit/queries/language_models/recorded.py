@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.text_files import json_lines
 from infopursuit.queries.language_models.model import Answer, Sampling
 from infopursuit.queries.templates import PromptTemplate
 
@@ -151,23 +152,13 @@ def write_recorded(
 
 
 def _entries(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
-    try:
-        # Not splitlines: a JSON text may hold other characters that Unicode counts as line ends.
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file; expected recorded answers (JSON lines)") from error
-    except (UnicodeDecodeError, OSError) as error:
-        raise InputError(f"{path}: not a readable UTF-8 text file ({error})") from error
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            yield number, _checked_entry(f"{path}: line {number}", line)
+    for number, entry in json_lines(
+        path, "expected recorded answers (JSON lines)", "expected a JSON object"
+    ):
+        yield number, _checked_entry(f"{path}: line {number}", entry)
 
 
-def _checked_entry(where: str, line: str) -> dict[str, Any]:
-    try:
-        entry = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{where} is not valid JSON: {error.msg}") from error
+def _checked_entry(where: str, entry: Any) -> dict[str, Any]:
     if not isinstance(entry, dict):
         raise InputError(f"{where} is {type(entry).__name__}; expected a JSON object")
     expected = TEMPLATE_KEYS if "text" in entry else ANSWER_KEYS
@@ -179,10 +170,6 @@ def _checked_entry(where: str, line: str) -> dict[str, Any]:
     for key, kind in expected.items():
         if not isinstance(entry[key], kind):
             raise InputError(f"{where}: {key} is {entry[key]!r}; expected {kind.__name__}")
-    try:
-        json.dumps(entry, ensure_ascii=False).encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InputError(f"{where} holds half of a surrogate pair; expected Unicode") from error
     return entry
 
 
