@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import logging
 
+from infopursuit.core.same_space import check_same_space
 from infopursuit.core.settings import Section
 from infopursuit.core.stage import SCRATCH, Rows, run
-from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out, load_images
 from infopursuit.datasets.settings import Datasets
 from infopursuit.dictionary.universe import load_universe

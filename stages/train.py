@@ -15,11 +15,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from infopursuit.core.hashing import file_sha256, settings_sha256
+from infopursuit.core.hashing import file_sha256, settings_sha256, table_sha256
 from infopursuit.core.repeatable import compute_repeatably
+from infopursuit.core.same_space import check_same_space
 from infopursuit.core.settings import Section
 from infopursuit.core.stage import SCRATCH, Rows, run
-from infopursuit.core.tables import check_same_space
 from infopursuit.core.text_lists import read_text_list
 from infopursuit.core.whole_files import whole_file
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out, load_images
@@ -85,7 +85,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         "settings": described(how, settings.validation_fraction),
         "budget": chosen.largest_budget,
         "clip_path": settings.clip,
-        "inputs": {key: file_sha256(path) for key, path in paths.items()},
+        "inputs": {key: table_sha256(path) for key, path in paths.items()},
     }
     given = {
         "texts": texts.texts,

@@ -16,12 +16,12 @@ import pytest
 from ruamel.yaml import YAML
 
 from infopursuit.clip.towers import load_clip
+from infopursuit.core.same_space import check_same_space
 from infopursuit.core.tables import (
     EMBEDDED_CLASSES,
     EMBEDDED_IMAGES,
     EMBEDDED_TEXTS,
     UNIVERSE,
-    check_same_space,
     read_table,
     write_table,
 )

@@ -1,8 +1,9 @@
-"""Files that appear under their names when they are complete, or not at all."""
+"""Files and folders that appear under their names when they are complete, or not at all."""
 
 from __future__ import annotations
 
 import errno
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,6 +40,38 @@ def whole_file(path: str | Path, mark: str = "") -> Iterator[Path]:
         raise InputError(no_room(error, path)) from error
     finally:
         partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(path: str | Path) -> Iterator[Path]:
+    """An empty folder beside `path` to write to; at the end it takes the name `path`.
+
+    Where writing fails or is interrupted, `path` is as it was before. What a killed process left
+    beside it is removed by the next one.
+
+    Args:
+        path: a folder or a file that is there is replaced; its folder is made where it is missing.
+
+    Raises:
+        InputError: there is no room on the disk for a file.
+    """
+    path = Path(path)
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        yield partial
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+        partial.replace(path)
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        raise InputError(no_room(error, path)) from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def write_text(path: str | Path, text: str) -> None:

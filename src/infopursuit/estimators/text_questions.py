@@ -23,14 +23,12 @@ from infopursuit.estimators.dictionary import (
     not_banned,
     refuse_banned,
 )
+from infopursuit.estimators.sharded_rows import THRESHOLD_IMAGES, ShardedRows
 from infopursuit.estimators.training_rows import TrainingRows
 from infopursuit.naive_bayes.model import InformationGain
 from infopursuit.naive_bayes.put_off import PutOff
 from infopursuit.naive_bayes.selection import informative_rows
 from infopursuit.queries.related import related_texts
-
-# Thresholds are fitted on at most so many images.
-THRESHOLD_IMAGES = 32768
 
 
 class Answered(NamedTuple):
@@ -61,7 +59,7 @@ class TextQuestions:
         self,
         texts: Texts,
         reference: UnitRows,
-        data: TrainingRows,
+        data: TrainingRows | ShardedRows,
         known: ClassKnowledge | None,
         answers: str,
     ) -> None:
@@ -113,11 +111,12 @@ class TextQuestions:
         return torch.cat([fixed, others]).sort().values
 
     def _informative(self, count: int, allowed: Bool[Tensor, " u"], seed: int) -> Tensor:
+        images = self.data.to_screen()
         return informative_rows(
             self.texts.embeddings,
-            self.data.rows,
-            self.data.labels,
-            self.data.weights,
+            images.rows,
+            images.labels,
+            images.weights,
             self.directions,
             self.data.moments,
             count,

@@ -75,7 +75,7 @@ def informative_rows(
         worth: what the information of texts counts; None for 1 each.
     """
     generator = torch.Generator().manual_seed(seed)
-    sample = sample_rows(labels, max(IMAGES, IMAGES_PER_CLASS * len(moments.weights)), generator)
+    sample = sample_rows(labels, screened_images(len(moments.weights)), generator)
     shown, labels = images.take(sample), labels[sample]
     weights = None if weights is None else weights[sample]
     rows = responsive_rows(universe, text_directions.centre, shown, k, allowed)
@@ -87,6 +87,11 @@ def informative_rows(
     counts = None if worth is None else worth(rows, auroc, table)
     chosen = chosen_columns(rule.answers(shown), table, labels, weights, k, generator, 0.0, counts)
     return rows[chosen].sort().values
+
+
+def screened_images(classes: int) -> int:
+    """On how many images texts are screened at most."""
+    return max(IMAGES, IMAGES_PER_CLASS * classes)
 
 
 def chosen_columns(
