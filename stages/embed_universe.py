@@ -8,6 +8,7 @@ from pathlib import Path
 
 from infopursuit.clip.embed_universe import embed_control, embed_universe
 from infopursuit.clip.embedding_chunks import Embedding
+from infopursuit.clip.settings import EmbeddingsSettings
 from infopursuit.clip.towers import load_clip
 from infopursuit.core.settings import Section
 from infopursuit.core.stage import SCRATCH, Rows, run
@@ -23,6 +24,7 @@ class Settings(Section):
 
     clip: str
     universe: UniverseSettings
+    embeddings: EmbeddingsSettings
     compute: ComputeSettings
 
 
@@ -45,7 +47,9 @@ def main(settings: Settings) -> Rows:
         UNIVERSE / "texts.parquet",
         UNIVERSE / "embeddings.parquet",
         clip,
-        Embedding(batch_size, chunk, SCRATCH / "embed" / "universe"),
+        Embedding(
+            batch_size, chunk, SCRATCH / "embed" / "universe", settings.embeddings.shard_rows
+        ),
         max_similarity=settings.universe.max_similarity,
         device=compute.device,
         workers=workers,

@@ -58,6 +58,12 @@ def table_files(path: str | Path) -> list[Path]:
     return [path / name for name in wanted]
 
 
+def is_sharded(path: str | Path) -> bool:
+    """Whether there is a folder with at least one shard of a table."""
+    path = Path(path)
+    return path.is_dir() and any(SHARD.fullmatch(file.name) for file in path.iterdir())
+
+
 class ShardWriter:
     """Cuts the tables it is given into files of `shard_rows` rows each.
 
@@ -119,6 +125,7 @@ def shard_writer(
     path: str | Path, schema: pa.Schema, rows: int, shard_rows: int
 ) -> Iterator[ShardWriter]:
     """A writer whose folder appears under its name only when all its shards are complete."""
+    check_replaceable(Path(path))
     with whole_folder(path) as partial:
         writer = ShardWriter(partial, schema, rows, shard_rows)
         try:
@@ -128,13 +135,14 @@ def shard_writer(
             writer._close()
 
 
-def remove_shards(path: Path) -> None:
-    """Remove a folder of shards, or nothing where there is none.
+def check_replaceable(path: Path) -> None:
+    """Raise InputError where a folder is in the place of a table that is not one of shards."""
+    if path.is_dir() and any(not SHARD.fullmatch(file.name) for file in path.iterdir()):
+        raise InputError(f"{path}: a folder of other files; expected a table or nothing")
 
-    Raises:
-        InputError: there is a folder that is not one of shards.
-    """
+
+def remove_shards(path: Path) -> None:
+    """Remove a folder of shards, or nothing where there is none."""
     if path.is_dir():
-        if any(not SHARD.fullmatch(file.name) for file in path.iterdir()):
-            raise InputError(f"{path}: a folder of other files; expected a table or nothing")
+        check_replaceable(path)
         shutil.rmtree(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +37,7 @@ class Shard(NamedTuple):
     labels: Int64[np.ndarray, " m"]
 
 
+@runtime_checkable
 class ImageShards(Protocol):
     """n labelled, embedded images in shards of a fixed order; picklable.
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int, Int64
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 from tqdm import tqdm
 
@@ -277,7 +277,7 @@ class AnswerPass(_ImagePass):
         return self.of
 
     @torch.no_grad()
-    def of(self, part: Part) -> tuple[Float[Tensor, "c m"], Int[Tensor, "c 1"]] | None:
+    def of(self, part: Part) -> tuple[Float[Tensor, "c m"], Float[Tensor, "c 1"]] | None:
         """Of one shard; None where all its images are held out."""
         images = self.read(part)
         train = images.only(~self.held_out.holds(images.labels, images.keys))

@@ -14,6 +14,8 @@ from jaxtyping import Bool, Int64
 
 # Keys are below 2**32; with the class in front they order by class, then by key.
 KEY_BITS = 32
+# Keys that wait at least before they are merged.
+MERGED_FROM = 2**20
 
 
 class KeyCounts(NamedTuple):
@@ -84,7 +86,7 @@ class SmallestKeys:
         """Add the keys of other images."""
         self._waiting.append(more)
         # Merged when there is as much again as is kept: every key is sorted a few times in all.
-        if sum(len(each.codes) for each in self._waiting) > max(2**20, len(self._kept.codes)):
+        if sum(len(each.codes) for each in self._waiting) > max(MERGED_FROM, len(self._kept.codes)):
             self._merge()
 
     def found(self) -> KeyCounts:
