@@ -13,23 +13,36 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
+import torch
+from jaxtyping import Bool
 from pydantic import Field
 
 from infopursuit.core.hashing import file_sha256, settings_sha256, table_sha256
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.core.same_space import check_same_space
 from infopursuit.core.settings import Section
+from infopursuit.core.shard_files import is_sharded
 from infopursuit.core.stage import SCRATCH, Rows, run
 from infopursuit.core.text_lists import read_text_list
 from infopursuit.core.whole_files import whole_file
-from infopursuit.datasets.labelled_images import LabelledImages, hold_out, load_images
+from infopursuit.datasets.image_shards import EmbeddedShards
+from infopursuit.datasets.labelled_images import (
+    LabelledImages,
+    held_out_rows,
+    hold_out,
+    load_images,
+)
 from infopursuit.datasets.settings import Datasets
 from infopursuit.dictionary.universe import load_universe, sources_of
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
 from infopursuit.estimators.pictures import clip_source
 from infopursuit.estimators.variational import VariationalInformationPursuit
+from infopursuit.executors import choose_cluster
 from infopursuit.executors.settings import ComputeSettings
+from infopursuit.naive_bayes.fit import HELD_OUT
+from infopursuit.naive_bayes.selection import sample_rows
 from infopursuit.naive_bayes.settings import NaiveBayesSettings
 from infopursuit.pipeline.methods import Method, build_method
 from infopursuit.queries.knowledge import read_knowledge
@@ -40,6 +53,9 @@ from infopursuit.vip.settings import VariationalSettings
 
 UNIVERSE = "artifacts/universe/embeddings.parquet"
 CONTROL = "artifacts/universe/control_embeddings.parquet"
+
+# The training images: those that are read as a whole, or in shards.
+Images = LabelledImages | EmbeddedShards
 
 
 class Settings(Section):
@@ -73,10 +89,11 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     queries = read_text_list(paths["initial"])
     budget = min(chosen.largest_budget, len(queries))
     texts.indices(queries, paths["initial"])
-    images = load_images(paths["images"], "train")
-    train, held_out = hold_out(images, settings.validation_fraction, seed)
-    if isinstance(how, VariationalSettings) and how.select_on == "test":
-        held_out = load_images(paths["images"], "test")
+    images: Images
+    if isinstance(how, NaiveBayesSettings) and is_sharded(paths["images"]):
+        images = EmbeddedShards(paths["images"])
+    else:
+        images = load_images(paths["images"], "train")
     provenance = {
         "dataset": dataset,
         "init": init,
@@ -99,18 +116,23 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         if how.knowledge:
             paths["knowledge"] = f"artifacts/knowledge/{dataset}.parquet"
             known = read_knowledge(paths["knowledge"])
-            given["knowledge"] = known.for_classes_and_texts(train.class_names, texts.texts)
+            given["knowledge"] = known.for_classes_and_texts(images.class_names, texts.texts)
             given["leakage"] = how.leakage
             provenance["inputs"]["knowledge"] = file_sha256(paths["knowledge"])
-        model, log = fit_naive_bayes(how, given, train, held_out, budget, first)
+        model, log = fit_naive_bayes(settings, how, given, images, budget, first)
     else:
+        assert isinstance(images, LabelledImages)
+        train, held_out = hold_out(images, settings.validation_fraction, seed)
+        if how.select_on == "test":
+            held_out = load_images(paths["images"], "test")
         model, log = fit_variational(settings, how, given, train, held_out, budget, provenance)
-    model = model.with_class_names(train.class_names)
+    model = model.with_class_names(images.class_names)
     model.clip_, model.clip_source_ = universe.clip, clip_source(settings.clip)
     sources = sources_of(paths.get("control", UNIVERSE), model.queries_)
     model.provenance_ = {**model.provenance_, **provenance, "sources": sources}
     write(model, log, name)
-    return Rows(read=len(train.ids) + len(held_out.ids), written=len(log))
+    sizes = images.sizes if isinstance(images, EmbeddedShards) else [len(images.ids)]
+    return Rows(read=sum(sizes), written=len(log))
 
 
 def described(how: Method, validation_fraction: float) -> dict[str, Any]:
@@ -121,17 +143,23 @@ def described(how: Method, validation_fraction: float) -> dict[str, Any]:
 
 
 def fit_naive_bayes(
+    settings: Settings,
     how: NaiveBayesSettings,
     given: dict[str, Any],
-    train: LabelledImages,
-    held_out: LabelledImages,
+    images: Images,
     budget: int,
     first: str | None,
 ) -> tuple[PursuitClassifier, list[dict[str, Any]]]:
-    """One pass over the training images; held-out ones calibrate."""
-    shown = held_out.embeddings, held_out.labels.numpy()
+    """Passes over the training images; held-out ones calibrate, of shards a sample of them."""
+    share, seed = settings.validation_fraction, given["random_state"]
     model = InformationPursuitClassifier(**given, answers=how.answers, first_query=first)
-    model.fit(train.embeddings, train.labels.numpy(), validation=shown)
+    if isinstance(images, EmbeddedShards):
+        shown, out = held_out_sample(images, share, seed)
+        model.fit_shards(images, shown, out, choose_cluster(settings.compute))
+    else:
+        train, held_out = hold_out(images, share, seed)
+        shown = held_out.embeddings, held_out.labels.numpy()
+        model.fit(train.embeddings, train.labels.numpy(), validation=shown)
     area = float(model.accuracy_by_budget(*shown, budget)[1:].mean())
     facts = {"phase": "naive_bayes", "updates": 0, "validation_auc": area}
     same = list(model.queries_)
@@ -140,6 +168,19 @@ def fit_naive_bayes(
         "evolution": {"initial": same, "midway": same, "final": same},
     }
     return model, [{**facts, "distinct_queries": len(same)}]
+
+
+def held_out_sample(
+    images: EmbeddedShards, share: float, seed: int
+) -> tuple[tuple[Any, Any], Bool[np.ndarray, " n"]]:
+    """A sample (X, y) of the images that `hold_out` would hold out, and which all of them are."""
+    labels = torch.from_numpy(images.labels())
+    _, held = held_out_rows(labels, images.class_names, share, seed)
+    out = np.zeros(len(labels), dtype=bool)
+    out[held.numpy()] = True
+    generator = torch.Generator().manual_seed(seed)
+    rows = held[sample_rows(labels[held], HELD_OUT, generator)].numpy()
+    return (images.take(rows), np.array(images.class_names)[labels[rows].numpy()]), out
 
 
 def fit_variational(

@@ -4,7 +4,7 @@
     python -m tests.benchmarks.capacity --sizes 100000x300000  n x u of your own
 
 Images are drawn anew from a seed in each pass (`generated_shards`), and the seconds of drawing them
-are told apart. With `parquet` (1000000x300000xparquet) they are written to a folder of shards
+are told apart. With `parquet` (1000000x30000xparquet) they are written to a folder of shards
 first, and read from there. Texts are mapped from a file. Each size runs in a process of its own,
 of one thread. Seconds are those of the processor: other work on the machine does not count. Writes
 artifacts/benchmarks/capacity.json, .md and .svg, as it goes.
@@ -38,10 +38,10 @@ D, K, CLASSES = 512, 128, 100
 BLOCK = 65536
 SIZES = (
     "100000x30000",
+    "1000000x30000",
+    "1000000x30000xparquet",
+    "10000000x30000",
     "100000x300000",
-    "1000000x300000",
-    "1000000x300000xparquet",
-    "10000000x300000",
     "100000x3000000",
 )
 # What is timed, and what it is called.
@@ -213,7 +213,7 @@ def draw(rows: list[dict[str, Any]], out: Path) -> None:
 
     drawn = [row for row in rows if not row["parquet"]]
     sweeps = {
-        "n": [row for row in drawn if row["u"] == 300_000],
+        "n": [row for row in drawn if row["u"] == 30_000],
         "u": [row for row in drawn if row["n"] == 100_000],
     }
     figure, panels = plt.subplots(2, 2, figsize=(9, 6), layout="constrained", sharey="row")
@@ -233,7 +233,7 @@ def draw(rows: list[dict[str, Any]], out: Path) -> None:
         )
         for said, key in (("its own", "own_gb"), ("with pages of mapped files", "system_gb")):
             memory_panel.semilogx(values, [row[key] for row in sweep], marker="o", label=said)
-        other = "u = 300,000" if name == "n" else "n = 100,000"
+        other = "u = 30,000" if name == "n" else "n = 100,000"
         time_panel.set_title(f"{other}, k = {K}, d = {D}, one core", fontsize="small")
         memory_panel.set_xlabel("images n" if name == "n" else "texts u")
         memory_panel.axhline(8, color="0.6", ls="--", lw=1)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
+from torch.nn import functional
 
 from infopursuit import InformationPursuitClassifier, InputError
 from infopursuit.core.shard_files import table_files
@@ -35,6 +36,8 @@ MEANS = PROPERTIES[:12].reshape(3, 4, 24).sum(axis=1)
 IMAGES = unit(MEANS[LABELS] + 2.0 * GENERATOR.normal(size=(700, 24)))
 IMAGES[40], LABELS[40] = IMAGES[30], LABELS[30]  # the same image twice
 TEXT_ROWS = unit(PROPERTIES)
+# As they are read: float32 of unit norm.
+READ = functional.normalize(torch.from_numpy(IMAGES).float(), dim=1).numpy()
 NAMES = np.array(CLASSES)[LABELS]
 
 
@@ -80,10 +83,10 @@ def assert_same_model(
         torch.testing.assert_close(
             found.pursuit_.classifier.tensors()[name], tensor, atol=1e-4, rtol=0
         )
-    np.testing.assert_array_equal(found.answer(IMAGES), expected.answer(IMAGES))
+    np.testing.assert_array_equal(found.answer(READ), expected.answer(READ))
     for key in ("images", "held_out_images", "held_out_accuracy"):
         assert found.provenance_[key] == expected.provenance_[key]
-    np.testing.assert_allclose(found.familiarity(IMAGES), expected.familiarity(IMAGES), atol=1e-6)
+    np.testing.assert_allclose(found.familiarity(READ), expected.familiarity(READ), atol=1e-6)
 
 
 @pytest.mark.parametrize("answers", ["three_valued", "threshold", "minmax"])
@@ -92,7 +95,7 @@ def test_a_fit_on_shards_is_the_fit_on_the_array(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shard_rows: int | None, answers: str
 ) -> None:
     path = write(tmp_path / "images.parquet", shard_rows)
-    expected = model(answers=answers).fit(IMAGES, NAMES)
+    expected = model(answers=answers).fit(READ, NAMES)
     shards = EmbeddedShards(path, rows=90)
     assert len(shards.sizes) > 5
     for images in (str(path), shards):
@@ -102,7 +105,7 @@ def test_a_fit_on_shards_is_the_fit_on_the_array(
 
 def test_what_is_known_of_the_classes_counts_as_in_a_fit_on_the_array(tmp_path: Path) -> None:
     known = (np.arange(60)[None] // 4 == np.arange(3)[:, None]).astype(np.float32)
-    expected = model(knowledge=known, keep=["thing 50"]).fit(IMAGES, NAMES)
+    expected = model(knowledge=known, keep=["thing 50"]).fit(READ, NAMES)
     found = model(knowledge=known, keep=["thing 50"]).fit_shards(write(tmp_path / "x.parquet", 99))
     assert_same_model(found, expected)
     assert "thing 50" in found.queries_
@@ -112,11 +115,11 @@ def test_what_is_known_of_the_classes_counts_as_in_a_fit_on_the_array(tmp_path: 
 
 def test_images_that_are_left_out_and_rows_to_validate_on_are_those_given(tmp_path: Path) -> None:
     held = np.arange(700) % 7 == 3
-    expected = model().fit(IMAGES[~held], NAMES[~held], validation=(IMAGES[held], NAMES[held]))
+    expected = model().fit(READ[~held], NAMES[~held], validation=(READ[held], NAMES[held]))
     shards = EmbeddedShards(write(tmp_path / "x.parquet", 120))
     np.testing.assert_array_equal(shards.labels(), LABELS)
-    np.testing.assert_array_equal(shards.take(np.flatnonzero(held)), IMAGES[held])
-    found = model().fit_shards(shards, validation=(IMAGES[held], NAMES[held]), left_out=held)
+    np.testing.assert_array_equal(shards.take(np.flatnonzero(held)), READ[held])
+    found = model().fit_shards(shards, validation=(READ[held], NAMES[held]), left_out=held)
     expected.provenance_["held_out_images"] = found.provenance_["held_out_images"]
     assert_same_model(found, expected)
     assert found.provenance_["images"] == 600
@@ -193,7 +196,7 @@ def test_samples_are_those_whose_checksums_come_first_however_images_are_cut_and
 def sharded_checksums(path: Path) -> dict[int, np.ndarray]:
     from infopursuit.datasets.rows import UnitRows
 
-    keys = UnitRows(IMAGES, "images").checksums()
+    keys = UnitRows(READ, "images").checksums()
     return {label: keys[label == LABELS] for label in range(3)}
 
 

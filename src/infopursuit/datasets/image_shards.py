@@ -8,7 +8,9 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Bool, Float, Int64
+import torch
+from jaxtyping import Bool, Float, Float32, Int64
+from torch.nn import functional
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.table_blocks import (
@@ -29,7 +31,7 @@ class Shard(NamedTuple):
     """Some images of a split.
 
     Attributes:
-        embeddings: (m, d) of any float type, as stored.
+        embeddings: (m, d) of any float type, of unit norm.
         labels: (m,) classes 0..c-1.
     """
 
@@ -103,10 +105,10 @@ class EmbeddedShards:
         self.sizes = tuple(size for _, size in found)
 
     def read(self, number: int) -> Shard:
-        """The images of a shard."""
+        """The images of a shard, float32 of unit norm."""
         part = self.parts[number]
         table = read_range(part, EMBEDDED_IMAGES, ("split", "label", EMBEDDING))
-        matrix = embedding_matrix(table, part.file, first_row=part.start)
+        matrix = unit_matrix(table, part.file, part.start)
         mine = in_split(table, self.split)
         labels = table.column("label").to_numpy().astype(np.int64)
         return Shard(matrix, labels) if mine.all() else Shard(matrix[mine], labels[mine])
@@ -128,6 +130,12 @@ class EmbeddedShards:
                 found.append(self.read(number).embeddings[wanted])
             start += size
         return np.concatenate(found)
+
+
+def unit_matrix(table: pa.Table, file: str | Path, start: int) -> Float32[np.ndarray, "m d"]:
+    """The embeddings of some rows of a file from row `start` on, of unit norm."""
+    rows = torch.from_numpy(embedding_matrix(table, file, np.float32, start))
+    return functional.normalize(rows, dim=1).numpy()
 
 
 def split_blocks(

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn import functional
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.tables import EMBEDDING, ROW_GROUP, embedding_matrix
-from infopursuit.datasets.image_shards import EmbeddedShards, split_blocks
+from infopursuit.core.tables import EMBEDDING, ROW_GROUP
+from infopursuit.datasets.image_shards import EmbeddedShards, split_blocks, unit_matrix
 
 
 @dataclass(frozen=True)
@@ -50,8 +48,7 @@ def load_images(path: str | Path, split: str) -> LabelledImages:
         place = slice(len(ids), len(ids) + len(table))
         ids += table.column("id").to_pylist()
         labels[place] = torch.from_numpy(table.column("label").to_numpy().astype("int64"))
-        block = torch.from_numpy(embedding_matrix(table, file, np.float32, start))
-        embeddings[place] = functional.normalize(block, dim=1)
+        embeddings[place] = torch.from_numpy(unit_matrix(table, file, start))
     return LabelledImages(tuple(ids), labels, embeddings, shards.class_names)
 
 

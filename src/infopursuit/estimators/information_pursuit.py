@@ -47,6 +47,7 @@ from infopursuit.naive_bayes.fit import (
 )
 from infopursuit.naive_bayes.image_passes import Passes
 from infopursuit.naive_bayes.model import InformationGain, NaiveBayes
+from infopursuit.naive_bayes.screening import text_source
 from infopursuit.pursuit.familiarity import KEPT, Familiarity
 from infopursuit.pursuit.pursuit import Pursuit
 
@@ -84,8 +85,8 @@ class InformationPursuitClassifier(PursuitClassifier):
             `text_embeddings`.
         stop: when to ask no more, in `predict` and `explain`; None to stop at a probability of
             0.95, or when all questions have been asked.
-        validation_fraction: share of the rows that probabilities are calibrated on. Equal rows
-            stay together.
+        validation_fraction: share of the rows that probabilities are calibrated on, of a class at
+            most 1,024. Equal rows stay together.
         random_state: seed of the samples that are taken of more than 4,096 images; a generator of
             numpy's, or None for another seed each time.
 
@@ -181,7 +182,7 @@ class InformationPursuitClassifier(PursuitClassifier):
                 `train` is read; or shards of your own, of unit norm.
             validation: (X, y) of rows to calibrate on, y class names; None to hold out a share.
             left_out: (n,) whether each image is passed over; None for none.
-            cluster: whose workers read the shards; None for this process.
+            cluster: whose workers read the shards and screen the texts; None for this process.
 
         Raises:
             InputError: a setting or an input is malformed, or there are no texts.
@@ -273,7 +274,9 @@ class InformationPursuitClassifier(PursuitClassifier):
         known = None
         if self.knowledge is not None:
             known = ClassKnowledge(self.knowledge, data.classes, texts.texts, self.leakage)
-        return TextQuestions(texts, reference, data, known, self.answers)
+        cluster = data.cluster if isinstance(data, ShardedRows) else None
+        source = text_source(self.text_embeddings, texts.embeddings)
+        return TextQuestions(texts, reference, data, known, self.answers, source, cluster)
 
     def _chosen(self, questions: TextQuestions, seed: int) -> Tensor:
         return questions.chosen(

@@ -44,6 +44,7 @@ class ShardedRows:
         moments: of the images.
         held_out: a sample of at most 4,096 of those held out; None where there are none.
         facts: what a fitted model tells of its images.
+        cluster: whose workers read the shards; None for this process.
 
     Raises:
         InputError: a class has no image.
@@ -53,7 +54,7 @@ class ShardedRows:
 
     def __init__(self, passes: Passes, share: float) -> None:
         shards, classes = passes.shards, passes.classes
-        self._passes = passes
+        self._passes, self.cluster = passes, passes.cluster
         self.classes = np.array(shards.class_names)
         size = max(THRESHOLD_IMAGES, screened_images(classes))
         # So many keys of a class tell how many there are to hold out, and reach to its sample.

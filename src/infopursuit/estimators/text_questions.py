@@ -25,8 +25,10 @@ from infopursuit.estimators.dictionary import (
 )
 from infopursuit.estimators.sharded_rows import THRESHOLD_IMAGES, ShardedRows
 from infopursuit.estimators.training_rows import TrainingRows
+from infopursuit.executors import RayCluster
 from infopursuit.naive_bayes.model import InformationGain
 from infopursuit.naive_bayes.put_off import PutOff
+from infopursuit.naive_bayes.screening import TextSource
 from infopursuit.naive_bayes.selection import informative_rows
 from infopursuit.queries.related import related_texts
 
@@ -53,6 +55,8 @@ class TextQuestions:
         data: training images.
         known: of classes and texts; None where nothing is.
         answers: `three_valued`, `threshold` or `minmax`.
+        source: where workers find the texts; None where none are asked.
+        cluster: whose workers screen the texts; None for this process.
     """
 
     def __init__(
@@ -62,7 +66,10 @@ class TextQuestions:
         data: TrainingRows | ShardedRows,
         known: ClassKnowledge | None,
         answers: str,
+        source: TextSource | None = None,
+        cluster: RayCluster | None = None,
     ) -> None:
+        self.source, self.cluster = source, cluster
         self.texts, self.data, self.known, self.answers = texts, data, known, answers
         self.directions = TextDirections(
             reference, data.moments.within, None if known is None else known.truth
@@ -124,6 +131,8 @@ class TextQuestions:
             self.thresholds,
             allowed,
             None if self.known is None else self.known.worth,
+            self.source,
+            self.cluster,
         )
 
     def answered(self, chosen: Int[Tensor, " k"], seed: int) -> Answered:
