@@ -26,7 +26,7 @@ from infopursuit.core.shard_files import is_sharded
 from infopursuit.core.stage import SCRATCH, Rows, run
 from infopursuit.core.text_lists import read_text_list
 from infopursuit.core.whole_files import whole_file
-from infopursuit.datasets.image_shards import EmbeddedShards
+from infopursuit.datasets.image_shards import EmbeddedShards, all_images
 from infopursuit.datasets.labelled_images import (
     LabelledImages,
     held_out_rows,
@@ -90,7 +90,8 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     budget = min(chosen.largest_budget, len(queries))
     texts.indices(queries, paths["initial"])
     images: Images
-    if isinstance(how, NaiveBayesSettings) and is_sharded(paths["images"]):
+    at_once = isinstance(how, VariationalSettings) and how.answers == "threshold"
+    if is_sharded(paths["images"]) and not at_once:
         images = EmbeddedShards(paths["images"])
     else:
         images = load_images(paths["images"], "train")
@@ -121,11 +122,8 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
             provenance["inputs"]["knowledge"] = file_sha256(paths["knowledge"])
         model, log = fit_naive_bayes(settings, how, given, images, budget, first)
     else:
-        assert isinstance(images, LabelledImages)
-        train, held_out = hold_out(images, settings.validation_fraction, seed)
-        if how.select_on == "test":
-            held_out = load_images(paths["images"], "test")
-        model, log = fit_variational(settings, how, given, train, held_out, budget, provenance)
+        test = paths["images"] if how.select_on == "test" else None
+        model, log = fit_variational(settings, how, given, images, test, budget, provenance)
     model = model.with_class_names(images.class_names)
     model.clip_, model.clip_source_ = universe.clip, clip_source(settings.clip)
     sources = sources_of(paths.get("control", UNIVERSE), model.queries_)
@@ -187,15 +185,31 @@ def fit_variational(
     settings: Settings,
     how: VariationalSettings,
     given: dict[str, Any],
-    train: LabelledImages,
-    held_out: LabelledImages,
+    images: Images,
+    test: str | None,
     budget: int,
     provenance: dict[str, Any],
 ) -> tuple[PursuitClassifier, list[dict[str, Any]]]:
-    """Train from the last checkpoint on, in as many processes as asked for."""
-    compute = settings.compute
+    """Train from the last checkpoint on, in as many processes as asked for.
+
+    Args:
+        settings: of the stage.
+        how: of the method.
+        given: what all estimators take.
+        images: to learn from, and to hold some out of.
+        test: the table whose test split selects; None for the images held out.
+        budget: of the selection.
+        provenance: what the checkpoint depends on.
+    """
+    compute, share, seed = settings.compute, settings.validation_fraction, given["random_state"]
     group = Processes(count=compute.processes)
-    group.part(min(how.batch_size, len(train.ids)))
+    if isinstance(images, EmbeddedShards):
+        kept = sum(images.sizes)
+    else:
+        train, held_out = hold_out(images, share, seed)
+        held_out = held_out if test is None else load_images(test, "test")
+        kept = len(train.ids)
+    group.part(min(how.batch_size, kept))
     if group.count > 1 and not started_by_torchrun():
         restart_as_group(group.count)  # all inputs have been read: what is wrong is told once
     device = compute.torch_device()
@@ -205,9 +219,15 @@ def fit_variational(
     name = "-".join(str(provenance[key]) for key in ("dataset", "init", "method", "seed"))
     checkpoint = Checkpoint(SCRATCH / "train" / f"{name}-{state}.pt", compute.checkpoint_seconds)
     options = {key: value for key, value in asdict(how).items() if key != "select_on"}
-    model = VariationalInformationPursuit(**given, **options, budget=budget, device=device)
-    shown = held_out.embeddings, held_out.labels.numpy()
-    model.fit(train.embeddings, train.labels.numpy(), shown, checkpoint, processes)
+    model = VariationalInformationPursuit(
+        **given, **options, budget=budget, device=device, validation_fraction=share
+    )
+    if isinstance(images, EmbeddedShards):
+        shown = None if test is None else all_images(EmbeddedShards(test, "test"))
+        model.fit_shards(images, shown, None, checkpoint, processes)
+    else:
+        shown = held_out.embeddings, held_out.labels.numpy()
+        model.fit(train.embeddings, train.labels.numpy(), shown, checkpoint, processes)
     processes.leave()
     if processes.rank > 0:
         sys.exit(0)  # the first process writes

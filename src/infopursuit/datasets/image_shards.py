@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -10,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import torch
 from jaxtyping import Bool, Float, Float32, Int64
+from torch import Tensor
 from torch.nn import functional
 
 from infopursuit.core.errors import InputError
@@ -123,7 +125,7 @@ class EmbeddedShards:
 
     def take(self, rows: Int64[np.ndarray, " m"]) -> Float[np.ndarray, "m d"]:
         """The embeddings of some images, by their numbers in ascending order."""
-        found, start = [], 0
+        found, start = [np.zeros((0, self.width), dtype=np.float32)], 0
         for number, size in enumerate(self.sizes):
             wanted = rows[(rows >= start) & (rows < start + size)] - start
             if len(wanted):
@@ -132,10 +134,35 @@ class EmbeddedShards:
         return np.concatenate(found)
 
 
+def all_images(shards: EmbeddedShards) -> ShardedImages:
+    """Every image of some shards."""
+    return ShardedImages(shards, np.arange(sum(shards.sizes)))
+
+
 def unit_matrix(table: pa.Table, file: str | Path, start: int) -> Float32[np.ndarray, "m d"]:
     """The embeddings of some rows of a file from row `start` on, of unit norm."""
     rows = torch.from_numpy(embedding_matrix(table, file, np.float32, start))
     return functional.normalize(rows, dim=1).numpy()
+
+
+@dataclass(frozen=True)
+class ShardedImages:
+    """Some images of shards; who reads a range of them reads no shard that has none of it.
+
+    Attributes:
+        shards: of all images.
+        rows: (n,) numbers of these, ascending.
+    """
+
+    shards: EmbeddedShards
+    rows: Int64[np.ndarray, " n"]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def read(self, start: int, stop: int) -> Float32[Tensor, "m d"]:
+        """The images from one of them to the one before another; unit norm."""
+        return torch.from_numpy(self.shards.take(self.rows[start:stop]))
 
 
 def split_blocks(
