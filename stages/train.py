@@ -124,13 +124,21 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     else:
         test = paths["images"] if how.select_on == "test" else None
         model, log = fit_variational(settings, how, given, images, test, budget, provenance)
+    read = images_of(model)
     model = model.with_class_names(images.class_names)
     model.clip_, model.clip_source_ = universe.clip, clip_source(settings.clip)
     sources = sources_of(paths.get("control", UNIVERSE), model.queries_)
     model.provenance_ = {**model.provenance_, **provenance, "sources": sources}
     write(model, log, name)
-    sizes = images.sizes if isinstance(images, EmbeddedShards) else [len(images.ids)]
-    return Rows(read=sum(sizes), written=len(log))
+    return Rows(read=read, written=len(log))
+
+
+def images_of(model: PursuitClassifier) -> int:
+    """How many images a model was fitted and selected or calibrated on."""
+    found = model.provenance_["images"]
+    if isinstance(found, dict):
+        return sum(found.values())
+    return found + model.provenance_["held_out_images"]
 
 
 def described(how: Method, validation_fraction: float) -> dict[str, Any]:
@@ -224,7 +232,7 @@ def fit_variational(
     )
     if isinstance(images, EmbeddedShards):
         shown = None if test is None else all_images(EmbeddedShards(test, "test"))
-        model.fit_shards(images, shown, None, checkpoint, processes)
+        model.fit_shards(images, shown, checkpoint, processes)
     else:
         shown = held_out.embeddings, held_out.labels.numpy()
         model.fit(train.embeddings, train.labels.numpy(), shown, checkpoint, processes)

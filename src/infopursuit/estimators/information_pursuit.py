@@ -200,12 +200,13 @@ class InformationPursuitClassifier(PursuitClassifier):
             )
         passes = Passes(shards, None if left_out is None else np.asarray(left_out, bool), cluster)
         train = ShardedRows(passes, 0.0 if validation else float(self.validation_fraction))
-        held_out = train.held_out
+        held_out, facts = train.held_out, train.facts
         if validation is not None:
             held_out = train.to_screen().like(validation, UnitRows(validation[0], "validation X"))
+            facts = {**facts, "held_out_images": len(held_out.labels)}
         check_column_names(self, np.empty((0, shards.width)), reset=True)
         self.classes_, self.n_features_in_ = train.classes, shards.width
-        self._fit_questions(texts, train, held_out, train.facts, seed_of(self.random_state))
+        self._fit_questions(texts, train, held_out, facts, seed_of(self.random_state))
         self.queries_ = self.pursuit_.queries
         self.clip_, self.clip_source_ = shards.clip, None
         return self

@@ -194,7 +194,6 @@ class VariationalInformationPursuit(PursuitClassifier):
         self,
         images: EmbeddedShards | str | Path,
         validation: ShardedImages | None = None,
-        left_out: Any = None,
         checkpoint: Checkpoint | None = None,
         processes: Processes = ALONE,
     ) -> VariationalInformationPursuit:
@@ -204,7 +203,6 @@ class VariationalInformationPursuit(PursuitClassifier):
             images: a table of embedded images, a Parquet file or a folder of shards, whose split
                 `train` is read.
             validation: images to select the weights on; None for a share of these.
-            left_out: (n,) whether each image is passed over; with `validation` alone.
             checkpoint, processes: as in `fit`.
 
         Raises:
@@ -214,9 +212,7 @@ class VariationalInformationPursuit(PursuitClassifier):
         settings, texts = settings_of(self), self._texts()
         shards = EmbeddedShards(images) if isinstance(images, (str, Path)) else images
         _check_width(texts, shards.where, shards.width)
-        of_both = sharded_images(
-            shards, validation, left_out, self.validation_fraction, self.random_state
-        )
+        of_both = sharded_images(shards, validation, self.validation_fraction, self.random_state)
         self.classes_, self.n_features_in_ = np.array(shards.class_names), shards.width
         self.clip_ = shards.clip
         initial = self._initial(texts, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -68,7 +68,6 @@ def settings_of(model: VariationalInformationPursuit) -> VariationalSettings:
 def sharded_images(
     shards: EmbeddedShards,
     validation: ShardedImages | None,
-    left_out: Any,
     share: float,
     seed: int,
 ) -> tuple[TrainingImages, TrainingImages]:
@@ -77,25 +76,18 @@ def sharded_images(
     Args:
         shards: the training images.
         validation: those to select on; None to hold out a share.
-        left_out: (n,) whether each image is passed over; None for none.
         share: of each class, held out.
         seed: of what is held out.
 
     Raises:
-        InputError: a class has fewer than two images to hold one out, or `left_out` does not fit.
+        InputError: a class has fewer than two images to hold one out.
     """
     labels = torch.from_numpy(shards.labels())
     if validation is None:
         kept, held = held_out_rows(labels, shards.class_names, share, seed)
         validation = ShardedImages(shards, held.numpy())
     else:
-        out = np.zeros(len(labels), bool) if left_out is None else np.asarray(left_out, bool)
-        if len(out) != len(labels):
-            raise InputError(
-                f"left_out has {len(out)} values for the {len(labels)} images of {shards.where}; "
-                "expected one each"
-            )
-        kept = torch.from_numpy(np.flatnonzero(~out))
+        kept = torch.arange(len(labels))
     same = validation.shards is shards
     of_held = labels if same else torch.from_numpy(validation.shards.labels())
     classes = len(shards.class_names)
