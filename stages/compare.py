@@ -1,4 +1,4 @@
-"""Put the peers of one data set side by side: tables, and accuracy against the number of texts.
+"""Put the peers of one data set side by side: tables, curves, and accuracy beside truth.
 
 python stages/compare.py --dataset menagerie
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from infopursuit.benchmark.pictures import draw_curves, draw_truth
 from infopursuit.benchmark.settings import BenchmarkSettings
 from infopursuit.benchmark.tables import curve_rows, markdown, read_result
 from infopursuit.core.settings import Section
@@ -30,6 +31,8 @@ def main(settings: Settings, dataset: str) -> Rows:
     write_csv(out / f"{dataset}.csv", ("peer", "t", "accuracy"), rows)
     tables = markdown(dataset, results, settings.evaluate.bootstrap_resamples)
     write_text(out / f"{dataset}.md", tables)
+    draw_curves(out / f"{dataset}.curves.svg", dataset, results)
+    draw_truth(out / f"{dataset}.truth.svg", dataset, results)
     return Rows(read=len(results), written=len(rows))
 
 

@@ -22,7 +22,7 @@ from infopursuit.core.same_space import check_same_space
 from infopursuit.core.settings import Section
 from infopursuit.core.stage import SCRATCH, Rows, run
 from infopursuit.datasets.labelled_images import load_images
-from infopursuit.dictionary.universe import load_universe
+from infopursuit.dictionary.universe import load_universe, sources_of
 from infopursuit.executors.settings import ComputeSettings
 from infopursuit.meaning.judgements import read_judge
 from infopursuit.queries.knowledge import read_knowledge
@@ -55,6 +55,10 @@ def main(settings: Settings, dataset: str, peer: str) -> Rows:
     words = load_universe(CONTROL)
     knowledge = read_knowledge(known)
     judged = read_judge(judge, train.class_names, universe.texts)
+    sources = sources_of(UNIVERSE, universe.texts)
+    listed = tuple(
+        text for text in universe.texts if f"dictionary/{dataset}" in sources[text].split(",")
+    )
     task = Task(
         universe.texts,
         torch.from_numpy(universe.embeddings).float().numpy(),
@@ -64,6 +68,7 @@ def main(settings: Settings, dataset: str, peer: str) -> Rows:
         (words.texts, words.embeddings.astype("float32")) if len(words.texts) >= WORDS else None,
         knowledge if len(knowledge.classes) else None,
         judged if judged.texts else None,
+        listed or None,
     )
     share, seeds = settings.validation_fraction, settings.benchmark.seeds
     inputs = [UNIVERSE, CONTROL, images, classes, known, judge]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,9 +12,10 @@ import torch
 from infopursuit.benchmark import protocol
 from infopursuit.benchmark.entries import ENTRIES, TRIES, Entry
 from infopursuit.benchmark.protocol import measure_seed
-from infopursuit.benchmark.task import named
+from infopursuit.benchmark.task import Task, named
 from infopursuit.benchmark.titles import TITLES
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
+from infopursuit.peers import paper_networks
 from infopursuit.peers.budgets import BUDGETS
 from infopursuit.peers.peer import Peer
 from infopursuit.peers.selected_texts import SelectedTexts
@@ -27,7 +29,11 @@ def test_every_peer_has_a_name_and_no_more_tries_than_any_other() -> None:
     assert all(1 <= len(entry.tries) <= TRIES for entry in ENTRIES.values())
 
 
-@pytest.mark.parametrize("name", sorted(ENTRIES))
+# The paper's networks, trained to the end, take minutes: they have a test of their own.
+NETWORKS = [name for name in ENTRIES if name.startswith("vip_")]
+
+
+@pytest.mark.parametrize("name", sorted(set(ENTRIES) - set(NETWORKS)))
 def test_every_peer_runs_and_tells_the_classes_apart(name: str) -> None:
     found = measure_seed(ENTRIES[name], TASK, 0, 0.2)
     assert found is not None
@@ -46,6 +52,41 @@ def test_every_peer_runs_and_tells_the_classes_apart(name: str) -> None:
     assert ("random_words_accuracy" in metrics) == ENTRIES[name].controlled
     assert (metrics["claims_in_model"] > 0) == (name not in ("probe", "mlp"))
     assert all(value >= 0 for value in found.timings.values())
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_networks_run_and_say_how_many_updates_they_took(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paper_networks, "TRIED", (60, 40))
+    entry, task = ENTRIES[name], replace(TASK, listed=TASK.texts[:12])
+    short = {"patience": 20, "updates": (100, 100), "n_queries": 12}
+
+    def make(task: Task, texts: Sequence[str], embeddings: np.ndarray) -> Peer | None:
+        made = entry.make(task, texts, embeddings)
+        return None if made is None else made.set_params(**short)
+
+    found = measure_seed(replace(entry, make=make, tries=({}, {"weight_decay": 1.0})), task, 0, 0.2)
+    assert found is not None
+    assert found.metrics["accuracy"] > 0.5  # of four classes
+    assert 0 < found.metrics["selected"] <= found.metrics["updates"] <= 200
+    assert "accuracy_at_5" in found.metrics
+    listed = replace(entry, make=make)
+    assert (measure_seed(listed, TASK, 0, 0.2) is None) == (name != "vip_medoids")
+
+
+def test_a_model_that_was_tried_as_a_whole_is_not_fitted_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fitted = []
+    original = protocol._fitted
+    monkeypatch.setattr(
+        protocol, "_fitted", lambda *given: fitted.append(given[0]) or original(*given)
+    )
+    for name, fits in (("probe", 4), ("generative_ip", 4 + 1), ("selected_scores", 5 + 1)):
+        fitted.clear()
+        assert measure_seed(ENTRIES[name], TASK, 0, 0.2) is not None
+        assert len(fitted) == fits  # one more with words that say nothing
 
 
 def test_what_a_task_lacks_makes_a_peer_absent() -> None:

@@ -11,6 +11,7 @@ from infopursuit.peers.ip_omp import IPOMP
 from infopursuit.peers.label_free import LabelFreeCBM
 from infopursuit.peers.labo import LaBo
 from infopursuit.peers.lm4cv import LM4CV
+from infopursuit.peers.paper_networks import PaperNetworks
 from infopursuit.peers.pcbm import PCBM, HybridPCBM
 from infopursuit.peers.peer import Peer
 from infopursuit.peers.pursuit_classifier import Ours
@@ -41,6 +42,9 @@ PEERS: dict[str, Callable[[Planted], Peer]] = {
         data.texts, data.embeddings, "informative", budgets=SMALL
     ),
     "ours": lambda data: Ours(data.texts, data.embeddings, 8, budgets=SMALL),
+    "networks": lambda data: PaperNetworks(
+        data.texts, data.embeddings, data.texts[:8], patience=50, updates=(300, 200), budgets=SMALL
+    ),
     "tree": lambda data: AnswerTree(data.texts, data.embeddings, budgets=SMALL),
     "rules": lambda data: RuleList(data.texts, data.embeddings, budgets=SMALL),
     "res_cbm": lambda data: ResCBM(data.texts, data.embeddings, begin=1, budgets=SMALL),

@@ -178,3 +178,47 @@ def test_settings_that_make_no_sense_are_told(chosen: dict, message: str) -> Non
 def test_selection_keeps_the_best_validation() -> None:
     trained = run(learning_rate=0.05)
     assert trained.selected["validation_auc"] == max(r["validation_auc"] for r in trained.log)
+
+
+def test_plateau_ends_each_phase_when_the_auc_has_stopped_rising() -> None:
+    """Patience of one validation: three without a better AUC end a phase."""
+    limits = {"random_updates": 4000, "biased_updates": 4000, "validate_every": 12}
+    trained = run("fixed", schedule="plateau", patience=12, **limits)
+    assert trained.log[-1]["updates"] < 8000
+    for phase in ("random", "biased"):
+        areas = [row["validation_auc"] for row in trained.log if row["phase"] == phase]
+        rises = [area > max([-1.0, *areas[:place]]) for place, area in enumerate(areas)]
+        assert rises.count(False) == 3
+        assert not rises[-1]
+    assert trained.selected["validation_auc"] == max(row["validation_auc"] for row in trained.log)
+
+
+def test_plateau_stops_at_its_limits_too() -> None:
+    trained = run(schedule="plateau", patience=10_000)
+    assert [row["updates"] for row in trained.log] == [12, 24, 36, 48]
+    assert [row["phase"] for row in trained.log] == ["random"] * 2 + ["biased"] * 2
+
+
+def test_rates_and_temperature_change_when_the_auc_stalls() -> None:
+    watched = trainer("fixed", schedule="plateau", patience=12, random_updates=4000)
+    seen = []
+    while watched.random_ended is None:
+        watched.train_on_batch()
+        rate = watched.step.network_optimizer.param_groups[0]["lr"]
+        seen.append((round(rate / 5e-3, 9), round(watched.step.temperature.item(), 9)))
+    assert list(dict.fromkeys(seen)) == [(1.0, 1.0), (0.3, 0.6), (0.09, 0.2)]
+
+
+def test_a_run_with_plateaus_resumes_in_the_same_bits(tmp_path: Path) -> None:
+    chosen = {"schedule": "plateau", "patience": 12, "random_updates": 60, "biased_updates": 60}
+    whole = trainer(**chosen).train()
+    stopped, path = trainer(**chosen), tmp_path / "state.pt"
+    for batches in (2, 9, 16):
+        while stopped.updates < 4 * batches and not stopped._over():
+            stopped.train_on_batch()
+        Checkpoint(path, 0.0).save(stopped)
+        stopped = trainer(**chosen)
+        Checkpoint(path, 0.0).restore(stopped)
+    again = stopped.train()
+    assert again.log == whole.log
+    assert all(map(torch.equal, weights(again), weights(whole)))

@@ -2,8 +2,8 @@
 
 - The seed draws the held-out tenth of the training images, the same images for every peer. Settings
   are chosen by accuracy on it, at TUNED texts where a peer has a number of texts.
-- The model is fitted on the other nine tenths. Ours calibrates on the held-out tenth, as it does
-  elsewhere; nobody else learns from it.
+- The model is fitted on the other nine tenths. Ours calibrates on the held-out tenth, and the
+  paper's networks select their weights on it, as they do elsewhere; nobody else learns from it.
 - The test split is predicted at every number of texts, and explained at TUNED.
 - Words that say nothing, where they are embedded, take the place of the texts in another fit with
   the chosen settings.
@@ -26,8 +26,8 @@ from infopursuit.benchmark.task import Task, named
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
 from infopursuit.meaning.questions import FITS
 from infopursuit.peers.budgets import BUDGETS
+from infopursuit.peers.memory import Memory
 from infopursuit.peers.peer import Peer
-from infopursuit.peers.pursuit_classifier import Ours
 from infopursuit.peers.pursuits import PursuitPeer
 
 TUNED = 10
@@ -65,10 +65,13 @@ def measure_seed(entry: Entry, task: Task, seed: int, share: float) -> Measured 
     train, held_out = hold_out(task.train, share, seed)
     if "random_state" in made.get_params():
         made.set_params(random_state=seed)
+    if "memory" in made.get_params():
+        made.set_params(memory=Memory())
     started = time.process_time()
-    chosen, score = _chosen(entry, made, train, held_out)
+    chosen, score, model = _chosen(entry, made, train, held_out)
     tried = time.process_time()
-    model = _fitted(_with(made, chosen), train, held_out)
+    if model is None:
+        model = _fitted(_with(made, chosen), train, held_out)
     fitted = time.process_time()
     X, y = named(task.test)
     decisions = model.decisions_by_budget(X)
@@ -79,6 +82,7 @@ def measure_seed(entry: Entry, task: Task, seed: int, share: float) -> Measured 
         "settings": chosen,
         "tries": len(entry.tries),
         "held_out_accuracy": score,
+        **model.facts_,
         **_accuracies(predicted, labels),
         **_claims(model, task),
     }
@@ -102,26 +106,28 @@ def _with(made: Peer, settings: dict[str, Any]) -> Peer:
 
 def _chosen(
     entry: Entry, made: Peer, train: LabelledImages, held_out: LabelledImages
-) -> tuple[dict[str, Any], float | None]:
-    """The settings with the best held-out accuracy, the first of equals; not looked at if one."""
+) -> tuple[dict[str, Any], float | None, Peer | None]:
+    """The settings with the best held-out accuracy, the first of equals; not looked at if one.
+
+    Also the model with these settings, where it was fitted as a whole.
+    """
     if len(entry.tries) == 1:
-        return entry.tries[0], None
-    best, best_score = entry.tries[0], -1.0
+        return entry.tries[0], None, None
+    best, best_score, best_model = entry.tries[0], -1.0, None
     for settings in entry.tries:
-        model = _with(made, settings)
-        if "budgets" in model.get_params():
-            model.set_params(budgets=(TUNED,))
-        model = _fitted(model, train, held_out)
+        wanted = _with(made, settings)
+        tried = wanted.for_a_try(TUNED)
+        model = _fitted(tried, train, held_out)
         score = float((model.at(TUNED) if model.budgets_ else model).score(*named(held_out)))
         if score > best_score:
-            best, best_score = settings, score
-    return best, best_score
+            best, best_score, best_model = settings, score, model if tried is wanted else None
+    return best, best_score, best_model
 
 
 def _fitted(model: Peer, train: LabelledImages, held_out: LabelledImages) -> Peer:
-    if isinstance(model, Ours):
-        return model.fit(*named(train), validation=named(held_out))
-    return model.fit(*named(train))
+    return model.fit(
+        *named(train), validation=named(held_out) if model.learns_from_validation else None
+    )
 
 
 def _predicted(

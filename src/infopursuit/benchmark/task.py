@@ -23,6 +23,7 @@ class Task:
         control: words that say nothing of images, with their embeddings; None likewise.
         knowledge: what is true of the classes; None where nobody has said.
         judged: what a judge says is true of them; None likewise.
+        listed: texts that somebody, or a language model, listed for the task; None likewise.
     """
 
     texts: tuple[str, ...]
@@ -33,6 +34,7 @@ class Task:
     control: tuple[tuple[str, ...], np.ndarray] | None = None
     knowledge: KnowledgeTable | None = None
     judged: KnowledgeTable | None = None
+    listed: tuple[str, ...] | None = None
 
     def descriptions(self) -> dict[str, list[str]] | None:
         """The texts that are true of each class; None where a class has none."""

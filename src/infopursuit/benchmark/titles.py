@@ -46,6 +46,10 @@ TITLES: dict[str, Title] = {
     "tree": Title("decision tree", "questions"),
     "rule_list": Title("rule list (CN2)", "questions"),
     "generative_ip": Title("generative IP", "questions"),
+    "vip_fixed": Title("paper, fixed list", "questions"),
+    "vip_alternating": Title("paper, learned from the list", "questions"),
+    "vip_joint": Title("paper, learned jointly", "questions"),
+    "vip_medoids": Title("paper, learned from medoids", "questions"),
     "ours": Title("**ours**", "questions"),
     "ours_knowing": Title("**ours, knowing**", "questions"),
 }

@@ -75,7 +75,10 @@ class VariationalInformationPursuit(PursuitClassifier):
         batch_size: images per update.
         learning_rate: Adam's, of the networks.
         dictionary_learning_rate: Adam's, of the dictionary.
-        schedule: `constant`, or `cosine` decay to zero over each phase.
+        schedule: `constant`; `cosine` decay to zero over each phase; or `plateau`, which trains
+            until the held-out AUC has stopped rising: the updates above are limits then, set many.
+        patience: updates without a better AUC that `plateau` waits for, before the rates fall and,
+            at the third time, the phase ends.
         weight_decay: decoupled, of the networks.
         temperature: of the querier's softmax at the start and the end of each phase.
         max_history: histories in training have fewer questions than this.
@@ -119,6 +122,7 @@ class VariationalInformationPursuit(PursuitClassifier):
         learning_rate: float = 1e-3,
         dictionary_learning_rate: float = 3e-3,
         schedule: str = "cosine",
+        patience: int = 1000,
         weight_decay: float = 0.01,
         temperature: Sequence[float] = (1.0, 0.2),
         max_history: int = 128,
@@ -146,6 +150,7 @@ class VariationalInformationPursuit(PursuitClassifier):
         self.learning_rate = learning_rate
         self.dictionary_learning_rate = dictionary_learning_rate
         self.schedule = schedule
+        self.patience = patience
         self.weight_decay = weight_decay
         self.temperature = temperature
         self.max_history = max_history
@@ -233,7 +238,7 @@ class VariationalInformationPursuit(PursuitClassifier):
         trainer = Trainer(
             train,
             held_out,
-            InitialDictionary(universe, initial, self._reference(texts.embeddings.width)),
+            InitialDictionary(universe, initial, self._reference(texts)),
             settings,
             self._budget(len(initial)),
             self.random_state,
@@ -295,15 +300,11 @@ class VariationalInformationPursuit(PursuitClassifier):
             raise InputError("texts is missing; expected the texts that may become questions")
         return Texts(self.texts, self.text_embeddings)
 
-    def _reference(self, width: int) -> Tensor | None:
+    def _reference(self, texts: Texts) -> Tensor | None:
         if self.reference_embeddings is None:
             return None
         reference = UnitRows(self.reference_embeddings, "reference_embeddings")
-        if reference.width != width:
-            raise InputError(
-                f"reference_embeddings has {reference.width} columns and text_embeddings {width}; "
-                "expected one CLIP for both"
-            )
+        _check_width(texts, "reference_embeddings", reference.width)
         return as_stored(reference)
 
     def _split(self, data: TrainingRows, validation: Any) -> tuple[TrainingRows, TrainingRows]:

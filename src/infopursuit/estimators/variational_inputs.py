@@ -58,6 +58,7 @@ def settings_of(model: VariationalInformationPursuit) -> VariationalSettings:
         learning_rate=model.learning_rate,
         dictionary_learning_rate=model.dictionary_learning_rate,
         schedule=model.schedule,  # type: ignore[arg-type]
+        patience=model.patience,
         weight_decay=model.weight_decay,
         temperature=(model.temperature[0], model.temperature[1]),
         max_history=model.max_history,

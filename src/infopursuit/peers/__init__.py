@@ -3,6 +3,7 @@
 peer.py              that face: fit, predict, predict_proba, explain, and at(t) for fewer texts
 budgets.py           numbers of texts at which they are compared
 contributions.py     what each text adds to the score of each class
+memory.py            what fits on the same images have in common
 elastic_net.py       sparse linear heads along a path of penalties, and at a given number of weights
 sparse_logistic.py   logistic regression on concept scores at a number of effective concepts
 zero_shot.py         class names, and ensembles of descriptions (DCLIP)
@@ -23,4 +24,5 @@ rule_list.py         a list of rules (CN2)
 pursuits.py          what asks one question after another
 generative_ip.py     generative Information Pursuit
 pursuit_classifier.py  ours
+paper_networks.py    the paper's networks
 """

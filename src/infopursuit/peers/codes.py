@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from infopursuit.peers.contributions import Contributions
 from infopursuit.peers.elastic_net import Head
+from infopursuit.peers.memory import Memory, remembered
 from infopursuit.peers.peer import Peer, linear_contributions
 
 ITERATIONS, TOLERANCE = 300, 1e-3
@@ -50,11 +51,18 @@ class CodePeer(Peer):
     """
 
     budgets: Sequence[int]
+    memory: Memory | None = None
     heads_: dict[int, Head]
 
     def _fit(self, X: Tensor, labels: Tensor, texts: Tensor) -> None:
         self._prepare(X, texts)
-        codes = self._codes(X, tuple(sorted(self.budgets)))
+        counts = tuple(sorted(self.budgets))
+        # The head changes no code.
+        settings = {**self.get_params(deep=False), "strength": None, "memory": None}
+        told = [settings[name] for name in sorted(settings) if not name.startswith("text")]
+        codes = remembered(
+            self.memory, lambda: self._codes(X, counts), type(self).__name__, X, texts, repr(told)
+        )
         self.heads_ = {count: self._head(code, X, labels) for count, code in codes.items()}
         self.budgets_ = tuple(sorted(self.heads_))
 

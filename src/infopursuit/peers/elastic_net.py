@@ -13,6 +13,7 @@ scikit-learn's SAGA does too, and takes minutes where this takes seconds.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -91,6 +92,10 @@ class ElasticNet:
         self.concepts, self.labels, self.loss, self.ratio = concepts, labels, loss, ratio
         self.members = functional.one_hot(labels).to(concepts.dtype)
         self.columns = torch.cat([concepts.T, concepts.new_ones(1, len(concepts))])
+        # The path so far, the penalty above which it is empty, and the loss of no text.
+        self.heads: list[Head] = []
+        self.largest = self._gradient(self.empty).abs().max().item() / ratio
+        self.at_first = self._data(self.empty(concepts))
 
     @property
     def empty(self) -> Head:
@@ -102,20 +107,25 @@ class ElasticNet:
     def path(self, most: int) -> list[Head]:
         """Heads with ever smaller penalties, until they have `most` effective concepts.
 
-        Where classes are easily told apart, the smallest penalty has fewer.
+        Where classes are easily told apart, the smallest penalty has fewer. A longer path goes on
+        from a shorter one.
         """
-        head = self.empty
-        largest = self._gradient(head).abs().max().item() / self.ratio
-        heads: list[Head] = []
-        share, at_first = STEP, self._data(head(self.concepts))
-        while share >= LAST:
-            head = self.fitted(largest * share, head, NEWTON)
-            share *= STEP
-            heads.append(head)
-            left = self._data(head(self.concepts)) / at_first
-            if head.effective_concepts >= most or left <= 1 - EXPLAINED:
+        for place in itertools.count():
+            if place == len(self.heads) and not self._extend():
                 break
-        return heads
+            if self.heads[place].effective_concepts >= most:
+                return self.heads[: place + 1]
+        return list(self.heads)
+
+    def _extend(self) -> bool:
+        """Add the next head to the path; False where it has ended."""
+        head = self.heads[-1] if self.heads else self.empty
+        share = STEP ** (len(self.heads) + 1)
+        ended = self.heads and self._data(head(self.concepts)) <= (1 - EXPLAINED) * self.at_first
+        if share < LAST or ended:
+            return False
+        self.heads.append(self.fitted(self.largest * share, head, NEWTON))
+        return True
 
     def fitted(self, penalty: float, start: Head | None = None, steps: int = REFIT) -> Head:
         """The minimum at a penalty, from the weights of another.

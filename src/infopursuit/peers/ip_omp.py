@@ -24,6 +24,7 @@ from infopursuit.peers.budgets import BUDGETS
 from infopursuit.peers.codes import Centred, CodePeer, logistic_head, prototype_head
 from infopursuit.peers.elastic_net import Head
 from infopursuit.peers.matching_pursuit import coefficients, matching_pursuit
+from infopursuit.peers.memory import Memory
 
 
 class IPOMP(CodePeer):
@@ -37,6 +38,7 @@ class IPOMP(CodePeer):
         centre: whether means of images and of texts are subtracted first.
         normalised: IP-OMP's rule; False is plain OMP.
         budgets: numbers of texts.
+        memory: shares the codes of training images with other fits; None for none.
     """
 
     def __init__(
@@ -48,10 +50,11 @@ class IPOMP(CodePeer):
         centre: bool = True,
         normalised: bool = True,
         budgets: Sequence[int] = BUDGETS,
+        memory: Memory | None = None,
     ) -> None:
         self.texts, self.text_embeddings = texts, text_embeddings
         self.learned, self.strength, self.centre = learned, strength, centre
-        self.normalised, self.budgets = normalised, budgets
+        self.normalised, self.budgets, self.memory = normalised, budgets, memory
 
     def _prepare(self, X: Tensor, texts: Tensor) -> None:
         self.space_ = Centred(X, texts, self.centre)

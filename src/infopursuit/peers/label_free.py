@@ -30,7 +30,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from infopursuit.peers.budgets import BUDGETS
-from infopursuit.peers.elastic_net import ElasticNet, Standard, at_effective_concepts
+from infopursuit.peers.elastic_net import Standard
+from infopursuit.peers.memory import Memory
 from infopursuit.peers.sparse_logistic import SparseHeadPeer
 
 # Images whose activations the cutoff looks at.
@@ -48,6 +49,7 @@ class LabelFreeCBM(SparseHeadPeer):
         activation_cutoff: texts whose five largest scores in training are less on average are
             dropped; None for none.
         budgets: numbers of effective concepts.
+        memory: shares the path of penalties with other fits; None for none.
 
     Attributes:
         kept_: rows of the texts that were not dropped.
@@ -61,10 +63,11 @@ class LabelFreeCBM(SparseHeadPeer):
         similarity_cutoff: float = 0.9,
         activation_cutoff: float | None = None,
         budgets: Sequence[int] = BUDGETS,
+        memory: Memory | None = None,
     ) -> None:
         self.texts, self.text_embeddings, self.ratio = texts, text_embeddings, ratio
         self.similarity_cutoff, self.activation_cutoff = similarity_cutoff, activation_cutoff
-        self.budgets = budgets
+        self.budgets, self.memory = budgets, memory
 
     def _fit(self, X: Tensor, labels: Tensor, texts: Tensor) -> None:
         kept = without_duplicates(texts, self.similarity_cutoff)
@@ -76,10 +79,7 @@ class LabelFreeCBM(SparseHeadPeer):
         self.texts_ = tuple(self.texts_[text] for text in kept.tolist())
         self.directions_ = texts[kept]
         self.standard_ = Standard.of(X @ self.directions_.T)
-        path = ElasticNet(self.concepts(X), labels, "multinomial", self.ratio).path(
-            max(self.budgets)
-        )
-        self.heads_ = {count: at_effective_concepts(path, count) for count in self.budgets}
+        self.heads_ = self._truncated_path(self.concepts(X), labels)
         self.budgets_ = tuple(sorted(self.heads_))
 
 

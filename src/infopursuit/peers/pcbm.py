@@ -31,7 +31,8 @@ from torch.nn import functional
 
 from infopursuit.peers.budgets import BUDGETS
 from infopursuit.peers.contributions import Contributions
-from infopursuit.peers.elastic_net import ElasticNet, Standard, at_effective_concepts
+from infopursuit.peers.elastic_net import Loss, Standard
+from infopursuit.peers.memory import Memory
 from infopursuit.peers.peer import linear_contributions
 from infopursuit.peers.sparse_logistic import SparseHeadPeer
 
@@ -46,7 +47,10 @@ class PCBM(SparseHeadPeer):
         text_embeddings: (m, d) of them.
         ratio: share of the sparsifying penalty that is on absolute values.
         budgets: numbers of effective concepts.
+        memory: shares the path of penalties with other fits; None for none.
     """
+
+    loss: Loss = "one_vs_rest"
 
     def __init__(
         self,
@@ -54,17 +58,16 @@ class PCBM(SparseHeadPeer):
         text_embeddings: Any = None,
         ratio: float = 0.99,
         budgets: Sequence[int] = BUDGETS,
+        memory: Memory | None = None,
     ) -> None:
         self.texts, self.text_embeddings = texts, text_embeddings
-        self.ratio, self.budgets = ratio, budgets
+        self.ratio, self.budgets, self.memory = ratio, budgets, memory
 
     def _fit(self, X: Tensor, labels: Tensor, texts: Tensor) -> None:
         self.directions_ = texts
         mean, spread = Standard.of(X @ texts.T)
         self.standard_ = Standard(mean, spread.mean().expand_as(spread))
-        net = ElasticNet(self.concepts(X), labels, "one_vs_rest", self.ratio)
-        path = net.path(max(self.budgets))
-        self.heads_ = {count: at_effective_concepts(path, count) for count in self.budgets}
+        self.heads_ = self._truncated_path(self.concepts(X), labels)
         self.budgets_ = tuple(sorted(self.heads_))
 
 
@@ -77,6 +80,7 @@ class HybridPCBM(PCBM):
         ridge: half of it weighs the squares of the residual's weights.
         ratio: share of the sparsifying penalty that is on absolute values.
         budgets: numbers of effective concepts; the largest is taken.
+        memory: shares the path of penalties with other fits; None for none.
 
     Attributes:
         residual_: (d, c) weights of the embedding.
@@ -90,8 +94,9 @@ class HybridPCBM(PCBM):
         ridge: float = 1e-3,
         ratio: float = 0.99,
         budgets: Sequence[int] = BUDGETS,
+        memory: Memory | None = None,
     ) -> None:
-        super().__init__(texts, text_embeddings, ratio, budgets)
+        super().__init__(texts, text_embeddings, ratio, budgets, memory)
         self.ridge = ridge
 
     def _fit(self, X: Tensor, labels: Tensor, texts: Tensor) -> None:

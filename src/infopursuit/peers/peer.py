@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor
 
@@ -38,6 +38,7 @@ class Peer(ClassifierMixin, BaseEstimator):
         budgets_: the numbers of texts that `at` takes; empty where the peer has no such choice.
         texts_: the texts that it was given, or kept.
         budget_: the one that decisions rest on; None for all the model has.
+        facts_: what else the fit has to tell, by name; empty for most.
     """
 
     texts: Sequence[str] | None
@@ -47,9 +48,18 @@ class Peer(ClassifierMixin, BaseEstimator):
     n_features_in_: int
     budgets_: tuple[int, ...] = ()
     budget_: int | None = None
+    facts_: dict[str, Any]
+    # Whether `fit` makes use of held-out images, to calibrate or to select weights.
+    learns_from_validation = False
 
-    def fit(self: Model, X: Any, y: Any) -> Model:
+    def fit(self: Model, X: Any, y: Any, validation: tuple[Any, Any] | None = None) -> Model:
         """Learn from embeddings (n, d) of unit norm, and labels (n,).
+
+        Args:
+            X: the embeddings.
+            y: the labels.
+            validation: (X, y) of held-out images, for peers that `learns_from_validation`; None
+                for a share of these.
 
         Raises:
             InputError, ValueError: an input is malformed, there is a single class, or images and
@@ -61,7 +71,8 @@ class Peer(ClassifierMixin, BaseEstimator):
         if len(self.classes_) < 2:
             raise InputError(f"y has {len(self.classes_)} class; expected at least two")
         self.n_features_in_ = rows.width
-        self.budget_, self.budgets_ = None, ()
+        self.budget_, self.budgets_, self.facts_ = None, (), {}
+        self.validation_ = validation
         if self.text_embeddings is None:
             self.texts_, texts = (), torch.empty(0, rows.width)
         else:
@@ -74,6 +85,16 @@ class Peer(ClassifierMixin, BaseEstimator):
             )
         self._fit(rows.tensor(), labels, texts)
         return self
+
+    def for_a_try(self: Model, count: int) -> Model:
+        """A peer that is not fitted, as settings are tried: all that is not looked at is left out.
+
+        Args:
+            count: the number of texts at which it will be scored, where it has such a number.
+        """
+        if "budgets" not in self.get_params():
+            return self
+        return cast(Model, clone(self)).set_params(budgets=(count,))
 
     def at(self: Model, count: int) -> Model:
         """The model whose decisions rest on `count` texts; nothing is fitted anew.

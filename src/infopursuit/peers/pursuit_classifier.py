@@ -24,6 +24,8 @@ class Ours(PursuitPeer):
         random_state: of samples of large training sets.
     """
 
+    learns_from_validation = True
+
     def __init__(
         self,
         texts: Sequence[str] | None = None,
@@ -35,11 +37,6 @@ class Ours(PursuitPeer):
     ) -> None:
         self.texts, self.text_embeddings, self.n_queries = texts, text_embeddings, n_queries
         self.knowledge, self.budgets, self.random_state = knowledge, budgets, random_state
-
-    def fit(self, X: Any, y: Any, validation: tuple[Any, Any] | None = None) -> Ours:
-        """Learn from embeddings and labels; calibrate on `validation`, or on a share of these."""
-        self.validation_ = validation
-        return super().fit(X, y)
 
     def _fit(self, X: Tensor, labels: Tensor, texts: Tensor) -> None:
         self.model_ = InformationPursuitClassifier(

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from infopursuit.answers.table import AnswerTable
 from infopursuit.peers.contributions import Contributions
-from infopursuit.peers.peer import Peer
+from infopursuit.peers.peer import Model, Peer
 from infopursuit.pursuit.pursuit import Pursuit
 
 
@@ -31,6 +31,10 @@ class PursuitPeer(Peer):
         """How probable each answer is in each class."""
         return self.pursuit_.classifier.table  # pyright: ignore[reportAttributeAccessIssue]
 
+    def for_a_try(self: Model, count: int) -> Model:
+        """Itself: more questions cost little."""
+        return self
+
     def curve(self, X: Any, y: Any, longest: int = 128) -> Float[np.ndarray, " t"]:
         """Accuracy after t = 0..T questions, T at most `longest`."""
         rows, labels = self._rows(X), np.asarray(y)
@@ -43,6 +47,7 @@ class PursuitPeer(Peer):
             right += (found == labels[block, None]).sum(axis=0)
         return right / len(rows)
 
+    @torch.no_grad()
     def decisions_by_budget(self, X: Any) -> dict[int, Float[np.ndarray, "n c"]]:
         """The scores at each of `budgets_`; the questions are chosen once."""
         rows = self._rows(X)
@@ -60,6 +65,7 @@ class PursuitPeer(Peer):
             return answers, torch.ones_like(answers)
         return answers, _mask(answers, self.pursuit_.roll_out(X, self.budget_).order)
 
+    @torch.no_grad()
     def _scores(self, X: Tensor) -> Tensor:
         return self.pursuit_.classifier(*self._asked(X))
 

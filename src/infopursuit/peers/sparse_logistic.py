@@ -16,6 +16,7 @@ from torch import Tensor
 from infopursuit.peers.budgets import BUDGETS
 from infopursuit.peers.contributions import Contributions
 from infopursuit.peers.elastic_net import ElasticNet, Head, Loss, Standard, at_effective_concepts
+from infopursuit.peers.memory import Memory, remembered
 from infopursuit.peers.peer import Peer, linear_contributions
 
 
@@ -28,7 +29,9 @@ class SparseHeadPeer(Peer):
         heads_: by the number of effective concepts; the largest is the whole model's.
     """
 
+    ratio: float
     budgets: Sequence[int]
+    memory: Memory | None
     heads_: dict[int, Head]
     loss: Loss = "multinomial"
 
@@ -40,6 +43,19 @@ class SparseHeadPeer(Peer):
 
     def _fit_heads(self, concepts: Tensor, labels: Tensor) -> None:
         raise NotImplementedError
+
+    def _elastic_net(self, concepts: Tensor, labels: Tensor) -> ElasticNet:
+        """That of these images; its path is shared by peers with one memory."""
+        return remembered(
+            self.memory,
+            lambda: ElasticNet(concepts, labels, self.loss, self.ratio),
+            "elastic net", concepts, labels, self.loss, self.ratio,
+        )  # fmt: skip
+
+    def _truncated_path(self, concepts: Tensor, labels: Tensor) -> dict[int, Head]:
+        """The head of each of `budgets`, with the weights of the path."""
+        path = self._elastic_net(concepts, labels).path(max(self.budgets))
+        return {count: at_effective_concepts(path, count) for count in self.budgets}
 
     def concepts(self, X: Tensor) -> Tensor:
         """Standardised concept scores (n, m)."""
@@ -69,6 +85,7 @@ class SparseLogistic(SparseHeadPeer):
         ridge: half of it weighs the squares of the weights that are left.
         ratio: share of the sparsifying penalty that is on absolute values.
         budgets: numbers of effective concepts.
+        memory: shares the path of penalties with other fits; None for none.
     """
 
     def __init__(
@@ -78,14 +95,14 @@ class SparseLogistic(SparseHeadPeer):
         ridge: float = 1e-3,
         ratio: float = 0.99,
         budgets: Sequence[int] = BUDGETS,
+        memory: Memory | None = None,
     ) -> None:
         self.texts, self.text_embeddings = texts, text_embeddings
-        self.ridge, self.ratio, self.budgets = ridge, ratio, budgets
+        self.ridge, self.ratio, self.budgets, self.memory = ridge, ratio, budgets, memory
 
     def _fit_heads(self, concepts: Tensor, labels: Tensor) -> None:
-        net = ElasticNet(concepts, labels, self.loss, self.ratio)
-        path = net.path(max(self.budgets))
-        self.heads_ = {}
-        for count in self.budgets:
-            sparse = at_effective_concepts(path, count)
-            self.heads_[count] = net.refitted(sparse.weights != 0, self.ridge, sparse)
+        net = self._elastic_net(concepts, labels)
+        self.heads_ = {
+            count: net.refitted(sparse.weights != 0, self.ridge, sparse)
+            for count, sparse in self._truncated_path(concepts, labels).items()
+        }

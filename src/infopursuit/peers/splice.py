@@ -26,6 +26,7 @@ from torch import Tensor
 from infopursuit.peers.budgets import BUDGETS
 from infopursuit.peers.codes import Centred, CodePeer, logistic_head
 from infopursuit.peers.elastic_net import Head
+from infopursuit.peers.memory import Memory
 
 # Training images that penalties are chosen on, and the penalties to choose from, as shares of the
 # largest that gives an image any text.
@@ -42,6 +43,7 @@ class SpLiCE(CodePeer):
         strength: of the regression, as scikit-learn's C.
         centre: whether means of images and of texts are subtracted first.
         budgets: numbers of texts, on average over images.
+        memory: shares the codes of training images with other fits; None for none.
 
     Attributes:
         penalties_: for each number of texts.
@@ -54,9 +56,11 @@ class SpLiCE(CodePeer):
         strength: float = 10.0,
         centre: bool = True,
         budgets: Sequence[int] = BUDGETS,
+        memory: Memory | None = None,
     ) -> None:
         self.texts, self.text_embeddings = texts, text_embeddings
-        self.strength, self.centre, self.budgets = strength, centre, budgets
+        self.strength, self.centre = strength, centre
+        self.budgets, self.memory = budgets, memory
 
     def _prepare(self, X: Tensor, texts: Tensor) -> None:
         self.space_ = Centred(X, texts, self.centre)

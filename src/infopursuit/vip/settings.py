@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from infopursuit.core.errors import InputError
+from infopursuit.vip.plateau import FACTOR, FALLS
 
 Dictionary = Literal["fixed", "alternating", "joint"]
 Answers = Literal["minmax", "soft", "threshold"]
-Schedule = Literal["constant", "cosine"]
+Schedule = Literal["constant", "cosine", "plateau"]
 
 
 @dataclass(frozen=True)
@@ -29,15 +30,19 @@ class VariationalSettings:
         quantize_queries: snap every theta to its nearest text; False uses normalize(theta)
             (ablation, no longer explainable in words).
         hidden: widths of the two hidden layers of querier and classifier.
-        random_updates: updates of the networks in the random phase.
-        biased_updates: updates of the networks in the biased phase.
+        random_updates: updates of the networks in the random phase; at most so many with `plateau`.
+        biased_updates: updates of the networks in the biased phase; likewise.
         network_updates: t, updates of the networks for each update of an alternating dictionary.
         batch_size: b, images per update.
         learning_rate: Adam's, of the networks.
         dictionary_learning_rate: Adam's, of theta.
-        schedule: `constant`, or `cosine` decay to zero over each phase.
+        schedule: `constant`; `cosine` decay to zero over each phase; or `plateau`, which trains
+            until the held-out AUC has stopped rising (`plateau.py`): the rates fall when `patience`
+            updates brought no better one, and the phase ends when they have fallen twice before.
+        patience: updates without a better AUC that `plateau` waits for.
         weight_decay: decoupled, of the networks.
-        temperature: of the querier's softmax at the start and the end of each phase.
+        temperature: of the querier's softmax at the start and the end of each phase; with `plateau`
+            it changes when the rates fall.
         max_history: history sizes are uniform on {0, ..., min(max_history, k) - 1}.
         select_on: `held_out`; `test` follows the paper's protocol, and every figure says so.
         validate_every: updates of the networks between two measurements of the AUC.
@@ -54,6 +59,7 @@ class VariationalSettings:
     learning_rate: float = 1e-5
     dictionary_learning_rate: float = 1e-5
     schedule: Schedule = "constant"
+    patience: int = 1000
     weight_decay: float = 0.0
     temperature: tuple[float, float] = (1.0, 1.0)
     max_history: int = 128
@@ -64,7 +70,7 @@ class VariationalSettings:
         choices = {
             "dictionary": ("fixed", "alternating", "joint"),
             "answers": ("minmax", "soft", "threshold"),
-            "schedule": ("constant", "cosine"),
+            "schedule": ("constant", "cosine", "plateau"),
             "select_on": ("held_out", "test"),
         }
         for name, known in choices.items():
@@ -79,6 +85,7 @@ class VariationalSettings:
             "learning_rate": self.learning_rate,
             "dictionary_learning_rate": self.dictionary_learning_rate,
             "max_history": self.max_history,
+            "patience": self.patience,
             "validate_every": self.validate_every,
             "hidden": min(self.hidden),
             "temperature": min(self.temperature),
@@ -101,11 +108,13 @@ class VariationalSettings:
 
     @property
     def updates(self) -> int:
-        """Updates of the networks over both phases."""
+        """Updates of the networks over both phases; at most so many with `plateau`."""
         return self.random_updates + self.biased_updates
 
     def scheduled(self, rate: float, done: float) -> float:
-        """A learning rate when this share of its phase is done."""
+        """A learning rate when this share of its phase is done; of its falls, with `plateau`."""
         if self.schedule == "constant":
             return rate
+        if self.schedule == "plateau":
+            return rate * FACTOR ** (FALLS * done)
         return rate * 0.5 * (1 + math.cos(math.pi * done))

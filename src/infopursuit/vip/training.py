@@ -6,7 +6,8 @@
 
 A `fixed` dictionary is never updated, `joint` updates all three at once, `alternating` is the
 algorithm. A phase is measured in updates of the networks, so that methods compare update for
-update. All updates between two batches share one mini-batch, and in the biased phase one roll-out.
+update; with the schedule `plateau` it ends when the held-out AUC has stopped rising. All updates
+between two batches share one mini-batch, and in the biased phase one roll-out.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from infopursuit.vip.captured import CapturedCalls
 from infopursuit.vip.checkpoints import Checkpoint
 from infopursuit.vip.histories import HistoryDraws, prefix_masks
 from infopursuit.vip.networks import HistoryNetwork
+from infopursuit.vip.plateau import Plateau
 from infopursuit.vip.processes import Execution
 from infopursuit.vip.selection import Selection, curve_area
 from infopursuit.vip.settings import VariationalSettings
@@ -98,10 +100,7 @@ def rule_of(
     """How images answer: a function that gives the rule of the dictionary as it is when called."""
     if settings.answers == "threshold":  # of a dictionary that stays as it is
         if not isinstance(train.embeddings, Tensor):
-            raise InputError(
-                "answers: threshold answers are fitted on all images at once, and these come in "
-                "shards; expected minmax or soft"
-            )
+            raise InputError("answers: threshold needs all images at once; expected no shards")
         queries = dictionary().detach()
         texts, images = UnitRows(reference, "texts"), UnitRows(train.embeddings, "images")
         rule = fit_threshold_rule(queries.cpu(), texts, images, train.labels)
@@ -167,6 +166,9 @@ class Trainer:
         self.call = CapturedCalls()
         self.selection = Selection()
         self.updates = 0
+        # The updates before the biased phase, once the random phase is over.
+        self.random_ended = None if settings.random_updates else 0
+        self.plateau = self._new_plateau()
         self.dictionary_updates = 0
         self.losses = 0
         self.midway: Tensor | None = None
@@ -180,7 +182,7 @@ class Trainer:
             checkpoint.restore(self)
         quiet = self.processes.rank > 0 or None  # None: quiet unless it is a terminal
         with tqdm(total=self.settings.updates, initial=self.updates, disable=quiet) as progress:
-            while self.updates < self.settings.updates:
+            while not self._over():
                 progress.update(self.train_on_batch())
                 if checkpoint is not None and self.processes.rank == 0:
                     checkpoint.save_if_due(self)
@@ -209,11 +211,29 @@ class Trainer:
     # -- the pieces it is made of -----------------------------------------------------------
 
     def _phase(self) -> tuple[Phase, float, int]:
-        """The phase of the next update, the share of it that is done, the updates it has left."""
-        random, biased = self.settings.random_updates, self.settings.biased_updates
-        if self.updates < random:
-            return "random", self.updates / random, random - self.updates
-        return "biased", (self.updates - random) / biased, self.settings.updates - self.updates
+        """The phase of the next update, the share of it that is done, the updates it has left.
+
+        With `plateau` the share is that of the falls of the rates.
+        """
+        if self.random_ended is None:
+            phase, begun, most = "random", 0, self.settings.random_updates
+        else:
+            phase, begun, most = "biased", self.random_ended, self.settings.biased_updates
+        done = (self.updates - begun) / most
+        if self.settings.schedule == "plateau":
+            done = self.plateau.done
+        return phase, done, begun + most - self.updates
+
+    def _over(self) -> bool:
+        """Whether the biased phase has ended."""
+        if self.random_ended is None:
+            return False
+        left = self.random_ended + self.settings.biased_updates - self.updates
+        return left <= 0 or self.plateau.over
+
+    def _new_plateau(self) -> Plateau:
+        patience = self.settings.patience if self.settings.schedule == "plateau" else 0
+        return Plateau(patience, self.updates)
 
     def _next_images(self) -> tuple[Float[Tensor, "b d"], Int[Tensor, " b"]]:
         """This process's part of the next batch."""
@@ -233,11 +253,18 @@ class Trainer:
     def _after_updates(self, phase: Phase, updates: int) -> None:
         self.updates += updates
         self.losses += updates
-        if self.midway is None and self.updates >= self.settings.updates / 2:
-            self.midway = self.dictionary.rows.clone()
+        left = self._phase()[2]
         due = self.updates % self.settings.validate_every < updates
-        if due or self.updates == self.settings.updates:
+        if due or (left == 0 and (phase == "biased" or not self.settings.biased_updates)):
             self._validate(phase)
+        if phase == "random" and (left == 0 or self.plateau.over):
+            self.random_ended, self.plateau = self.updates, self._new_plateau()
+        # Nobody knows when half of the updates are done that `plateau` will take.
+        halfway = self.updates >= self.settings.updates / 2
+        if self.settings.schedule == "plateau":
+            halfway = self.random_ended is not None
+        if self.midway is None and halfway:
+            self.midway = self.dictionary.rows.clone()
 
     @torch.no_grad()
     def _validate(self, phase: Phase) -> None:
@@ -259,6 +286,7 @@ class Trainer:
         self.step.loss_sum.zero_()
         self.losses = 0
         self.selection.consider(area, phase, self.updates, self._modules())
+        self.plateau.consider(area, self.updates)
 
     def _modules(self) -> dict[str, nn.Module]:
         return {
@@ -296,6 +324,8 @@ class Trainer:
             "histories": self.histories.state_dict(),
             "selection": {"facts": self.selection.facts, "weights": self.selection.weights},
             "updates": self.updates,
+            "random_ended": self.random_ended,
+            "plateau": self.plateau.state_dict(),
             "dictionary_updates": self.dictionary_updates,
             "midway": self.midway,
             "log": self.log,
@@ -311,7 +341,9 @@ class Trainer:
         self.histories.load_state_dict(state["histories"])
         self.selection.facts = state["selection"]["facts"]
         self.selection.weights = state["selection"]["weights"]
-        self.updates = state["updates"]
+        self.updates, self.random_ended = state["updates"], state["random_ended"]
+        self.plateau = self._new_plateau()
+        self.plateau.load_state_dict(state["plateau"])
         self.dictionary_updates = state["dictionary_updates"]
         self.midway = state["midway"]
         self.log = state["log"]

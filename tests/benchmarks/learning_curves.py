@@ -1,0 +1,201 @@
+"""Accuracy by the number of training images, on the embedded world, where any number can be drawn.
+
+Set `draw.train_per_class: 5000` in stages/menagerie/params.yaml of a clone of its own, then
+
+    dvc repro embed_universe embed_images@menagerie read_knowledge@menagerie
+    python -m tests.benchmarks.learning_curves --out curves
+
+Each cell is one run of the protocol of the peers (docs/benchmark.md) on the first images of each
+class. Cells are kept in `curves/cells.jsonl`: a run that was stopped goes on. `curves/curves.md`
+and `curves/curves.svg` are written after each cell.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+import torch
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from sklearn.linear_model import LogisticRegression
+
+from infopursuit.benchmark.entries import ENTRIES, Entry
+from infopursuit.benchmark.protocol import measure_seed
+from infopursuit.benchmark.tables import table
+from infopursuit.benchmark.task import Task, named
+from infopursuit.benchmark.titles import TITLES
+from infopursuit.datasets.labelled_images import LabelledImages, hold_out, load_images
+from infopursuit.dictionary.universe import load_universe, sources_of
+from infopursuit.peers.pursuit_classifier import Ours
+
+UNIVERSE = "artifacts/universe/embeddings.parquet"
+IMAGES = "artifacts/images/menagerie.parquet"
+SIZES = (150, 500, 2000, 5000)
+K = 48
+SAME_ANSWERS = "same_answers"
+PEERS = ("ours", "vip_fixed", "vip_alternating", "selected_answers", "sparse_logistic",
+         SAME_ANSWERS, "probe", "mlp")  # fmt: skip
+NAMES = {
+    SAME_ANSWERS: "logistic regression on all answers of ours",
+    **{peer: TITLES[peer].title.replace("*", "") for peer in PEERS if peer != SAME_ANSWERS},
+}
+COLUMNS = ("accuracy_at_5", "accuracy_at_10", "accuracy_at_20", "accuracy", "auc")
+SHARE = 0.1
+
+
+def first_of_each_class(images: LabelledImages, count: int) -> LabelledImages:
+    """The first `count` images of each class, in their order."""
+    labels = images.labels.numpy()
+    rows = np.sort(np.concatenate([np.flatnonzero(labels == c)[:count] for c in np.unique(labels)]))
+    kept = torch.from_numpy(rows)
+    ids = tuple(images.ids[row] for row in rows)
+    return replace(images, ids=ids, labels=images.labels[kept], embeddings=images.embeddings[kept])
+
+
+def world() -> Task:
+    """The task with all images that were drawn."""
+    universe = load_universe(UNIVERSE)
+    sources = sources_of(UNIVERSE, universe.texts)
+    listed = [text for text in universe.texts if "dictionary/menagerie" in sources[text].split(",")]
+    return Task(
+        universe.texts,
+        torch.from_numpy(universe.embeddings).float().numpy(),
+        load_images(IMAGES, "train"),
+        load_images(IMAGES, "test"),
+        listed=tuple(listed),
+    )
+
+
+def entry_of(peer: str) -> Entry:
+    """A peer with the dictionary's size of the embedded world."""
+    entry = ENTRIES[peer]
+
+    def make(*given: Any) -> Any:
+        made = entry.make(*given)
+        if made is not None and "n_queries" in made.get_params():
+            made.set_params(n_queries=K)
+        return made
+
+    return replace(entry, make=make, controlled=False)
+
+
+def same_answers(task: Task, seed: int) -> dict[str, float]:
+    """A logistic regression on all answers that ours would ask for; C by held-out accuracy."""
+    train, held_out = hold_out(task.train, SHARE, seed)
+    ours = Ours(task.texts, task.embeddings, K, random_state=seed)
+    ours.fit(*named(train), validation=named(held_out))
+
+    def answers(images: LabelledImages) -> np.ndarray:
+        given = ours.pursuit_.answers(images.embeddings).numpy()
+        return np.concatenate([given == 0, given == 1], axis=1).astype(np.float64)
+
+    fitted = [
+        LogisticRegression(C=strength, max_iter=300).fit(answers(train), train.labels.numpy())
+        for strength in (0.01, 0.1, 1.0, 10.0)
+    ]
+    best = max(fitted, key=lambda each: each.score(answers(held_out), held_out.labels.numpy()))
+    return {"accuracy": float(best.score(answers(task.test), task.test.labels.numpy()))}
+
+
+def cell(task: Task, peer: str, count: int, seed: int) -> dict[str, Any]:
+    """The figures of one peer with so many images a class."""
+    some = replace(task, train=first_of_each_class(task.train, count))
+    if peer == SAME_ANSWERS:
+        metrics: dict[str, Any] = same_answers(some, seed)
+    else:
+        found = measure_seed(entry_of(peer), some, seed, SHARE)
+        assert found is not None
+        metrics = {**found.metrics, **found.timings}
+    kept = {name: metrics[name] for name in (*COLUMNS, "updates", "fit_seconds") if name in metrics}
+    return {"peer": peer, "images": count, "seed": seed, **kept}
+
+
+def read_cells(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def mean(cells: list[dict[str, Any]], peer: str, count: int, column: str) -> float | None:
+    values = [
+        each[column]
+        for each in cells
+        if (each["peer"], each["images"]) == (peer, count) and column in each
+    ]
+    return float(np.mean(values)) if values else None
+
+
+def write(out: Path, cells: list[dict[str, Any]]) -> None:
+    """The table and the picture of the cells so far."""
+    sizes = sorted({each["images"] for each in cells})
+    rows = []
+    for peer in PEERS:
+        if any(each["peer"] == peer for each in cells):
+            found = [[mean(cells, peer, size, column) for column in COLUMNS] for size in sizes]
+            rows.append([NAMES[peer], *(_shown(values) for values in found)])
+    header = ["images a class", *map(str, sizes)]
+    seeds = len({each["seed"] for each in cells})
+    note = f"Accuracy after 5 / 10 / 20 / all questions or texts, and AUC. Seeds: {seeds}."
+    (out / "curves.md").write_text(f"{table(header, rows)}\n\n{note}\n", encoding="utf-8")
+    _draw(out / "curves.svg", cells, sizes)
+
+
+def _shown(values: list[float | None]) -> str:
+    return " / ".join("–" if value is None else f"{100 * value:.1f}" for value in values)
+
+
+def _draw(path: Path, cells: list[dict[str, Any]], sizes: list[int]) -> None:
+    with matplotlib.rc_context({"svg.hashsalt": "infopursuit", "svg.fonttype": "none"}):
+        figure = Figure(figsize=(9.5, 4.2), facecolor="white", layout="constrained")
+        panels = figure.subplots(1, 2, sharey=True)
+        for panel, column in zip(panels, ("accuracy_at_10", "accuracy"), strict=True):
+            for place, peer in enumerate(PEERS):
+                points = [(size, mean(cells, peer, size, column)) for size in sizes]
+                there = [(size, 100 * value) for size, value in points if value is not None]
+                if there:
+                    width = 2.6 if peer == "ours" else 1.2
+                    panel.plot(
+                        *zip(*there, strict=True), marker="o", color=f"C{place}", linewidth=width,
+                        label=NAMES[peer],
+                    )  # fmt: skip
+            panel.set(xscale="log", xlabel="training images a class", xticks=sizes)
+            panel.set_xticklabels(map(str, sizes))
+            panel.minorticks_off()
+            panel.grid(color="#e3e7ee", linewidth=0.6)
+        panels[0].set(title="after 10 questions or texts", ylabel="test accuracy, %")
+        panels[1].set(title="after all")
+        panels[1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5), fontsize=8, frameon=False)
+        FigureCanvasSVG(figure).print_svg(str(path), metadata={"Date": None, "Creator": None})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--peers", nargs="+", default=PEERS, choices=PEERS)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+    chosen = parser.parse_args()
+    torch.set_num_threads(1)
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    path, task = chosen.out / "cells.jsonl", world()
+    for seed in chosen.seeds:
+        for count in chosen.sizes:
+            for peer in chosen.peers:
+                cells = read_cells(path)
+                if (peer, count, seed) in {(e["peer"], e["images"], e["seed"]) for e in cells}:
+                    continue
+                cells.append(cell(task, peer, count, seed))
+                with path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(cells[-1]) + "\n")
+                write(chosen.out, cells)
+                print(json.dumps(cells[-1]), flush=True)
+
+
+if __name__ == "__main__":
+    main()

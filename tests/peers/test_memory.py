@@ -1,0 +1,61 @@
+"""A memory changes what is computed, never what is fitted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+
+from infopursuit.peers import elastic_net
+from infopursuit.peers.elastic_net import ElasticNet, Standard
+from infopursuit.peers.memory import Memory
+from tests.peers.planted import planted
+from tests.peers.some import made
+
+SHARING = {
+    "sparse_logistic": {"ridge": 1e-4},
+    "label_free": {"similarity_cutoff": 0.95},
+    "pcbm_h": {"ridge": 1e-5},
+    "ip_omp": {"strength": 100.0},
+    "splice": {"strength": 100.0},
+}
+
+
+@pytest.mark.parametrize("name", sorted(SHARING))
+def test_peers_with_one_memory_fit_what_they_fit_alone(name: str) -> None:
+    data, other, memory = planted(), planted(seed=3), Memory()
+    for settings in ({}, SHARING[name], {"centre": False} if name == "ip_omp" else {}):
+        for images in (data, other):
+            alone = made(name, images).set_params(**settings)
+            shared = clone(alone).set_params(memory=memory)
+            found = shared.fit(images.X, images.y).decision_function(images.X_test)
+            expected = alone.fit(images.X, images.y).decision_function(images.X_test)
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_tries_share_one_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted = []
+    original = ElasticNet.fitted
+    monkeypatch.setattr(
+        ElasticNet, "fitted", lambda *given: fitted.append(given[1]) or original(*given)
+    )
+    data, memory = planted(), Memory()
+    for ridge in (1e-2, 1e-3, 1e-4):
+        model = made("sparse_logistic", data).set_params(ridge=ridge, memory=memory)
+        model.fit(data.X, data.y)
+    assert len(fitted) == len(set(fitted)) > 0
+
+
+def test_a_longer_path_goes_on_from_a_shorter_one() -> None:
+    data = planted()
+    scores = torch.from_numpy(data.X @ data.embeddings.T)
+    labels = torch.from_numpy(np.unique(data.y, return_inverse=True)[1])
+    concepts = Standard.of(scores)(scores)
+    once = ElasticNet(concepts, labels)
+    short, long = once.path(2), once.path(5)
+    assert 0 < len(short) < len(long)
+    for head, expected in zip(long, ElasticNet(concepts, labels).path(5), strict=True):
+        assert torch.equal(head.weights, expected.weights)
+    assert once.path(2) == short
+    assert elastic_net.STEP ** len(long) >= elastic_net.LAST
