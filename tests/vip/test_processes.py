@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from infopursuit.core.errors import InputError
+from infopursuit.datasets.labelled_images import held_out_rows
 from infopursuit.vip.batches import ImageShard
 from infopursuit.vip.processes import Processes
 from tests.vip import parallel_run, sharded_run
@@ -100,10 +101,13 @@ def test_two_processes_read_their_own_shards_alone_and_train_what_one_trains(
     trained = {folder: load_file(folder / "model" / "weights.safetensors") for folder in (one, two)}
     for name, tensor in trained[one].items():
         torch.testing.assert_close(trained[two][name], tensor, atol=1e-3, rtol=1e-3)
-    read = [json.loads((two / f"read-{rank}.json").read_text()) for rank in range(2)]
-    count = sharded_run.SHARDS
-    # Images to learn from, and those held out: of each a half, and the shard in the middle.
-    assert all(set(numbers) <= set(range(count)) for numbers in read)
-    assert set(read[0]) | set(read[1]) == set(range(count))
-    assert len(set(read[0]) & set(read[1])) <= 2
-    assert [len(numbers) for numbers in read] <= [2 * (count // 2 + 1)] * 2
+    labels = torch.arange(sharded_run.IMAGES) % 4
+    both = held_out_rows(labels, ["a", "b", "c", "d"], 0.1, 0)  # to learn from, and held out
+    for rank in range(2):
+        read = json.loads((two / f"read-{rank}.json").read_text())
+        own = [rows[Processes(rank, 2).share(len(rows))] for rows in both]
+        size = sharded_run.IMAGES // sharded_run.SHARDS
+        wanted = [sorted(set((rows // size).tolist())) for rows in own]
+        assert read == [*wanted[0], *wanted[1]]
+        # A half of each, and the shard in the middle.
+        assert len(wanted[0]) <= sharded_run.SHARDS // 2 + 1
