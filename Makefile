@@ -17,10 +17,10 @@ unexport VIRTUAL_ENV
 # made training take five times as long; on idle cores it is worth little.
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: help env vllm repro test lint docs bench campaign lock clean
+.PHONY: help env vllm repro test lint docs bench gpu-check campaign lock clean
 
 help: ## Show this list.
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 10
 
 # Bytecode is compiled at once: where Python may not write any (PYTHONDONTWRITEBYTECODE, common in
 # containers), every stage would spend seconds on compiling torch anew.
@@ -100,6 +100,10 @@ bench: env ## Time the training engine against a naive one (half an hour).
 	@python -m tests.benchmarks.engine
 	python -m tests.benchmarks.scaling
 	python -m tests.benchmarks.searches
+
+# For a machine with little beside torch and no network: it uses what is there, and no .venv is made.
+gpu-check: ## Try the engine on one NVIDIA GPU, in 10 minutes and without installing anything.
+	@PYTHONPATH=src $(PYTHON) -m tests.benchmarks.gpu_check $(ARGS)
 
 campaign: env ## Try to break each promise, at length (hours); make campaign NAMES="kills ..." for some.
 	@python -m tests.campaigns $(NAMES)

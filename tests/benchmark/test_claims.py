@@ -18,10 +18,12 @@ class Told(Peer, BaseEstimator):
     """Gives what it is given."""
 
     def __init__(self, told: Contributions) -> None:
-        self.told = told
+        self.told, self.classes_, self.texts_ = told, told.classes, told.texts
+        self.rows: list[int] = []
 
     def explain(self, X: np.ndarray) -> Contributions:
         rows = X[:, 0].astype(int)
+        self.rows.append(len(rows))
         told = self.told
         return Contributions(
             told.classes, told.texts, told.values[rows], told.offset[rows], told.used[rows],
@@ -69,3 +71,16 @@ def test_without_a_judge_texts_are_counted_alone(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(claims, "BLOCK", 1)
     found = claims_of(made(), np.arange(2.0)[:, None], np.array([0, 1]), None, ())
     assert found == (None, None, None, 3.0, 3)
+
+
+@pytest.mark.parametrize(("values", "rows"), [(5, [1, 1]), (11, [1, 1]), (12, [2])])
+def test_explanations_that_are_held_at_once_have_no_more_values_than_allowed(
+    monkeypatch: pytest.MonkeyPatch, values: int, rows: list[int]
+) -> None:
+    """Two classes and three texts are six values an image; one image there is always."""
+    monkeypatch.setattr(claims, "VALUES", values)
+    model = made()
+    texts = ("whiskers", "tail", "wheel")
+    found = claims_of(model, np.arange(2.0)[:, None], np.array([0, 1]), FITS, texts)
+    assert model.rows == rows
+    assert found.true == pytest.approx(3 / 4)

@@ -130,5 +130,9 @@ def test_tables_are_put_between_their_marks(tmp_path: Path) -> None:
         with_tables(page, "z", "")
     (tmp_path / "page.md").write_text(page)
     (tmp_path / "tables.md").write_text("| 2 |\n")
+    (tmp_path / "tables.curves.svg").write_text("<svg/>", encoding="utf-8")
+    (tmp_path / "other.curves.svg").write_text("other", encoding="utf-8")
     main(str(tmp_path / "page.md"), "y", str(tmp_path / "tables.md"))
     assert "| 2 |" in (tmp_path / "page.md").read_text()
+    pictures = {path.name: path.read_text() for path in (tmp_path / "images").iterdir()}
+    assert pictures == {"y-curves.svg": "<svg/>"}

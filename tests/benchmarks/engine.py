@@ -11,111 +11,17 @@ asks different images different queries, as it does for most of a real training.
 from __future__ import annotations
 
 import argparse
-import copy
 import json
-import platform
 import statistics
-from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
 
 import torch
-from torch import Tensor
 
 from infopursuit.core.repeatable import compute_repeatably
-from infopursuit.pursuit.rollout import roll_out
-from tests.benchmarks.engine_step import SETTINGS, UPDATES, EngineStep, seconds
+from tests.benchmarks.machine import OUT, machine
 from tests.benchmarks.margins import margins
 from tests.benchmarks.memory import peak_memory
-from tests.benchmarks.naive import Naive
-
-OUT = Path("artifacts/benchmarks")
-
-
-@dataclass(frozen=True)
-class Case:
-    """One row of the table, and what it has to reach on a CPU and on a GPU."""
-
-    name: str
-    kind: str  # `biased` or `random` step, or `evaluation`
-    k: int
-    target: dict[str, float]
-    u: int = 300_000
-    b: int = 256
-
-
-CASES = [
-    Case("biased step, k = 128", "biased", 128, {"cpu": 12, "cuda": 30}),
-    Case("biased step, k = 824", "biased", 824, {"cpu": 25, "cuda": 40}),
-    Case("random step, k = 128", "random", 128, {"cpu": 10, "cuda": 5}),
-    Case("evaluation of 10,000 images, k = 128", "evaluation", 128, {"cpu": 3, "cuda": 10}),
-]
-
-
-class Pair:
-    """Engine and naive implementation of one case, with the same weights."""
-
-    def __init__(self, case: Case, device: str, warm_up: int) -> None:
-        self.case = case
-        self.engine = EngineStep(case.k, case.u, case.b, device=device, warm_up=warm_up)
-        updates = self.engine.updates
-        copies = copy.deepcopy((updates.querier, updates.classifier))
-        theta = updates.dictionary.theta.detach().clone().requires_grad_()
-        self.naive = Naive(
-            *copies,
-            theta,
-            updates.dictionary.universe.float(),
-            torch.optim.AdamW(
-                [p for network in copies for p in network.parameters()],
-                SETTINGS.learning_rate,
-                weight_decay=SETTINGS.weight_decay,
-                fused=True,
-            ),
-            torch.optim.Adam([theta], SETTINGS.dictionary_learning_rate, fused=True),
-            SETTINGS.temperature[0],
-        )
-
-    def run_naive(
-        self, images: Tensor, labels: Tensor, sizes: Tensor, orders: Tensor | None
-    ) -> None:
-        """One step, in the biased phase with a roll-out for every update, or the evaluation."""
-        naive = self.naive
-        if self.case.kind == "evaluation":
-            naive.evaluate(self.engine.images, 128)
-        elif orders is None:
-            masks = (naive.biased_masks(images, drawn) for drawn in sizes)
-            naive.alternating_step(images, labels, masks, UPDATES)
-        else:
-            masks = map(naive.random_masks, sizes, orders)
-            naive.alternating_step(images, labels, masks, UPDATES)
-
-    def run_engine(self, *batch: Any) -> None:
-        """The same with the engine."""
-        if self.case.kind != "evaluation":
-            self.engine.step(*batch)
-            return
-        updates = self.engine.updates
-        answers = updates.answers(self.engine.images).detach()
-        found = roll_out(updates.querier, updates.classifier, answers, 128)
-        found.posteriors.argmax(dim=2)
-
-
-def times(pair: Pair, device: str, repeats: int) -> list[tuple[float, float]]:
-    """Seconds of naive implementation and engine in turn.
-
-    One turn before them does not count; the evaluation, minutes of the same step, needs none and
-    is done three times.
-    """
-    steps = pair.case.kind != "evaluation"
-    measured = []
-    for _ in range(repeats + 1 if steps else 3):
-        drawn = pair.engine.draw(random=pair.case.kind == "random")
-        naive = seconds(partial(pair.run_naive, *drawn), device)
-        engine = seconds(partial(pair.run_engine, *drawn), device)
-        print(f"{pair.case.name}: naive {naive:.2f} s, engine {engine:.3f} s", flush=True)
-        measured.append((naive, engine))
-    return measured[1:] if steps else measured
+from tests.benchmarks.pair import CASES, Case, Pair, times
 
 
 def measure(case: Case, device: str, repeats: int, warm_up: int) -> dict[str, object]:
@@ -140,20 +46,6 @@ def measure(case: Case, device: str, repeats: int, warm_up: int) -> dict[str, ob
         **calls,
         **{f"computed_{name}": counts[name] / counts["rows"] for name in list(counts)[1:]},
     }
-
-
-def machine() -> str:
-    """Processor, cores and versions, for the reader of the table."""
-    names = [
-        line.split(":")[1].strip()
-        for line in Path("/proc/cpuinfo").read_text().splitlines()
-        if line.startswith("model name")
-    ]
-    gpu = f", {torch.cuda.get_device_name()}" if torch.cuda.is_available() else ""
-    return (
-        f"{names[0] if names else platform.processor()}, {torch.get_num_threads()} threads{gpu}, "
-        f"Python {platform.python_version()}, torch {torch.__version__}"
-    )
 
 
 def markdown(rows: list[dict], command: str) -> str:

@@ -50,9 +50,10 @@ class EngineStep:
         device: str = "cpu",
         warm_up: int = 40,
         hidden: tuple[int, int] = SETTINGS.hidden,
+        images: int = IMAGES,
     ) -> None:
         self.b = b
-        made = problem(IMAGES, u, k, classes=CLASSES)
+        made = problem(images, u, k, classes=CLASSES)
         self.images = made.images.embeddings.to(device)
         self.labels = made.images.labels.to(device)
         self.k, self.draws = k, HistoryDraws(k, max_history, b, seed=0, device=device)

@@ -20,8 +20,8 @@ import torch
 
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.vip.histories import prefix_masks
-from tests.benchmarks.engine import OUT, machine
 from tests.benchmarks.engine_step import CLASSES, SETTINGS, UPDATES, EngineStep, seconds
+from tests.benchmarks.machine import OUT, machine
 
 D = 768
 WIDE, NARROW = SETTINGS.hidden

@@ -15,8 +15,8 @@ import torch
 
 from infopursuit.dictionary.lazy_nearest_texts import LazyNearestTexts
 from infopursuit.dictionary.nearest_texts import nearest_texts
-from tests.benchmarks.engine import OUT, machine
 from tests.benchmarks.engine_step import seconds
+from tests.benchmarks.machine import OUT, machine
 from tests.benchmarks.problems import problem
 
 RATES = [1e-5, 1e-4, 1e-3, 3e-3]

@@ -5,6 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 
+def clustered(n: int, seed: int, d: int = 6, clusters: int = 8) -> np.ndarray:
+    """n points around a few centres."""
+    generator = np.random.default_rng(seed)
+    centres = 3 * generator.standard_normal((clusters, d))
+    return centres[np.arange(n) % clusters] + generator.standard_normal((n, d))
+
+
 def euclidean(points: np.ndarray) -> np.ndarray:
     """(n, n) distances; exactly 0 on the diagonal."""
     points = points.astype(np.float64)

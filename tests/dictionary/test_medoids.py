@@ -16,16 +16,18 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.tables import embedding_matrix
 from infopursuit.dictionary import medoid_swaps, medoids
 from infopursuit.dictionary.medoids import MedoidSearch, k_medoids
-from tests.dictionary.reference_medoids import change, deviation, euclidean, swap_medoids
+from tests.devices import DEVICES
+from tests.dictionary.medoid_checks import check_search
+from tests.dictionary.reference_medoids import (
+    change,
+    clustered,
+    deviation,
+    euclidean,
+    swap_medoids,
+)
 
 ROOT = Path(__file__).parents[2]
 REAL = ROOT / "../shared/data/clip_vitb32/texts.parquet"
-
-
-def clustered(n: int, seed: int, d: int = 6, clusters: int = 8) -> np.ndarray:
-    generator = np.random.default_rng(seed)
-    centres = 3 * generator.standard_normal((clusters, d))
-    return centres[np.arange(n) % clusters] + generator.standard_normal((n, d))
 
 
 @pytest.fixture
@@ -46,6 +48,11 @@ def test_no_single_swap_can_better_the_result(n: int, k: int, seed: int) -> None
     for position in range(k):
         for candidate in range(n):
             assert change(distances, found, position, candidate) >= -1e-3
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_search_on_a_device_is_as_good_as_on_the_cpu(device: str) -> None:
+    check_search(device, n=300, k=12)
 
 
 def test_deviation_is_that_of_the_reference_and_of_fasterpam() -> None:

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from infopursuit.dictionary import nearest_texts as module
 from infopursuit.dictionary.learnable import LearnableDictionary
 from infopursuit.dictionary.nearest_texts import closeness, nearest_texts, screen
+from tests.devices import DEVICES
+from tests.dictionary.nearest_checks import check_nearest, check_snap
 
 
 def _points(n: int, d: int, seed: int) -> torch.Tensor:
@@ -123,6 +125,12 @@ def test_a_theta_that_is_not_finite_is_named(found: float) -> None:
     theta[3, 1] = found
     with pytest.raises(ValueError, match=rf"theta 3: .*found {found} \(1 of 5 thetas"):
         nearest_texts(theta, _points(9, 3, 12))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_device_finds_what_the_cpu_finds(device: str) -> None:
+    check_nearest(device, u=700, k=30, d=24)
+    check_snap(device)
 
 
 def test_off_the_cpu_nothing_waits_for_a_value() -> None:

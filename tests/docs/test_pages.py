@@ -81,8 +81,9 @@ def check_keys(given: object, known: object, where: str) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_make_targets_and_files_on_a_page_are_there(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    for target in re.findall(r"^make (?!VLLM)(\w+)|`make (\w+)", text, re.MULTILINE):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = re.findall(r"^([\w-]+):", makefile, re.MULTILINE)
+    for target in re.findall(r"^make (?!VLLM)([\w-]+)|`make ([\w-]+)", text, re.MULTILINE):
         assert (target[0] or target[1]) in targets, f"make {target[0] or target[1]}"
     # A dvc.lock is there once the pipeline has run.
     for name in re.findall(r"`((?:src|stages|params|tests|docs)/[\w./-]+)(?<!\.lock)`", text):

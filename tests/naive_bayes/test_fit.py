@@ -149,7 +149,7 @@ def losses_slowly(
 def test_the_tempering_is_that_of_the_least_cross_entropy(
     levels: int, weighted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fit, "BLOCK", 8)
+    monkeypatch.setattr(fit, "images_at_once", lambda budget, classes: 8 * fit.TABLES)
     of = replace(textbook.table(levels), independent_answers=math.inf)
     answers = textbook.answers(levels, count=20)
     labels = NaiveBayes(of)(answers, torch.ones_like(answers)).argmax(dim=1)

@@ -62,12 +62,17 @@ def test_medians_split_the_training_images_in_half() -> None:
     assert (few[:4] - 0.25).abs().max() < 0.1  # yes of the one class in four
 
 
-def test_ours_is_the_estimator() -> None:
+def test_ours_is_the_estimator(monkeypatch: pytest.MonkeyPatch) -> None:
     data = planted(noise=0.5)
     model = Ours(data.texts, data.embeddings, 12, budgets=(2, 5)).fit(data.X, data.y)
     peer = InformationPursuitClassifier(data.texts, data.embeddings, 12).fit(data.X, data.y)
     curve = peer.accuracy_by_budget(data.X_test, data.y_test)
     np.testing.assert_allclose(model.curve(data.X_test, data.y_test), curve)
+    with monkeypatch.context() as few:
+        few.setattr("infopursuit.peers.pursuits.images_at_once", lambda *_: 7)
+        few.setattr("infopursuit.estimators.base.images_at_once", lambda *_: 9)
+        np.testing.assert_allclose(model.curve(data.X_test, data.y_test), curve)
+        np.testing.assert_allclose(peer.accuracy_by_budget(data.X_test, data.y_test), curve)
     for count in (2, 5):
         assert model.at(count).score(data.X_test, data.y_test) == pytest.approx(curve[count])
     asked = model.at(5).explain(data.X_test[:3])

@@ -1,12 +1,15 @@
 """A fitted pursuit: explanations, questions by name, and leaving questions out."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
 
 from infopursuit.core.errors import InputError
 from infopursuit.explanation.stopping import StoppingRule
+from infopursuit.naive_bayes.model import NaiveBayes
+from infopursuit.pursuit import rollout
 from infopursuit.pursuit.pursuit import RUNNERS_UP, Pursuit
 from tests.pursuit import reference
 from tests.pursuit.conftest import IMAGES, NAMES, QUERIES, K, unit, with_naive_bayes, with_networks
@@ -40,6 +43,36 @@ def test_explanations_hold_what_the_loop_says(pursuit: Pursuit, answers: torch.T
             expected = asked.values[t][others].tolist()
             assert [each.value for each in step.runners_up] == pytest.approx(expected, abs=1e-5)
             assert not step.overridden
+
+
+class Silent(NaiveBayes):
+    """Nobody asks for its opinion."""
+
+    def incremental(self, batch: int) -> Any:
+        raise AssertionError(f"{batch} images were judged")
+
+
+@pytest.mark.parametrize("first", [None, 3])
+def test_what_is_asked_is_that_of_the_loop_and_nobody_judges(
+    pursuit: Pursuit, answers: torch.Tensor, first: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rollout, "CPU_BLOCK", 7)
+    pursuit = replace(pursuit, first=first)
+    silent = replace(pursuit, classifier=Silent(with_naive_bayes().classifier.table))  # pyright: ignore
+    found = silent.asked(answers, 6).tolist()
+    assert found == [reference.ask(pursuit, each, 6).order for each in answers]
+    with pytest.raises(InputError, match=f"expected 0 to {K}"):
+        pursuit.asked(answers, K + 1)
+
+
+@pytest.mark.parametrize(
+    ("budget", "classes", "count"), [(127, 100, 1024), (127, 1000, 262), (9, 10**7, 32)]
+)
+def test_posteriors_held_at_once_take_128_mebibytes_at_most_but_for_32_images(
+    budget: int, classes: int, count: int
+) -> None:
+    assert rollout.images_at_once(budget, classes) == count
+    assert count == 32 or count * (budget + 1) * classes * 4 <= 2**27
 
 
 def test_questions_asked_before_are_no_runners_up(pursuit: Pursuit, answers: torch.Tensor) -> None:

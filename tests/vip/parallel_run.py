@@ -13,7 +13,7 @@ import torch
 from infopursuit.vip.checkpoints import Checkpoint
 from infopursuit.vip.processes import Execution, Processes
 from infopursuit.vip.training import InitialDictionary, Trainer
-from tests.vip.test_training import SETTINGS, K, planted
+from tests.vip.planted import SETTINGS, K, planted
 
 
 def trainer(processes: Processes) -> Trainer:

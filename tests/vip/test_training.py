@@ -11,50 +11,12 @@ from infopursuit.answers.rules import MinMaxAnswers, ThresholdAnswers, fit_thres
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.rows import UnitRows
 from infopursuit.vip.checkpoints import Checkpoint
-from infopursuit.vip.settings import VariationalSettings
 from infopursuit.vip.training import InitialDictionary, Trained, Trainer, TrainingImages
-
-K, D, CLASSES = 8, 24, 6
-SETTINGS = VariationalSettings(
-    dictionary="alternating",
-    hidden=(32, 16),
-    random_updates=24,
-    biased_updates=24,
-    batch_size=32,
-    learning_rate=5e-3,
-    dictionary_learning_rate=1e-2,
-    schedule="cosine",
-    temperature=(1.0, 0.2),
-    validate_every=12,
-)
-
-
-def planted(images: int, seed: int) -> tuple[TrainingImages, torch.Tensor]:
-    """Images near one of six class points, and 60 texts, the last of them near classes."""
-    points = normalize(torch.randn(CLASSES, D, generator=torch.Generator().manual_seed(1)), dim=1)
-    generator = torch.Generator().manual_seed(seed)
-    labels = torch.arange(images) % CLASSES
-    noise = 0.1 * torch.randn(images, D, generator=generator)
-    texts = normalize(torch.randn(60, D, generator=torch.Generator().manual_seed(2)), dim=1)
-    texts[-2 * CLASSES :] = normalize(points.repeat(2, 1) + 0.1 * texts[-2 * CLASSES :], dim=1)
-    return TrainingImages(normalize(points[labels] + noise, dim=1), labels, CLASSES), texts
-
-
-def trainer(method: str = "alternating", seed: int = 0, **chosen: object) -> Trainer:
-    train, universe = planted(240, seed=10)
-    validation, _ = planted(60, seed=11)
-    settings = replace(SETTINGS, dictionary=method, **chosen)  # type: ignore[arg-type]
-    dictionary = InitialDictionary(universe, torch.arange(K))
-    return Trainer(train, validation, dictionary, settings, K, seed)
+from tests.vip.planted import SETTINGS, K, planted, trainer, weights
 
 
 def run(method: str = "alternating", seed: int = 0, **chosen: object) -> Trained:
     return trainer(method, seed, **chosen).train()
-
-
-def weights(trained: Trained) -> list[torch.Tensor]:
-    networks = (trained.querier, trained.classifier)
-    return [trained.queries, *(p for n in networks for p in n.state_dict().values())]
 
 
 @pytest.mark.parametrize("method", ["fixed", "alternating", "joint"])

@@ -15,7 +15,9 @@ from jaxtyping import Bool, Float, Int
 from infopursuit.peers.contributions import Contributions
 from infopursuit.peers.peer import Peer
 
-FIRST, BLOCK = 10, 64
+# Explanations of at most BLOCK images are held at once, fewer where they are more than VALUES
+# numbers: each has one for every class and text.
+FIRST, BLOCK, VALUES = 10, 64, 2**24
 
 
 class Claims(NamedTuple):
@@ -55,13 +57,14 @@ def claims_of(
     columns = {text: column for column, text in enumerate(universe)}
     counts = np.zeros((3, 2))
     used, seen = 0, set()
-    for start in range(0, len(X), BLOCK):
-        told = model.explain(X[start : start + BLOCK])
+    size = max(1, min(BLOCK, VALUES // (len(model.classes_) * max(1, len(model.texts_)))))
+    for start in range(0, len(X), size):
+        told = model.explain(X[start : start + size])
         used += told.used.sum()
         seen |= {told.texts[text] for text in np.flatnonzero(told.used.any(axis=0))}
         if fits is not None and told.texts:
             kept = [columns[text] for text in told.texts]
-            counts += _counted(told, labels[start : start + BLOCK], fits[:, kept])
+            counts += _counted(told, labels[start : start + size], fits[:, kept])
     shares = [right / all_ if all_ else None for right, all_ in counts]
     return Claims(*shares, texts=used / len(X), in_model=len(seen))
 

@@ -1,9 +1,10 @@
-"""Write the tables of data sets into a page, between marks that name them.
+"""Write the tables of data sets into a page, between marks that name them, and its pictures.
 
-    python -m infopursuit.benchmark.page docs/benchmark.md caltech101-vitb32 TABLES.md
+    python -m infopursuit.benchmark.page docs/benchmark.md caltech101-vitb32 FOLDER/caltech101.md
 
 The page has `<!-- tables caltech101-vitb32 -->` and `<!-- end -->`; what stands between them is
-replaced by the file.
+replaced by the file. Pictures beside the file, FOLDER/caltech101.KIND.svg, go to `images/` beside
+the page, as caltech101-vitb32-KIND.svg.
 """
 
 from __future__ import annotations
@@ -33,9 +34,14 @@ def with_tables(page: str, name: str, tables: str) -> str:
 
 
 def main(page: str, name: str, tables: str) -> None:
-    """Replace the tables of one name in a page by those of a file."""
-    text = Path(page).read_text(encoding="utf-8")
-    write_text(page, with_tables(text, name, Path(tables).read_text(encoding="utf-8")))
+    """Replace the tables of one name in a page by those of a file, and its pictures."""
+    text, file = Path(page).read_text(encoding="utf-8"), Path(tables)
+    write_text(page, with_tables(text, name, file.read_text(encoding="utf-8")))
+    for picture in sorted(file.parent.glob(f"{file.stem}.*.svg")):
+        kind = picture.name.removeprefix(f"{file.stem}.")
+        write_text(
+            Path(page).parent / "images" / f"{name}-{kind}", picture.read_text(encoding="utf-8")
+        )
 
 
 if __name__ == "__main__":

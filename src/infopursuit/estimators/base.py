@@ -23,13 +23,11 @@ from infopursuit.explanation.explanation import Explanation, answer_value
 from infopursuit.explanation.stopping import StoppingRule
 from infopursuit.pursuit.dialogue import Dialogue
 from infopursuit.pursuit.pursuit import Pursuit
-from infopursuit.pursuit.rollout import RollOut
+from infopursuit.pursuit.rollout import RollOut, images_at_once
 
 if TYPE_CHECKING:
     from infopursuit.explanation.frame import FramedPage
 
-# Images whose posteriors at every budget are held at once.
-BLOCK = 1024
 # Sure enough for predictions within about a point of those from all answers (docs: Results).
 DEFAULT_STOP = StoppingRule(probability=0.95, max_queries=None)
 
@@ -111,8 +109,9 @@ class PursuitClassifier(ClassifierMixin, BaseEstimator):
             raise InputError(f"y has {len(labels)} labels for {len(rows)} rows; expected one each")
         budget = len(self.queries_) if budget is None else budget
         correct = np.zeros(budget + 1)
-        for start in range(0, len(rows), BLOCK):
-            block = slice(start, start + BLOCK)
+        size = images_at_once(budget, len(self.classes_))
+        for start in range(0, len(rows), size):
+            block = slice(start, start + size)
             posteriors = self.pursuit_.roll_out(rows[block], budget).posteriors
             predicted = self.classes_[posteriors.argmax(dim=2).cpu().numpy()]
             correct += (predicted == labels[block, None]).sum(axis=0)

@@ -24,14 +24,16 @@ from infopursuit.answers.rates import (
 from infopursuit.answers.rules import AnswerRule, ThresholdAnswers
 from infopursuit.answers.table import AnswerTable
 from infopursuit.naive_bayes.model import InformationGain, NaiveBayes
-from infopursuit.pursuit.rollout import roll_out
+from infopursuit.pursuit.rollout import images_at_once, roll_out
 
 # Infinitely many answers may be worth so many independent ones.
 INDEPENDENT_ANSWERS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, torch.inf)
 # What is assumed where no images are held out.
 ASSUMED = 16.0
-# Images whose posteriors at every budget are held at once, and held-out images looked at.
-BLOCK, HELD_OUT = 256, 4096
+# How many tables of the size of all posteriors are held at once.
+TABLES = 4
+# Held-out images looked at.
+HELD_OUT = 4096
 
 # Posteriors that calibration computes at most; with many classes fewer images are enough.
 POSTERIORS, FEWEST = 2**27, 512
@@ -130,8 +132,9 @@ def fit_independence(
     weights = torch.ones(len(labels)) if weights is None else weights.float()
     losses = torch.zeros(len(INDEPENDENT_ANSWERS), dtype=torch.float64)
     asked = torch.arange(1, budget + 1).unsqueeze(1)
+    size = images_at_once(budget, len(table.log_prior)) // TABLES
     for some, truth, weight in zip(
-        answers.split(BLOCK), labels.split(BLOCK), weights.split(BLOCK), strict=True
+        answers.split(size), labels.split(size), weights.split(size), strict=True
     ):
         rolled = roll_out(querier, classifier, some, budget)
         told = table.log_likelihood[table.level_of(rolled.answers), rolled.order]

@@ -45,8 +45,7 @@ class Contributions:
     def for_predicted(self) -> Float[np.ndarray, "n m"]:
         """What each text adds to the predicted class, less what it adds to the mean class."""
         best = self.scores.argmax(axis=1)
-        relative = self.values - self.values.mean(axis=1, keepdims=True)
-        return relative[np.arange(len(best)), best]
+        return self.values[np.arange(len(best)), best] - self.values.mean(axis=1)
 
     def strongest(self, row: int, count: int = 10) -> list[tuple[str, float]]:
         """The texts that matter most to the predicted class of a row, by size, with their sign."""

@@ -14,6 +14,7 @@ from infopursuit.answers.table import AnswerTable
 from infopursuit.peers.contributions import Contributions
 from infopursuit.peers.peer import Model, Peer
 from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.pursuit.rollout import images_at_once
 
 
 class PursuitPeer(Peer):
@@ -40,8 +41,9 @@ class PursuitPeer(Peer):
         rows, labels = self._rows(X), np.asarray(y)
         longest = min(longest, len(self.pursuit_.queries))
         right = np.zeros(longest + 1)
-        for start in range(0, len(rows), 512):
-            block = slice(start, start + 512)
+        size = images_at_once(longest, len(self.classes_))
+        for start in range(0, len(rows), size):
+            block = slice(start, start + size)
             posteriors = self.pursuit_.roll_out(rows[block], longest).posteriors
             found = self.classes_[posteriors.argmax(dim=2).numpy()]
             right += (found == labels[block, None]).sum(axis=0)
@@ -52,7 +54,7 @@ class PursuitPeer(Peer):
         """The scores at each of `budgets_`; the questions are chosen once."""
         rows = self._rows(X)
         answers = self.pursuit_.answers(rows)
-        order = self.pursuit_.roll_out(rows, max(self.budgets_)).order
+        order = self.pursuit_.asked(answers, max(self.budgets_))
         return {
             t: self.pursuit_.classifier(answers, _mask(answers, order[:, :t])).double().numpy()
             for t in self.budgets_
@@ -63,7 +65,7 @@ class PursuitPeer(Peer):
         answers = self.pursuit_.answers(X)
         if self.budget_ is None:
             return answers, torch.ones_like(answers)
-        return answers, _mask(answers, self.pursuit_.roll_out(X, self.budget_).order)
+        return answers, _mask(answers, self.pursuit_.asked(answers, self.budget_))
 
     @torch.no_grad()
     def _scores(self, X: Tensor) -> Tensor:

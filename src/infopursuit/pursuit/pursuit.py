@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from infopursuit.answers.rules import AnswerRule
@@ -17,7 +17,7 @@ from infopursuit.explanation.stopping import StoppingRule
 from infopursuit.explanation.text import question as in_words
 from infopursuit.pursuit.familiarity import Familiarity
 from infopursuit.pursuit.querier import Classifier, Querier
-from infopursuit.pursuit.rollout import Ending, RollOut, ask_until, roll_out
+from infopursuit.pursuit.rollout import Ending, RollOut, ask_until, asked_orders, roll_out
 
 # Of the questions that were not asked, so many are named beside the one that was.
 RUNNERS_UP = 3
@@ -87,14 +87,26 @@ class Pursuit:
         Raises:
             InputError: the budget is not in 0..k.
         """
+        self._check(budget)
+        return roll_out(
+            self.querier, self.classifier, self.answers(images), budget, self.first, best
+        )
+
+    def asked(self, answers: Float[Tensor, "n k"], budget: int) -> Int[Tensor, "n T"]:
+        """The queries that `roll_out` asks, from the answers to all of them; no posteriors.
+
+        Raises:
+            InputError: the budget is not in 0..k.
+        """
+        self._check(budget)
+        return asked_orders(self.querier, answers, budget, self.first)
+
+    def _check(self, budget: int) -> None:
         if not 0 <= budget <= len(self.queries):
             raise InputError(
                 f"a budget of {budget} queries; expected 0 to {len(self.queries)}, the size of "
                 "the dictionary"
             )
-        return roll_out(
-            self.querier, self.classifier, self.answers(images), budget, self.first, best
-        )
 
     def ask_until(self, answers: Float[Tensor, "n k"], stop: StoppingRule) -> Ending:
         """The posterior of each image where the stopping rule ends its questions."""

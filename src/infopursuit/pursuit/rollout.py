@@ -18,6 +18,9 @@ from infopursuit.pursuit.querier import Classifier, Querier
 # Images rolled out together. On a CPU enough to share masks, few enough to stay in the cache; on a
 # GPU as many as hide the launches.
 CPU_BLOCK, GPU_BLOCK = 1024, 8192
+# Numbers that the posteriors of images at every budget may be at once; with many classes fewer
+# images are looked at together.
+POSTERIORS, FEWEST = 2**25, 32
 
 
 class RollOut(NamedTuple):
@@ -73,6 +76,11 @@ def ranked(outputs: Float[Tensor, "b k"], rounding: float, count: int) -> Int[Te
     return torch.cat(places, dim=1)
 
 
+def images_at_once(budget: int, classes: int) -> int:
+    """Of how many images the posteriors after 0..T queries are held together."""
+    return max(FEWEST, min(CPU_BLOCK, POSTERIORS // ((budget + 1) * classes)))
+
+
 class Asking:
     """b images that are asked one query after another, each given its answers so far."""
 
@@ -124,13 +132,31 @@ def greedy_orders(
     return torch.empty_like(sorted_orders).index_copy_(0, by_length, sorted_orders)
 
 
-def _orders(querier: Querier, answers: Tensor, active: list[int]) -> Tensor:
+@torch.no_grad()
+def asked_orders(
+    querier: Querier, answers: Float[Tensor, "n k"], budget: int, first: int | None = None
+) -> Int[Tensor, "n T"]:
+    """The `order` of `roll_out` alone: no posterior is computed, nor are n T c numbers held.
+
+    Args:
+        querier: chooses the queries.
+        answers: of the images to all k queries.
+        budget: how many queries.
+        first: the query that every image is asked first; None for the querier's choice.
+    """
+    blocks = answers.split(CPU_BLOCK if answers.is_cpu else GPU_BLOCK)
+    return torch.cat([_orders(querier, each, [len(each)] * budget, first) for each in blocks])
+
+
+def _orders(
+    querier: Querier, answers: Tensor, active: list[int], first: int | None = None
+) -> Tensor:
     """Orders of images of which the first `active[step]` are asked at each step."""
     asking = Asking(querier, answers)
     orders = torch.zeros(len(answers), len(active), dtype=torch.long, device=answers.device)
     for step, rows in enumerate(active):
         if rows:
-            orders[:rows, step], _, _ = asking.ask(rows)
+            orders[:rows, step], _, _ = asking.ask(rows, first if step == 0 else None)
     return orders
 
 

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from infopursuit.pursuit.querier import Classifier, Querier
-from infopursuit.pursuit.rollout import GPU_BLOCK, roll_out
+from infopursuit.pursuit.rollout import GPU_BLOCK, images_at_once, roll_out
 from infopursuit.vip.processes import ALONE, Processes
 
 
@@ -21,6 +21,7 @@ def curve_area(
     answers: Float[Tensor, "n k"],
     labels: Int[Tensor, " n"],
     budget: int,
+    classes: int,
     processes: Processes = ALONE,
 ) -> float:
     """AUC: the mean of the accuracies after t = 1..budget queries, in [0, 1].
@@ -28,7 +29,8 @@ def curve_area(
     Each process brings images of its own (or none); the mean is over all of them.
     """
     correct = torch.zeros((), dtype=torch.long, device=labels.device)
-    for some, truth in zip(answers.split(GPU_BLOCK), labels.split(GPU_BLOCK), strict=True):
+    size = images_at_once(budget, classes) if answers.is_cpu else GPU_BLOCK
+    for some, truth in zip(answers.split(size), labels.split(size), strict=True):
         predicted = roll_out(querier, classifier, some, budget).posteriors.argmax(dim=2)
         correct += (predicted[:, 1:] == truth.unsqueeze(1)).sum()
     count = torch.tensor(len(labels), device=labels.device)

@@ -137,7 +137,7 @@ class Trainer:
         self.device, self.processes = device, processes = execution.device, execution.processes
         self.k = k = len(dictionary.rows)
         self.images = ImageShard(train.embeddings, processes, device)
-        self.labels = train.labels.to(device)
+        self.labels, self.classes = train.labels.to(device), train.classes
         self.held_out = ImageShard(validation.embeddings, processes, device)
         self.held_out_labels = validation.labels[self.held_out.place].to(device)
         with torch.random.fork_rng(devices=[]):
@@ -269,9 +269,8 @@ class Trainer:
     @torch.no_grad()
     def _validate(self, phase: Phase) -> None:
         answers, labels = self.step.answers(self.held_out.own), self.held_out_labels
-        area = curve_area(
-            self.querier, self.classifier, answers, labels, self.budget, self.processes
-        )
+        networks = self.querier, self.classifier
+        area = curve_area(*networks, answers, labels, self.budget, self.classes, self.processes)
         self.log.append(
             {
                 "phase": phase,
