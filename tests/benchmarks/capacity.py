@@ -31,8 +31,8 @@ import pyarrow as pa
 import torch
 
 from infopursuit.core.tables import EMBEDDED_IMAGES, embedding_array, table_writer
-from tests.benchmarks.engine import OUT, machine
 from tests.benchmarks.generated_shards import GeneratedShards, properties
+from tests.benchmarks.machine import OUT, machine
 
 D, K, CLASSES = 512, 128, 100
 BLOCK = 65536
