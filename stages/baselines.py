@@ -8,6 +8,8 @@ python stages/baselines.py --dataset menagerie
 
 from __future__ import annotations
 
+from infopursuit.core.stage import SCRATCH, Rows, run
+
 from typing import Annotated
 
 import torch
@@ -22,7 +24,6 @@ from infopursuit.baselines.settings import BaselinesSettings
 from infopursuit.baselines.zero_shot import ZeroShot, load_class_embeddings
 from infopursuit.core.same_space import check_same_space
 from infopursuit.core.settings import Section
-from infopursuit.core.stage import SCRATCH, Rows, run
 from infopursuit.datasets.labelled_images import hold_out, load_images
 from infopursuit.datasets.settings import Datasets
 from infopursuit.dictionary.universe import load_universe

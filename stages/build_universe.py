@@ -7,11 +7,12 @@ dropped (rejected.parquet), the control words that are not among the texts (cont
 counts by source and filter (counts.json).
 """
 
+from infopursuit.core.stage import Rows, run
+
 import json
 from pathlib import Path
 
 from infopursuit.core.settings import Section
-from infopursuit.core.stage import Rows, run
 from infopursuit.core.tables import QUERIES, REJECTED_TEXTS, UNIVERSE, read_table, write_table
 from infopursuit.core.text_lists import read_text_list
 from infopursuit.core.whole_files import write_text

@@ -9,13 +9,14 @@ folders that stages read whole to .scratch/leftovers; artifacts/outputs.txt list
 It is no part of DVC's cache: where it is that of other settings, this stage runs.
 """
 
+from infopursuit.core.stage import SCRATCH, Rows, run
+
 import json
 import logging
 from dataclasses import asdict
 from pathlib import Path
 
 from infopursuit.core.settings import Section
-from infopursuit.core.stage import SCRATCH, Rows, run
 from infopursuit.core.whole_files import write_text
 from infopursuit.pipeline.check import check
 from infopursuit.pipeline.leftovers import move_leftovers, read_outputs

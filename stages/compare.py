@@ -5,13 +5,14 @@ python stages/compare.py --dataset menagerie
 
 from __future__ import annotations
 
+from infopursuit.core.stage import Rows, run
+
 from pathlib import Path
 
 from infopursuit.benchmark.pictures import draw_curves, draw_truth
 from infopursuit.benchmark.settings import BenchmarkSettings
 from infopursuit.benchmark.tables import curve_rows, markdown, read_result
 from infopursuit.core.settings import Section
-from infopursuit.core.stage import Rows, run
 from infopursuit.core.whole_files import write_text
 from infopursuit.evaluation.files import write_csv
 from infopursuit.evaluation.settings import EvaluateSettings

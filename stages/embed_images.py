@@ -6,6 +6,8 @@ nearly equal a training image.
 python stages/embed_images.py --dataset menagerie
 """
 
+from infopursuit.core.stage import SCRATCH, Rows, run
+
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +17,6 @@ from infopursuit.clip.embedding_chunks import Embedding
 from infopursuit.clip.settings import EmbeddingsSettings
 from infopursuit.clip.towers import choose_device, load_clip
 from infopursuit.core.settings import Section
-from infopursuit.core.stage import SCRATCH, Rows, run
 from infopursuit.core.text_lists import read_text_list
 from infopursuit.datasets.duplicates import list_near_copies, tell_empty_classes
 from infopursuit.datasets.embedded_images import copy_embedded_images

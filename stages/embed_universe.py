@@ -3,6 +3,8 @@
 python stages/embed_universe.py
 """
 
+from infopursuit.core.stage import SCRATCH, Rows, run
+
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +13,6 @@ from infopursuit.clip.embedding_chunks import Embedding
 from infopursuit.clip.settings import EmbeddingsSettings
 from infopursuit.clip.towers import load_clip
 from infopursuit.core.settings import Section
-from infopursuit.core.stage import SCRATCH, Rows, run
 from infopursuit.executors import choose_workers
 from infopursuit.executors.settings import ComputeSettings
 from infopursuit.queries.settings import UniverseSettings

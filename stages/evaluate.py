@@ -5,10 +5,11 @@ python stages/evaluate.py --dataset menagerie --init llm --method alternating --
 
 from __future__ import annotations
 
+from infopursuit.core.stage import Rows, run
+
 from pathlib import Path
 
 from infopursuit.core.settings import Section
-from infopursuit.core.stage import Rows, run
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.estimators.saved import load
 from infopursuit.evaluation.dependence import dependence_metrics

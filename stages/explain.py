@@ -5,11 +5,12 @@ python stages/explain.py --dataset menagerie --init llm --method alternating --s
 
 from __future__ import annotations
 
+from infopursuit.core.stage import Rows, run
+
 import shutil
 from pathlib import Path
 
 from infopursuit.core.settings import Section
-from infopursuit.core.stage import Rows, run
 from infopursuit.core.whole_files import whole_file
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.datasets.settings import Datasets

@@ -5,12 +5,13 @@ python stages/explore.py --dataset menagerie
 
 from __future__ import annotations
 
+from infopursuit.core.stage import Rows, run
+
 import logging
 from itertools import product
 from pathlib import Path
 
 from infopursuit.core.settings import Section
-from infopursuit.core.stage import Rows, run
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.datasets.settings import Datasets
 from infopursuit.evaluation.measurement import check_classes

@@ -5,11 +5,12 @@
 Writes artifacts/queries/dictionaries/DATASET.txt, one query a line.
 """
 
+from infopursuit.core.stage import SCRATCH, Rows, run
+
 from pathlib import Path
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.settings import Section
-from infopursuit.core.stage import SCRATCH, Rows, run
 from infopursuit.core.text_lists import read_text_list, write_text_list
 from infopursuit.datasets.settings import Datasets
 from infopursuit.executors.settings import ComputeSettings

@@ -8,13 +8,14 @@ that could not be used with their reasons (DATASET.rejected.parquet) and counts 
 Answers are kept in .scratch/answers as they come, so that a stopped run goes on where it was.
 """
 
+from infopursuit.core.stage import SCRATCH, Rows, run
+
 import json
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from infopursuit.core.settings import Section
-from infopursuit.core.stage import SCRATCH, Rows, run
 from infopursuit.core.tables import REJECTED_KNOWLEDGE, UNIVERSE, read_table, write_table
 from infopursuit.core.text_lists import read_text_list
 from infopursuit.core.whole_files import write_text

@@ -8,12 +8,13 @@ counts of both (CORPUS.json). Answers are kept in .scratch/answers as they come,
 run goes on where it was.
 """
 
+from infopursuit.core.stage import SCRATCH, Rows, run
+
 import json
 from functools import partial
 from pathlib import Path
 
 from infopursuit.core.settings import Section
-from infopursuit.core.stage import SCRATCH, Rows, run
 from infopursuit.core.tables import ANSWERS, QUERIES, REJECTED_LINES, write_table
 from infopursuit.core.whole_files import write_text
 from infopursuit.executors import choose_workers

@@ -3,6 +3,8 @@
 python stages/initialize.py --dataset menagerie --init medoids --seed 0
 """
 
+from infopursuit.core.stage import SCRATCH, Rows, run
+
 import logging
 from typing import Annotated
 
@@ -11,7 +13,6 @@ from pydantic import Field
 from infopursuit.core.errors import InputError
 from infopursuit.core.same_space import check_same_space
 from infopursuit.core.settings import Section
-from infopursuit.core.stage import SCRATCH, Rows, run
 from infopursuit.core.text_lists import write_text_list
 from infopursuit.datasets.labelled_images import hold_out, load_images
 from infopursuit.datasets.settings import Datasets

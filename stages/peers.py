@@ -5,6 +5,8 @@ python stages/peers.py --dataset menagerie --peer sparse_logistic
 
 from __future__ import annotations
 
+from infopursuit.core.stage import SCRATCH, Rows, run
+
 from pathlib import Path
 from typing import Annotated
 
@@ -20,7 +22,6 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.core.same_space import check_same_space
 from infopursuit.core.settings import Section
-from infopursuit.core.stage import SCRATCH, Rows, run
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.dictionary.universe import load_universe, sources_of
 from infopursuit.executors.settings import ComputeSettings

@@ -5,8 +5,9 @@
 Writes artifacts/classes/DATASET.txt, one name a line, in the order of the labels.
 """
 
-from infopursuit.core.settings import Section
 from infopursuit.core.stage import Rows, run
+
+from infopursuit.core.settings import Section
 from infopursuit.core.text_lists import write_text_list
 from infopursuit.datasets.class_names import read_class_names
 from infopursuit.datasets.settings import Datasets

@@ -7,12 +7,13 @@ Writes artifacts/judgements/DATASET.judge.jsonl and DATASET.strict.jsonl, as the
 
 from __future__ import annotations
 
+from infopursuit.core.stage import Rows, run
+
 import logging
 from pathlib import Path
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.settings import Section
-from infopursuit.core.stage import Rows, run
 from infopursuit.core.tables import UNIVERSE, read_table
 from infopursuit.core.text_lists import read_text_list
 from infopursuit.core.whole_files import write_text

@@ -5,9 +5,10 @@
 Writes artifacts/queries/lists/DATASET.txt, one a line.
 """
 
+from infopursuit.core.stage import Rows, run
+
 from infopursuit.core.errors import InputError
 from infopursuit.core.settings import Section
-from infopursuit.core.stage import Rows, run
 from infopursuit.core.text_lists import read_text_list, write_text_list
 from infopursuit.queries.normalization import distinct
 from infopursuit.queries.settings import QueriesSettings

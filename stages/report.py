@@ -7,12 +7,13 @@ python stages/report.py
 
 from __future__ import annotations
 
+from infopursuit.core.stage import Rows, run
+
 import logging
 from itertools import product
 from pathlib import Path
 
 from infopursuit.core.settings import Section
-from infopursuit.core.stage import Rows, run
 from infopursuit.evaluation.settings import EvaluateSettings
 from infopursuit.report.plot_images import write_plots
 from infopursuit.report.report import write_report

@@ -7,6 +7,8 @@ Writes artifacts/models/RUN, which `infopursuit.load` reads, and artifacts/train
 
 from __future__ import annotations
 
+from infopursuit.core.stage import SCRATCH, Rows, run
+
 import csv
 import sys
 from dataclasses import asdict
@@ -23,9 +25,8 @@ from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.core.same_space import check_same_space
 from infopursuit.core.settings import Section
 from infopursuit.core.shard_files import is_sharded
-from infopursuit.core.stage import SCRATCH, Rows, run
 from infopursuit.core.text_lists import read_text_list
-from infopursuit.core.whole_files import whole_file
+from infopursuit.core.whole_files import remove_partial, whole_file
 from infopursuit.datasets.image_shards import EmbeddedShards, all_images
 from infopursuit.datasets.labelled_images import (
     LabelledImages,
@@ -211,13 +212,14 @@ def fit_variational(
     """
     compute, share, seed = settings.compute, settings.validation_fraction, given["random_state"]
     group = Processes(count=compute.processes)
+    both: tuple[LabelledImages, LabelledImages] | None = None
     if isinstance(images, EmbeddedShards):
-        kept = sum(images.sizes)
+        count = sum(images.sizes)
     else:
         train, held_out = hold_out(images, share, seed)
-        held_out = held_out if test is None else load_images(test, "test")
-        kept = len(train.ids)
-    group.part(min(how.batch_size, kept))
+        both = train, held_out if test is None else load_images(test, "test")
+        count = len(train.ids)
+    group.part(min(how.batch_size, count))
     if group.count > 1 and not started_by_torchrun():
         restart_as_group(group.count)  # all inputs have been read: what is wrong is told once
     device = compute.torch_device()
@@ -234,6 +236,8 @@ def fit_variational(
         shown = None if test is None else all_images(EmbeddedShards(test, "test"))
         model.fit_shards(images, shown, checkpoint, processes)
     else:
+        assert both is not None
+        train, held_out = both
         shown = held_out.embeddings, held_out.labels.numpy()
         model.fit(train.embeddings, train.labels.numpy(), shown, checkpoint, processes)
     processes.leave()
@@ -245,7 +249,9 @@ def fit_variational(
 
 def write(model: PursuitClassifier, log: list[dict[str, Any]], name: str) -> None:
     """The model and the log of its training."""
-    model.save(Path("artifacts/models") / name)
+    folder = Path("artifacts/models") / name
+    remove_partial(folder)
+    model.save(folder)
     with (
         whole_file(Path("artifacts/training") / f"{name}.csv") as partial,
         partial.open("w", encoding="utf-8", newline="") as file,

@@ -140,6 +140,21 @@ def test_a_stage_depends_on_no_code_it_never_imports(name: str, stage: dict) -> 
             assert path in used or any(path in file.parents for file in used), f"{name}: {dep}"
 
 
+def test_a_stage_imports_its_frame_first() -> None:
+    """So that Ctrl-C while torch is imported is told in one line (infopursuit.core.ctrl_c)."""
+    frame = "infopursuit.core.stage"
+    scripts = [path for path in (ROOT / "stages").rglob("*.py") if frame in imports(path)]
+    assert len(scripts) > 20
+    for script in scripts:
+        first, *_ = [
+            node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
+            for node in ast.parse(script.read_text(encoding="utf-8")).body
+            if isinstance(node, (ast.Import, ast.ImportFrom))
+            if getattr(node, "module", None) != "__future__"
+        ]
+        assert first == frame, script
+
+
 def test_no_command_has_a_name_in_it_that_a_shell_would_read() -> None:
     for name, stage in stages():
         commands = [stage["cmd"]] if isinstance(stage["cmd"], str) else stage["cmd"]

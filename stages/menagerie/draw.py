@@ -24,6 +24,7 @@ from menagerie.species import CLASS_NAMES
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import IMAGES, write_table
+from infopursuit.core.whole_files import write_text
 
 logger = logging.getLogger("infopursuit")
 
@@ -42,11 +43,11 @@ def main() -> int:
     }
     write_table(OUT / "images.parquet", IMAGES, image_columns(pictures))
     write_table(OUT / "attributes.parquet", ATTRIBUTES, attribute_columns(pictures))
-    (OUT / "classes.txt").write_text("\n".join(CLASS_NAMES) + "\n", encoding="utf-8")
+    write_text(OUT / "classes.txt", "\n".join(CLASS_NAMES) + "\n")
 
     captions = coco_captions(draw.seed, draw.captions, draw.size)
     text = json.dumps(captions, indent=1, sort_keys=True) + "\n"
-    (OUT / "captions.json").write_text(text, encoding="utf-8")
+    write_text(OUT / "captions.json", text)
 
     switched = draw_pairs(draw.switched_pairs, draw.seed, draw.size, workers)
     columns = counterfactual_columns(switched)

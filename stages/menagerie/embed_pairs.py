@@ -5,12 +5,13 @@ python stages/menagerie/embed_pairs.py --dataset menagerie
 
 from __future__ import annotations
 
+from infopursuit.core.stage import Rows, run
+
 from menagerie.embedded_pairs import pair_pictures, write_pairs
 
 from infopursuit.clip.pictures import embed_pictures
 from infopursuit.clip.towers import load_clip
 from infopursuit.core.settings import Section
-from infopursuit.core.stage import Rows, run
 from infopursuit.executors.settings import ComputeSettings
 
 PAIRS = "artifacts/menagerie/counterfactuals.parquet"

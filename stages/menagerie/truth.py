@@ -8,6 +8,8 @@ RUN.first_ten.csv (each question asked first) and the folder RUN.worst (the wors
 
 from __future__ import annotations
 
+from infopursuit.core.stage import Rows, run
+
 from collections.abc import Sequence
 
 import numpy as np
@@ -31,7 +33,6 @@ from infopursuit.answers.rules import AnswerRule
 from infopursuit.core.errors import InputError
 from infopursuit.core.same_space import check_same_space
 from infopursuit.core.settings import Section
-from infopursuit.core.stage import Rows, run
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out, load_images
 from infopursuit.datasets.settings import Datasets
 from infopursuit.dictionary.universe import load_universe

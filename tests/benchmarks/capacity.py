@@ -255,7 +255,8 @@ def main() -> None:
     given = parser.parse_args()
     if given.one:
         with tempfile.TemporaryDirectory(dir=given.scratch) as folder:
-            print(json.dumps(measure(*given.one, Path(folder))))
+            n, u, parquet = given.one
+            print(json.dumps(measure(n, u, parquet, Path(folder))))
         return
     OUT.mkdir(parents=True, exist_ok=True)
     kept = OUT / "capacity.json"

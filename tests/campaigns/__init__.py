@@ -6,4 +6,4 @@ writes its tables to artifacts/campaigns/NAME.md. Its short form is test_NAME.py
 """
 
 # In the order of docs/reliability.md, which has marks `<!-- tables NAME -->` for each.
-CAMPAIGNS: tuple[str, ...] = ("capacity",)
+CAMPAIGNS: tuple[str, ...] = ("kills", "capacity")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infopursuit.clip.embedding_chunks import Chunk, ChunkFolder, Embedding
+from infopursuit.core.errors import InputError
 from infopursuit.core.tables import EMBEDDED_TEXTS, embedding_matrix
 
 ROWS, SIZE = 11, 3
@@ -106,6 +109,23 @@ def test_the_matrix_lies_in_a_file(tmp_path: Path) -> None:
     [job] = (tmp_path / "scratch").iterdir()
     assert Path(str(matrix.filename)).parent == job
     assert Path(str(matrix.filename)).stat().st_size == MATRIX.nbytes
+
+
+def test_no_room_for_the_matrix_is_told(tmp_path: Path) -> None:
+    """A disk of 64 kB has room for one chunk of 32 kB, and no more."""
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(tmp_path)]
+    if os.getuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("a small disk can be mounted by root alone")
+    try:
+        rows = 4096
+        chunks = ChunkFolder(replace(how(tmp_path), chunk=rows), ["job"], rows)
+        noise = np.random.default_rng(0).normal(size=(rows, 4)).astype(np.float16)
+        chunks.add(0, Chunk(noise, [None] * rows))
+        with pytest.raises(InputError, match="cannot be written, the disk is full"):
+            chunks.matrix(4)
+        assert not list(tmp_path.rglob("*.partial"))
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
 
 
 @pytest.mark.parametrize("index", [0, 3])

@@ -178,8 +178,50 @@ def test_ctrl_c_ends_with_one_line_that_says_what_is_kept(folder: Path) -> None:
         "    print('here', flush=True)\n    time.sleep(60)\n    if seed == 13:",
     )
     path.write_text(slow.replace("import os\n", "import os\nimport time\n"), encoding="utf-8")
+    status, told = interrupted(folder, path, *MENAGERIE, "3")
+    assert status == 130
+    assert told.startswith("count-menagerie-3: stopped; finished stages are kept")
+    assert len(told.splitlines()) == 1
+
+
+@pytest.mark.parametrize("folder_of_script", ["stages", "stages/menagerie"])
+def test_ctrl_c_in_the_imports_ends_with_one_line(folder: Path, folder_of_script: str) -> None:
+    (folder / folder_of_script).mkdir(parents=True)
+    path = folder / folder_of_script / "count.py"
+    path.write_text(
+        "from infopursuit.core.stage import Rows, run\n"
+        "import time\n"
+        "try:\n"  # what a package under import may do with an interruption
+        "    print('here', flush=True)\n"
+        "    time.sleep(60)\n"
+        "except KeyboardInterrupt:\n"
+        "    raise ImportError\n",
+        encoding="utf-8",
+    )
+    assert interrupted(folder, path) == (
+        130, "count: stopped before it began; go on with dvc repro\n"
+    )  # fmt: skip
+
+
+def test_ctrl_c_after_the_work_is_no_failure(folder: Path) -> None:
+    path = folder / "count.py"
+    script = path.read_text(encoding="utf-8").replace(
+        "import os\n", "import os\nimport atexit\nimport time\n", 1
+    )
+    late = (
+        "def last():\n    print('here', flush=True)\n    time.sleep(2)\n\natexit.register(last)\n"
+    )
+    path.write_text(script.replace("class Settings", f"{late}\nclass Settings"), encoding="utf-8")
+    status, told = interrupted(folder, path, *MENAGERIE, "3")
+    assert status == 0
+    assert told.startswith("count-menagerie-3: 48 rows in, 3 rows out")
+    assert len(told.splitlines()) == 1
+
+
+def interrupted(folder: Path, script: Path, *arguments: str) -> tuple[int, str]:
+    """Ctrl-C once a script says that it is here; its exit status, and what it told."""
     process = subprocess.Popen(
-        [sys.executable, "count.py", *MENAGERIE, "3"],
+        [sys.executable, str(script), *arguments],
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # also in the background
     )  # fmt: skip
@@ -187,9 +229,34 @@ def test_ctrl_c_ends_with_one_line_that_says_what_is_kept(folder: Path) -> None:
     assert process.stdout.readline() == "here\n"
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert told.startswith("count-menagerie-3: stopped; finished stages are kept")
-    assert len(told.splitlines()) == 1
+    return process.returncode, told
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        ("PermissionError(13, 'denied', 'a.txt')", "a.txt: permission denied"),
+        ("OSError(30, 'read-only', 'a.txt')", "a.txt: cannot be written, the disk is read-only"),
+        ("FileNotFoundError(2, 'none', 'a.txt')", "a.txt: no such file or folder; it may have"),
+    ],
+)
+def test_what_the_disk_refuses_is_one_line(folder: Path, error: str, told: str) -> None:
+    path = folder / "count.py"
+    script = path.read_text(encoding="utf-8")
+    path.write_text(script.replace('InputError("seed 13: unlucky")', error), encoding="utf-8")
+    done = ran(folder, *MENAGERIE, "13")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"count-menagerie-13: {told}")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_seconds_that_cannot_be_kept_fail_no_stage(folder: Path) -> None:
+    (folder / ".scratch").mkdir()
+    (folder / ".scratch/seconds.csv").symlink_to("/dev/full")
+    done = ran(folder, *MENAGERIE, "3")
+    assert done.returncode == 0
+    assert "count-menagerie-3: 48 rows in" in done.stderr
+    assert "seconds.csv: cannot be written, the disk is full" in done.stderr
 
 
 def test_help_is_the_docstring_of_the_stage(folder: Path) -> None:

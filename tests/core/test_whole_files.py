@@ -5,6 +5,7 @@ A limit on the size of a file (RLIMIT_FSIZE) stands for the disk: writes fail th
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -13,7 +14,15 @@ from pathlib import Path
 import pytest
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.whole_files import whole_file, write_text, write_whole
+from infopursuit.core.whole_files import (
+    TOLD,
+    reason,
+    remove_partial,
+    remove_whole,
+    whole_file,
+    write_text,
+    write_whole,
+)
 
 LIMIT = 2000
 SCRIPT = """
@@ -85,6 +94,62 @@ def test_a_disk_that_is_full_is_told(tmp_path: Path) -> None:
         write_text(disk / "a.txt", "x" * 4000)
     finally:
         subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_disk_that_is_read_only_is_told(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", str(disk)]
+    if os.getuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("a small disk can be mounted by root alone")
+    try:
+        for path in (disk / "a.txt", disk / "below" / "a.txt"):
+            with pytest.raises(
+                InputError, match=r"a\.txt: cannot be written, the disk is read-only"
+            ):
+                write_text(path, "x")
+        with pytest.raises(OSError, match="Read-only") as caught:
+            write_whole({"small": b"x"}, disk)
+        assert caught.value.filename == str(disk / "small")
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+@pytest.mark.parametrize(
+    ("error", "path", "told"),
+    [
+        (OSError(errno.ENOSPC, "no space", "a"), None, "a: cannot be written, the disk is full"),
+        (
+            OSError(errno.EROFS, "read-only", "a"),
+            "b",
+            "b: cannot be written, the disk is read-only",
+        ),
+        (PermissionError(errno.EACCES, "denied"), "b", "b: cannot be written, this user may not"),
+        (PermissionError(errno.EACCES, "denied", "a"), None, "a: permission denied"),
+        (FileNotFoundError(errno.ENOENT, "none", "a"), None, "a: no such file or folder; it may"),
+        (FileNotFoundError(errno.ENOENT, "cannot open x"), None, "[Errno 2] cannot open x; it may"),
+    ],
+)
+def test_the_reason_names_the_file(error: OSError, path: str | None, told: str) -> None:
+    assert error.errno in TOLD
+    assert reason(error, path).startswith(told)
+
+
+def test_an_input_that_may_not_be_read_is_not_taken_for_the_file(tmp_path: Path) -> None:
+    with pytest.raises(PermissionError), whole_file(tmp_path / "a.txt"):
+        raise PermissionError(errno.EACCES, "denied", "input.txt")
+
+
+def test_what_a_killed_process_left_goes_with_the_file(tmp_path: Path) -> None:
+    names = ("a.pt", "a.pt.partial", "b.pt", "model.json.0a1b2c3d.partial")
+    for name in names:
+        (tmp_path / name).write_text("x")
+    remove_whole(tmp_path / "a.pt")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b.pt", names[3]]
+    remove_partial(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["b.pt"]
+    remove_whole(tmp_path / "nothing")
+    remove_partial(tmp_path / "nowhere")
 
 
 def test_an_interruption_leaves_what_was_there(tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,7 @@ import torch
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import EMBEDDED_TEXTS, embedding_matrix, read_table, write_table
+from infopursuit.core.whole_files import hold
 from infopursuit.dictionary import universe as module
 from infopursuit.dictionary.universe import load_universe
 
@@ -145,13 +147,23 @@ def test_what_a_killed_run_left_is_not_read(tmp_path: Path) -> None:
     load_universe(path, scratch)
     (file,) = scratch.iterdir()
     whole = file.read_bytes()
-    left = file.with_suffix(".0a1b2c3d.partial")
+    left = file.with_name(f"{file.name}.0a1b2c3d.partial")
     file.rename(left)
     left.write_bytes(b"\0" * len(whole))
     np.testing.assert_array_equal(load_universe(path, scratch).embeddings, ROWS.astype(np.float16))
     file.write_bytes(whole[:-16])
     np.testing.assert_array_equal(load_universe(path, scratch).embeddings, ROWS.astype(np.float16))
     assert file.read_bytes() == whole
+    assert left.exists(), "it is as young as a file that another run is writing"
+    os.utime(left, (0, 0))
+    file.unlink()
+    with left.open("rb+") as held:
+        hold(held)
+        load_universe(path, scratch)
+        assert left.exists(), "another run holds it"
+    file.unlink()
+    load_universe(path, scratch)
+    assert list(scratch.iterdir()) == [file]
 
 
 def test_runs_that_write_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:

@@ -210,8 +210,10 @@ def test_equal_images_do_not_crowd_a_sample(monkeypatch: pytest.MonkeyPatch) -> 
 class Copies:
     """Three shards of two classes; the first has one image alone, a hundred times a shard."""
 
-    where, width, clip, class_names = "copies", 24, None, ("bee", "cow")
-    counts, sizes = np.array([300, 300]), (200, 200, 200)
+    where, width, class_names = "copies", 24, ("bee", "cow")
+    clip: str | None = None
+    counts: np.ndarray = np.array([300, 300])
+    sizes: tuple[int, ...] = (200, 200, 200)
 
     def read(self, number: int) -> Shard:
         others = np.random.default_rng(number).normal(size=(100, 24))

@@ -138,12 +138,12 @@ class ChunkFolder:
     def matrix(self, width: int) -> Float16[np.ndarray, "n d"]:
         """All embeddings as one array, which lies in a file of the scratch folder."""
         path = self._folder / "embeddings.float16"
-        matrix = np.memmap(path, dtype=np.float16, mode="w+", shape=(self.rows, width))
-        start = 0
-        for embeddings in self.read():
-            matrix[start : start + len(embeddings)] = embeddings
-            start += len(embeddings)
-        return matrix
+        # Written first, then mapped: a full disk kills a process that writes through the map.
+        with whole_file(path) as partial, partial.open("wb") as file:
+            for embeddings in self.read():
+                file.write(np.ascontiguousarray(embeddings).data)
+        # Copy on write, and nothing writes: torch warns about arrays that cannot be written.
+        return np.memmap(path, dtype=np.float16, mode="c", shape=(self.rows, width))
 
     def write(
         self,
@@ -169,7 +169,8 @@ class ChunkFolder:
 
     def remove(self) -> None:
         """Remove the scratch folder, once the result is in place."""
-        shutil.rmtree(self._scratch)
+        if self._scratch.is_dir():
+            shutil.rmtree(self._scratch)
 
     def _bounds(self, index: int) -> tuple[int, int]:
         return index * self.size, min((index + 1) * self.size, self.rows)

@@ -16,9 +16,10 @@ No command in dvc.yaml has them, for a shell would read what a person called a d
 that DVC starts takes them from the name of its stage, which DVC puts into the environment.
 
 On a first run of the pipeline, the first line says which of how many stages it is and what it does.
-An InputError, a full disk and Ctrl-C end the script with one line (status 1, and 130 for Ctrl-C);
-the closing line gives rows in, rows out and seconds, and is kept in `.scratch/seconds.csv`, outside
-what DVC tracks.
+An InputError, a disk that is full or read-only, a file that is gone and Ctrl-C end the script with
+one line (status 1, and 130 for Ctrl-C). A script imports this module before all others, so that
+Ctrl-C is told in one line from there on. The closing line gives rows in, rows out and seconds, and
+is kept in `.scratch/seconds.csv`, outside what DVC tracks.
 """
 
 from __future__ import annotations
@@ -33,10 +34,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, get_type_hints
 
+from infopursuit.core import ctrl_c
 from infopursuit.core.errors import InputError
 from infopursuit.core.first_run import place_in_first_run
 from infopursuit.core.settings import Section, read_settings
-from infopursuit.core.whole_files import NO_ROOM, no_room
+from infopursuit.core.whole_files import TOLD, reason
 
 logger = logging.getLogger("infopursuit")
 
@@ -70,6 +72,7 @@ def run(main: Callable[..., Rows], params_file: str = "params.yaml") -> None:
     name = Path(sys.argv[0]).stem
     started = time.perf_counter()
     try:
+        ctrl_c.begin()
         arguments = vars(parser.parse_args(_named_by_dvc(list(keys)) or None))
         name = "-".join([name, *map(str, arguments.values())])
         place = place_in_first_run()
@@ -79,22 +82,34 @@ def run(main: Callable[..., Rows], params_file: str = "params.yaml") -> None:
         _check_keys(settings, arguments)
         limit_threads(settings)
         rows = main(settings, **arguments)
+        ctrl_c.end()
     except InputError as error:
         logger.error("%s: %s", name, error)
         sys.exit(1)
     except OSError as error:
-        if error.errno not in NO_ROOM:
+        if error.errno not in TOLD:
             raise
-        logger.error("%s: %s", name, no_room(error))
+        logger.error("%s: %s", name, reason(error))
         sys.exit(1)
     except KeyboardInterrupt:
+        ctrl_c.end()
         logger.error("%s: %s", name, STOPPED)
         sys.exit(130)
     seconds = time.perf_counter() - started
     logger.info("%s: %d rows in, %d rows out, %.1f s", name, rows.read, rows.written, seconds)
-    SCRATCH.mkdir(exist_ok=True)
-    with (SCRATCH / "seconds.csv").open("a", encoding="utf-8") as file:
-        file.write(f"{name},{seconds:.2f}\n")
+    _keep(f"{name},{seconds:.2f}\n", SCRATCH / "seconds.csv")
+
+
+def _keep(line: str, path: Path) -> None:
+    """Add a line to a file; a stage that has written all its outputs does not fail for it."""
+    try:
+        path.parent.mkdir(exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(line)
+    except OSError as error:
+        if error.errno not in TOLD:
+            raise
+        logger.warning("the seconds are not kept: %s", reason(error, path))
 
 
 def _named_by_dvc(keys: list[inspect.Parameter]) -> list[str]:

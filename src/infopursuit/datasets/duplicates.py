@@ -53,7 +53,7 @@ class NearCopies(NamedTuple):
 
 def find_near_copies(
     test: Float[np.ndarray, "n d"],
-    train: Iterable[Float[np.ndarray, "b d"]],
+    train: Iterable[Float[np.ndarray, "_ d"]],
     threshold: float = NEAR,
     device: torch.device | None = None,
 ) -> NearCopies:

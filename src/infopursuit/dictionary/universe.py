@@ -21,7 +21,7 @@ from infopursuit.core.tables import (
     embedding_matrix,
     read_table,
 )
-from infopursuit.core.whole_files import whole_file
+from infopursuit.core.whole_files import hold, remove_abandoned, whole_file
 
 BLOCK = 1024  # rows that are decoded at a time
 MAPPED_FROM = 64 * 2**20  # bytes of embeddings
@@ -142,9 +142,11 @@ def _mapped(path: Path, scratch: Path, shape: tuple[int, int]) -> Float16[np.nda
 
 def _write_rows(path: Path, out: Path) -> None:
     """Write the embeddings as raw float16; the file appears under its name when it is complete."""
+    remove_abandoned(out)
     # A mark of its own, for another run may be writing the same rows at this moment.
     mark = f".{uuid4().hex[:8]}"
     with whole_file(out, mark) as partial, partial.open("xb") as file:
+        hold(file)
         for _, block in _blocks(path):
             file.write(block.data)
         file.flush()

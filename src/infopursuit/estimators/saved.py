@@ -29,7 +29,7 @@ from infopursuit.answers.rules import (
     ThresholdAnswers,
 )
 from infopursuit.core.errors import InputError
-from infopursuit.core.whole_files import write_whole
+from infopursuit.core.whole_files import NO_ROOM, READ_ONLY, reason, write_whole
 from infopursuit.explanation.stopping import StoppingRule
 from infopursuit.pursuit.familiarity import Familiarity
 from infopursuit.pursuit.pursuit import Pursuit
@@ -100,7 +100,8 @@ def save(model: PursuitClassifier, folder: str | Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(files, folder)
     except OSError as error:
-        raise InputError(f"{folder}: the model cannot be written there ({error})") from error
+        why = reason(error, error.filename) if error.errno in NO_ROOM | READ_ONLY else error
+        raise InputError(f"{folder}: the model cannot be written there ({why})") from error
 
 
 def load(folder: str | Path, device: torch.device | str = "cpu") -> PursuitClassifier:

@@ -146,7 +146,9 @@ class Passes:
         counted: tuple[Tensor, Tensor] | None = None
         for _, found in self._run(AnswerPass(self.shards, held_out, rule), "images: answers"):
             if found is not None:
-                counted = found if counted is None else tuple(map(torch.add, counted, found))
+                if counted is not None:
+                    found = counted[0] + found[0], counted[1] + found[1]
+                counted = found
         assert counted is not None
         return table_of_counts(rule, *counted, moments)
 

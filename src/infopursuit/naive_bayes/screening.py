@@ -58,10 +58,10 @@ def text_source(embeddings: object, rows: UnitRows) -> TextSource:
         embeddings: as a person gave them.
         rows: the same, checked.
     """
-    mapped = isinstance(embeddings, np.memmap) and embeddings.filename is not None
-    if not mapped or not embeddings.flags.c_contiguous or embeddings.ndim != 2:
+    if not isinstance(embeddings, np.memmap) or embeddings.filename is None:
         return TextSource(rows.values)
-    assert isinstance(embeddings, np.memmap)
+    if not embeddings.flags.c_contiguous or embeddings.ndim != 2:
+        return TextSource(rows.values)
     return TextSource(
         None, str(embeddings.filename), embeddings.dtype.str, embeddings.shape, embeddings.offset
     )

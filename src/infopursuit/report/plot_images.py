@@ -15,6 +15,7 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from infopursuit.core.whole_files import whole_file
 from infopursuit.report.groups import grouped
 from infopursuit.report.methods import INITS, line_styles
 from infopursuit.report.report_charts import BASELINES
@@ -106,6 +107,6 @@ def _line(style: str) -> dict[str, str]:
 
 
 def _write(figure: Figure, path: Path) -> None:
-    with path.open("wb") as file, matplotlib.rc_context():
+    with whole_file(path) as partial, partial.open("wb") as file, matplotlib.rc_context():
         matplotlib.rcdefaults()
         FigureCanvasAgg(figure).print_png(file, metadata={"Software": None})

@@ -18,6 +18,7 @@ from markupsafe import Markup
 import infopursuit.report
 from infopursuit.core.errors import InputError
 from infopursuit.core.numbers import percent, share
+from infopursuit.core.whole_files import write_text
 from infopursuit.evaluation.run_metrics import BUDGETS
 from infopursuit.explanation.explanation import Explanation
 from infopursuit.explanation.stopping import StoppingRule
@@ -269,9 +270,7 @@ def data_uri(path: Path) -> str:
 
 def write_report(path: str | Path, datasets: Sequence[DatasetResults], resamples: int) -> None:
     """Write the page; see `render_report`."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(render_report(datasets, resamples), encoding="utf-8")
+    write_text(path, render_report(datasets, resamples))
 
 
 def _resource(name: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from infopursuit.core.errors import InputError
 from infopursuit.core.hashing import table_sha256
 from infopursuit.estimators.saved import DESCRIPTION, FORMAT
+from infopursuit.evaluation.files import write_csv
 from infopursuit.evaluation.stopping import StoppingPoint
 from infopursuit.explanation.explanation import Explanation, read_explanations
 from infopursuit.explanation.stopping import StoppingRule
@@ -242,14 +243,13 @@ def read_model(path: Path) -> tuple[str | None, tuple[str, ...], dict[str, Any]]
 
 def write_curves(path: Path, datasets: Sequence[DatasetResults]) -> None:
     """Write the budget curves of all runs as one table, which `dvc plots` draws together."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("run", "t", "accuracy"))
-        for results in datasets:
-            for run in results.runs:
-                for t, accuracy in zip(run.curve["t"], run.curve["accuracy"], strict=True):
-                    writer.writerow((run.key.name, int(t), accuracy))
+    rows = [
+        (run.key.name, int(t), accuracy)
+        for results in datasets
+        for run in results.runs
+        for t, accuracy in zip(run.curve["t"], run.curve["accuracy"], strict=True)
+    ]
+    write_csv(path, ("run", "t", "accuracy"), rows)
 
 
 def read_metrics(path: Path, needed: Sequence[str]) -> dict[str, Any]:

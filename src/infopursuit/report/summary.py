@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from infopursuit.core.numbers import NOTHING, share
+from infopursuit.core.whole_files import write_text
 from infopursuit.evaluation.files import write_json
 from infopursuit.evaluation.run_metrics import BUDGETS
 from infopursuit.report.groups import Group, measured_groups
@@ -45,8 +46,7 @@ def write_summary(path: Path, datasets: Sequence[DatasetResults], resamples: int
         main = _main_table(results, groups, table)
         first.append(main)
         whole += [main, _budgets_table(table)]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(whole), encoding="utf-8")
+    write_text(path, "\n".join(whole))
     return "\n".join(first)
 
 

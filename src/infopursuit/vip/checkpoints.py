@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import torch
 
-from infopursuit.core.whole_files import whole_file
+from infopursuit.core.whole_files import remove_whole, whole_file
 
 
 @runtime_checkable
@@ -58,4 +58,4 @@ class Checkpoint:
 
     def remove(self) -> None:
         """Forget the run; call when its outputs are written."""
-        self.path.unlink(missing_ok=True)
+        remove_whole(self.path)

@@ -1,0 +1,47 @@
+"""Ctrl-C while a stage still imports: one line, exit status 130.
+
+Every stage script imports `infopursuit.core.stage` first, and that imports this module. Torch and
+its like take seconds. An interruption there would end in a traceback of their code, or be lost:
+Python ignores what is raised while it frees the locks of imports. Until a stage begins nothing is
+open and nothing is written, so the process may end at once.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+
+
+def end_at_once(number: int, frame: FrameType | None) -> None:
+    """Tell that the stage has not begun, and end the process without another line of Python."""
+    told = f"{Path(sys.argv[0]).stem}: stopped before it began; go on with dvc repro\n"
+    os.write(2, told.encode())
+    os._exit(130)
+
+
+def may_end_at_once() -> bool:
+    """Whether this process is a stage script, in the folder `stages` or one below.
+
+    Tests import the frame of the stages, too, and are interrupted in another way.
+    """
+    script = Path(sys.argv[0]).resolve()
+    return script.suffix == ".py" and "stages" in (parent.name for parent in script.parents[:2])
+
+
+def begin() -> None:
+    """From here on Ctrl-C raises KeyboardInterrupt, for there is something to close."""
+    if signal.getsignal(signal.SIGINT) is end_at_once:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def end() -> None:
+    """From here on Ctrl-C does nothing: all is written, and the process is about to end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+# Python has another handler where it was started in the background, which no Ctrl-C reaches.
+if may_end_at_once() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, end_at_once)
