@@ -43,23 +43,37 @@ class Shard(NamedTuple):
 
 @runtime_checkable
 class ImageShards(Protocol):
-    """n labelled, embedded images in shards of a fixed order; picklable.
+    """n labelled, embedded images in shards of a fixed order; picklable."""
 
-    Attributes:
-        where: what messages call them.
-        width: d of the embeddings.
-        clip: the CLIP that they come from, None where that is not known.
-        class_names: of the c classes, in the order of their labels.
-        counts: (c,) int64, the images of each class.
-        sizes: the number of images of each shard, at least 1.
-    """
+    @property
+    def where(self) -> str:
+        """What messages call them."""
+        ...
 
-    where: str
-    width: int
-    clip: str | None
-    class_names: tuple[str, ...]
-    counts: Int64[np.ndarray, " c"]
-    sizes: tuple[int, ...]
+    @property
+    def width(self) -> int:
+        """d of the embeddings."""
+        ...
+
+    @property
+    def clip(self) -> str | None:
+        """The CLIP that they come from; None where that is not known."""
+        ...
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """Of the c classes, in the order of their labels."""
+        ...
+
+    @property
+    def counts(self) -> Int64[np.ndarray, " c"]:
+        """The images of each class."""
+        ...
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of images of each shard, at least 1."""
+        ...
 
     def read(self, number: int) -> Shard:
         """The images of a shard; the same whenever and wherever it is read."""
