@@ -22,8 +22,8 @@ from infopursuit.baselines.linear import LinearProbe
 from infopursuit.baselines.mlp import MLP, MLPSettings
 from infopursuit.baselines.settings import BaselinesSettings
 from infopursuit.baselines.zero_shot import ZeroShot, load_class_embeddings
+from infopursuit.core.same_space import check_same_space
 from infopursuit.core.settings import Section
-from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import hold_out, load_images
 from infopursuit.datasets.settings import Datasets
 from infopursuit.dictionary.universe import load_universe

@@ -14,6 +14,7 @@ from pathlib import Path
 from infopursuit.clip.embed_images import embed_images, open_both
 from infopursuit.clip.embed_universe import embed_classes
 from infopursuit.clip.embedding_chunks import Embedding
+from infopursuit.clip.settings import EmbeddingsSettings
 from infopursuit.clip.towers import choose_device, load_clip
 from infopursuit.core.settings import Section
 from infopursuit.core.text_lists import read_text_list
@@ -32,6 +33,7 @@ class Settings(Section):
 
     clip: str
     datasets: Datasets
+    embeddings: EmbeddingsSettings
     compute: ComputeSettings
 
 
@@ -44,12 +46,15 @@ def main(settings: Settings, dataset: str) -> Rows:
     rejected = IMAGES / f"{dataset}.rejected.parquet"
     if has_embeddings(chosen.images):
         images = Path(chosen.images)
-        rows = copy_embedded_images(images, classes, out, rejected, clip.width, clip.name)
+        rows = copy_embedded_images(
+            images, classes, out, rejected, clip.width, clip.name, settings.embeddings.shard_rows
+        )
     else:
         how = Embedding(
             batch_size=compute.embed_batch_size,
             chunk=compute.embed_chunk,
             scratch=SCRATCH / "embed" / f"images-{dataset}",
+            shard_rows=settings.embeddings.shard_rows,
         )
         source = open_image_source(chosen.images, classes)
         opened = (settings.clip, compute.device, compute.half_precision, chosen.images, classes)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from infopursuit.clip.embed_universe import embed_control, embed_universe
 from infopursuit.clip.embedding_chunks import Embedding
+from infopursuit.clip.settings import EmbeddingsSettings
 from infopursuit.clip.towers import load_clip
 from infopursuit.core.settings import Section
 from infopursuit.executors import choose_workers
@@ -24,6 +25,7 @@ class Settings(Section):
 
     clip: str
     universe: UniverseSettings
+    embeddings: EmbeddingsSettings
     compute: ComputeSettings
 
 
@@ -46,7 +48,9 @@ def main(settings: Settings) -> Rows:
         UNIVERSE / "texts.parquet",
         UNIVERSE / "embeddings.parquet",
         clip,
-        Embedding(batch_size, chunk, SCRATCH / "embed" / "universe"),
+        Embedding(
+            batch_size, chunk, SCRATCH / "embed" / "universe", settings.embeddings.shard_rows
+        ),
         max_similarity=settings.universe.max_similarity,
         device=compute.device,
         workers=workers,

@@ -11,8 +11,8 @@ from typing import Annotated
 from pydantic import Field
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.same_space import check_same_space
 from infopursuit.core.settings import Section
-from infopursuit.core.tables import check_same_space
 from infopursuit.core.text_lists import write_text_list
 from infopursuit.datasets.labelled_images import hold_out, load_images
 from infopursuit.datasets.settings import Datasets

@@ -13,8 +13,8 @@ from infopursuit.core.stage import SCRATCH, Rows, run
 
 import logging
 
+from infopursuit.core.same_space import check_same_space
 from infopursuit.core.settings import Section
-from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out, load_images
 from infopursuit.datasets.settings import Datasets
 from infopursuit.dictionary.universe import load_universe

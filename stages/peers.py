@@ -20,8 +20,8 @@ from infopursuit.benchmark.settings import BenchmarkSettings
 from infopursuit.benchmark.task import Task
 from infopursuit.core.errors import InputError
 from infopursuit.core.repeatable import compute_repeatably
+from infopursuit.core.same_space import check_same_space
 from infopursuit.core.settings import Section
-from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.dictionary.universe import load_universe, sources_of
 from infopursuit.executors.settings import ComputeSettings

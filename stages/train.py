@@ -15,22 +15,35 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
+import torch
+from jaxtyping import Bool
 from pydantic import Field
 
-from infopursuit.core.hashing import file_sha256, settings_sha256
+from infopursuit.core.hashing import file_sha256, settings_sha256, table_sha256
 from infopursuit.core.repeatable import compute_repeatably
+from infopursuit.core.same_space import check_same_space
 from infopursuit.core.settings import Section
-from infopursuit.core.tables import check_same_space
+from infopursuit.core.shard_files import is_sharded
 from infopursuit.core.text_lists import read_text_list
 from infopursuit.core.whole_files import remove_partial, whole_file
-from infopursuit.datasets.labelled_images import LabelledImages, hold_out, load_images
+from infopursuit.datasets.image_shards import EmbeddedShards, all_images
+from infopursuit.datasets.labelled_images import (
+    LabelledImages,
+    held_out_rows,
+    hold_out,
+    load_images,
+)
 from infopursuit.datasets.settings import Datasets
 from infopursuit.dictionary.universe import load_universe, sources_of
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
 from infopursuit.estimators.pictures import clip_source
 from infopursuit.estimators.variational import VariationalInformationPursuit
+from infopursuit.executors import choose_cluster
 from infopursuit.executors.settings import ComputeSettings
+from infopursuit.naive_bayes.fit import HELD_OUT
+from infopursuit.naive_bayes.selection import sample_rows
 from infopursuit.naive_bayes.settings import NaiveBayesSettings
 from infopursuit.pipeline.methods import Method, build_method
 from infopursuit.queries.knowledge import read_knowledge
@@ -41,6 +54,9 @@ from infopursuit.vip.settings import VariationalSettings
 
 UNIVERSE = "artifacts/universe/embeddings.parquet"
 CONTROL = "artifacts/universe/control_embeddings.parquet"
+
+# The training images: those that are read as a whole, or in shards.
+Images = LabelledImages | EmbeddedShards
 
 
 class Settings(Section):
@@ -74,10 +90,12 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     queries = read_text_list(paths["initial"])
     budget = min(chosen.largest_budget, len(queries))
     texts.indices(queries, paths["initial"])
-    images = load_images(paths["images"], "train")
-    train, held_out = hold_out(images, settings.validation_fraction, seed)
-    if isinstance(how, VariationalSettings) and how.select_on == "test":
-        held_out = load_images(paths["images"], "test")
+    images: Images
+    at_once = isinstance(how, VariationalSettings) and how.answers == "threshold"
+    if is_sharded(paths["images"]) and not at_once:
+        images = EmbeddedShards(paths["images"])
+    else:
+        images = load_images(paths["images"], "train")
     provenance = {
         "dataset": dataset,
         "init": init,
@@ -86,7 +104,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         "settings": described(how, settings.validation_fraction),
         "budget": chosen.largest_budget,
         "clip_path": settings.clip,
-        "inputs": {key: file_sha256(path) for key, path in paths.items()},
+        "inputs": {key: table_sha256(path) for key, path in paths.items()},
     }
     given = {
         "texts": texts.texts,
@@ -100,18 +118,28 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         if how.knowledge:
             paths["knowledge"] = f"artifacts/knowledge/{dataset}.parquet"
             known = read_knowledge(paths["knowledge"])
-            given["knowledge"] = known.for_classes_and_texts(train.class_names, texts.texts)
+            given["knowledge"] = known.for_classes_and_texts(images.class_names, texts.texts)
             given["leakage"] = how.leakage
             provenance["inputs"]["knowledge"] = file_sha256(paths["knowledge"])
-        model, log = fit_naive_bayes(how, given, train, held_out, budget, first)
+        model, log = fit_naive_bayes(settings, how, given, images, budget, first)
     else:
-        model, log = fit_variational(settings, how, given, train, held_out, budget, provenance)
-    model = model.with_class_names(train.class_names)
+        test = paths["images"] if how.select_on == "test" else None
+        model, log = fit_variational(settings, how, given, images, test, budget, provenance)
+    read = images_of(model)
+    model = model.with_class_names(images.class_names)
     model.clip_, model.clip_source_ = universe.clip, clip_source(settings.clip)
     sources = sources_of(paths.get("control", UNIVERSE), model.queries_)
     model.provenance_ = {**model.provenance_, **provenance, "sources": sources}
     write(model, log, name)
-    return Rows(read=len(train.ids) + len(held_out.ids), written=len(log))
+    return Rows(read=read, written=len(log))
+
+
+def images_of(model: PursuitClassifier) -> int:
+    """How many images a model was fitted and selected or calibrated on."""
+    found = model.provenance_["images"]
+    if isinstance(found, dict):
+        return sum(found.values())
+    return found + model.provenance_["held_out_images"]
 
 
 def described(how: Method, validation_fraction: float) -> dict[str, Any]:
@@ -122,17 +150,23 @@ def described(how: Method, validation_fraction: float) -> dict[str, Any]:
 
 
 def fit_naive_bayes(
+    settings: Settings,
     how: NaiveBayesSettings,
     given: dict[str, Any],
-    train: LabelledImages,
-    held_out: LabelledImages,
+    images: Images,
     budget: int,
     first: str | None,
 ) -> tuple[PursuitClassifier, list[dict[str, Any]]]:
-    """One pass over the training images; held-out ones calibrate."""
-    shown = held_out.embeddings, held_out.labels.numpy()
+    """Passes over the training images; held-out ones calibrate, of shards a sample of them."""
+    share, seed = settings.validation_fraction, given["random_state"]
     model = InformationPursuitClassifier(**given, answers=how.answers, first_query=first)
-    model.fit(train.embeddings, train.labels.numpy(), validation=shown)
+    if isinstance(images, EmbeddedShards):
+        shown, out = held_out_sample(images, share, seed)
+        model.fit_shards(images, shown, out, choose_cluster(settings.compute))
+    else:
+        train, held_out = hold_out(images, share, seed)
+        shown = held_out.embeddings, held_out.labels.numpy()
+        model.fit(train.embeddings, train.labels.numpy(), validation=shown)
     area = float(model.accuracy_by_budget(*shown, budget)[1:].mean())
     facts = {"phase": "naive_bayes", "updates": 0, "validation_auc": area}
     same = list(model.queries_)
@@ -143,19 +177,49 @@ def fit_naive_bayes(
     return model, [{**facts, "distinct_queries": len(same)}]
 
 
+def held_out_sample(
+    images: EmbeddedShards, share: float, seed: int
+) -> tuple[tuple[Any, Any], Bool[np.ndarray, " n"]]:
+    """A sample (X, y) of the images that `hold_out` would hold out, and which all of them are."""
+    labels = torch.from_numpy(images.labels())
+    _, held = held_out_rows(labels, images.class_names, share, seed)
+    out = np.zeros(len(labels), dtype=bool)
+    out[held.numpy()] = True
+    generator = torch.Generator().manual_seed(seed)
+    rows = held[sample_rows(labels[held], HELD_OUT, generator)].numpy()
+    return (images.take(rows), np.array(images.class_names)[labels[rows].numpy()]), out
+
+
 def fit_variational(
     settings: Settings,
     how: VariationalSettings,
     given: dict[str, Any],
-    train: LabelledImages,
-    held_out: LabelledImages,
+    images: Images,
+    test: str | None,
     budget: int,
     provenance: dict[str, Any],
 ) -> tuple[PursuitClassifier, list[dict[str, Any]]]:
-    """Train from the last checkpoint on, in as many processes as asked for."""
-    compute = settings.compute
+    """Train from the last checkpoint on, in as many processes as asked for.
+
+    Args:
+        settings: of the stage.
+        how: of the method.
+        given: what all estimators take.
+        images: to learn from, and to hold some out of.
+        test: the table whose test split selects; None for the images held out.
+        budget: of the selection.
+        provenance: what the checkpoint depends on.
+    """
+    compute, share, seed = settings.compute, settings.validation_fraction, given["random_state"]
     group = Processes(count=compute.processes)
-    group.part(min(how.batch_size, len(train.ids)))
+    both: tuple[LabelledImages, LabelledImages] | None = None
+    if isinstance(images, EmbeddedShards):
+        count = sum(images.sizes)
+    else:
+        train, held_out = hold_out(images, share, seed)
+        both = train, held_out if test is None else load_images(test, "test")
+        count = len(train.ids)
+    group.part(min(how.batch_size, count))
     if group.count > 1 and not started_by_torchrun():
         restart_as_group(group.count)  # all inputs have been read: what is wrong is told once
     device = compute.torch_device()
@@ -165,9 +229,17 @@ def fit_variational(
     name = "-".join(str(provenance[key]) for key in ("dataset", "init", "method", "seed"))
     checkpoint = Checkpoint(SCRATCH / "train" / f"{name}-{state}.pt", compute.checkpoint_seconds)
     options = {key: value for key, value in asdict(how).items() if key != "select_on"}
-    model = VariationalInformationPursuit(**given, **options, budget=budget, device=device)
-    shown = held_out.embeddings, held_out.labels.numpy()
-    model.fit(train.embeddings, train.labels.numpy(), shown, checkpoint, processes)
+    model = VariationalInformationPursuit(
+        **given, **options, budget=budget, device=device, validation_fraction=share
+    )
+    if isinstance(images, EmbeddedShards):
+        shown = None if test is None else all_images(EmbeddedShards(test, "test"))
+        model.fit_shards(images, shown, checkpoint, processes)
+    else:
+        assert both is not None
+        train, held_out = both
+        shown = held_out.embeddings, held_out.labels.numpy()
+        model.fit(train.embeddings, train.labels.numpy(), shown, checkpoint, processes)
     processes.leave()
     if processes.rank > 0:
         sys.exit(0)  # the first process writes

@@ -31,8 +31,8 @@ from menagerie.truths import CLAIMS, claims_truth
 
 from infopursuit.answers.rules import AnswerRule
 from infopursuit.core.errors import InputError
+from infopursuit.core.same_space import check_same_space
 from infopursuit.core.settings import Section
-from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out, load_images
 from infopursuit.datasets.settings import Datasets
 from infopursuit.dictionary.universe import load_universe

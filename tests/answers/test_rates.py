@@ -20,8 +20,8 @@ def test_counts_of_yes_are_those_of_a_loop_in_any_blocks() -> None:
         expected[label] += weight * row
     for size in (7, 50):
         yes, totals = count_yes(Rows(answers).blocks(size), labels, weights)
-        torch.testing.assert_close(yes, expected.float())
-        torch.testing.assert_close(totals[:, 0], torch.bincount(labels, weights).float())
+        torch.testing.assert_close(yes, expected)
+        torch.testing.assert_close(totals[:, 0], torch.bincount(labels, weights))
 
 
 def test_a_weight_is_so_many_equal_images() -> None:
@@ -53,7 +53,8 @@ def test_rates_of_scores_are_half_frequency_and_half_gaussian() -> None:
 def test_rates_of_gaussian_scores_are_their_mass_above_the_threshold() -> None:
     labels = torch.arange(4000) % 2
     scores = drawn(4000, 1) + labels.unsqueeze(1)
-    yes, totals = count_yes([(slice(None), (scores > 0.5).float())], labels)
+    counted = count_yes([(slice(None), (scores > 0.5).float())], labels)
+    yes, totals = (each.float() for each in counted)
     moments = class_moments(Rows(scores).blocks(), labels)
     axis = torch.ones(1, 1)
     rates = threshold_rates(
@@ -71,7 +72,8 @@ def test_scores_that_never_differ_within_classes_are_not_told_apart_by_rounding(
     images = images[labels]
     scores = images @ directions.T
     thresholds = fit_thresholds(scores, labels).values
-    yes, totals = count_yes([(slice(None), (scores > thresholds).float())], labels)
+    counted = count_yes([(slice(None), (scores > thresholds).float())], labels)
+    yes, totals = (each.float() for each in counted)
     means = (images[:4].double() @ directions.double().T).float()
     rates = threshold_rates(yes, totals, means, torch.zeros(9), thresholds)
     assert torch.isfinite(rates).all()

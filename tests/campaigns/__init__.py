@@ -12,4 +12,5 @@ CAMPAIGNS: tuple[str, ...] = (
     "fuzz",
     "strangers",
     "server_load",
+    "capacity",
 )

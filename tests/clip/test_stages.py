@@ -16,12 +16,12 @@ import pytest
 from ruamel.yaml import YAML
 
 from infopursuit.clip.towers import load_clip
+from infopursuit.core.same_space import check_same_space
 from infopursuit.core.tables import (
     EMBEDDED_CLASSES,
     EMBEDDED_IMAGES,
     EMBEDDED_TEXTS,
     UNIVERSE,
-    check_same_space,
     read_table,
     write_table,
 )
@@ -163,6 +163,43 @@ def test_the_stages_take_precomputed_texts_and_images(
     assert stage("embed_images")(load_params(), "menagerie") == (6, 6)
     assert len(read_table("artifacts/images/menagerie.parquet", EMBEDDED_IMAGES)) == 6
     assert len(read_table("artifacts/images/menagerie.classes.parquet", EMBEDDED_CLASSES)) == 0
+
+
+def test_shards_have_the_rows_of_one_file_and_are_taken_as_images_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ["red", "blue", "water"]
+    write_texts(tmp_path / "table.parquet", texts)
+    write_params(tmp_path, tmp_path / "table.parquet", embedded_images(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    write_universe(texts, ["hence"])
+    images, universe = (
+        Path("artifacts", name)
+        for name in ("images/menagerie.parquet", "universe/embeddings.parquet")
+    )
+
+    def embedded() -> list[dict]:
+        assert stage("embed_universe")(load_params())[1] == 3
+        assert stage("embed_images")(load_params(), "menagerie") == (6, 6)
+        found = read_table(images, EMBEDDED_IMAGES), read_table(universe, EMBEDDED_TEXTS)
+        loaded = load_universe(universe)
+        assert list(loaded.texts) == texts
+        return [*(table.to_pylist() for table in found), loaded.embeddings.tolist()]
+
+    one_file = embedded()
+    yaml = YAML()
+    params = yaml.load(tmp_path / "params.yaml")
+    params["embeddings"]["shard_rows"] = 2
+    yaml.dump(params, tmp_path / "params.yaml")
+    assert embedded() == one_file
+    assert [len(list(path.iterdir())) for path in (images, universe)] == [3, 2]
+    kept = tmp_path / "kept.parquet"
+    shutil.copytree(images, kept)
+    params["datasets"]["menagerie"]["images"] = str(kept)
+    params["embeddings"]["shard_rows"] = None
+    yaml.dump(params, tmp_path / "params.yaml")
+    assert embedded() == one_file
+    assert images.is_file() and universe.is_file()
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the real embeddings are not here")

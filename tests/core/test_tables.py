@@ -6,12 +6,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.same_space import check_same_space
 from infopursuit.core.tables import (
     EMBEDDED_TEXTS,
     IMAGES,
     QUERIES,
     ROW_GROUP,
-    check_same_space,
     clip_of,
     embedding_matrix,
     open_table,

@@ -23,21 +23,21 @@ def test_near_copies_are_those_of_the_whole_product(
     block: int, against: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(duplicates, "BLOCK", block)
-    monkeypatch.setattr(duplicates, "AGAINST", against)
     generator = np.random.default_rng(0)
     train = generator.normal(size=(23, 16)).astype(np.float32)
     test = generator.normal(size=(17, 16)).astype(np.float32)
     test[2], test[9], test[16] = 5 * train[22], train[3], train[3] + 1e-3 * train[4]
     train[11] = 0.5 * train[3]
     cosines = unit_rows(test, "test") @ unit_rows(train, "train").T
-    found = find_near_copies(test, train)
+    blocks = [train[start : start + against] for start in range(0, len(train), against)]
+    found = find_near_copies(test, blocks)
     assert found.test.tolist() == np.flatnonzero((cosines > 0.999).any(axis=1)).tolist()
     assert found.test.tolist() == [2, 9, 16]
     assert found.train[0] == 22
     assert set(found.train[1:]) <= {3, 11}
     assert found.copies.tolist() == [1, 2, 2]
     np.testing.assert_allclose(found.cosine, cosines.max(axis=1)[[2, 9, 16]], atol=1e-6)
-    every = find_near_copies(test, train, threshold=-1.0)
+    every = find_near_copies(test, blocks, threshold=-1.0)
     assert every.test.tolist() == list(range(17))
     np.testing.assert_allclose(every.cosine, cosines.max(axis=1), atol=1e-6)
 

@@ -11,24 +11,26 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
+from infopursuit import InformationPursuitClassifier
 from infopursuit.clip.embedding_chunks import Chunk, ChunkFolder
 from infopursuit.core.errors import InputError
-from infopursuit.executors import Workers, run_shards
+from infopursuit.executors import RayCluster, Workers, run_shards
 from infopursuit.pipeline.params import load_params
 from infopursuit.queries.generation import answer_prompts
 from infopursuit.queries.language_models import Sampling, open_language_model
 from tests.clip.test_stages import write_params, write_universe
 from tests.datasets.images import encoded
 from tests.executors.conftest import ROOT, TwoNodes
-from tests.executors.work import Doubled, Whereabouts
+from tests.executors.work import Doubled, SlowShards, Whereabouts
 from tests.queries.language_models.test_openai_server import completion, prompt_of, serving
 from tests.stage_scripts import stage
 
@@ -200,3 +202,38 @@ def test_nothing_is_lost_or_doubled_when_a_node_is_killed(
     )
     assert len(entries) == len(prompts)
     assert set(entries.values()) == {1}
+
+
+def test_naive_bayes_has_the_same_bytes_from_a_cluster_that_loses_a_node(
+    two_nodes: TwoNodes, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    log.mkdir()
+    shards = SlowShards(1200, classes=5, width=16, rows=60, log=log, seconds=0.0)
+    texts = [f"text {number}" for number in range(40)]
+    embeddings = np.random.default_rng(5).normal(size=(40, 16))
+    embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
+
+    def saved(images: SlowShards, cluster: RayCluster | None, name: str) -> dict[str, bytes]:
+        model = InformationPursuitClassifier(texts, embeddings, 8)
+        model.fit_shards(images, cluster=cluster).save(tmp_path / name)
+        return {file.name: file.read_bytes() for file in sorted((tmp_path / name).iterdir())}
+
+    alone = saved(shards, None, "alone")
+    readings = 3 * len(shards.sizes)
+    assert len(list(log.iterdir())) == readings
+    cluster = two_nodes.cluster()
+    killed_after: list[int] = []
+
+    def kill() -> None:
+        while len({file.name.split(".")[1] for file in log.iterdir()}) < 3:  # this one, and two
+            time.sleep(0.01)
+        two_nodes.kill_one()
+        killed_after.append(len(list(log.iterdir())) - readings)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    together = saved(replace(shards, seconds=0.2), cluster, "together")
+    killer.join()
+    assert 0 < killed_after[0] < len(shards.sizes)  # in the first pass
+    assert together == alone

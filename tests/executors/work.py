@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from infopursuit.core.errors import InputError
+from infopursuit.datasets.image_shards import Shard
+from tests.benchmarks.generated_shards import GeneratedShards
 
 
 @dataclass(frozen=True)
@@ -55,3 +57,18 @@ class Whereabouts:
             return node, os.getpid(), str(Path.cwd())
 
         return work
+
+
+@dataclass(frozen=True)
+class SlowShards(GeneratedShards):
+    """Made-up images that take their time, and leave a file in `log` for each reading."""
+
+    log: Path | None = None
+    seconds: float = 0.0
+
+    def read(self, number: int) -> Shard:
+        """Draw a shard."""
+        assert self.log is not None
+        (self.log / f"{number}.{os.getpid()}.{time.monotonic_ns()}").touch()
+        time.sleep(self.seconds)
+        return super().read(number)

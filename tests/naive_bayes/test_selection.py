@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -12,7 +18,7 @@ from infopursuit.answers.table import AnswerTable
 from infopursuit.answers.text_directions import TextDirections
 from infopursuit.answers.thresholds import ThresholdFit
 from infopursuit.datasets.rows import Rows, UnitRows
-from infopursuit.naive_bayes import selection
+from infopursuit.naive_bayes import screening, selection
 from infopursuit.naive_bayes.model import InformationGain
 from infopursuit.naive_bayes.selection import (
     FAINT,
@@ -165,7 +171,9 @@ def test_a_large_universe_in_half_precision_is_screened_first(
 def test_screening_keeps_the_texts_most_informative_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     texts, images, labels = planted()
     monkeypatch.setattr(selection, "CANDIDATES", 30)
+    monkeypatch.setattr(screening, "BLOCK", 13)
     universe = UnitRows(texts, "texts")
+    source = screening.TextSource(universe.values)
     within = class_moments(Rows(images).blocks(), labels).within
     directions = TextDirections(universe, within)
     rows = torch.arange(3, 100)
@@ -174,13 +182,42 @@ def test_screening_keeps_the_texts_most_informative_alone(monkeypatch: pytest.Mo
     scores = images @ directions.usual(texts[rows]).T
     for fit in (ThresholdFit(False), ThresholdFit(True)):
         for counting in (None, lambda rows, *_: worth[rows]):
-            found = selection._candidates(
-                universe, rows, directions, images, labels, None, fit, counting
-            )
+            how = screening.Screening(source, directions.maps[0], images, labels, None, fit)
+            found = selection._candidates(rows, how, counting)
             told = fit.of(rows, scores, labels).information
             told = told if counting is None else told * worth[rows]
             expected = rows[told.argsort(descending=True, stable=True)[:30]].sort().values
             assert torch.equal(found, expected)
+
+
+def test_screening_is_the_same_in_any_order_of_blocks_from_mapped_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts, images, labels = planted()
+    stored = texts.half().numpy()
+    np.save(tmp_path / "texts.npy", stored)
+    mapped = np.load(tmp_path / "texts.npy", mmap_mode="r")
+    universe = UnitRows(mapped, "texts")
+    within = class_moments(Rows(images).blocks(), labels).within
+    score_map = TextDirections(universe, within).maps[0]
+    monkeypatch.setattr(screening, "BLOCK", 13)
+    rows = torch.arange(3, 100)
+    found = []
+    for embeddings in (stored, mapped):
+        source = screening.text_source(embeddings, universe)
+        how = screening.Screening(source, score_map, images, labels, None, ThresholdFit(True))
+        found.append(how.information(rows))
+    # To a worker goes where the file is, and not the texts.
+    assert len(pickle.dumps(source)) < 1000 < stored.nbytes
+
+    def backwards(start: Any, shards: Any, cluster: Any) -> Iterator[tuple[int, Tensor]]:
+        for number, shard in reversed(list(shards)):
+            yield number, pickle.loads(pickle.dumps(start))()(shard)
+
+    monkeypatch.setattr(screening, "run_shards", backwards)
+    found.append(how.information(rows))
+    assert torch.equal(found[0], found[1])
+    assert torch.equal(found[0], found[2])
 
 
 def test_a_dictionary_is_filled_even_where_few_texts_tell_anything() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,11 +10,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from infopursuit.core.errors import InputError
+from infopursuit.datasets.labelled_images import held_out_rows
 from infopursuit.vip.batches import ImageShard
 from infopursuit.vip.processes import Processes
-from tests.vip import parallel_run
+from tests.vip import parallel_run, sharded_run
 
 ROOT = Path(__file__).parents[2]
 TOGETHER = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
@@ -77,4 +80,34 @@ def test_every_image_is_on_one_process() -> None:
     images = torch.arange(10.0).unsqueeze(1)
     own = [ImageShard(images, Processes(rank, 3), "cpu").own for rank in range(3)]
     assert [len(shard) for shard in own] == [4, 3, 3]
-    assert sorted(torch.cat(own).flatten().tolist()) == list(range(10))
+    assert torch.cat(own).flatten().tolist() == list(range(10))
+
+
+def test_two_processes_read_their_own_shards_alone_and_train_what_one_trains(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "images.parquet"
+    sharded_run.write_images(path)
+    alone, one, two = (tmp_path / name for name in ("alone", "one", "two"))
+    for folder in (alone, one, two):
+        folder.mkdir()
+    sharded_run.main(path, alone, in_shards=False)
+    sharded_run.main(path, one)
+    expected = (alone / "model" / "weights.safetensors").read_bytes()
+    assert (one / "model" / "weights.safetensors").read_bytes() == expected
+    command = [*TOGETHER, "-m", "tests.vip.sharded_run", str(path), str(two)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=300)
+    trained = {folder: load_file(folder / "model" / "weights.safetensors") for folder in (one, two)}
+    for name, tensor in trained[one].items():
+        torch.testing.assert_close(trained[two][name], tensor, atol=1e-3, rtol=1e-3)
+    labels = torch.arange(sharded_run.IMAGES) % 4
+    both = held_out_rows(labels, ["a", "b", "c", "d"], 0.1, 0)  # to learn from, and held out
+    for rank in range(2):
+        read = json.loads((two / f"read-{rank}.json").read_text())
+        own = [rows[Processes(rank, 2).share(len(rows))] for rows in both]
+        size = sharded_run.IMAGES // sharded_run.SHARDS
+        wanted = [sorted(set((rows // size).tolist())) for rows in own]
+        assert read == [*wanted[0], *wanted[1]]
+        # A half of each, and the shard in the middle.
+        assert len(wanted[0]) <= sharded_run.SHARDS // 2 + 1

@@ -15,7 +15,13 @@ from infopursuit.answers.rules import ThresholdAnswers, fit_threshold_rule
 from infopursuit.core.errors import InputError
 from infopursuit.core.hashing import file_sha256
 from infopursuit.core.stage import Rows
-from infopursuit.core.tables import EMBEDDED_IMAGES, EMBEDDED_TEXTS, write_table
+from infopursuit.core.tables import (
+    EMBEDDED_IMAGES,
+    EMBEDDED_TEXTS,
+    read_table,
+    table_writer,
+    write_table,
+)
 from infopursuit.core.text_lists import write_text_list
 from infopursuit.datasets.labelled_images import hold_out, load_images
 from infopursuit.datasets.rows import UnitRows
@@ -237,3 +243,28 @@ def test_texts_of_another_clip_or_dictionary_are_refused(params: Params) -> None
     write_text_list("artifacts/initial/menagerie-llm-0.txt", ["concept 1", "no concept"])
     with pytest.raises(InputError, match="no concept"):
         train(params, "menagerie", "llm", "naive_bayes", 0)
+
+
+def test_images_in_shards_give_naive_bayes_the_model_of_one_file(params: Params) -> None:
+    main = stage("train")
+    arguments = "menagerie", "llm", "naive_bayes", 0
+    assert main(params, *arguments) == Rows(read=80, written=1)
+    folder = Path("artifacts/models/menagerie-llm-naive_bayes-0")
+    expected, log = load(folder), Path("artifacts/training/menagerie-llm-naive_bayes-0.csv")
+    told = log.read_text()
+    table = read_table(IMAGES, EMBEDDED_IMAGES)
+    with table_writer(IMAGES, EMBEDDED_IMAGES, WIDTH, "a clip", (100, 30)) as writer:
+        writer.write_table(table.cast(writer.schema))
+    assert len(list(Path(IMAGES).iterdir())) == 4
+    assert main(params, *arguments) == Rows(read=80, written=1)
+    found = load(folder)
+    assert found.queries_ == expected.queries_
+    assert found.classes_.tolist() == expected.classes_.tolist() == CLASSES
+    for name, tensor in expected.pursuit_.classifier.tensors().items():
+        torch.testing.assert_close(found.pursuit_.classifier.tensors()[name], tensor)
+    for name, tensor in expected.pursuit_.rule.tensors().items():
+        torch.testing.assert_close(found.pursuit_.rule.tensors()[name], tensor)
+    assert log.read_text() == told
+    assert found.provenance_["inputs"]["images"] != expected.provenance_["inputs"]["images"]
+    images = load_images(IMAGES, "test").embeddings
+    np.testing.assert_array_equal(found.answer(images), expected.answer(images))

@@ -9,6 +9,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+# Steps of a whole sum in 1: finer than float32, in which images are.
+STEPS = 2.0**32
+
 
 class ClassMoments(NamedTuple):
     """First and second moments of images, by class.
@@ -38,6 +41,50 @@ class ClassMoments(NamedTuple):
         return (of @ self.within * of).sum(dim=1).clamp_min(0).sqrt().float()
 
 
+class MomentSums(NamedTuple):
+    """What moments are made of; the sums of two sets of images add up to those of both.
+
+    Attributes:
+        totals: (c,) float64, the images of each class, or the sum of their weights.
+        sums: (c, d) float64, the sum of the images of each class.
+        squares: (d, d) float64, the sum of the outer products of all images.
+    """
+
+    totals: Float[Tensor, " c"]
+    sums: Float[Tensor, "c d"]
+    squares: Float[Tensor, "d d"]
+
+    def moments(self) -> ClassMoments:
+        """The moments; each class has an image of positive weight."""
+        means = self.sums / self.totals.unsqueeze(1)
+        between = means.T @ (self.totals.unsqueeze(1) * means)
+        return ClassMoments(self.totals, means, (self.squares - between) / self.totals.sum())
+
+    def whole(self) -> WholeSums:
+        """The same in whole numbers of 1 / STEPS."""
+        return WholeSums(*((each * STEPS).round().long() for each in self))
+
+
+class WholeSums(NamedTuple):
+    """`MomentSums` in int64, in steps of 1 / STEPS.
+
+    Whole numbers add up to the same in any order: it does not matter who added first. Of
+    unit-norm images 2**31 fit before a sum overflows.
+    """
+
+    totals: Int[Tensor, " c"]
+    sums: Int[Tensor, "c d"]
+    squares: Int[Tensor, "d d"]
+
+    def plus(self, other: WholeSums) -> WholeSums:
+        """The sums of both sets of images."""
+        return WholeSums(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+    def moments(self) -> ClassMoments:
+        """The moments of all images."""
+        return MomentSums(*(each.double() / STEPS for each in self)).moments()
+
+
 def class_moments(
     blocks: Iterable[tuple[slice, Float[Tensor, "m d"]]],
     labels: Int[Tensor, " n"],
@@ -50,8 +97,27 @@ def class_moments(
         labels: classes 0..c-1, each with an image of positive weight.
         weights: (n,) float64 of the images; None for 1 each.
     """
+    found = moment_sums(blocks, labels, weights)
+    assert found is not None  # there is an image
+    return found.moments()
+
+
+def moment_sums(
+    blocks: Iterable[tuple[slice, Float[Tensor, "m d"]]],
+    labels: Int[Tensor, " n"],
+    weights: Float[Tensor, " n"] | None = None,
+    classes: int = 0,
+) -> MomentSums | None:
+    """What the moments of n images are made of; None without images.
+
+    Args:
+        blocks: (place, rows) of all images.
+        labels: classes 0..c-1.
+        weights: (n,) float64 of the images; None for 1 each.
+        classes: c, where some class may have no image here.
+    """
     weights = torch.ones(len(labels), dtype=torch.float64) if weights is None else weights
-    totals = torch.bincount(labels, weights)
+    totals = torch.bincount(labels, weights, minlength=classes)
     sums = squares = None
     for place, rows in blocks:
         weighted = rows * weights[place].to(rows.dtype).unsqueeze(1)
@@ -60,7 +126,6 @@ def class_moments(
             squares = torch.zeros(rows.shape[1], rows.shape[1], dtype=torch.float64)
         sums.index_add_(0, labels[place], weighted.double())
         squares += weighted.T @ rows
-    assert sums is not None and squares is not None  # there is an image
-    means = sums / totals.unsqueeze(1)
-    between = means.T @ (totals.unsqueeze(1) * means)
-    return ClassMoments(totals, means, (squares - between) / totals.sum())
+    if sums is None or squares is None:
+        return None
+    return MomentSums(totals, sums, squares)

@@ -74,20 +74,22 @@ def count_yes(
     answers: Iterable[tuple[slice, Float[Tensor, "m k"]]],
     labels: Int[Tensor, " n"],
     weights: Float[Tensor, " n"] | None = None,
+    classes: int = 0,
 ) -> tuple[Float[Tensor, "c k"], Float[Tensor, "c 1"]]:
-    """The sum of the answers of each class to each query, and how many images there are.
+    """The sum of the answers of each class to each query, and how many images there are; float64.
 
     Args:
         answers: (place, answers in [0, 1]) of all images, in blocks.
         labels: classes 0..c-1.
         weights: of the images; None for 1 each.
+        classes: c, where some class may have no image here.
     """
     weights = torch.ones(len(labels), dtype=torch.float64) if weights is None else weights
-    totals = torch.bincount(labels, weights).unsqueeze(1)
+    totals = torch.bincount(labels, weights, minlength=classes).unsqueeze(1)
     yes: Tensor | None = None
     for place, rows in answers:
         if yes is None:
             yes = torch.zeros(len(totals), rows.shape[1], dtype=torch.float64)
         yes.index_add_(0, labels[place], rows.double() * weights[place].unsqueeze(1))
     assert yes is not None  # there is an image
-    return yes.float(), totals.float()
+    return yes, totals

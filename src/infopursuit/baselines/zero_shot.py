@@ -11,7 +11,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.tables import EMBEDDED_CLASSES, check_same_space, embedding_matrix, read_table
+from infopursuit.core.same_space import check_same_space
+from infopursuit.core.tables import EMBEDDED_CLASSES, embedding_matrix, read_table
 from infopursuit.datasets.labelled_images import LabelledImages
 
 

@@ -22,7 +22,7 @@ import infopursuit
 from infopursuit.benchmark.entries import ENTRIES
 from infopursuit.benchmark.protocol import Measured, measure_seed
 from infopursuit.benchmark.task import Task
-from infopursuit.core.hashing import file_sha256, settings_sha256
+from infopursuit.core.hashing import file_sha256, settings_sha256, table_sha256
 from infopursuit.core.whole_files import write_text
 from infopursuit.evaluation.files import write_json
 from infopursuit.evaluation.predictions import read_predictions, write_predictions
@@ -71,7 +71,7 @@ def key_of(settings: Mapping[str, Any], inputs: Sequence[str | Path]) -> str:
     """16 digits for inputs, settings, and the code that measures."""
     home = Path(infopursuit.__file__).parent
     code = {str(path.relative_to(home)): file_sha256(path) for path in sorted(home.rglob("*.py"))}
-    files = {str(path): file_sha256(path) for path in map(Path, inputs)}
+    files = {str(path): table_sha256(path) for path in map(Path, inputs)}
     return settings_sha256({"settings": dict(settings), "code": code, "files": files})[:16]
 
 

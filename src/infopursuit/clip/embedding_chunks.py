@@ -2,7 +2,7 @@
 
 A chunk appears under its name only when it is complete, in whatever order chunks are made. Batches
 never cross the border of a chunk, so a run that resumes, here or on a cluster, forms the same
-batches, and the same bytes, as one that was never interrupted. The file that joins the chunks is
+batches, and the same bytes, as one that was never interrupted. The table that joins the chunks is
 written from them one by one.
 """
 
@@ -40,11 +40,13 @@ class Embedding:
         batch_size: texts or images per batch of a tower.
         chunk: rows after which a killed run can resume.
         scratch: a folder for the finished chunks of this stage alone.
+        shard_rows: rows of each file of the result, a folder; None for one file.
     """
 
     batch_size: int
     chunk: int
     scratch: Path
+    shard_rows: int | None = None
 
 
 class Chunk(NamedTuple):
@@ -65,7 +67,7 @@ class ChunkFolder:
             job: all else that decides the result; any difference starts anew.
             rows: number of rows n.
         """
-        self.rows, self.size = rows, how.chunk
+        self.rows, self.size, self._shard_rows = rows, how.chunk, how.shard_rows
         digest = hashlib.sha256()
         for part in chain(job, map(str, (rows, how.chunk, how.batch_size))):
             digest.update(part.encode() + b"\0")
@@ -152,9 +154,10 @@ class ChunkFolder:
         width: int,
         clip: str | None,
     ) -> None:
-        """Join the chunks with their other columns in one Parquet file, less the rows not kept."""
+        """Join the chunks with their other columns in a table, less the rows not kept."""
         arrow = schema.arrow(width, clip)
-        with table_writer(out, schema, width, clip) as writer:
+        shards = None if self._shard_rows is None else (int(keep.sum()), self._shard_rows)
+        with table_writer(out, schema, width, clip, shards) as writer:
             start = 0
             for embeddings in self.read():
                 kept = keep[start : start + len(embeddings)]

@@ -1,5 +1,6 @@
 """What every Parquet file of the pipeline holds: one schema a kind, read and written here.
 
+A table is one file, or a folder of shards (`core.shard_files`), which are read in their order.
 Embeddings are FixedSizeList<float16>[d], one unit-norm row per text or image. The name of the CLIP
 that made them travels in the schema metadata (key `clip`), so that files of different spaces are
 never mixed by accident. Files hold no time stamps: equal rows in equal order are equal bytes.
@@ -20,6 +21,7 @@ import pyarrow.parquet as pq
 
 from infopursuit.core.embeddings import fixed_size_lists, is_list_of_floats
 from infopursuit.core.errors import InputError
+from infopursuit.core.shard_files import ShardWriter, remove_shards, shard_writer, table_files
 from infopursuit.core.text_files import there
 from infopursuit.core.whole_files import whole_file
 
@@ -164,31 +166,38 @@ PREDICTIONS = TableSchema(
 def read_table(
     path: str | Path, schema: TableSchema, columns: Sequence[str] | None = None
 ) -> pa.Table:
-    """Read a Parquet file and check it against its schema.
+    """Read a Parquet file, or all shards of a folder, and check them against their schema.
 
     Columns beyond the schema are ignored, integer and string columns are cast where no value
     changes, embeddings may be any lists of floats, so that files made by others are welcome.
 
     Raises:
         InputError: the file is missing, is no Parquet file, lacks a column, holds a value of the
-            wrong type or a null, or its embeddings are not lists of floats.
+            wrong type or a null, or its embeddings are not lists of floats; or shards differ.
     """
-    path = Path(path)
     wanted = [name for name in schema.names if columns is None or name in columns]
-    with open_table(path, schema, wanted, any_lists=True):
-        table = pq.read_table(path, columns=wanted)
-        table.validate(full=True)  # a Parquet file may have strings that are no UTF-8
-    for field in schema.columns:
-        if field.name in wanted:
-            table = _checked_column(path, table, field)
-    return table
+    tables = []
+    for file in table_files(path):
+        with open_table(file, schema, wanted, any_lists=True):
+            table = pq.read_table(file, columns=wanted)
+            table.validate(full=True)  # a Parquet file may have strings that are no UTF-8
+        for field in schema.columns:
+            if field.name in wanted:
+                table = checked_column(file, table, field)
+        tables.append(table)
+    try:
+        return pa.concat_tables(tables)
+    except pa.ArrowInvalid as error:
+        raise InputError(
+            f"{path}: its shards have columns of different types or widths ({error})"
+        ) from error
 
 
 @contextmanager
 def open_table(
     path: str | Path, schema: TableSchema, columns: Sequence[str], any_lists: bool = False
 ) -> Iterator[pq.ParquetFile]:
-    """A Parquet file that has the given columns of its schema, to be read in batches.
+    """One Parquet file that has the given columns of its schema, to be read in batches.
 
     Embeddings are a fixed-size list, whose width is known at once, or with `any_lists` any list.
 
@@ -218,10 +227,15 @@ def open_table(
         raise InputError(f"{path}: not a readable Parquet file ({error})") from error
 
 
-def _checked_column(path: Path, table: pa.Table, field: pa.Field) -> pa.Table:
+def checked_column(path: Path, table: pa.Table, field: pa.Field, first_row: int = 0) -> pa.Table:
+    """The table with a column of the type of its schema.
+
+    Raises:
+        InputError: a value is missing, or of another type.
+    """
     column = table.column(field.name)
     if column.null_count and not field.nullable:
-        row = pc.index(column.is_null(), True).as_py()
+        row = first_row + pc.index(column.is_null(), True).as_py()
         raise InputError(f"{path}: column {field.name!r} is empty in row {row}; expected a value")
     if column.type == field.type:
         return table
@@ -278,7 +292,7 @@ def embedding_matrix(
 
 def clip_of(path: str | Path) -> str | None:
     """The name of the CLIP that a file's embeddings come from, None where the file does not say."""
-    return clip_name(path, pq.read_schema(path))
+    return clip_name(path, pq.read_schema(table_files(path)[0]))
 
 
 def clip_name(path: str | Path, schema: pa.Schema) -> str | None:
@@ -294,22 +308,6 @@ def clip_name(path: str | Path, schema: pa.Schema) -> str | None:
         raise InputError(f"{path}: the name of its CLIP is {name!r}; expected UTF-8") from error
 
 
-def check_same_space(first: str | Path, second: str | Path) -> None:
-    """Raise InputError unless the embeddings of two files have one width and one CLIP."""
-    widths = [pq.read_schema(path).field(EMBEDDING).type.list_size for path in (first, second)]
-    if widths[0] != widths[1]:
-        raise InputError(
-            f"{first} has embeddings of width {widths[0]} and {second} of width {widths[1]}; "
-            "expected one CLIP for both"
-        )
-    clips = [clip_of(path) for path in (first, second)]
-    if None not in clips and clips[0] != clips[1]:
-        raise InputError(
-            f"{first} was embedded by {clips[0]} and {second} by {clips[1]}; "
-            "expected one CLIP for both"
-        )
-
-
 def embedding_array(matrix: np.ndarray) -> pa.FixedSizeListArray:
     """An (n, d) matrix as a FixedSizeList<float16>[d] column."""
     values = pa.array(np.ascontiguousarray(matrix, dtype=np.float16).reshape(-1))
@@ -319,15 +317,30 @@ def embedding_array(matrix: np.ndarray) -> pa.FixedSizeListArray:
 
 @contextmanager
 def table_writer(
-    path: str | Path, schema: TableSchema, width: int | None = None, clip: str | None = None
-) -> Iterator[pq.ParquetWriter]:
-    """A Parquet writer whose file appears under its name only when it is complete."""
+    path: str | Path,
+    schema: TableSchema,
+    width: int | None = None,
+    clip: str | None = None,
+    shards: tuple[int, int] | None = None,
+) -> Iterator[pq.ParquetWriter | ShardWriter]:
+    """A writer whose table appears under its name only when it is complete.
+
+    Args:
+        path: of the file, or of the folder of shards; either may replace the other.
+        schema: of the table.
+        width: d of the embeddings, where the table has some.
+        clip: what embedded them.
+        shards: how many rows the whole table has and how many a shard; None for one file.
+    """
     arrow = schema.arrow(width, clip)
-    with (
-        whole_file(path) as partial,
-        pq.ParquetWriter(partial, arrow, compression="zstd") as writer,
-    ):
-        yield writer
+    if shards is not None:
+        with shard_writer(path, arrow, *shards) as writer:
+            yield writer
+        return
+    with whole_file(path) as partial:
+        with pq.ParquetWriter(partial, arrow, compression="zstd") as writer:
+            yield writer
+        remove_shards(Path(path))
 
 
 def write_table(

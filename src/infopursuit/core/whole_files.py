@@ -1,9 +1,10 @@
-"""Files that appear under their names when they are complete, or not at all."""
+"""Files and folders that appear under their names when they are complete, or not at all."""
 
 from __future__ import annotations
 
 import errno
 import glob
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -67,7 +68,9 @@ def _writes(error: OSError, path: Path, partial: Path) -> bool:
 
 
 def _remove(path: Path) -> None:
-    if path.exists():  # a disk that is read-only refuses even to remove what is not there
+    if path.is_dir():
+        shutil.rmtree(path)
+    elif path.exists():  # a disk that is read-only refuses even to remove what is not there
         path.unlink(missing_ok=True)
 
 
@@ -81,7 +84,36 @@ def remove_whole(path: str | Path) -> None:
 def remove_partial(folder: Path) -> None:
     """Remove what killed processes left in a folder; none that is alive may be writing there."""
     for partial in folder.glob(f"*{PARTIAL}"):
-        partial.unlink(missing_ok=True)
+        _remove(partial)
+
+
+@contextmanager
+def whole_folder(path: str | Path) -> Iterator[Path]:
+    """An empty folder beside `path` to write to; at the end it takes the name `path`.
+
+    Where writing fails or is interrupted, `path` is as it was before. What a killed process left
+    beside it is removed by the next one.
+
+    Args:
+        path: a folder or a file that is there is replaced; its folder is made where it is missing.
+
+    Raises:
+        InputError: there is no room on the disk for a file, or the folder is read-only.
+    """
+    path = Path(path)
+    partial = path.with_name(f"{path.name}{PARTIAL}")
+    try:
+        _remove(partial)
+        partial.mkdir(parents=True)
+        yield partial
+        _remove(path)
+        partial.replace(path)
+    except OSError as error:
+        if error.errno in NO_ROOM or (error.errno in READ_ONLY and _writes(error, path, partial)):
+            raise InputError(reason(error, path)) from error
+        raise
+    finally:
+        _remove(partial)
 
 
 def hold(file: IO[bytes]) -> None:

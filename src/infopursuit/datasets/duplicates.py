@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,11 +17,13 @@ from tqdm import tqdm
 from infopursuit.core.embeddings import unit_rows
 from infopursuit.core.tables import (
     EMBEDDED_IMAGES,
+    EMBEDDING,
     NEAR_COPIES,
     embedding_matrix,
     read_table,
     write_table,
 )
+from infopursuit.datasets.image_shards import split_blocks
 from infopursuit.datasets.image_source import SPLITS
 
 logger = logging.getLogger(__name__)
@@ -51,17 +53,17 @@ class NearCopies(NamedTuple):
 
 def find_near_copies(
     test: Float[np.ndarray, "n d"],
-    train: Float[np.ndarray, "m d"],
+    train: Iterable[Float[np.ndarray, "_ d"]],
     threshold: float = NEAR,
     device: torch.device | None = None,
 ) -> NearCopies:
     """Find the test images whose embedding has a cosine above `threshold` with a training image.
 
-    Memory beside the two matrices is one block of products and three numbers for each test image.
+    Memory beside `test` is one block of products and three numbers for each test image.
 
     Args:
         test: embeddings of any norm; a memory map is read in blocks.
-        train: likewise.
+        train: blocks of training images.
         threshold: cosine above which two images count as one.
         device: where to multiply; None for the CPU.
 
@@ -72,9 +74,9 @@ def find_near_copies(
     best = np.full(len(test), -np.inf, dtype=np.float32)
     nearest = np.zeros(len(test), dtype=np.int64)
     copies = np.zeros(len(test), dtype=np.int64)
-    starts = range(0, len(train), AGAINST)
-    for begin in tqdm(starts, "near copies", disable=not sys.stderr.isatty()):
-        others = _unit(train[begin : begin + AGAINST], "training images", begin, device)
+    begin = 0
+    for block in tqdm(train, "near copies", unit="block", disable=not sys.stderr.isatty()):
+        others = _unit(block, "training images", begin, device)
         for start in range(0, len(test), BLOCK):
             rows = _unit(test[start : start + BLOCK], "test images", start, device)
             products = rows @ others.T
@@ -86,6 +88,7 @@ def find_near_copies(
             higher = highest > best[at]
             best[at[higher]] = highest[higher]
             nearest[at[higher]] = begin + place[higher]
+        begin += len(block)
     found = np.flatnonzero(best > threshold)
     return NearCopies(found, nearest[found], best[found], copies[found])
 
@@ -95,8 +98,10 @@ def list_near_copies(
 ) -> int:
     """List the test images of an embedded data set that nearly equal a training image.
 
+    The embeddings of the test images are in memory at once, those of the others a block at a time.
+
     Args:
-        embedded: Parquet file (EMBEDDED_IMAGES).
+        embedded: table (EMBEDDED_IMAGES), a file or a folder of shards.
         out: Parquet file to write (NEAR_COPIES), without rows where there are none.
         device: where to multiply; None for the CPU.
         threshold: cosine above which two images count as one.
@@ -104,12 +109,13 @@ def list_near_copies(
     Returns:
         Number of such test images, which is logged as well.
     """
-    table = read_table(embedded, EMBEDDED_IMAGES)
-    matrix = embedding_matrix(table, embedded)
-    splits = np.array(table.column("split").to_pylist(), dtype=object)
-    train, test = (np.flatnonzero(splits == split) for split in SPLITS)
-    found = find_near_copies(matrix[test], matrix[train], threshold, device)
-    mine, theirs = table.take(test[found.test]), table.take(train[found.train])
+    train, test = SPLITS
+    test_images = list(_matrices(embedded, test))
+    tested = sum(map(len, test_images))
+    matrix = np.concatenate(test_images) if test_images else np.zeros((0, 1), dtype=np.float16)
+    del test_images
+    found = find_near_copies(matrix, _matrices(embedded, train), threshold, device)
+    mine, theirs = _named(embedded, test, found.test), _named(embedded, train, found.train)
     columns = {
         "id": mine.column("id"),
         "class_name": mine.column("class_name"),
@@ -124,11 +130,29 @@ def list_near_copies(
             "%s: %d of %d test images nearly equal a training image (cosine above %g), see %s",
             embedded,
             len(found.test),
-            len(test),
+            tested,
             threshold,
             out,
         )
     return len(found.test)
+
+
+def _matrices(path: Path, split: str) -> Iterator[np.ndarray]:
+    """The embeddings of a split, a block at a time."""
+    for file, start, table in split_blocks(path, split, (EMBEDDING,), AGAINST):
+        if len(table):
+            yield embedding_matrix(table, file, first_row=start)
+
+
+def _named(path: Path, split: str, rows: Int64[np.ndarray, " p"]) -> pa.Table:
+    """Ids and class names of some rows of a split, in the order asked for."""
+    wanted, places = np.unique(rows, return_inverse=True)
+    found, first = [], 0
+    for _, _, table in split_blocks(path, split, ("id", "class_name"), AGAINST):
+        mine = wanted[(wanted >= first) & (wanted < first + len(table))] - first
+        found.append(table.take(mine))
+        first += len(table)
+    return pa.concat_tables(found).take(places)
 
 
 def classes_without_images(rows: pa.Table, classes: Sequence[str]) -> dict[str, list[str]]:

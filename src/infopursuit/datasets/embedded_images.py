@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,8 +12,11 @@ import pyarrow as pa
 from infopursuit.core.array_files import array_names, map_array, read_arrays
 from infopursuit.core.embeddings import unit_rows
 from infopursuit.core.errors import InputError
+from infopursuit.core.shard_files import is_sharded
+from infopursuit.core.table_blocks import table_blocks
 from infopursuit.core.tables import (
     EMBEDDED_IMAGES,
+    EMBEDDING,
     REJECTED_IMAGES,
     clip_of,
     embedding_array,
@@ -43,12 +46,12 @@ class Embedded(NamedTuple):
 
     Attributes:
         rows: id, split, label, class_name of all n images, checked.
-        parts: their embeddings, one (m, d) array after the other.
+        blocks: reads their embeddings, one (m, d) array of at most BLOCK rows after the other.
         clip: the CLIP that the file says it comes from, None where it does not say.
     """
 
     rows: pa.Table
-    parts: list[np.ndarray]
+    blocks: Callable[[], Iterator[np.ndarray]]
     clip: str | None
 
 
@@ -59,17 +62,19 @@ def copy_embedded_images(
     rejected: Path,
     width: int,
     clip: str | None,
+    shard_rows: int | None = None,
 ) -> tuple[int, int]:
     """Copy precomputed embeddings to `out` (EMBEDDED_IMAGES), in their order, with unit norm.
 
     Args:
-        path: a Parquet file, an .npz file or a folder of .npy files, see
+        path: a Parquet file or a folder of such shards, an .npz file or a folder of .npy files, see
             `infopursuit.datasets.open_images`.
         classes: class names in the order of the labels.
-        out: Parquet file to write.
+        out: table to write.
         rejected: Parquet file to write, without rows: embeddings are never skipped.
         width: width d of the CLIP that embeds the texts; the images must lie in its space.
         clip: its name, None where that is not known.
+        shard_rows: rows of each file of `out`, a folder; None for one file.
 
     Returns:
         Numbers of images read and written.
@@ -78,50 +83,60 @@ def copy_embedded_images(
         InputError: rows do not fit the classes, an embedding is missing, NaN, infinite or zero, or
             the embeddings have another width than the CLIP or say that they are of another one.
     """
-    rows, parts, name = read_embedded_images(path, classes, width, clip)
+    rows, blocks, name = read_embedded_images(path, classes, width, clip)
     write_table(rejected, REJECTED_IMAGES, {"id": [], "reason": []})
     arrow = EMBEDDED_IMAGES.arrow(width, name)
     first = 0
-    with table_writer(out, EMBEDDED_IMAGES, width, name) as writer:
-        for part in parts:
-            for start in range(0, len(part), BLOCK):
-                block = part[start : start + BLOCK]
-                unit = unit_rows(block, str(path), first)
-                of_block = rows.slice(first, len(block))
-                arrays = [of_block.column(column).combine_chunks() for column in COLUMNS]
-                arrays.append(embedding_array(unit))
-                writer.write_table(pa.Table.from_arrays(arrays, schema=arrow))
-                first += len(block)
+    shards = None if shard_rows is None else (len(rows), shard_rows)
+    with table_writer(out, EMBEDDED_IMAGES, width, name, shards) as writer:
+        for block in blocks():
+            unit = unit_rows(block, str(path), first)
+            of_block = rows.slice(first, len(block))
+            arrays = [of_block.column(column).combine_chunks() for column in COLUMNS]
+            arrays.append(embedding_array(unit))
+            writer.write_table(pa.Table.from_arrays(arrays, schema=arrow))
+            first += len(block)
     return len(rows), len(rows)
 
 
 def read_embedded_images(
     path: Path, classes: Sequence[str], width: int, clip: str | None
 ) -> Embedded:
-    """Precomputed embeddings with their rows, checked; the arguments are those above.
+    """The checked rows of precomputed embeddings; these themselves are checked as they are read.
+
+    The arguments are those above.
 
     Raises:
         InputError: rows do not fit the classes, or the embeddings have another width than the CLIP
-            or say that they are of another one.
+            (where `blocks` finds it) or say that they are of another one.
     """
-    found = (_parquet if path.suffix == ".parquet" else _numpy)(path, classes)
-    for part in found.parts:
-        if part.shape[1] != width:
-            raise InputError(
-                f"{path}: embeddings of width {part.shape[1]}, but `clip` has width {width}; "
-                "expected one CLIP for both"
-            )
+    arrays = path.suffix != ".parquet" and not is_sharded(path)
+    found = (_numpy if arrays else _parquet)(path, classes)
+
+    def blocks() -> Iterator[np.ndarray]:
+        for block in found.blocks():
+            if block.shape[1] != width:
+                raise InputError(
+                    f"{path}: embeddings of width {block.shape[1]}, but `clip` has width {width}; "
+                    "expected one CLIP for both"
+                )
+            yield block
+
     if found.clip is not None and clip is not None and found.clip != clip:
         raise InputError(
             f"{path}: embedded by {found.clip}, but `clip` is {clip}; expected one CLIP for both"
         )
-    return found
+    return found._replace(blocks=blocks)
 
 
 def _parquet(path: Path, classes: Sequence[str]) -> Embedded:
-    table = read_table(path, EMBEDDED_IMAGES)
-    rows = checked_image_rows(path, table.select(COLUMNS), classes)
-    return Embedded(rows, [embedding_matrix(table, path)], clip_of(path))
+    rows = checked_image_rows(path, read_table(path, EMBEDDED_IMAGES, COLUMNS), classes)
+
+    def blocks() -> Iterator[np.ndarray]:
+        for file, start, table in table_blocks(path, EMBEDDED_IMAGES, [EMBEDDING], BLOCK, True):
+            yield embedding_matrix(table, file, first_row=start)
+
+    return Embedded(rows, blocks, clip_of(path))
 
 
 def _numpy(path: Path, classes: Sequence[str]) -> Embedded:
@@ -155,7 +170,13 @@ def _numpy(path: Path, classes: Sequence[str]) -> Embedded:
             classes[label] if 0 <= label < len(classes) else "" for label in labels
         ]
     rows = checked_image_rows(path, pa.table(columns, schema=ROWS), classes)
-    return Embedded(rows, parts, None)
+
+    def blocks() -> Iterator[np.ndarray]:
+        for part in parts:
+            for start in range(0, len(part), BLOCK):
+                yield part[start : start + BLOCK]
+
+    return Embedded(rows, blocks, None)
 
 
 def _labels(path: Path, name: str, labels: np.ndarray, of_name: dict[str, int]) -> list[int]:

@@ -9,10 +9,10 @@ from pathlib import Path
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn import functional
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.tables import EMBEDDED_IMAGES, embedding_matrix, read_table
+from infopursuit.core.tables import EMBEDDING, ROW_GROUP
+from infopursuit.datasets.image_shards import EmbeddedShards, split_blocks, unit_matrix
 
 
 @dataclass(frozen=True)
@@ -31,38 +31,25 @@ class LabelledImages:
 
 
 def load_images(path: str | Path, split: str) -> LabelledImages:
-    """Read one split of an embedded data set; the class names come from all of its rows.
+    """Read one split of an embedded data set, a file or a folder of shards, block by block.
+
+    The class names come from the rows of all splits.
 
     Raises:
         InputError: the file breaks its schema, the split is empty, a label has two class names,
             or the labels are not 0, 1, ..., c - 1.
     """
-    table = read_table(path, EMBEDDED_IMAGES)
-    names: dict[int, str] = {}
-    labels = table.column("label").to_pylist()
-    for row, (label, name) in enumerate(
-        zip(labels, table.column("class_name").to_pylist(), strict=True)
-    ):
-        if names.setdefault(label, name) != name:
-            raise InputError(
-                f"{path}: row {row} calls label {label} {name!r}; expected {names[label]!r}, "
-                "as in an earlier row"
-            )
-    if sorted(names) != list(range(len(names))):
-        raise InputError(f"{path}: labels are {sorted(names)[:5]}...; expected 0, 1, ..., c - 1")
-    splits = table.column("split").to_pylist()
-    rows = [row for row, found in enumerate(splits) if found == split]
-    if not rows:
-        found = ", ".join(sorted(set(splits))) or "no rows"
-        raise InputError(f"{path}: the split {split!r} is empty; found {found}")
-    chosen = table.take(rows)
-    embeddings = torch.from_numpy(embedding_matrix(chosen, path).astype("float32"))
-    return LabelledImages(
-        tuple(chosen.column("id").to_pylist()),
-        torch.tensor([labels[row] for row in rows], dtype=torch.long),
-        functional.normalize(embeddings, dim=1),
-        tuple(names[label] for label in range(len(names))),
-    )
+    shards = EmbeddedShards(path, split)
+    ids: list[str] = []
+    labels = torch.empty(sum(shards.sizes), dtype=torch.long)
+    embeddings = torch.empty(len(labels), shards.width)
+    columns = ("id", "label", EMBEDDING)
+    for file, start, table in split_blocks(path, split, columns, ROW_GROUP):
+        place = slice(len(ids), len(ids) + len(table))
+        ids += table.column("id").to_pylist()
+        labels[place] = torch.from_numpy(table.column("label").to_numpy().astype("int64"))
+        embeddings[place] = torch.from_numpy(unit_matrix(table, file, start))
+    return LabelledImages(tuple(ids), labels, embeddings, shards.class_names)
 
 
 def hold_out(

@@ -34,6 +34,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.shard_files import is_sharded, table_files
 from infopursuit.core.tables import EMBEDDING
 from infopursuit.core.text_files import there
 from infopursuit.datasets.embedded_images import ARRAYS
@@ -82,6 +83,8 @@ def has_embeddings(path: str | Path) -> bool:
         InputError: a Parquet file is not readable.
     """
     path = Path(path)
+    if is_sharded(path):
+        path = table_files(path)[0]
     if path.is_dir():
         return any((path / f"{name}.npy").is_file() for name in ARRAYS)
     if path.suffix == ".npz":

@@ -69,6 +69,10 @@ class Rows:
         blocks = [block for _, block in self.blocks()]
         return torch.cat(blocks) if blocks else self._read(self.values[:0])
 
+    def as_stored(self) -> Float[Tensor, "n d"]:
+        """All rows, of the type in which they are stored."""
+        return self.values if self.places is None else self.values[self.places]
+
     def checksums(self) -> Int[np.ndarray, " n"]:
         """A number (CRC-32) of each row's bytes: equal rows have equal numbers."""
         found = np.empty(len(self), dtype=np.int64)
@@ -113,8 +117,13 @@ class UnitRows(Rows):
                 stacklevel=4,
             )
 
-    def _read(self, stored: Tensor) -> Tensor:
+    @staticmethod
+    def of_checked(stored: Float[Tensor, "m d"]) -> Float[Tensor, "m d"]:
+        """Some of the rows that were checked as a whole, as they are read."""
         return _unit(stored.float())
+
+    def _read(self, stored: Tensor) -> Tensor:
+        return self.of_checked(stored)
 
     def _keyed(self, stored: Tensor) -> Tensor:
         return stored.float()  # the same rows are the same, whichever type they are stored in

@@ -9,17 +9,16 @@ from pathlib import Path
 from uuid import uuid4
 
 import numpy as np
-import pyarrow as pa
 from jaxtyping import Float16, Int64
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.hashing import file_sha256
+from infopursuit.core.hashing import table_sha256
+from infopursuit.core.table_blocks import table_blocks, table_shape
 from infopursuit.core.tables import (
     EMBEDDED_TEXTS,
     EMBEDDING,
     clip_of,
     embedding_matrix,
-    open_table,
     read_table,
 )
 from infopursuit.core.whole_files import hold, remove_abandoned, whole_file
@@ -58,11 +57,11 @@ def load_universe(path: str | Path, scratch: str | Path | None = None) -> Univer
 
     Where `scratch` is given, embeddings of 64 MiB or more are mapped from a file there: runs share
     its pages, and the system can drop them when memory is short. The first run writes the file,
-    `<first 16 digits of the Parquet file's SHA-256>.float16`. Files of earlier universes stay,
+    `<first 16 digits of the table's SHA-256>.float16`. Files of earlier universes stay,
     because another run may have them mapped; `make clean` removes them.
 
     Args:
-        path: Parquet file (EMBEDDED_TEXTS).
+        path: table (EMBEDDED_TEXTS), a file or a folder of shards.
         scratch: folder of the mapped files; None keeps the embeddings in memory.
 
     Raises:
@@ -70,8 +69,7 @@ def load_universe(path: str | Path, scratch: str | Path | None = None) -> Univer
             or a text is there twice.
     """
     path = Path(path)
-    with open_table(path, EMBEDDED_TEXTS, EMBEDDED_TEXTS.names) as file:
-        shape = file.metadata.num_rows, file.schema_arrow.field(EMBEDDING).type.list_size
+    shape = table_shape(path, EMBEDDED_TEXTS)
     texts = _distinct_texts(path)
     if scratch is None or _bytes(shape) < MAPPED_FROM:
         embeddings = np.empty(shape, np.float16)
@@ -86,7 +84,7 @@ def texts_from(path: str | Path, source: str) -> list[str]:
     """The texts of an embedded universe that come from a source, in its order.
 
     Args:
-        path: Parquet file (EMBEDDED_TEXTS).
+        path: table (EMBEDDED_TEXTS), a file or a folder of shards.
         source: as the universe names it, such as `dictionary/NAME`.
 
     Raises:
@@ -104,7 +102,7 @@ def sources_of(path: str | Path, texts: Sequence[str]) -> dict[str, str]:
     """Where each of some texts of an embedded universe comes from, as the universe names it.
 
     Args:
-        path: Parquet file (EMBEDDED_TEXTS).
+        path: table (EMBEDDED_TEXTS), a file or a folder of shards.
         texts: some of its texts.
 
     Raises:
@@ -129,15 +127,13 @@ def _distinct_texts(path: Path) -> tuple[str, ...]:
 def _blocks(path: Path) -> Iterator[tuple[int, Float16[np.ndarray, "m d"]]]:
     """The embeddings in blocks of at most BLOCK rows, each with the number of its first row."""
     start = 0
-    with open_table(path, EMBEDDED_TEXTS, [EMBEDDING]) as file:
-        for batch in file.iter_batches(BLOCK, columns=[EMBEDDING], use_threads=False):
-            table = pa.Table.from_batches([batch])
-            yield start, embedding_matrix(table, path, np.float16, first_row=start)
-            start += len(table)
+    for file, first, table in table_blocks(path, EMBEDDED_TEXTS, [EMBEDDING], BLOCK):
+        yield start, embedding_matrix(table, file, np.float16, first_row=first)
+        start += len(table)
 
 
 def _mapped(path: Path, scratch: Path, shape: tuple[int, int]) -> Float16[np.ndarray, "u d"]:
-    rows = scratch / f"{file_sha256(path)[:16]}.float16"
+    rows = scratch / f"{table_sha256(path)[:16]}.float16"
     if not rows.is_file() or rows.stat().st_size != _bytes(shape):
         _write_rows(path, rows)
     # Copy on write: torch warns about arrays that cannot be written. Nothing writes to this one.

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,15 +25,18 @@ from infopursuit.answers.columns import (
 from infopursuit.answers.rules import AnswerRule
 from infopursuit.core.errors import InputError
 from infopursuit.core.hashing import settings_sha256
+from infopursuit.datasets.image_shards import EmbeddedShards, ImageShards
 from infopursuit.datasets.rows import Rows, UnitRows, as_tensor
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.checked_settings import check_settings
 from infopursuit.estimators.class_knowledge import ClassKnowledge
 from infopursuit.estimators.dictionary import Texts
 from infopursuit.estimators.inputs import check_column_names, seed_of
+from infopursuit.estimators.sharded_rows import ShardedRows
 from infopursuit.estimators.table_questions import table_questions
 from infopursuit.estimators.text_questions import TextQuestions
 from infopursuit.estimators.training_rows import TrainingRows
+from infopursuit.executors import RayCluster
 from infopursuit.explanation.stopping import StoppingRule
 from infopursuit.naive_bayes.fit import (
     ASSUMED,
@@ -41,7 +45,9 @@ from infopursuit.naive_bayes.fit import (
     fit_independence,
     fit_table,
 )
+from infopursuit.naive_bayes.image_passes import Passes
 from infopursuit.naive_bayes.model import InformationGain, NaiveBayes
+from infopursuit.naive_bayes.screening import text_source
 from infopursuit.pursuit.familiarity import KEPT, Familiarity
 from infopursuit.pursuit.pursuit import Pursuit
 
@@ -79,8 +85,8 @@ class InformationPursuitClassifier(PursuitClassifier):
             `text_embeddings`.
         stop: when to ask no more, in `predict` and `explain`; None to stop at a probability of
             0.95, or when all questions have been asked.
-        validation_fraction: share of the rows that probabilities are calibrated on. Equal rows
-            stay together.
+        validation_fraction: share of the rows that probabilities are calibrated on, of a class at
+            most 1,024. Equal rows stay together.
         random_state: seed of the samples that are taken of more than 4,096 images; a generator of
             numpy's, or None for another seed each time.
 
@@ -155,6 +161,56 @@ class InformationPursuitClassifier(PursuitClassifier):
         self.clip_ = self.clip_source_ = None
         return self
 
+    def fit_shards(
+        self,
+        images: ImageShards | str | Path,
+        validation: tuple[Any, Any] | None = None,
+        left_out: Any = None,
+        cluster: RayCluster | None = None,
+    ) -> InformationPursuitClassifier:
+        """The same from images in shards, of which one is in memory at a time.
+
+        Three passes read the shards: for their checksums; for samples and moments; and for the
+        answers of all images. Of each class at most 1,024 images are held out. Texts are screened
+        on 4,096 images (8 of a class, where that is more), thresholds are fitted on 32,768, of each
+        class as many as of any other: those whose checksums come first. The model has the same
+        bytes wherever the shards are read. It is the one of `fit` up to the rounding of sums, where
+        there are no more images than these.
+
+        Args:
+            images: a table of embedded images, a Parquet file or a folder of shards, whose split
+                `train` is read; or shards of your own, of unit norm.
+            validation: (X, y) of rows to calibrate on, y class names; None to hold out a share.
+            left_out: (n,) whether each image is passed over; None for none.
+            cluster: whose workers read the shards and screen the texts; None for this process.
+
+        Raises:
+            InputError: a setting or an input is malformed, or there are no texts.
+        """
+        check_settings(self)
+        self._rule(None)
+        if self.texts is None:
+            raise InputError("texts is missing; expected texts to choose from")
+        texts = Texts(self.texts, self.text_embeddings)
+        shards = EmbeddedShards(images) if isinstance(images, (str, Path)) else images
+        if shards.width != texts.embeddings.width:
+            raise InputError(
+                f"{shards.where} has embeddings of width {shards.width} and text_embeddings "
+                f"{texts.embeddings.width}; expected one CLIP for both"
+            )
+        passes = Passes(shards, None if left_out is None else np.asarray(left_out, bool), cluster)
+        train = ShardedRows(passes, 0.0 if validation else float(self.validation_fraction))
+        held_out, facts = train.held_out, train.facts
+        if validation is not None:
+            held_out = train.to_screen().like(validation, UnitRows(validation[0], "validation X"))
+            facts = {**facts, "held_out_images": len(held_out.labels)}
+        check_column_names(self, np.empty((0, shards.width)), reset=True)
+        self.classes_, self.n_features_in_ = train.classes, shards.width
+        self._fit_questions(texts, train, held_out, facts, seed_of(self.random_state))
+        self.queries_ = self.pursuit_.queries
+        self.clip_, self.clip_source_ = shards.clip, None
+        return self
+
     def select_queries(self, X: Any, y: Any, sample_weight: Any = None) -> list[str]:
         """The k texts that `fit` would choose, from all the rows given; nothing is fitted.
 
@@ -186,15 +242,26 @@ class InformationPursuitClassifier(PursuitClassifier):
             train, held_out = data.split(float(self.validation_fraction))
         else:
             train, held_out = data, data.like(validation, UnitRows(validation[0], "validation X"))
+        self._fit_questions(texts, train, held_out, data.facts(held_out), seed)
+
+    def _fit_questions(
+        self,
+        texts: Texts,
+        train: TrainingRows | ShardedRows,
+        held_out: TrainingRows | None,
+        facts: dict[str, Any],
+        seed: int,
+    ) -> None:
+        """Choose the questions, count their answers, temper the table."""
         questions = self._questions(texts, train)
         chosen = self._chosen(questions, seed)
         rule, auroc = questions.answered(chosen, seed)
-        table = fit_table(rule, train.rows.blocks(), train.labels, train.weights, train.moments)
+        table = train.table(rule)
         first = None if self.first_query is None else int(texts.rows([self.first_query])[0])
         forced = None if first is None else chosen.tolist().index(first)
         querier = questions.querier(table, chosen, auroc)
         queries = [texts.texts[row] for row in chosen.tolist()]
-        self._finish(rule, querier, queries, data, held_out, forced, seed)
+        self._finish(rule, querier, queries, facts, held_out, forced, seed)
         if auroc is not None:
             self.provenance_["auroc_by_knowledge"] = [
                 None if math.isnan(share) else round(share, 4) for share in auroc.tolist()
@@ -202,13 +269,15 @@ class InformationPursuitClassifier(PursuitClassifier):
         self.provenance_["texts"] = len(texts.texts)
         self.provenance_["texts_sha256"] = settings_sha256({"texts": list(texts.texts)})
 
-    def _questions(self, texts: Texts, data: TrainingRows) -> TextQuestions:
+    def _questions(self, texts: Texts, data: TrainingRows | ShardedRows) -> TextQuestions:
         given = self.reference_embeddings
         reference = texts.embeddings if given is None else UnitRows(given, "reference_embeddings")
         known = None
         if self.knowledge is not None:
             known = ClassKnowledge(self.knowledge, data.classes, texts.texts, self.leakage)
-        return TextQuestions(texts, reference, data, known, self.answers)
+        cluster = data.cluster if isinstance(data, ShardedRows) else None
+        source = text_source(self.text_embeddings, texts.embeddings)
+        return TextQuestions(texts, reference, data, known, self.answers, source, cluster)
 
     def _chosen(self, questions: TextQuestions, seed: int) -> Tensor:
         return questions.chosen(
@@ -236,7 +305,8 @@ class InformationPursuitClassifier(PursuitClassifier):
             questions, forced = with_question(questions, self.first_query, names)
         texts = column_texts(questions, names)
         table = fit_table(questions, train.rows.blocks(), train.labels, train.weights)
-        self._finish(questions, InformationGain(table), texts, data, held_out, forced, seed)
+        facts = data.facts(held_out)
+        self._finish(questions, InformationGain(table), texts, facts, held_out, forced, seed)
 
     # -- both -------------------------------------------------------------------------------
 
@@ -245,7 +315,7 @@ class InformationPursuitClassifier(PursuitClassifier):
         rule: AnswerRule,
         querier: InformationGain,
         questions: list[str],
-        data: TrainingRows,
+        facts: dict[str, Any],
         held_out: TrainingRows | None,
         first: int | None,
         seed: int,
@@ -268,11 +338,7 @@ class InformationPursuitClassifier(PursuitClassifier):
             first,
             familiarity,
         )
-        self.provenance_ = {
-            "images": len(data.labels),
-            "images_checksum": data.checksum,
-            "held_out_images": 0 if held_out is None else len(held_out.labels),
-        }
+        self.provenance_ = dict(facts)
         if held_out is not None:
             shown = held_out.sample(HELD_OUT, seed)
             ending = self.pursuit_.ask_until(rule.answers(shown.rows.tensor()), self._rule(None))

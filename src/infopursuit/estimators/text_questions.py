@@ -23,14 +23,14 @@ from infopursuit.estimators.dictionary import (
     not_banned,
     refuse_banned,
 )
+from infopursuit.estimators.sharded_rows import THRESHOLD_IMAGES, ShardedRows
 from infopursuit.estimators.training_rows import TrainingRows
+from infopursuit.executors import RayCluster
 from infopursuit.naive_bayes.model import InformationGain
 from infopursuit.naive_bayes.put_off import PutOff
+from infopursuit.naive_bayes.screening import TextSource
 from infopursuit.naive_bayes.selection import informative_rows
 from infopursuit.queries.related import related_texts
-
-# Thresholds are fitted on at most so many images.
-THRESHOLD_IMAGES = 32768
 
 
 class Answered(NamedTuple):
@@ -55,16 +55,21 @@ class TextQuestions:
         data: training images.
         known: of classes and texts; None where nothing is.
         answers: `three_valued`, `threshold` or `minmax`.
+        source: where workers find the texts; None where none are asked.
+        cluster: whose workers screen the texts; None for this process.
     """
 
     def __init__(
         self,
         texts: Texts,
         reference: UnitRows,
-        data: TrainingRows,
+        data: TrainingRows | ShardedRows,
         known: ClassKnowledge | None,
         answers: str,
+        source: TextSource | None = None,
+        cluster: RayCluster | None = None,
     ) -> None:
+        self.source, self.cluster = source, cluster
         self.texts, self.data, self.known, self.answers = texts, data, known, answers
         self.directions = TextDirections(
             reference, data.moments.within, None if known is None else known.truth
@@ -113,11 +118,12 @@ class TextQuestions:
         return torch.cat([fixed, others]).sort().values
 
     def _informative(self, count: int, allowed: Bool[Tensor, " u"], seed: int) -> Tensor:
+        images = self.data.to_screen()
         return informative_rows(
             self.texts.embeddings,
-            self.data.rows,
-            self.data.labels,
-            self.data.weights,
+            images.rows,
+            images.labels,
+            images.weights,
             self.directions,
             self.data.moments,
             count,
@@ -125,6 +131,8 @@ class TextQuestions:
             self.thresholds,
             allowed,
             None if self.known is None else self.known.worth,
+            self.source,
+            self.cluster,
         )
 
     def answered(self, chosen: Int[Tensor, " k"], seed: int) -> Answered:

@@ -13,10 +13,16 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 from torch import Tensor
 
 from infopursuit.answers.moments import ClassMoments, class_moments
+from infopursuit.answers.rules import AnswerRule
+from infopursuit.answers.table import AnswerTable
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.rows import Rows
 from infopursuit.estimators.inputs import encoded_labels
+from infopursuit.naive_bayes.fit import fit_table
 from infopursuit.naive_bayes.selection import sample_rows
+
+# Calibration looks at 4,096 images in all: no class gives more than this to it.
+HELD_OUT_OF_A_CLASS = 1024
 
 
 class TrainingRows:
@@ -77,6 +83,22 @@ class TrainingRows:
         """SHA-256 of the numbers of all rows and labels, as 64 hexadecimal digits."""
         return hashlib.sha256(self.checksums.tobytes() + self.labels.numpy().tobytes()).hexdigest()
 
+    def facts(self, held_out: TrainingRows | None) -> dict[str, Any]:
+        """What a fitted model tells of its images."""
+        return {
+            "images": len(self.labels),
+            "images_checksum": self.checksum,
+            "held_out_images": 0 if held_out is None else len(held_out.labels),
+        }
+
+    def to_screen(self) -> TrainingRows:
+        """The rows on which texts are screened, who takes a sample of many."""
+        return self
+
+    def table(self, rule: AnswerRule) -> AnswerTable:
+        """The rates of each answer in each class."""
+        return fit_table(rule, self.rows.blocks(), self.labels, self.weights, self.moments)
+
     def subset(self, places: Int[Tensor, " m"]) -> TrainingRows:
         """Some of the rows."""
         weights = None if self.weights is None else self.weights[places]
@@ -127,7 +149,8 @@ def held_out_rows(
     Args:
         keys: equal for rows that must stay together.
         labels: classes 0..c-1.
-        share: of the distinct keys of a class, rounded; every class keeps one.
+        share: of the distinct keys of a class, rounded, at most HELD_OUT_OF_A_CLASS; every class
+            keeps one.
     """
     order = np.lexsort((keys, labels))
     ordered, of_class = keys[order], labels[order]
@@ -136,7 +159,7 @@ def held_out_rows(
     number = new.cumsum() - 1  # of each distinct key
     first = np.maximum.accumulate(np.where(starts, number, 0))  # number of its class's first key
     distinct = np.bincount(of_class[new], minlength=labels.max() + 1)
-    count = np.minimum(np.round(share * distinct), distinct - 1)
+    count = np.minimum(np.round(share * distinct), distinct - 1).clip(max=HELD_OUT_OF_A_CLASS)
     held = np.empty(len(keys), dtype=bool)
     held[order] = number - first < count[of_class]
     return held

@@ -10,23 +10,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Int
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
+from infopursuit.datasets.image_shards import EmbeddedShards, ShardedImages
 from infopursuit.datasets.labelled_images import held_out_rows
-from infopursuit.datasets.rows import BLOCK, UnitRows
+from infopursuit.datasets.rows import UnitRows
 from infopursuit.dictionary.initial import random_rows
 from infopursuit.dictionary.medoids import k_medoids
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.dictionary import Texts
 from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
 from infopursuit.estimators.training_rows import TrainingRows
+from infopursuit.estimators.variational_inputs import (
+    answer_table,
+    as_stored,
+    settings_of,
+    sharded_images,
+)
 from infopursuit.explanation.stopping import StoppingRule
-from infopursuit.naive_bayes.fit import fit_table
+from infopursuit.naive_bayes.selection import sample_rows
 from infopursuit.pursuit.familiarity import KEPT, Familiarity
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.vip.checkpoints import Checkpoint
@@ -34,11 +43,8 @@ from infopursuit.vip.processes import ALONE, Execution, Processes
 from infopursuit.vip.settings import VariationalSettings
 from infopursuit.vip.training import InitialDictionary, Trained, Trainer, TrainingImages
 
-INITS = ("medoids", "random", "informative")
 # Weights are selected by the accuracy after 1 to at most so many questions.
 BUDGET = 128
-# Texts whose norms are as close to 1 are searched as they are stored, float16 or mapped from disk.
-STORED = 1e-3
 
 
 class VariationalInformationPursuit(PursuitClassifier):
@@ -179,29 +185,66 @@ class VariationalInformationPursuit(PursuitClassifier):
             InputError, ValueError: a setting or an input is malformed, or a class has fewer than
                 two images to hold one out.
         """
-        settings = self._settings()
-        texts = self._texts()
+        settings, texts = settings_of(self), self._texts()
         data = TrainingRows.checked(UnitRows(X, "X"), y)
         train, held_out = self._split(data, validation)
         for name, rows in (("X", data.rows), ("validation X", held_out.rows)):
-            if rows.width != texts.embeddings.width:
-                raise InputError(
-                    f"{name} has {rows.width} columns and text_embeddings "
-                    f"{texts.embeddings.width}; expected one CLIP for both"
-                )
-        device = self._device()
-        universe = _as_stored(texts.embeddings)
-        initial = self._initial(texts, universe, train, device)
+            _check_width(texts, name, rows.width)
+        self.classes_, self.n_features_in_, self.clip_ = data.classes, data.rows.width, None
+        initial = self._initial(texts, train)
+        images = _images(train), _images(held_out)
+        return self._train(settings, texts, initial, images, checkpoint, processes)
+
+    def fit_shards(
+        self,
+        images: EmbeddedShards | str | Path,
+        validation: ShardedImages | None = None,
+        checkpoint: Checkpoint | None = None,
+        processes: Processes = ALONE,
+    ) -> VariationalInformationPursuit:
+        """The same from images in shards: each process reads the embeddings of its own share alone.
+
+        Args:
+            images: a table of embedded images, a Parquet file or a folder of shards, whose split
+                `train` is read.
+            validation: images to select the weights on; None for a share of these.
+            checkpoint, processes: as in `fit`.
+
+        Raises:
+            InputError: a setting or an input is malformed; or needs all images at once, as
+                `threshold` answers and the init `informative` do.
+        """
+        settings, texts = settings_of(self), self._texts()
+        shards = EmbeddedShards(images) if isinstance(images, (str, Path)) else images
+        _check_width(texts, shards.where, shards.width)
+        of_both = sharded_images(shards, validation, self.validation_fraction, self.random_state)
+        self.classes_, self.n_features_in_ = np.array(shards.class_names), shards.width
+        self.clip_ = shards.clip
+        initial = self._initial(texts, None)
+        return self._train(settings, texts, initial, of_both, checkpoint, processes)
+
+    def _train(
+        self,
+        settings: VariationalSettings,
+        texts: Texts,
+        initial: Int[Tensor, " k"],
+        images: tuple[TrainingImages, TrainingImages],
+        checkpoint: Checkpoint | None,
+        processes: Processes,
+    ) -> VariationalInformationPursuit:
+        """Train on images, and select on others, from the texts of these rows on."""
+        train, held_out = images
+        universe = as_stored(texts.embeddings)
         trainer = Trainer(
-            _images(train),
-            _images(held_out),
-            InitialDictionary(universe, initial, self._reference(texts.embeddings.width)),
+            train,
+            held_out,
+            InitialDictionary(universe, initial, self._reference(texts)),
             settings,
             self._budget(len(initial)),
             self.random_state,
-            Execution(device, processes),
+            Execution(self._device(), processes),
         )
-        self._keep(trainer.train(checkpoint), texts, train, held_out)
+        self._keep(trainer.train(checkpoint), texts, trainer, train, held_out)
         self.provenance_["settings"] = {
             **asdict(settings),
             "budget": trainer.budget,
@@ -211,62 +254,34 @@ class VariationalInformationPursuit(PursuitClassifier):
         return self
 
     def _keep(
-        self, trained: Trained, texts: Texts, data: TrainingRows, held_out: TrainingRows
+        self,
+        trained: Trained,
+        texts: Texts,
+        trainer: Trainer,
+        train: TrainingImages,
+        held_out: TrainingImages,
     ) -> None:
         evolution = {
             moment: [texts.texts[row] for row in rows.tolist()]
             for moment, rows in trained.rows.items()
         }
-        table = fit_table(trained.rule, data.rows.blocks(), data.labels)
-        shown = held_out.sample(KEPT, 0).rows.tensor()
+        table = answer_table(trained.rule, trainer, train)
+        generator = torch.Generator().manual_seed(0)
+        sample = sample_rows(held_out.labels, KEPT, generator).to(trainer.device)
+        shown = trainer.held_out.take(sample).cpu()
         self.pursuit_ = Pursuit(
             tuple(evolution["final"]),
-            tuple(str(each) for each in data.classes),
+            tuple(str(each) for each in self.classes_),
             trained.rule,
             trained.querier,
             trained.classifier,
             familiarity=Familiarity(table, trained.rule.answers(shown)),
         )
-        self.classes_, self.queries_ = data.classes, self.pursuit_.queries
-        self.n_features_in_, self.clip_ = data.rows.width, None
+        self.queries_ = self.pursuit_.queries
         self.log_ = trained.log
         self.provenance_ = {"selected": trained.selected, "evolution": evolution}
 
     # -- settings ---------------------------------------------------------------------------
-
-    def _settings(self) -> VariationalSettings:
-        for name in ("n_queries", "random_state"):
-            value = getattr(self, name)
-            least = 1 if name == "n_queries" else 0
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-                raise InputError(f"{name} is {value!r}; expected a whole number from {least} on")
-        if self.init not in INITS:
-            raise InputError(
-                f"init is {self.init!r}; expected {', '.join(INITS[:-1])} or {INITS[-1]}"
-            )
-        if self.stop is not None:
-            StoppingRule(*self.stop).checked()
-        for name in ("hidden", "temperature"):
-            if isinstance(getattr(self, name), str) or len(getattr(self, name)) != 2:
-                raise InputError(f"{name} is {getattr(self, name)!r}; expected two numbers")
-        return VariationalSettings(
-            dictionary=self.dictionary,  # type: ignore[arg-type]  # checked where it is made
-            answers=self.answers,  # type: ignore[arg-type]
-            quantize_queries=self.quantize_queries,
-            hidden=(self.hidden[0], self.hidden[1]),
-            random_updates=self.random_updates,
-            biased_updates=self.biased_updates,
-            network_updates=self.network_updates,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            dictionary_learning_rate=self.dictionary_learning_rate,
-            schedule=self.schedule,  # type: ignore[arg-type]
-            patience=self.patience,
-            weight_decay=self.weight_decay,
-            temperature=(self.temperature[0], self.temperature[1]),
-            max_history=self.max_history,
-            validate_every=self.validate_every,
-        )
 
     def _budget(self, k: int) -> int:
         budget = min(BUDGET, k) if self.budget is None else self.budget
@@ -275,9 +290,8 @@ class VariationalInformationPursuit(PursuitClassifier):
         return budget
 
     def _device(self) -> str:
-        if self.device != "auto":
-            return self.device
-        return "cuda" if torch.cuda.is_available() else "cpu"
+        here = "cuda" if torch.cuda.is_available() else "cpu"
+        return here if self.device == "auto" else self.device
 
     # -- inputs -----------------------------------------------------------------------------
 
@@ -286,16 +300,12 @@ class VariationalInformationPursuit(PursuitClassifier):
             raise InputError("texts is missing; expected the texts that may become questions")
         return Texts(self.texts, self.text_embeddings)
 
-    def _reference(self, width: int) -> Tensor | None:
+    def _reference(self, texts: Texts) -> Tensor | None:
         if self.reference_embeddings is None:
             return None
         reference = UnitRows(self.reference_embeddings, "reference_embeddings")
-        if reference.width != width:
-            raise InputError(
-                f"reference_embeddings has {reference.width} columns and text_embeddings {width}; "
-                "expected one CLIP for both"
-            )
-        return _as_stored(reference)
+        _check_width(texts, "reference_embeddings", reference.width)
+        return as_stored(reference)
 
     def _split(self, data: TrainingRows, validation: Any) -> tuple[TrainingRows, TrainingRows]:
         if validation is not None:
@@ -304,7 +314,7 @@ class VariationalInformationPursuit(PursuitClassifier):
         kept, held = held_out_rows(data.labels, names, self.validation_fraction, self.random_state)
         return data.subset(kept), data.subset(held)
 
-    def _initial(self, texts: Texts, universe: Tensor, train: TrainingRows, device: str) -> Tensor:
+    def _initial(self, texts: Texts, train: TrainingRows | None) -> Int[Tensor, " k"]:
         """Rows of the texts that the dictionary starts from."""
         if self.queries is not None:
             if not len(self.queries):
@@ -312,25 +322,27 @@ class VariationalInformationPursuit(PursuitClassifier):
             return texts.rows(self.queries)
         k = min(self.n_queries, len(texts.texts))
         if self.init == "informative":
+            if train is None:
+                raise InputError(
+                    "init: `informative` looks at all images at once, and these come in shards"
+                )
             chooser = InformationPursuitClassifier(
                 texts.texts, texts.embeddings, k, random_state=self.random_state
             )
             return texts.rows(chooser.select_queries(train.rows, train.labels.numpy()))
         if self.init == "random":
             return torch.from_numpy(random_rows(len(texts.texts), k, self.random_state))
-        return torch.from_numpy(k_medoids(universe.numpy(), k, self.random_state, device=device))
+        universe = as_stored(texts.embeddings).numpy()
+        return torch.from_numpy(k_medoids(universe, k, self.random_state, device=self._device()))
+
+
+def _check_width(texts: Texts, name: str, width: int) -> None:
+    if width != texts.embeddings.width:
+        raise InputError(
+            f"{name} has {width} columns and text_embeddings {texts.embeddings.width}; expected "
+            "one CLIP for both"
+        )
 
 
 def _images(data: TrainingRows) -> TrainingImages:
     return TrainingImages(data.rows.tensor(), data.labels, len(data.classes))
-
-
-def _as_stored(rows: UnitRows) -> Tensor:
-    """The embeddings themselves where their norms are near 1, else float32 of unit norm."""
-    stored = rows.values
-    if stored.dtype not in (torch.float16, torch.float32):
-        return rows.tensor()
-    norms = (block.float().norm(dim=1) for block in stored.split(BLOCK))
-    if all(bool(((each - 1).abs() <= STORED).all()) for each in norms):
-        return stored
-    return rows.tensor()

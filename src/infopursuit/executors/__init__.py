@@ -17,7 +17,7 @@ from infopursuit.executors.ray_data import RayCluster, run_on_ray
 if TYPE_CHECKING:
     from infopursuit.executors.settings import ComputeSettings
 
-__all__ = ["RayCluster", "Workers", "choose_workers", "run_shards"]
+__all__ = ["RayCluster", "Workers", "choose_cluster", "choose_workers", "run_shards"]
 
 M = TypeVar("M")
 S = TypeVar("S")
@@ -37,11 +37,15 @@ class Workers(Generic[M]):
     open: Callable[[], M]
 
 
+def choose_cluster(compute: ComputeSettings) -> RayCluster | None:
+    """The cluster that the settings ask for; None where this process does the work itself."""
+    return None if compute.engine == "local" else RayCluster(**compute.ray.model_dump())
+
+
 def choose_workers(compute: ComputeSettings, open_model: Callable[[], M]) -> Workers[M] | None:
     """The workers that the settings ask for; None where this process does the work itself."""
-    if compute.engine == "local":
-        return None
-    return Workers(RayCluster(**compute.ray.model_dump()), open_model)
+    cluster = choose_cluster(compute)
+    return None if cluster is None else Workers(cluster, open_model)
 
 
 def run_shards(

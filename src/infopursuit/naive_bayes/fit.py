@@ -58,7 +58,24 @@ def fit_table(
         moments: of the images; with them and a threshold rule rates are drawn towards a Gaussian
             estimate.
     """
-    sums, totals = count_yes(_at_least(rule, blocks), labels, weights)
+    return table_of_counts(rule, *count_yes(at_least(rule, blocks), labels, weights), moments)
+
+
+def table_of_counts(
+    rule: AnswerRule,
+    sums: Float[Tensor, "c m"],
+    totals: Float[Tensor, "c 1"],
+    moments: ClassMoments | None = None,
+) -> AnswerTable:
+    """The rates of each answer in each class, from counts that may come from many places.
+
+    Args:
+        rule: how images answer.
+        sums: how many images of each class answer as `at_least` says, float64.
+        totals: how many images each class has, float64.
+        moments: of the images; as in `fit_table`.
+    """
+    sums, totals = sums.float(), totals.float()
     prior = (totals / totals.sum()).squeeze(1)
     k = sums.shape[1] // (1 if upper_thresholds(rule) is None else 2)
     counts = sums.split(k, dim=1)
@@ -80,7 +97,7 @@ def upper_thresholds(rule: AnswerRule) -> Float[Tensor, " k"] | None:
     return rule.upper if isinstance(rule, ThresholdAnswers) else None
 
 
-def _at_least(rule: AnswerRule, blocks: Blocks) -> Iterator[tuple[slice, Tensor]]:
+def at_least(rule: AnswerRule, blocks: Blocks) -> Iterator[tuple[slice, Tensor]]:
     """(place, (m, k)) of the answers; (m, 2k), not no and then yes, where there are three."""
     for place, images in blocks:
         answers = rule.answers(images)

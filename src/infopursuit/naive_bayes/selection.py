@@ -12,7 +12,6 @@ from collections.abc import Callable
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-from tqdm import tqdm
 
 from infopursuit.answers.moments import ClassMoments
 from infopursuit.answers.rules import ThresholdAnswers
@@ -21,8 +20,10 @@ from infopursuit.answers.text_directions import TextDirections
 from infopursuit.answers.thresholds import ThresholdFit
 from infopursuit.datasets.rows import Rows, UnitRows
 from infopursuit.dictionary.forward_selection import forward_selection
+from infopursuit.executors import RayCluster
 from infopursuit.naive_bayes.fit import fit_table
 from infopursuit.naive_bayes.model import InformationGain
+from infopursuit.naive_bayes.screening import Screening, TextSource
 from infopursuit.pursuit.rollout import Asking
 
 # A text says little of any image where its scores vary less than this share of what those of one
@@ -58,6 +59,8 @@ def informative_rows(
     thresholds: ThresholdFit,
     allowed: Bool[Tensor, " u"] | None = None,
     worth: Worth | None = None,
+    source: TextSource | None = None,
+    cluster: RayCluster | None = None,
 ) -> Int[Tensor, " k"]:
     """Rows of k texts, sorted.
 
@@ -73,13 +76,17 @@ def informative_rows(
         thresholds: how they are found.
         allowed: which texts may be chosen; None for all.
         worth: what the information of texts counts; None for 1 each.
+        source: where workers find the texts; None where none are asked.
+        cluster: whose workers screen the texts; None for this process.
     """
     generator = torch.Generator().manual_seed(seed)
-    sample = sample_rows(labels, max(IMAGES, IMAGES_PER_CLASS * len(moments.weights)), generator)
+    sample = sample_rows(labels, screened_images(len(moments.weights)), generator)
     shown, labels = images.take(sample), labels[sample]
     weights = None if weights is None else weights[sample]
     rows = responsive_rows(universe, text_directions.centre, shown, k, allowed)
-    rows = _candidates(universe, rows, text_directions, shown, labels, weights, thresholds, worth)
+    source = TextSource(universe.as_stored()) if source is None else source
+    screening = Screening(source, text_directions.maps[0], shown, labels, weights, thresholds)
+    rows = _candidates(rows, screening, worth, cluster)
     directions, auroc = text_directions.fitted(rows, universe.take(rows), shown, labels, weights)
     found = thresholds.of(rows, shown @ directions.T, labels, weights)
     rule = ThresholdAnswers(directions, found.values, found.upper)
@@ -87,6 +94,11 @@ def informative_rows(
     counts = None if worth is None else worth(rows, auroc, table)
     chosen = chosen_columns(rule.answers(shown), table, labels, weights, k, generator, 0.0, counts)
     return rows[chosen].sort().values
+
+
+def screened_images(classes: int) -> int:
+    """On how many images texts are screened at most."""
+    return max(IMAGES, IMAGES_PER_CLASS * classes)
 
 
 def chosen_columns(
@@ -161,24 +173,15 @@ def responsive_rows(
 
 
 def _candidates(
-    universe: UnitRows,
-    rows: Tensor,
-    text_directions: TextDirections,
-    images: Tensor,
-    labels: Tensor,
-    weights: Tensor | None,
-    thresholds: ThresholdFit,
-    worth: Worth | None,
+    rows: Tensor, screening: Screening, worth: Worth | None, cluster: RayCluster | None = None
 ) -> Tensor:
     """Of the given rows those of the texts most informative alone, sorted; all where few."""
     if len(rows) <= CANDIDATES:
         return rows
-    told = []
-    for block in tqdm(rows.split(CANDIDATES), "screening texts", unit="block", disable=None):
-        scores = images @ text_directions.usual(universe.take(block)).T
-        information = thresholds.of(block, scores, labels, weights).information
-        told.append(information if worth is None else information * worth(block, None, None))
-    best = torch.cat(told).argsort(descending=True, stable=True)[:CANDIDATES]
+    told = screening.information(rows, cluster)
+    if worth is not None:
+        told = told * torch.cat([worth(block, None, None) for block in rows.split(CANDIDATES)])
+    best = told.argsort(descending=True, stable=True)[:CANDIDATES]
     return rows[best.sort().values]
 
 

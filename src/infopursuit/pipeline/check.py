@@ -175,7 +175,8 @@ def _images(params: Params, dataset: DatasetSettings) -> None:
         return
     known = _clip_width(params.clip) if _there(params.clip) else None
     if known is not None:
-        read_embedded_images(path, classes, *known)
+        for _ in read_embedded_images(path, classes, *known).blocks():
+            pass  # each is checked
 
 
 def _no_new_words(clip: str) -> None:

@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 
 from infopursuit.baselines.settings import BaselinesSettings
 from infopursuit.benchmark.settings import BenchmarkSettings
+from infopursuit.clip.settings import EmbeddingsSettings
 from infopursuit.core.settings import Section, check_names, read_settings
 from infopursuit.datasets.settings import Datasets
 from infopursuit.dictionary.settings import InitializeSettings
@@ -41,6 +42,7 @@ class Params(Section):
     universe: UniverseSettings
     questions: QuestionsSettings
     datasets: Datasets
+    embeddings: EmbeddingsSettings
     validation_fraction: Annotated[float, Field(gt=0, lt=1)]
     initialize: InitializeSettings
     methods: dict[str, dict[str, Any]]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.hashing import file_sha256
+from infopursuit.core.hashing import table_sha256
 from infopursuit.estimators.saved import DESCRIPTION, FORMAT
 from infopursuit.evaluation.files import write_csv
 from infopursuit.evaluation.stopping import StoppingPoint
@@ -298,13 +298,13 @@ def read_columns(path: Path, needed: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def sha256(path: Path) -> str:
-    """SHA-256 of a file.
+    """SHA-256 of a table.
 
     Raises:
         InputError: the file is missing.
     """
     try:
-        return file_sha256(path)
+        return table_sha256(path)
     except FileNotFoundError as error:
         raise _missing(path) from error
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -41,20 +41,45 @@ class Batches:
         self.waiting = state["waiting"]
 
 
+@runtime_checkable
+class ImageRows(Protocol):
+    """n images of which each process reads its own share."""
+
+    def __len__(self) -> int: ...
+
+    def read(self, start: int, stop: int) -> Float[Tensor, "m d"]:
+        """The images from one number to the one before another; unit norm, float32."""
+        ...
+
+
 class ImageShard:
-    """Embeddings of n images, of which a process keeps every count-th on its device."""
+    """n images, of which a process keeps its share on its device, and reads no others.
+
+    Attributes:
+        place: which rows the share is.
+        own: (m, d) these.
+    """
 
     def __init__(
-        self, embeddings: Float[Tensor, "n d"], processes: Processes, device: torch.device | str
+        self,
+        images: Float[Tensor, "n d"] | ImageRows,
+        processes: Processes,
+        device: torch.device | str,
     ) -> None:
         self.processes = processes
-        self.own = embeddings[processes.rank :: processes.count].to(device)
+        self.place = processes.share(len(images))
+        if isinstance(images, Tensor):
+            self.own = images[self.place].to(device)
+        else:
+            self.own = images.read(self.place.start, self.place.stop).to(device)
 
     def take(self, rows: Int[Tensor, " b"]) -> Float[Tensor, "b d"]:
         """Images of the whole set, on every process; called by all of them with the same rows."""
         if self.processes.count == 1:
             return self.own[rows]
-        mine = rows % self.processes.count == self.processes.rank
-        local = torch.where(mine, rows // self.processes.count, 0)
+        mine = (rows >= self.place.start) & (rows < self.place.stop)
+        if not len(self.own):  # fewer images than processes
+            return self.processes.sum(self.own.new_zeros(len(rows), self.own.shape[1]))
+        local = torch.where(mine, rows - self.place.start, 0)
         # Every image is zero on all processes but one: the sum is the image, to the bit.
         return self.processes.sum(self.own[local] * mine.unsqueeze(1))

@@ -58,6 +58,12 @@ class Processes:
         size = batch // self.count
         return slice(self.rank * size, (self.rank + 1) * size)
 
+    def share(self, n: int) -> slice:
+        """This process's rows of n: those that stand together, one more on the first ones."""
+        each, more = divmod(n, self.count)
+        start = self.rank * each + min(self.rank, more)
+        return slice(start, start + each + (self.rank < more))
+
     def sum(self, value: Tensor) -> Tensor:
         """The sum of a tensor over all processes, in place."""
         if self.count > 1:

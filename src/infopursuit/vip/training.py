@@ -22,9 +22,10 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from infopursuit.answers.rules import AnswerRule, MinMaxAnswers, fit_threshold_rule
+from infopursuit.core.errors import InputError
 from infopursuit.datasets.rows import UnitRows
 from infopursuit.dictionary.learnable import LearnableDictionary
-from infopursuit.vip.batches import Batches, ImageShard
+from infopursuit.vip.batches import Batches, ImageRows, ImageShard
 from infopursuit.vip.captured import CapturedCalls
 from infopursuit.vip.checkpoints import Checkpoint
 from infopursuit.vip.histories import HistoryDraws, prefix_masks
@@ -44,12 +45,12 @@ class TrainingImages(NamedTuple):
     """Images to learn from, or to select on.
 
     Attributes:
-        embeddings: (n, d) unit norm, float32.
+        embeddings: (n, d) unit norm, float32; or what each process reads its own share of.
         labels: (n,) classes 0..c-1.
         classes: c.
     """
 
-    embeddings: Float[Tensor, "n d"]
+    embeddings: Float[Tensor, "n d"] | ImageRows
     labels: Int[Tensor, " n"]
     classes: int
 
@@ -98,6 +99,8 @@ def rule_of(
 ) -> Callable[[], AnswerRule]:
     """How images answer: a function that gives the rule of the dictionary as it is when called."""
     if settings.answers == "threshold":  # of a dictionary that stays as it is
+        if not isinstance(train.embeddings, Tensor):
+            raise InputError("answers: threshold needs all images at once; expected no shards")
         queries = dictionary().detach()
         texts, images = UnitRows(reference, "texts"), UnitRows(train.embeddings, "images")
         rule = fit_threshold_rule(queries.cpu(), texts, images, train.labels)
@@ -135,8 +138,8 @@ class Trainer:
         self.k = k = len(dictionary.rows)
         self.images = ImageShard(train.embeddings, processes, device)
         self.labels, self.classes = train.labels.to(device), train.classes
-        own = slice(processes.rank, None, processes.count)
-        self.validation = [each[own].to(device) for each in validation[:2]]
+        self.held_out = ImageShard(validation.embeddings, processes, device)
+        self.held_out_labels = validation.labels[self.held_out.place].to(device)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.querier = HistoryNetwork(k, k, settings.hidden).to(device)
@@ -265,17 +268,9 @@ class Trainer:
 
     @torch.no_grad()
     def _validate(self, phase: Phase) -> None:
-        images, labels = self.validation
-        answers = self.step.answers(images)
-        area = curve_area(
-            self.querier,
-            self.classifier,
-            answers,
-            labels,
-            self.budget,
-            self.classes,
-            self.processes,
-        )
+        answers, labels = self.step.answers(self.held_out.own), self.held_out_labels
+        networks = self.querier, self.classifier
+        area = curve_area(*networks, answers, labels, self.budget, self.classes, self.processes)
         self.log.append(
             {
                 "phase": phase,

@@ -149,6 +149,7 @@ def seconds_a_step(trainer: Trainer, timed: float, device: str) -> tuple[float, 
 
 def validate(trainer: Trainer) -> float:
     """The AUC on the validation images, as the trainer measures it."""
-    images, labels = trainer.validation
+    images, labels = trainer.held_out.own, trainer.held_out_labels
     answers = trainer.step.answers(images).detach()
-    return curve_area(trainer.querier, trainer.classifier, answers, labels, trainer.budget)
+    networks = trainer.querier, trainer.classifier
+    return curve_area(*networks, answers, labels, trainer.budget, trainer.classes)

@@ -1,0 +1,78 @@
+"""The memory of a fit on shards does not grow with the number of images.
+
+    python -m tests.campaigns.capacity        a minute of a core
+
+Fits naive Bayes on more and more made-up images, one size after the other in this process, and
+looks at the largest memory so far. Exits 1 where it grows by more than MAY_GROW_BY from the
+smallest size to the largest. The images of the largest size as float32 would be far more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+import numpy as np
+
+from tests.benchmarks.capacity import memory_watched
+from tests.benchmarks.generated_shards import GeneratedShards, unit
+from tests.campaigns.record import write_tables
+
+SIZES = (50_000, 200_000, 800_000)
+MAY_GROW_BY = 40 * 2**20
+TEXTS, CLASSES, K = 200, 10, 16
+
+
+def peaks(sizes: tuple[int, ...], width: int, rows: int) -> list[int]:
+    """The largest memory in bytes that is no page of a file, up to the end of the fit of each size.
+
+    Args:
+        sizes: ascending numbers of images.
+        width: of the embeddings.
+        rows: of a shard.
+    """
+    from infopursuit import InformationPursuitClassifier
+
+    texts = [f"text {number}" for number in range(TEXTS)]
+    embeddings = unit(np.random.default_rng(0).standard_normal((TEXTS, width)))
+    found = []
+    with memory_watched() as peak:
+        for n in sizes:
+            shards = GeneratedShards(n, CLASSES, width, rows=rows)
+            model = InformationPursuitClassifier(texts, embeddings, K).fit_shards(shards)
+            assert model.provenance_["images"] == n
+            found.append(peak["own"] * 1024)
+    return found
+
+
+def main() -> int:
+    """Write the table; 1 where memory grows."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", nargs="+", type=int, default=SIZES)
+    parser.add_argument("--width", type=int, default=256)
+    parser.add_argument("--rows", type=int, default=16384)
+    parser.add_argument("--json", action="store_true", help="print the peaks, write no table")
+    given = parser.parse_args()
+    found = peaks(tuple(given.sizes), given.width, given.rows)
+    if given.json:
+        print(json.dumps(found))
+        return 0
+    rows = [
+        [f"{n:,}", f"{n * given.width * 4 / 2**20:,.0f}", f"{bytes_ / 2**20:,.0f}"]
+        for n, bytes_ in zip(given.sizes, found, strict=True)
+    ]
+    grown = found[-1] - found[0]
+    broken = grown > MAY_GROW_BY
+    note = (
+        f"{CLASSES} classes, {TEXTS} texts, shards of {given.rows:,} images. From the smallest "
+        f"size to the largest memory grew by {grown / 2**20:.0f} MB; it may grow by "
+        f"{MAY_GROW_BY / 2**20:.0f}{': the promise is broken' if broken else ''}."
+    )
+    header = ["images", "as float32, MB", "largest memory of the process so far, MB"]
+    write_tables("capacity", header, rows, note)
+    return int(broken)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

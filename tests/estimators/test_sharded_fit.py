@@ -1,0 +1,238 @@
+"""A fit on shards is the fit on the array, and has the same bytes however shards are done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from torch.nn import functional
+
+from infopursuit import InformationPursuitClassifier, InputError
+from infopursuit.core.shard_files import table_files
+from infopursuit.core.tables import EMBEDDED_IMAGES, embedding_array, table_writer
+from infopursuit.datasets.image_shards import EmbeddedShards, Shard
+from infopursuit.estimators import sharded_rows
+from infopursuit.estimators.sharded_rows import ShardedRows
+from infopursuit.naive_bayes import image_passes, selection
+from infopursuit.naive_bayes.image_passes import Passes
+
+CLASSES = ("bee", "cow", "owl")
+GENERATOR = np.random.default_rng(0)
+PROPERTIES = GENERATOR.normal(size=(60, 24))
+LABELS = GENERATOR.integers(0, 3, 700)
+TEXTS = [f"thing {number}" for number in range(60)]
+
+
+def unit(rows: np.ndarray) -> np.ndarray:
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float16)
+
+
+MEANS = PROPERTIES[:12].reshape(3, 4, 24).sum(axis=1)
+IMAGES = unit(MEANS[LABELS] + 2.0 * GENERATOR.normal(size=(700, 24)))
+IMAGES[40], LABELS[40] = IMAGES[30], LABELS[30]  # the same image twice
+TEXT_ROWS = unit(PROPERTIES)
+# As they are read: float32 of unit norm.
+READ = functional.normalize(torch.from_numpy(IMAGES).float(), dim=1).numpy()
+NAMES = np.array(CLASSES)[LABELS]
+
+
+def write(
+    path: Path, shard_rows: int | None = None, order: np.ndarray | None = None, chunk: int = 50
+) -> Path:
+    """The images as `train`, between rows of `test`; a row group for each `chunk` rows."""
+    order = np.arange(700) if order is None else order
+    rows = np.sort(np.r_[np.arange(700), np.arange(0, 700, 10)])
+    test = np.r_[False, rows[1:] == rows[:-1]]
+    picked = order[rows]
+    shards = None if shard_rows is None else (len(rows), shard_rows)
+    with table_writer(path, EMBEDDED_IMAGES, 24, "ViT", shards) as writer:
+        for start in range(0, len(rows), chunk):
+            part = slice(start, start + chunk)
+            columns = {
+                "id": [
+                    f"{'test' if late else 'train'}{row}"
+                    for row, late in zip(rows[part], test[part], strict=True)
+                ],
+                "split": np.where(test[part], "test", "train"),
+                "label": LABELS[picked[part]].astype(np.int32),
+                "class_name": NAMES[picked[part]],
+                "embedding": embedding_array(IMAGES[picked[part]]),
+            }
+            writer.write_table(pa.table(columns, schema=writer.schema))
+    return path
+
+
+def model(**settings: Any) -> InformationPursuitClassifier:
+    return InformationPursuitClassifier(TEXTS, TEXT_ROWS, 10, **settings)
+
+
+def assert_same_model(
+    found: InformationPursuitClassifier, expected: InformationPursuitClassifier
+) -> None:
+    """Up to the rounding of sums."""
+    assert found.queries_ == expected.queries_
+    np.testing.assert_array_equal(found.classes_, expected.classes_)
+    for name, tensor in expected.pursuit_.rule.tensors().items():
+        torch.testing.assert_close(found.pursuit_.rule.tensors()[name], tensor, atol=1e-5, rtol=0)
+    for name, tensor in expected.pursuit_.classifier.tensors().items():
+        torch.testing.assert_close(
+            found.pursuit_.classifier.tensors()[name], tensor, atol=1e-4, rtol=0
+        )
+    np.testing.assert_array_equal(found.answer(READ), expected.answer(READ))
+    for key in ("images", "held_out_images", "held_out_accuracy"):
+        assert found.provenance_[key] == expected.provenance_[key]
+    np.testing.assert_allclose(found.familiarity(READ), expected.familiarity(READ), atol=1e-6)
+
+
+@pytest.mark.parametrize("answers", ["three_valued", "threshold", "minmax"])
+@pytest.mark.parametrize("shard_rows", [None, 100])
+def test_a_fit_on_shards_is_the_fit_on_the_array(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shard_rows: int | None, answers: str
+) -> None:
+    path = write(tmp_path / "images.parquet", shard_rows)
+    expected = model(answers=answers).fit(READ, NAMES)
+    shards = EmbeddedShards(path, rows=90)
+    assert len(shards.sizes) > 5
+    for images in (str(path), shards):
+        assert_same_model(model(answers=answers).fit_shards(images), expected)
+    assert model().fit_shards(path).clip_ == "ViT"
+
+
+def test_what_is_known_of_the_classes_counts_as_in_a_fit_on_the_array(tmp_path: Path) -> None:
+    known = (np.arange(60)[None] // 4 == np.arange(3)[:, None]).astype(np.float32)
+    expected = model(knowledge=known, keep=["thing 50"]).fit(READ, NAMES)
+    found = model(knowledge=known, keep=["thing 50"]).fit_shards(write(tmp_path / "x.parquet", 99))
+    assert_same_model(found, expected)
+    assert "thing 50" in found.queries_
+    known_by = "auroc_by_knowledge"
+    assert found.provenance_[known_by] == expected.provenance_[known_by]
+
+
+def test_images_that_are_left_out_and_rows_to_validate_on_are_those_given(tmp_path: Path) -> None:
+    held = np.arange(700) % 7 == 3
+    expected = model().fit(READ[~held], NAMES[~held], validation=(READ[held], NAMES[held]))
+    shards = EmbeddedShards(write(tmp_path / "x.parquet", 120))
+    np.testing.assert_array_equal(shards.labels(), LABELS)
+    np.testing.assert_array_equal(shards.take(np.flatnonzero(held)), READ[held])
+    found = model().fit_shards(shards, validation=(READ[held], NAMES[held]), left_out=held)
+    assert_same_model(found, expected)
+    assert found.provenance_["images"] == 600
+
+
+def backwards(
+    start: Callable[[], Callable[[Any], Any]], shards: Iterable[tuple[int, Any]], cluster: Any
+) -> Generator[tuple[int, Any], None, None]:
+    """As a cluster may: the last shard first, each by a worker of its own."""
+    for number, shard in reversed(list(shards)):
+        yield number, start()(shard)
+
+
+def saved(fitted: InformationPursuitClassifier, folder: Path) -> dict[str, bytes]:
+    fitted.save(folder)
+    return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
+
+
+def test_the_order_in_which_shards_are_done_changes_no_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_samples(monkeypatch)
+    path = write(tmp_path / "images.parquet", 70)
+    first = saved(model().fit_shards(path), tmp_path / "one")
+    monkeypatch.setattr(image_passes, "run_shards", backwards)
+    assert saved(model().fit_shards(path), tmp_path / "two") == first
+
+
+def small_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sharded_rows, "THRESHOLD_IMAGES", 90)
+    monkeypatch.setattr(sharded_rows, "HELD_OUT", 31)
+    monkeypatch.setattr(sharded_rows, "HELD_OUT_OF_A_CLASS", 15)
+    monkeypatch.setattr(selection, "IMAGES", 40)
+    monkeypatch.setattr(selection, "IMAGES_PER_CLASS", 2)
+
+
+def test_samples_are_those_whose_checksums_come_first_however_images_are_cut_and_ordered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_samples(monkeypatch)
+    shuffled = np.random.default_rng(3).permutation(700)
+    found = []
+    for name, shard_rows, order in (("a", None, None), ("b", 64, None), ("c", 200, shuffled)):
+        shards = EmbeddedShards(write(tmp_path / f"{name}.parquet", shard_rows, order), rows=50)
+        found.append(ShardedRows(Passes(shards), 0.1))
+    for rows in found:
+        assert rows.held_out is not None
+        assert rows.facts["held_out_images"] == 45
+        samples = [rows.held_out, rows.sample(90), rows.to_screen()]
+        sizes = [np.bincount(each.labels).tolist() for each in samples]
+        assert sizes == [[11, 10, 10], [30, 30, 30], [14, 13, 13]]
+    keys = [
+        [
+            sorted(each.checksums.tolist())
+            for each in (rows.held_out, rows.sample(90), rows.to_screen())
+        ]
+        for rows in found
+        if rows.held_out is not None
+    ]
+    assert keys[0] == keys[1] == keys[2]
+    held, sample, screened = keys[0]
+    assert set(screened) < set(sample)
+    assert not set(held) & set(sample)
+    of_class = {
+        label: found[0].sample(90).subset(torch.nonzero(found[0].sample(90).labels == label)[:, 0])
+        for label in range(3)
+    }
+    everything = sharded_checksums(tmp_path / "a.parquet")
+    for label, rows in of_class.items():
+        mine = np.unique(everything[label])[15:]
+        assert sorted(rows.checksums.tolist()) == mine[:30].tolist()
+
+
+def sharded_checksums(path: Path) -> dict[int, np.ndarray]:
+    from infopursuit.datasets.rows import UnitRows
+
+    keys = UnitRows(READ, "images").checksums()
+    return {label: keys[label == LABELS] for label in range(3)}
+
+
+def test_equal_images_do_not_crowd_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one image that stands a hundred times, as many as are wanted come, and no more."""
+    small_samples(monkeypatch)
+    rows = ShardedRows(Passes(Copies()), 0.1)
+    assert np.bincount(rows.sample(90).labels).tolist() == [45, 45]
+    assert rows.facts["images"] == 600
+
+
+class Copies:
+    """Three shards of two classes; the first has one image alone, a hundred times a shard."""
+
+    where, width, class_names = "copies", 24, ("bee", "cow")
+    clip: str | None = None
+    counts: np.ndarray = np.array([300, 300])
+    sizes: tuple[int, ...] = (200, 200, 200)
+
+    def read(self, number: int) -> Shard:
+        others = np.random.default_rng(number).normal(size=(100, 24))
+        rows = np.concatenate([np.repeat(PROPERTIES[:1], 100, axis=0), others])
+        return Shard(unit(rows), np.repeat([0, 1], 100))
+
+
+def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.parquet", 300)
+    with pytest.raises(InputError, match="width 24 and text_embeddings 5; expected one CLIP"):
+        InformationPursuitClassifier(["a", "b"], np.eye(5)[:2]).fit_shards(path)
+    with pytest.raises(InputError, match="texts is missing"):
+        InformationPursuitClassifier().fit_shards(path)
+    with pytest.raises(InputError, match="left_out has 3 values for the 700 images"):
+        model().fit_shards(path, left_out=[True, False, True])
+    with pytest.raises(InputError, match="the class 'bee' has no image to learn from"):
+        model().fit_shards(path, left_out=LABELS == 0)
+    with pytest.raises(InputError, match="split 'validation' is empty; found test, train"):
+        EmbeddedShards(path, "validation")
+    table_files(path)[1].unlink()
+    with pytest.raises(InputError, match="is missing"):
+        model().fit_shards(path)
