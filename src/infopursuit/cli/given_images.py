@@ -189,8 +189,8 @@ def _of_table(path: Path) -> Source:
     return Source(
         str(path),
         [str(each) for each in columns.get(ID, [f"{path.name}[{row}]" for row in range(count)])],
-        columns.get("class_name", columns.get("label", [None] * count)),
-        columns.get(SPLIT, [TESTED] * count),
+        columns.get("class_name") or columns.get("label") or [None] * count,
+        columns.get(SPLIT) or [TESTED] * count,
         _of_column(path) if IMAGE in there else None,
         embedding_rows(table.column(EMBEDDING), path) if EMBEDDING in there else None,
         clip_name(path, schema),

@@ -36,6 +36,7 @@ def open_hub(path: Path, pinned: HubDataset, classes: Sequence[str]) -> ImageSou
             other classes.
     """
     import datasets
+    from datasets.config import HF_DATASETS_CACHE
 
     sets = []
     for split in SPLITS:
@@ -54,7 +55,7 @@ def open_hub(path: Path, pinned: HubDataset, classes: Sequence[str]) -> ImageSou
             ) from error
         sets.append(data)
     stamp = pinned.model_dump_json()
-    caches = [Path(datasets.config.HF_DATASETS_CACHE), Path(HF_HUB_CACHE)]
+    caches = [Path(HF_DATASETS_CACHE), Path(HF_HUB_CACHE)]
     return _source(path, pinned, classes, sets, (pinned.image, pinned.label), stamp, caches)
 
 
