@@ -85,8 +85,10 @@ def test_a_model_that_was_tried_as_a_whole_is_not_fitted_again(
     )
     for name, fits in (("probe", 4), ("generative_ip", 4 + 1), ("selected_scores", 5 + 1)):
         fitted.clear()
-        assert measure_seed(ENTRIES[name], TASK, 0, 0.2) is not None
+        found = measure_seed(ENTRIES[name], TASK, 0, 0.2)
+        assert found is not None
         assert len(fitted) == fits  # one more with words that say nothing
+        assert found.timings["fit_seconds"] > 0
 
 
 def test_what_a_task_lacks_makes_a_peer_absent() -> None:

@@ -68,10 +68,9 @@ def measure_seed(entry: Entry, task: Task, seed: int, share: float) -> Measured 
     if "memory" in made.get_params():
         made.set_params(memory=Memory())
     started = time.process_time()
-    chosen, score, model = _chosen(entry, made, train, held_out)
+    best = _best_try(entry, made, train, held_out)
     tried = time.process_time()
-    if model is None:
-        model = _fitted(_with(made, chosen), train, held_out)
+    model = best.model or _fitted(_with(made, best.settings), train, held_out)
     fitted = time.process_time()
     X, y = named(task.test)
     decisions = model.decisions_by_budget(X)
@@ -79,9 +78,9 @@ def measure_seed(entry: Entry, task: Task, seed: int, share: float) -> Measured 
     ended = time.process_time()
     labels = task.test.labels.numpy()
     metrics = {
-        "settings": chosen,
+        "settings": best.settings,
         "tries": len(entry.tries),
-        "held_out_accuracy": score,
+        "held_out_accuracy": best.score,
         **model.facts_,
         **_accuracies(predicted, labels),
         **_claims(model, task),
@@ -89,10 +88,10 @@ def measure_seed(entry: Entry, task: Task, seed: int, share: float) -> Measured 
     if isinstance(model, PursuitPeer):
         metrics["auc"] = float(model.curve(X, y)[1:].mean())
     if entry.controlled and task.control is not None:
-        metrics |= _controlled(entry, task, chosen, train, held_out)
+        metrics |= _controlled(entry, task, best.settings, train, held_out)
     timings = {
-        "tries_seconds": tried - started,
-        "fit_seconds": fitted - tried,
+        "tries_seconds": tried - started - (best.seconds if best.model else 0),
+        "fit_seconds": best.seconds if best.model else fitted - tried,
         "predict_milliseconds": 1000 * (ended - fitted) / len(X),
         "peak_mebibytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEBIBYTE,
     }
@@ -104,24 +103,36 @@ def _with(made: Peer, settings: dict[str, Any]) -> Peer:
     return cast(Peer, clone(made)).set_params(**settings)
 
 
-def _chosen(
-    entry: Entry, made: Peer, train: LabelledImages, held_out: LabelledImages
-) -> tuple[dict[str, Any], float | None, Peer | None]:
-    """The settings with the best held-out accuracy, the first of equals; not looked at if one.
+class _Try(NamedTuple):
+    """Settings that were tried.
 
-    Also the model with these settings, where it was fitted as a whole.
+    Attributes:
+        settings: of the peer.
+        score: the held-out accuracy; None where there is nothing to choose.
+        model: with these settings, where it was fitted as a whole; else None.
+        seconds: what its fit took.
     """
+
+    settings: dict[str, Any]
+    score: float | None = None
+    model: Peer | None = None
+    seconds: float = 0.0
+
+
+def _best_try(entry: Entry, made: Peer, train: LabelledImages, held_out: LabelledImages) -> _Try:
+    """The settings with the best held-out accuracy, the first of equals."""
     if len(entry.tries) == 1:
-        return entry.tries[0], None, None
-    best, best_score, best_model = entry.tries[0], -1.0, None
+        return _Try(entry.tries[0])
+    found = []
     for settings in entry.tries:
         wanted = _with(made, settings)
         tried = wanted.for_a_try(TUNED)
+        started = time.process_time()
         model = _fitted(tried, train, held_out)
+        seconds = time.process_time() - started
         score = float((model.at(TUNED) if model.budgets_ else model).score(*named(held_out)))
-        if score > best_score:
-            best, best_score, best_model = settings, score, model if tried is wanted else None
-    return best, best_score, best_model
+        found.append(_Try(settings, score, model if tried is wanted else None, seconds))
+    return max(found, key=lambda each: each.score)
 
 
 def _fitted(model: Peer, train: LabelledImages, held_out: LabelledImages) -> Peer:
