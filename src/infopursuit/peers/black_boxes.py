@@ -34,7 +34,7 @@ class BlackBox(Peer):
 
 
 class EmbeddingProbe(BlackBox):
-    """A logistic regression on the embeddings (Radford et al., ICML 2021, section 3.2).
+    """A logistic regression on the embeddings (Radford et al., ICML 2021).
 
     Args:
         strength: inverse of the penalty, as scikit-learn's C.

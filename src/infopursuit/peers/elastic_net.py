@@ -5,7 +5,7 @@ Minimises, for z = standardised concept scores of an image, weights W and interc
     mean over images of loss(W z + b, y) + penalty (ratio |W|_1 + (1 - ratio) / 2 |W|_2^2)
 
 which is the objective of GLM-SAGA (Wong, Santurkar and Madry, "Leveraging Sparse Linear Layers for
-Debuggable Deep Networks", ICML 2021, eq. 1). The loss is multinomial, or binary for each class
+Debuggable Deep Networks", ICML 2021). The loss is multinomial, or binary for each class
 against the rest. The solver is another: proximal Newton on active weights, as in glmnet (Friedman,
 Hastie and Tibshirani, J. Stat. Softw. 2010), all classes in one batch. It reaches the same minimum;
 scikit-learn's SAGA does too, and takes minutes where this takes seconds.
@@ -279,7 +279,7 @@ def at_effective_concepts(heads: Sequence[Head], count: int) -> Head:
     """The head with `count` effective concepts: truncated from the first with as many.
 
     The weights of largest size stay, over all classes, as in VLG-CBM (Srivastava et al., NeurIPS
-    2024, section 5: accuracy at NEC). Where all have fewer, the last is taken as it is.
+    2024: accuracy at NEC). Where all have fewer, the last is taken as it is.
     """
     head = next((each for each in heads if each.effective_concepts >= count), heads[-1])
     kept = count * head.weights.shape[1]

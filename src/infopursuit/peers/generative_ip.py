@@ -2,7 +2,7 @@
 
 Chattopadhyay, Slocum, Haeffele, Vidal and Geman, "Interpretable by Design: Learning Predictors by
 Composing Interpretable Queries", TPAMI 2022. The next query has the largest mutual information with
-the class given the history (eq. 5), and the class is read off the posterior (eq. 7), both from a
+the class given the history, and the class is read off the posterior, both from a
 generative model of answers and class.
 
 What differs from the authors' code. Their model of binary attributes is a variational auto-encoder

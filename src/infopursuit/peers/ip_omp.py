@@ -3,8 +3,8 @@
 Chattopadhyay, Pilgrim and Vidal, "Information Maximization Perspective of Orthogonal Matching
 Pursuit with Applications to Explainable AI", NeurIPS 2023. The queries about an image are its
 inner products with texts. Asking for the most information about the image, where images are
-Gaussian, is OMP with normalised atoms (theorem 1; `matching_pursuit.py`). After t texts, a linear
-classifier of their coefficients predicts the class (section 5).
+Gaussian, is OMP with normalised atoms (`matching_pursuit.py`). After t texts, a linear
+classifier of their coefficients predicts the class.
 
 What differs from the authors' code. Images and texts may be centred first (`centre`), which removes
 the gap between the two; their dictionary is used as it is. The head is one logistic regression for

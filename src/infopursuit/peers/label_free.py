@@ -1,9 +1,9 @@
 """Label-free concept bottleneck models.
 
 Oikarinen, Das, Nguyen and Weng, "Label-free Concept Bottleneck Models", ICLR 2023. Concepts are
-filtered (section 3.1), a projection W_c of backbone features learns to act like CLIP's scores of
-the concepts, by the similarity of cubed, standardised activations (section 3.2, eq. 2), and a
-sparse linear layer is fitted by GLM-SAGA with ratio 0.99 (section 3.3, eq. 3).
+filtered, a projection W_c of backbone features learns to act like CLIP's scores of
+the concepts, by the similarity of cubed, standardised activations, and a
+sparse linear layer is fitted by GLM-SAGA with ratio 0.99.
 
 What differs from the authors' code.
 

@@ -2,14 +2,14 @@
 
 Yang, Panagopoulou, Zhou, Jin, Callison-Burch and Yatskar, "Language in a Bottle: Language Model
 Guided Concept Bottlenecks for Interpretable Image Classification", CVPR 2023. For each class, k of
-its candidate texts are chosen greedily by a submodular score (section 3.2, eq. 2)
+its candidate texts are chosen greedily by a submodular score
 
     F(S) = a sum over c in S of D(c) + b sum over candidates c1 of max over c2 in S of cos(c1, c2)
 
 where D(c) is the negative entropy of the class given the text, from mean similarities of text and
-training images (eq. 3 and 4), and the second term is coverage. All chosen texts are the bottleneck.
+training images, and the second term is coverage. All chosen texts are the bottleneck.
 The scores of the classes are 100 x E' softmax(W), with W one where a text was chosen for the class
-and zero elsewhere to begin with (section 3.3, eq. 6), and W is trained by cross-entropy.
+and zero elsewhere to begin with, and W is trained by cross-entropy.
 
 What differs from the authors' code.
 

@@ -3,7 +3,7 @@
 Yan, Wang, Zhong, Dong, He, Lu, Wang, Shang and McAuley, "Learning Concise and Descriptive
 Attributes for Visual Recognition", ICCV 2023. A dictionary of K vectors and a linear head are
 trained by cross-entropy, with the vectors kept among texts by the Mahalanobis distance to the
-distribution of text embeddings (section 3.2, eq. 4); then each vector in turn takes the nearest
+distribution of text embeddings; then each vector in turn takes the nearest
 text that no earlier one took, and a linear head is trained on the scores of these K texts.
 
 What differs from the authors' code. K is each number of texts. The dictionary starts with K random

@@ -37,7 +37,7 @@ def matching_pursuit(
     With P the projection onto what the chosen atoms do not span, and x a signal, the next atom a
 
     - normalised: has the largest |<P a, x>| / |P a|. That is Information Pursuit where signals are
-      Gaussian (IP-OMP; Chattopadhyay, Pilgrim and Vidal, NeurIPS 2023, theorem 1), which signal
+      Gaussian (IP-OMP; Chattopadhyay, Pilgrim and Vidal, NeurIPS 2023), which signal
       processing calls optimised OMP;
     - otherwise: has the largest |<P a, x>|: orthogonal matching pursuit (Pati et al., 1993).
 

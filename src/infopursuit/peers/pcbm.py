@@ -1,11 +1,11 @@
 """Post-hoc concept bottleneck models, and hybrid ones.
 
 Yuksekgonul, Wang and Zou, "Post-hoc Concept Bottleneck Models", ICLR 2023. With multimodal concepts
-(section 2.1) the bank holds the text embeddings c_i. An image is projected on them,
-f_i(x) = <x, c_i> / |c_i|^2 (section 2.2), and a sparse linear layer with an elastic net of ratio
+the bank holds the text embeddings c_i. An image is projected on them,
+f_i(x) = <x, c_i> / |c_i|^2, and a sparse linear layer with an elastic net of ratio
 0.99 is fitted on the projections, a logistic regression for each class against the rest (their
-SGDClassifier; eq. 1). PCBM-h adds a linear residual of the embedding, fitted by cross-entropy with
-the bottleneck frozen (section 2.3, eq. 2).
+SGDClassifier). PCBM-h adds a linear residual of the embedding, fitted by cross-entropy with
+the bottleneck frozen.
 
 What differs from the authors' code.
 

@@ -3,11 +3,11 @@
 Shang, Zhou, Zhang, Yang and Zhang, "Incremental Residual Concept Bottleneck Models", CVPR 2024.
 What a bottleneck lacks is made up by residual vectors, which mean nothing. One after another, such
 a vector is optimised together with the linear head, drawn towards its nearest candidate texts by
-the loss (section 3.3, eq. 6 and 7)
+the loss
 
     cross-entropy + weight sum over the s most similar candidates of (1 - cosine)
 
-and is then replaced by the most similar candidate, which joins the bottleneck (section 3.4).
+and is then replaced by the most similar candidate, which joins the bottleneck.
 
 What differs from the authors' code. The bottleneck begins with `begin` texts by forward selection
 (theirs: a list of a language model), and grows to the largest number of texts; `at(t)` is the

@@ -2,7 +2,7 @@
 
 Bhalla, Oesterling, Srinivas, Calmon and Lakkaraju, "Interpreting CLIP with Sparse Linear Concept
 Embeddings (SpLiCE)", NeurIPS 2024. Images and texts are centred and of unit norm, and the code of
-an image z over texts C minimises (eq. 1, as a Lasso)
+an image z over texts C minimises (a Lasso)
 
     |C' w - z|_2^2 + 2 penalty |w|_1    with w >= 0
 

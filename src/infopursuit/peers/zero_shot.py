@@ -1,9 +1,9 @@
 """CLIP's zero-shot classifier and ensembles of descriptions: nothing is learned from images.
 
 - Zero-shot (Radford et al., "Learning Transferable Visual Models From Natural Language
-  Supervision", ICML 2021, section 3.1): the class whose name is nearest. The texts are the names.
+  Supervision", ICML 2021): the class whose name is nearest. The texts are the names.
 - Descriptions (DCLIP: Menon and Vondrick, "Visual Classification via Description from Large
-  Language Models", ICLR 2023, eq. 1): the score of class c is the mean over the descriptions
+  Language Models", ICLR 2023): the score of class c is the mean over the descriptions
   D(c) of the cosine of image and description.
 
 Both are one formula: each class has texts, and its score is the scale times the mean cosine.
