@@ -1,6 +1,6 @@
 """Res-CBM: a bottleneck that grows by residual concepts.
 
-Shang, Zhou, Zhang, Yang and Zhang, "Incremental Residual Concept Bottleneck Models", CVPR 2024.
+Shang, Zhou, Zhang, Ni, Yang and Wang, "Incremental Residual Concept Bottleneck Models", CVPR 2024.
 What a bottleneck lacks is made up by residual vectors, which mean nothing. One after another, such
 a vector is optimised together with the linear head, drawn towards its nearest candidate texts by
 the loss
