@@ -31,8 +31,8 @@ ALLOWED = {
     ("infopursuit/executors/ray_data.py", "cloudpickle"),
     # The name of an error of torch's.
     ("infopursuit/clip/towers.py", "pickle"),
-    # ruamel's, for comments: it makes no objects.
-    ("infopursuit/pipeline/configure.py", "yaml.load"),
+    # ruamel's: it makes no objects.
+    ("infopursuit/core/settings.py", "yaml.load"),
     # The archives of OpenAI, by their SHA-256.
     ("infopursuit/clip/towers.py", "torch.jit.load"),
 }

@@ -16,6 +16,7 @@ from infopursuit.clip.embed_images import embed_images
 from infopursuit.clip.embed_universe import embed_classes, embed_universe
 from infopursuit.clip.embedding_chunks import Embedding
 from infopursuit.clip.towers import Clip, load_clip
+from infopursuit.core.clip_names import clip_of
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import (
     EMBEDDED_CLASSES,
@@ -23,7 +24,6 @@ from infopursuit.core.tables import (
     EMBEDDED_TEXTS,
     REJECTED_IMAGES,
     UNIVERSE,
-    clip_of,
     embedding_matrix,
     read_table,
     write_table,

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from infopursuit.core.clip_names import clip_of
 from infopursuit.core.errors import InputError
 from infopursuit.core.hashing import file_sha256, table_sha256
 from infopursuit.core.same_space import check_same_space
@@ -16,7 +17,6 @@ from infopursuit.core.shard_files import shard_name, table_files
 from infopursuit.core.table_blocks import read_range, row_ranges, table_blocks, table_shape
 from infopursuit.core.tables import (
     EMBEDDED_TEXTS,
-    clip_of,
     embedding_array,
     embedding_matrix,
     read_table,

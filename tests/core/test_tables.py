@@ -5,6 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from infopursuit.core.clip_names import clip_of
 from infopursuit.core.errors import InputError
 from infopursuit.core.same_space import check_same_space
 from infopursuit.core.tables import (
@@ -12,7 +13,6 @@ from infopursuit.core.tables import (
     IMAGES,
     QUERIES,
     ROW_GROUP,
-    clip_of,
     embedding_matrix,
     open_table,
     read_table,

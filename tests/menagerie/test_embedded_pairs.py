@@ -14,8 +14,9 @@ from menagerie.embedded_pairs import load_pair_embeddings
 from PIL import Image
 
 from infopursuit.clip.towers import load_clip
+from infopursuit.core.clip_names import clip_of
 from infopursuit.core.stage import Rows
-from infopursuit.core.tables import clip_of, write_table
+from infopursuit.core.tables import write_table
 from infopursuit.pipeline.params import load_params
 
 ROOT = Path(__file__).parents[2]

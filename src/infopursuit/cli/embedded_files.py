@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 from infopursuit.clip.text_cache import embed_texts
 from infopursuit.clip.towers import load_clip
 from infopursuit.core.array_files import map_array, read_arrays
+from infopursuit.core.clip_names import clip_name
 from infopursuit.core.embeddings import fixed_size_lists, is_list_of_floats
 from infopursuit.core.errors import InputError
-from infopursuit.core.tables import clip_name
 from infopursuit.core.text_files import read_text
 
 SUFFIXES = (".npz", ".npy", ".parquet")

@@ -28,8 +28,8 @@ from infopursuit.cli.embedded_files import (
 )
 from infopursuit.cli.explain import image_files
 from infopursuit.clip.pictures import embed_readable_pictures
+from infopursuit.core.clip_names import clip_name
 from infopursuit.core.errors import InputError
-from infopursuit.core.tables import clip_name
 from infopursuit.datasets.image_folders import read_image_folder
 from infopursuit.datasets.image_source import SPLITS, spelled
 from infopursuit.estimators.base import PursuitClassifier

@@ -10,9 +10,10 @@ from typing import NoReturn
 import numpy as np
 from jaxtyping import Float32
 
+from infopursuit.core.clip_names import clip_of
 from infopursuit.core.embeddings import unit_rows
 from infopursuit.core.errors import InputError
-from infopursuit.core.tables import EMBEDDED_TEXTS, clip_of, embedding_matrix, read_table
+from infopursuit.core.tables import EMBEDDED_TEXTS, embedding_matrix, read_table
 
 TOLD = 5
 

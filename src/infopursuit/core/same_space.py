@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from infopursuit.core.clip_names import clip_of
 from infopursuit.core.errors import InputError
 from infopursuit.core.shard_files import table_files
-from infopursuit.core.tables import EMBEDDING, clip_of
+from infopursuit.core.tables import EMBEDDING
 
 
 def check_same_space(first: str | Path, second: str | Path) -> None:

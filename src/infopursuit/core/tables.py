@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from infopursuit.core.clip_names import CLIP_KEY
 from infopursuit.core.embeddings import fixed_size_lists, is_list_of_floats
 from infopursuit.core.errors import InputError
 from infopursuit.core.shard_files import ShardWriter, remove_shards, shard_writer, table_files
@@ -26,7 +27,6 @@ from infopursuit.core.text_files import there
 from infopursuit.core.whole_files import whole_file
 
 EMBEDDING = "embedding"
-CLIP_KEY = b"clip"
 ROW_GROUP = 16384  # rows; a reader that goes row group by row group holds no more at a time
 
 
@@ -288,24 +288,6 @@ def embedding_matrix(
                 "expected finite numbers"
             )
     return matrix
-
-
-def clip_of(path: str | Path) -> str | None:
-    """The name of the CLIP that a file's embeddings come from, None where the file does not say."""
-    return clip_name(path, pq.read_schema(table_files(path)[0]))
-
-
-def clip_name(path: str | Path, schema: pa.Schema) -> str | None:
-    """The same, of the schema of a file.
-
-    Raises:
-        InputError: the name is no UTF-8.
-    """
-    name = (schema.metadata or {}).get(CLIP_KEY)
-    try:
-        return name.decode() if name else None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: the name of its CLIP is {name!r}; expected UTF-8") from error
 
 
 def embedding_array(matrix: np.ndarray) -> pa.FixedSizeListArray:

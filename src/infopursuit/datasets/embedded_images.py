@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from infopursuit.core.array_files import array_names, map_array, read_arrays
+from infopursuit.core.clip_names import clip_of
 from infopursuit.core.embeddings import unit_rows
 from infopursuit.core.errors import InputError
 from infopursuit.core.shard_files import is_sharded
@@ -18,7 +19,6 @@ from infopursuit.core.tables import (
     EMBEDDED_IMAGES,
     EMBEDDING,
     REJECTED_IMAGES,
-    clip_of,
     embedding_array,
     embedding_matrix,
     read_table,

@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float, Float32, Int64
 from torch import Tensor
 from torch.nn import functional
 
+from infopursuit.core.clip_names import clip_of
 from infopursuit.core.errors import InputError
 from infopursuit.core.table_blocks import (
     RowRange,
@@ -22,7 +23,7 @@ from infopursuit.core.table_blocks import (
     table_blocks,
     table_shape,
 )
-from infopursuit.core.tables import EMBEDDED_IMAGES, EMBEDDING, clip_of, embedding_matrix
+from infopursuit.core.tables import EMBEDDED_IMAGES, EMBEDDING, embedding_matrix
 
 # Rows of a shard, or a little more: of 768 numbers 100 MB as stored, and twice that as float32.
 SHARD_ROWS = 65536

@@ -11,16 +11,11 @@ from uuid import uuid4
 import numpy as np
 from jaxtyping import Float16, Int64
 
+from infopursuit.core.clip_names import clip_of
 from infopursuit.core.errors import InputError
 from infopursuit.core.hashing import table_sha256
 from infopursuit.core.table_blocks import table_blocks, table_shape
-from infopursuit.core.tables import (
-    EMBEDDED_TEXTS,
-    EMBEDDING,
-    clip_of,
-    embedding_matrix,
-    read_table,
-)
+from infopursuit.core.tables import EMBEDDED_TEXTS, EMBEDDING, embedding_matrix, read_table
 from infopursuit.core.whole_files import hold, remove_abandoned, whole_file
 
 BLOCK = 1024  # rows that are decoded at a time
