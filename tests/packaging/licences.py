@@ -215,7 +215,7 @@ def page() -> str:
         [
             "# Licences of dependencies",
             "",
-            "infopursuit is under Apache-2.0. This page lists what `requirements.lock` pins, with",
+            "The project is under Apache-2.0. This page lists what `requirements.lock` pins, with",
             "the first part of the project that needs it: the library, what the extras `pipeline`",
             "and `app` add, or development (tests and these pages). The wheel contains none of it.",
             "",

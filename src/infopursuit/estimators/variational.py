@@ -208,7 +208,8 @@ class VariationalInformationPursuit(PursuitClassifier):
             images: a table of embedded images, a Parquet file or a folder of shards, whose split
                 `train` is read.
             validation: images to select the weights on; None for a share of these.
-            checkpoint, processes: as in `fit`.
+            checkpoint: as in `fit`.
+            processes: as in `fit`.
 
         Raises:
             InputError: a setting or an input is malformed; or needs all images at once, as
