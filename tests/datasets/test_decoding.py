@@ -359,3 +359,13 @@ def test_no_more_images_are_held_than_asked_for() -> None:
         next(prepared)
         assert len(taken) <= number + 5
     prepared.close()
+
+
+def test_postscript_starts_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+    monkeypatch.setattr("subprocess.Popen", lambda *given, **_: started.append(given))
+    drawn = io.BytesIO()
+    Image.new("RGB", (4, 4)).save(drawn, "EPS")
+    with pytest.raises(UnreadableError, match="not an image of a known format"):
+        to_rgb(drawn.getvalue())
+    assert not started

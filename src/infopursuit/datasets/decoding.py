@@ -15,7 +15,7 @@ RGB                            as it is, whatever its profile
 
 The picture is turned upright as its EXIF orientation says, and of an animation the first frame is
 taken. A truncated file, one of more pixels than Pillow allows (2 * PIL.Image.MAX_IMAGE_PIXELS) and
-floats that are NaN or infinite are refused.
+floats that are NaN or infinite are refused; so is PostScript, which is a program.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def to_rgb(picture: Any) -> Image.Image:
             picture = io.BytesIO(picture)
         elif not isinstance(picture, str | Path) and not hasattr(picture, "read"):
             raise UnreadableError(f"a {type(picture).__name__}; expected a path, bytes or pixels")
-        with Image.open(picture) as image:
+        with Image.open(picture, formats=_formats()) as image:
             return _rgb(image)
     except FileNotFoundError as error:
         raise UnreadableError("missing") from error
@@ -103,6 +103,12 @@ def to_rgb(picture: Any) -> Image.Image:
     except DAMAGED as error:
         reason = re.sub(r" at 0x[0-9a-f]+", "", " ".join(str(error).split()))
         raise UnreadableError(f"damaged: {reason}") from error
+
+
+def _formats() -> list[str]:
+    """All that Pillow reads by itself; for PostScript it would start another program."""
+    Image.init()
+    return [name for name in Image.ID if name != "EPS"]
 
 
 def picture_list(pictures: Any) -> list[Any]:
