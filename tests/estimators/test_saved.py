@@ -210,7 +210,7 @@ def test_a_full_disk_leaves_the_model_before(model, world, tmp_path: Path, monke
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(InputError, match="No space left on device"):
+    with pytest.raises(InputError, match="cannot be written, the disk is full"):
         world.fitted(n_queries=2).save(tmp_path)
     monkeypatch.undo()
     assert contents(tmp_path) == before
