@@ -264,7 +264,8 @@ def _corpora() -> list[Kind]:
 
 
 def _columns(path: Path) -> Any:
-    return read_embedded_images(path, CLASSES, WIDTH, "tiny")
+    found = read_embedded_images(path, CLASSES, WIDTH, "tiny")
+    return found.rows, list(found.blocks())
 
 
 def _floats(rows: Any, width: int | None = WIDTH) -> pa.Array:
@@ -550,7 +551,7 @@ def _answers() -> list[Kind]:
 
 def _replied(content: bytes) -> Answer:
     server = OpenAIServer("http://localhost/v1", "m", "NO_KEY", 1.0, 0)
-    return server._answer_in(httpx.Response(200, content=content))
+    return server._answer_in(httpx.Response(200, content=content), "")
 
 
 def _replies() -> list[Kind]:

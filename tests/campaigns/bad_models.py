@@ -216,7 +216,7 @@ def _clips() -> list[Kind]:
         return make
 
     def wide(width: Any) -> Callable[[Path], Path]:
-        return clip({"model_cfg": {"embed_dim": width}}, "a.safetensors")
+        return clip({"model_cfg": {"embed_dim": width, "text_cfg": {}}}, "a.safetensors")
 
     place = "open_clip_config.json"
     return [

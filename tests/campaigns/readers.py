@@ -244,7 +244,7 @@ def _is_known(found: Any) -> bool:
 
 def _replied(content: bytes, folder: Path) -> Answer:
     asked = OpenAIServer("http://localhost/v1", "m", "NO_KEY", 1.0, 0)
-    return asked._answer_in(httpx.Response(200, content=content))
+    return asked._answer_in(httpx.Response(200, content=content), "")
 
 
 def _kept(content: bytes, folder: Path) -> dict[str, Answer]:
@@ -267,12 +267,13 @@ def _asked(phrase: tuple[str, str | None], folder: Path) -> str:
 
 def _embedded(path: Path) -> Any:
     assert has_embeddings(path) in (True, False)
-    return read_embedded_images(path, CLASSES, WIDTH, "tiny")
+    found = read_embedded_images(path, CLASSES, WIDTH, "tiny")
+    return found.rows, list(found.blocks())
 
 
 def _is_embedded(found: Any) -> bool:
-    count = sum(len(part) for part in found.parts)
-    return len(found.rows) == count and all(part.shape[1] == WIDTH for part in found.parts)
+    rows, blocks = found
+    return len(rows) == sum(map(len, blocks)) and all(block.shape[1] == WIDTH for block in blocks)
 
 
 def _is_source(found: Any) -> bool:

@@ -19,8 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-import pyarrow as pa
-
 from infopursuit.core.errors import InputError
 
 logger = logging.getLogger(__name__)
@@ -89,8 +87,10 @@ class Worker:
         except InputError as error:
             self._error = str(error)
 
-    def __call__(self, batch: pa.Table) -> pa.Table:
+    def __call__(self, batch: Any) -> Any:
         """Does one shard; an InputError travels as a value, so that Ray does not wrap it."""
+        import pyarrow as pa  # the engine and naive Bayes do without
+
         [row] = batch.to_pylist()
         result, error = None, self._error
         if error is None:

@@ -94,7 +94,7 @@ def test_the_templates_of_the_file_by_name(recorded: Path) -> None:
         (
             '{"template": "concepts", "variables": {"caption": "y"},'
             ' "answer": "", "finish_reason": "stop"}',
-            r"line 1, template 'concepts': 'max_concepts' is undefined",
+            r"line 1, template 'concepts': UndefinedError: 'max_concepts' is undefined",
         ),
         (
             '{"template": "concepts", "variables": {"caption": "y", "max_concepts": 1},'
