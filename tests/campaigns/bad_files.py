@@ -298,7 +298,7 @@ def _tables() -> list[Kind]:
 
     return [
         kind("missing", nothing("table.parquet"), told="no such file; expected a Parquet file"),
-        kind("a folder", a_folder("table.parquet"), told="no such file|not a readable"),
+        kind("a folder", a_folder("table.parquet"), told="an empty folder; expected shards"),
         kind("empty", whole(b""), told="not a readable Parquet file"),
         kind("a text", whole("id,split\n"), told="not a readable Parquet file"),
         kind("truncated", whole(content[: len(content) // 2]), told="not a readable Parquet"),
