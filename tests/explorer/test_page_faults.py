@@ -252,15 +252,15 @@ def test_a_model_that_thinks_on_the_server(open_page: Opened, width: int) -> Non
 
 def test_more_histories_than_the_server_takes_at_once(open_page: Opened) -> None:
     pursuit = networks(8000, PLAIN)  # 62 histories have half a million values
-    app = server([Served(pursuit, answered(pursuit))], remote_payload(pursuit, 120))
+    app = server([Served(pursuit, answered(pursuit))], remote_payload(pursuit, 300))
     with serving(app) as address:
         page = open_page(address, hash="view=failures")
-        answers = images([pursuit], 120).answers[0]
+        answers = images([pursuit], 300).answers[0]
         ending = pursuit.ask_until(answers, STOP)
-        after = pursuit.explain(answers, StoppingRule(1.0, STOP.max_queries - 1), ["image"] * 120)
+        after = pursuit.explain(answers, StoppingRule(1.0, STOP.max_queries - 1), ["image"] * 300)
         assert len({each.answers for each in after}) > 62
-        right = (ending.posterior.argmax(dim=1) == torch.arange(120) % 6).double().mean()
-        expect(page.locator(".lead")).to_contain_text(f"{100 * right:.1f}\u00a0% of 120")
+        right = (ending.posterior.argmax(dim=1) == torch.arange(300) % 6).double().mean()
+        expect(page.locator(".lead")).to_contain_text(f"{100 * right:.1f}\u00a0% of 300")
 
 
 @pytest.mark.parametrize("width", [360, 1280])
