@@ -187,11 +187,7 @@ class InformationPursuitClassifier(PursuitClassifier):
         Raises:
             InputError: a setting or an input is malformed, or there are no texts.
         """
-        check_settings(self)
-        self._rule(None)
-        if self.texts is None:
-            raise InputError("texts is missing; expected texts to choose from")
-        texts = Texts(self.texts, self.text_embeddings)
+        texts = self._texts_to_choose_from()
         shards = EmbeddedShards(images) if isinstance(images, (str, Path)) else images
         if shards.width != texts.embeddings.width:
             raise InputError(
@@ -217,16 +213,19 @@ class InformationPursuitClassifier(PursuitClassifier):
         Raises:
             InputError: a setting or an input is malformed, or there are no texts.
         """
-        check_settings(self)
-        self._rule(None)
-        if self.texts is None:
-            raise InputError("texts is missing; expected texts to choose from")
+        texts = self._texts_to_choose_from()
         data = TrainingRows.checked(UnitRows(X, "X"), y, sample_weight)
-        texts = Texts(self.texts, self.text_embeddings)
         chosen = self._chosen(self._questions(texts, data), seed_of(self.random_state))
         return [texts.texts[row] for row in chosen.tolist()]
 
     # -- texts ------------------------------------------------------------------------------
+
+    def _texts_to_choose_from(self) -> Texts:
+        check_settings(self)
+        self._rule(None)
+        if self.texts is None:
+            raise InputError("texts is missing; expected texts to choose from")
+        return Texts(self.texts, self.text_embeddings)
 
     def _fit_texts(self, X: Any, y: Any, sample_weight: Any, validation: Any, seed: int) -> None:
         texts = Texts(self.texts, self.text_embeddings)
