@@ -10,6 +10,7 @@ from infopursuit.core.stage import SCRATCH, Rows, run
 from pathlib import Path
 from typing import Annotated
 
+import joblib
 import torch
 from pydantic import Field
 
@@ -19,7 +20,6 @@ from infopursuit.benchmark.seeds import key_of, measure_seeds
 from infopursuit.benchmark.settings import BenchmarkSettings
 from infopursuit.benchmark.task import Task
 from infopursuit.core.errors import InputError
-from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.core.same_space import check_same_space
 from infopursuit.core.settings import Section
 from infopursuit.datasets.labelled_images import load_images
@@ -45,7 +45,6 @@ class Settings(Section):
 def main(settings: Settings, dataset: str, peer: str) -> Rows:
     if peer not in ENTRIES:
         raise InputError(f"--peer {peer}: expected one of {', '.join(ENTRIES)}")
-    compute_repeatably()
     images, classes = (f"artifacts/images/{dataset}{end}.parquet" for end in ("", ".classes"))
     known = f"artifacts/knowledge/{dataset}.parquet"
     judge = f"artifacts/judgements/{dataset}.judge.jsonl"
@@ -76,9 +75,16 @@ def main(settings: Settings, dataset: str, peer: str) -> Rows:
     key = key_of({"peer": peer, "share": share}, inputs)
     done = measure_seeds(
         Path("artifacts/peers"), f"{dataset}-{peer}", peer, task, seeds, share,
-        SCRATCH / "peers" / key,
+        SCRATCH / "peers" / key, cores=_cores(settings.compute),
     )  # fmt: skip
     return Rows(read=len(train.ids) + len(test.ids), written=done)
+
+
+def _cores(compute: ComputeSettings) -> int:
+    """Seeds at a time: one on a GPU, else one a core."""
+    if compute.torch_device() == "cuda":
+        return 1
+    return compute.threads or joblib.cpu_count()
 
 
 if __name__ == "__main__":

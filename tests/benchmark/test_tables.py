@@ -104,6 +104,19 @@ def test_a_seed_that_is_done_is_not_measured_again(
     np.testing.assert_array_equal(again.correct[:2], first.correct)
 
 
+def test_seeds_side_by_side_give_the_same_bits(folder: Path, tmp_path: Path) -> None:
+    for peer in ("ours", "zero_shot"):
+        task = small_task(noise=0.5, class_embeddings=None)
+        measure_seeds(
+            tmp_path, f"zoo-{peer}", peer, task, [0, 1], 0.2, tmp_path / peer, cores=2
+        )  # fmt: skip
+        alone, beside = folder / f"zoo-{peer}.json", tmp_path / f"zoo-{peer}.json"
+        assert beside.read_bytes() == alone.read_bytes()
+    for seed in ("0", "1"):
+        name = f"zoo-ours/{seed}.parquet"
+        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+
+
 def test_the_key_follows_settings_and_inputs(tmp_path: Path) -> None:
     path = tmp_path / "input"
     path.write_text("a")

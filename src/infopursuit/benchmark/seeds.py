@@ -6,23 +6,30 @@ artifacts/peers/DATASET-PEER/SEED.parquet     predictions of the test images
 
 A seed that is done is kept in `.scratch/peers`, under a hash of inputs, settings and the library's
 own code: a stage that was stopped, or that gets another seed, measures no seed again.
+
+Seeds are measured side by side, a processor core for each. One core at a time also keeps the bits:
+sums of several threads are rounded in another order.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import joblib
 import numpy as np
+import torch
+from threadpoolctl import threadpool_limits
 
 import infopursuit
 from infopursuit.benchmark.entries import ENTRIES
 from infopursuit.benchmark.protocol import Measured, measure_seed
 from infopursuit.benchmark.task import Task
 from infopursuit.core.hashing import file_sha256, settings_sha256, table_sha256
+from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.core.whole_files import write_text
 from infopursuit.evaluation.files import write_json
 from infopursuit.evaluation.predictions import read_predictions, write_predictions
@@ -31,7 +38,14 @@ logger = logging.getLogger("infopursuit")
 
 
 def measure_seeds(
-    folder: Path, name: str, peer: str, task: Task, seeds: Sequence[int], share: float, key: Path
+    folder: Path,
+    name: str,
+    peer: str,
+    task: Task,
+    seeds: Sequence[int],
+    share: float,
+    key: Path,
+    cores: int = 1,
 ) -> int:
     """Measure a peer with each seed and write its results; how many seeds were measured or found.
 
@@ -43,28 +57,31 @@ def measure_seeds(
         seeds: to measure.
         share: of the training images that are held out.
         key: folder where finished seeds are kept.
+        cores: seeds that are measured at the same time, each in a process with a copy of the task.
     """
-    results: dict[str, Mapping[str, Any]] = {}
-    timings: dict[str, Mapping[str, float]] = {}
+    entry = ENTRIES[peer]
+    absent = None
+    if entry.make(task, task.texts, task.embeddings) is None:
+        absent, seeds = f"needs {entry.lacks}", ()
+    kept = {seed: found for seed in seeds if (found := _kept(key, seed)) is not None}
+    missing = [seed for seed in seeds if seed not in kept]
+    for seed, found in _measured(peer, task, missing, share, cores):
+        kept[seed] = found
+        _keep(key, seed, task, found)
     (folder / name).mkdir(parents=True, exist_ok=True)
     for seed in seeds:
-        found = _kept(key, seed, task)
-        if found is None:
-            found = measure_seed(ENTRIES[peer], task, seed, share)
-            if found is None:
-                break
-            _keep(key, seed, task, found)
-        results[str(seed)], timings[str(seed)] = found.metrics, found.timings
+        found = kept[seed]
         logger.info(
             "%s, seed %d: accuracy %.1f %%, fitted in %.1f s",
             name, seed, 100 * found.metrics["accuracy"], found.timings["fit_seconds"],
         )  # fmt: skip
         path = folder / name / f"{seed}.parquet"
         write_predictions(path, task.test.ids, task.test.labels.numpy(), found.predicted)
-    absent = None if results else f"needs {ENTRIES[peer].lacks}"
-    write_json(folder / f"{name}.json", {"peer": peer, "absent": absent, "seeds": results})
+    metrics = {str(seed): kept[seed].metrics for seed in seeds}
+    write_json(folder / f"{name}.json", {"peer": peer, "absent": absent, "seeds": metrics})
+    timings = {str(seed): kept[seed].timings for seed in seeds}
     write_json(folder / f"{name}.timings.json", timings)
-    return len(results)
+    return len(seeds)
 
 
 def key_of(settings: Mapping[str, Any], inputs: Sequence[str | Path]) -> str:
@@ -75,7 +92,37 @@ def key_of(settings: Mapping[str, Any], inputs: Sequence[str | Path]) -> str:
     return settings_sha256({"settings": dict(settings), "code": code, "files": files})[:16]
 
 
-def _kept(key: Path, seed: int, task: Task) -> Measured | None:
+def _measured(
+    peer: str, task: Task, seeds: Sequence[int], share: float, cores: int
+) -> Iterator[tuple[int, Measured]]:
+    """Each seed with what it found, the first to end first."""
+    if not seeds:
+        return
+    # One seed stays in this process; others have none of its state, so the job names all it needs.
+    with joblib.parallel_config("loky", inner_max_num_threads=1):
+        side_by_side = joblib.Parallel(
+            n_jobs=min(cores, len(seeds)), return_as="generator_unordered"
+        )
+        job = joblib.delayed(_on_one_core)
+        jobs = side_by_side(job(peer, task, seed, share) for seed in seeds)
+        yield from cast("Iterator[tuple[int, Measured]]", jobs)
+
+
+def _on_one_core(peer: str, task: Task, seed: int, share: float) -> tuple[int, Measured]:
+    before = torch.get_num_threads(), torch.get_deterministic_debug_mode()
+    compute_repeatably()
+    torch.set_num_threads(1)
+    try:
+        with threadpool_limits(1):
+            found = measure_seed(ENTRIES[peer], task, seed, share)
+    finally:
+        torch.set_num_threads(before[0])
+        torch.set_deterministic_debug_mode(before[1])
+    assert found is not None
+    return seed, found
+
+
+def _kept(key: Path, seed: int) -> Measured | None:
     told, predicted = key / f"{seed}.json", key / f"{seed}.parquet"
     if not told.is_file():
         return None
