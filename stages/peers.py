@@ -10,7 +10,6 @@ from infopursuit.core.stage import SCRATCH, Rows, run
 from pathlib import Path
 from typing import Annotated
 
-import joblib
 import torch
 from pydantic import Field
 
@@ -72,19 +71,14 @@ def main(settings: Settings, dataset: str, peer: str) -> Rows:
     )
     share, seeds = settings.validation_fraction, settings.benchmark.seeds
     inputs = [UNIVERSE, CONTROL, images, classes, known, judge]
+    one_device = settings.compute.torch_device() == "cuda"
+    cores = 1 if one_device else settings.compute.threads
     key = key_of({"peer": peer, "share": share}, inputs)
     done = measure_seeds(
         Path("artifacts/peers"), f"{dataset}-{peer}", peer, task, seeds, share,
-        SCRATCH / "peers" / key, cores=_cores(settings.compute),
+        SCRATCH / "peers" / key, cores=cores,
     )  # fmt: skip
     return Rows(read=len(train.ids) + len(test.ids), written=done)
-
-
-def _cores(compute: ComputeSettings) -> int:
-    """Seeds at a time: one on a GPU, else one a core."""
-    if compute.torch_device() == "cuda":
-        return 1
-    return compute.threads or joblib.cpu_count()
 
 
 if __name__ == "__main__":

@@ -31,6 +31,8 @@ ALLOWED = {
     ("infopursuit/executors/ray_data.py", "cloudpickle"),
     # The name of an error of torch's.
     ("infopursuit/clip/towers.py", "pickle"),
+    # Starts processes of this program; reads no file.
+    ("infopursuit/benchmark/seeds.py", "joblib"),
     # ruamel's: it makes no objects.
     ("infopursuit/core/settings.py", "yaml.load"),
     # The archives of OpenAI, by their SHA-256.

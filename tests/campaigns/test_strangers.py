@@ -6,6 +6,7 @@ import ast
 import contextlib
 import os
 import pickle
+from hashlib import sha256
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -87,11 +88,14 @@ def test_a_pickle_in_the_place_of_data_does_not_run(trap: bytes, tmp_path: Path)
         def load_state_dict(self, state: dict) -> None:
             raise AssertionError("it was read")
 
-    Path("run.pt").write_bytes(trap)
     torch.save({"trap": _Trap()}, "whole.pt")
-    for name in ("run.pt", "whole.pt"):
+    for content in (trap, Path("whole.pt").read_bytes()):
+        Path("run.pt").write_bytes(content)
+        with pytest.raises(InputError, match=r"run\.pt: the file is damaged"):
+            Checkpoint("run.pt", 0.0).restore(Run())
+        Path("run.pt").write_bytes(sha256(content).digest() + content)
         with pytest.raises(pickle.UnpicklingError):
-            Checkpoint(name, 0.0).restore(Run())
+            Checkpoint("run.pt", 0.0).restore(Run())
     np.save("trap.npy", np.array([_Trap()], dtype=object), allow_pickle=True)
     for name, content in {"t.parquet": trap, "t.npy": trap}.items():
         Path(name).write_bytes(content)

@@ -45,7 +45,7 @@ def measure_seeds(
     seeds: Sequence[int],
     share: float,
     key: Path,
-    cores: int = 1,
+    cores: int | None = 1,
 ) -> int:
     """Measure a peer with each seed and write its results; how many seeds were measured or found.
 
@@ -57,7 +57,8 @@ def measure_seeds(
         seeds: to measure.
         share: of the training images that are held out.
         key: folder where finished seeds are kept.
-        cores: seeds that are measured at the same time, each in a process with a copy of the task.
+        cores: seeds that are measured at the same time, each in a process with a copy of the task;
+            None for one a core.
     """
     entry = ENTRIES[peer]
     absent = None
@@ -93,7 +94,7 @@ def key_of(settings: Mapping[str, Any], inputs: Sequence[str | Path]) -> str:
 
 
 def _measured(
-    peer: str, task: Task, seeds: Sequence[int], share: float, cores: int
+    peer: str, task: Task, seeds: Sequence[int], share: float, cores: int | None
 ) -> Iterator[tuple[int, Measured]]:
     """Each seed with what it found, the first to end first."""
     if not seeds:
@@ -101,7 +102,7 @@ def _measured(
     # One seed stays in this process; others have none of its state, so the job names all it needs.
     with joblib.parallel_config("loky", inner_max_num_threads=1):
         side_by_side = joblib.Parallel(
-            n_jobs=min(cores, len(seeds)), return_as="generator_unordered"
+            n_jobs=min(cores or joblib.cpu_count(), len(seeds)), return_as="generator_unordered"
         )
         job = joblib.delayed(_on_one_core)
         jobs = side_by_side(job(peer, task, seed, share) for seed in seeds)

@@ -10,9 +10,7 @@ the same medoids.
 from __future__ import annotations
 
 import hashlib
-import io
 import logging
-import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +23,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.whole_files import whole_file
+from infopursuit.core.states import read_state, write_state
 from infopursuit.dictionary.medoid_swaps import NearMedoids, Points
 
 logger = logging.getLogger(__name__)
@@ -75,7 +73,7 @@ def k_medoids(
             is removed when the search has ended. None keeps no state.
 
     Raises:
-        InputError: k is larger than the universe.
+        InputError: k is larger than the universe, or the state is damaged.
     """
     if k > len(points):
         raise InputError(f"k is {k}; expected at most {len(points)}, the size of the universe")
@@ -85,12 +83,12 @@ def k_medoids(
     if scratch is not None:
         folder = Path(scratch) / _digest(points, k, seed, search, run.points.device.type)
         if (folder / STATE).is_file():
-            run.load_state_dict(torch.load(folder / STATE, weights_only=True))
+            run.load_state_dict(read_state(folder / STATE))
             logger.info("k-medoids: going on after %d distances", run.computed)
     with run.progress_bar() as bar:
         while run.make_round(bar):
             if folder is not None:
-                _save(run.state_dict(), folder / STATE)
+                write_state(run.state_dict(), folder / STATE)
     if folder is not None and folder.is_dir():
         shutil.rmtree(folder)
     return run.medoids.sort().values.numpy()
@@ -198,13 +196,3 @@ def _digest(points: np.ndarray, *settings: object) -> str:
     for start in range(0, len(points), 65536):
         digest.update(np.ascontiguousarray(points[start : start + 65536]).data)
     return digest.hexdigest()[:16]
-
-
-def _save(state: dict[str, Any], path: Path) -> None:
-    """Write to a file beside the checkpoint, then put it in place."""
-    content = io.BytesIO()  # torch names no reason where it cannot write
-    torch.save(state, content)
-    with whole_file(path) as partial, partial.open("wb") as file:
-        file.write(content.getbuffer())
-        file.flush()
-        os.fsync(file.fileno())

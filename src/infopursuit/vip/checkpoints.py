@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
-import os
 import time
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-import torch
-
-from infopursuit.core.whole_files import remove_whole, whole_file
+from infopursuit.core.states import read_state, write_state
+from infopursuit.core.whole_files import remove_whole
 
 
 @runtime_checkable
@@ -35,10 +32,14 @@ class Checkpoint:
         self.saved = time.monotonic()
 
     def restore(self, run: Resumable) -> bool:
-        """Load the last checkpoint into `run`; False where there is none."""
+        """Load the last checkpoint into `run`; False where there is none.
+
+        Raises:
+            InputError: the file is damaged.
+        """
         if not self.path.is_file():
             return False
-        run.load_state_dict(torch.load(self.path, map_location="cpu", weights_only=True))
+        run.load_state_dict(read_state(self.path))
         return True
 
     def save_if_due(self, run: Resumable) -> None:
@@ -47,13 +48,8 @@ class Checkpoint:
             self.save(run)
 
     def save(self, run: Resumable) -> None:
-        """Write to a file beside the checkpoint, then put it in place."""
-        state = io.BytesIO()  # torch names no reason where it cannot write
-        torch.save(run.state_dict(), state)
-        with whole_file(self.path) as partial, partial.open("wb") as file:
-            file.write(state.getbuffer())
-            file.flush()
-            os.fsync(file.fileno())
+        """Replace the checkpoint by the state of `run`."""
+        write_state(run.state_dict(), self.path)
         self.saved = time.monotonic()
 
     def remove(self) -> None:
