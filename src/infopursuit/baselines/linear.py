@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
 from infopursuit.baselines.baseline import threads_for
+from infopursuit.baselines.logistic import fit_logistic
 from infopursuit.datasets.labelled_images import LabelledImages
 
 # Inverse strengths of the penalty. Coordinates of unit vectors are small, so weights are large.
@@ -45,14 +46,16 @@ class LinearProbe:
         self.held_out_accuracy_, best = -1.0, {}
         with threads_for(images.size * len(train.class_names)):
             for strength in sorted(self.strengths):
-                model.set_params(C=strength).fit(images, labels)
+                fit_logistic(model.set_params(C=strength), images, labels)
                 accuracy = float(np.equal(model.predict(known[0]), known[1]).mean())
                 if accuracy > self.held_out_accuracy_:
                     self.strength_, self.held_out_accuracy_ = strength, accuracy
                     best = {name: getattr(model, name).copy() for name in WEIGHTS}
             vars(model).update(best)
             model.set_params(C=self.strength_)
-            model.fit(np.concatenate([images, known[0]]), np.concatenate([labels, known[1]]))
+            fit_logistic(
+                model, np.concatenate([images, known[0]]), np.concatenate([labels, known[1]])
+            )
         self.model_ = model
         return self
 

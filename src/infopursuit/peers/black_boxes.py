@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
 from infopursuit.baselines.linear import ITERATIONS
+from infopursuit.baselines.logistic import fit_logistic
 from infopursuit.baselines.mlp import MLP, MLPSettings
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
 from infopursuit.peers.contributions import Contributions
@@ -44,8 +45,8 @@ class EmbeddingProbe(BlackBox):
         self.strength = strength
 
     def _fit(self, X: Tensor, labels: Tensor, texts: Tensor) -> None:
-        self.model_ = LogisticRegression(C=self.strength, max_iter=ITERATIONS)
-        self.model_.fit(X.numpy(), labels.numpy())
+        model = LogisticRegression(C=self.strength, max_iter=ITERATIONS)
+        self.model_ = fit_logistic(model, X.numpy(), labels.numpy())
 
     def _scores(self, X: Tensor) -> Tensor:
         return torch.from_numpy(np.log(self.model_.predict_proba(X.numpy()) + 1e-30))

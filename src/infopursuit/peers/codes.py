@@ -12,12 +12,13 @@ from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 from torch.nn import functional
 
+from infopursuit.baselines.logistic import fit_logistic
 from infopursuit.peers.contributions import Contributions
 from infopursuit.peers.elastic_net import Head
 from infopursuit.peers.memory import Memory, remembered
 from infopursuit.peers.peer import Peer, linear_contributions
 
-ITERATIONS, TOLERANCE = 300, 1e-3
+ITERATIONS = 1000
 # Of unit-norm scores, as CLIP ends training with.
 SCALE = 100.0
 
@@ -104,8 +105,8 @@ class CodePeer(Peer):
 
 def logistic_head(codes: Float[Tensor, "n m"], labels: Int[Tensor, " n"], strength: float) -> Head:
     """A logistic regression on sparse codes; `strength` is scikit-learn's C."""
-    model = LogisticRegression(C=strength, max_iter=ITERATIONS, tol=TOLERANCE)
-    model.fit(csr_matrix(codes.double().numpy()), labels.numpy())
+    model = LogisticRegression(C=strength, max_iter=ITERATIONS)
+    fit_logistic(model, csr_matrix(codes.double().numpy()), labels.numpy())
     weights, intercepts = model.coef_, model.intercept_
     if len(weights) == 1:  # two classes
         weights, intercepts = np.vstack([-weights, weights]) / 2, np.r_[-intercepts, intercepts] / 2

@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
 from infopursuit.answers.rules import ThresholdAnswers
+from infopursuit.baselines.logistic import fit_logistic
 from infopursuit.dictionary.forward_selection import forward_selection
 from infopursuit.peers.binary_answers import Threshold, answers_of, fit_answers
 from infopursuit.peers.budgets import BUDGETS
@@ -85,7 +86,7 @@ class SelectedTexts(CodePeer):
     def _head(self, codes: Tensor, X: Tensor, labels: Tensor) -> Head:
         asked = (codes != 0).any(dim=0).nonzero().squeeze(1)
         model = LogisticRegression(C=self.strength, max_iter=ITERATIONS)
-        model.fit(codes[:, asked].double().numpy(), labels.numpy())
+        fit_logistic(model, codes[:, asked].double().numpy(), labels.numpy())
         found, bias = torch.from_numpy(model.coef_).float(), torch.from_numpy(model.intercept_)
         if len(found) == 1:  # two classes
             found, bias = torch.cat([-found, found]) / 2, torch.cat([-bias, bias]) / 2
