@@ -69,7 +69,9 @@ def main(settings: Settings, dataset: str, peer: str) -> Rows:
         judged if judged.texts else None,
         listed or None,
     )
-    share, seeds = settings.validation_fraction, settings.benchmark.seeds
+    wanted = settings.benchmark
+    share = settings.validation_fraction
+    seeds = wanted.network_seeds if ENTRIES[peer].network else wanted.seeds
     inputs = [UNIVERSE, CONTROL, images, classes, known, judge]
     one_device = settings.compute.torch_device() == "cuda"
     cores = 1 if one_device else settings.compute.threads

@@ -22,7 +22,7 @@ def result(peer: str, accuracy: float, true: float | None, bounded: bool = True)
     }
     if bounded:
         metrics |= {"accuracy_at_10": accuracy}
-    return Result(peer, None, [metrics], [{}], correct, bounded)
+    return Result(peer, None, ["0"], [metrics], [{}], correct, bounded)
 
 
 RESULTS = [
@@ -30,7 +30,7 @@ RESULTS = [
     result("sparse_logistic", 0.8, 0.3),
     result("tree", 0.5, 0.4),
     result("ours", 0.7, 0.9),
-    Result("zero_shot", "needs names", [], [], np.zeros((0, 0, 7), dtype=bool), False),
+    Result("zero_shot", "needs names", [], [], [], np.zeros((0, 0, 7), dtype=bool), False),
 ]
 
 

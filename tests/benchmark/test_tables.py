@@ -104,6 +104,20 @@ def test_a_seed_that_is_done_is_not_measured_again(
     np.testing.assert_array_equal(again.correct[:2], first.correct)
 
 
+def test_a_peer_with_fewer_seeds_is_compared_over_those_of_both(folder: Path) -> None:
+    task = small_task(noise=0.5, class_embeddings=None)
+    (folder / "fewer").mkdir()
+    kept = folder / "kept" / "selected_scores"
+    measure_seeds(folder / "fewer", "zoo-x", "selected_scores", task, [1], 0.2, kept)
+    ours, fewer = read_result(folder, "zoo-ours"), read_result(folder / "fewer", "zoo-x")
+    table = markdown("zoo", [fewer, ours], 20)
+    assert "| selected texts, scores, 1 seed |" in table
+    assert "Seeds: 2, where a row says no other number." in table
+    less = 100 * (fewer.correct[0, :, -1].mean() - ours.correct[1, :, -1].mean())
+    differences = table.partition("| less ours")[2].partition("\n\n")[0]
+    assert row_of(differences, "selected texts, scores")[-1].startswith(f"{less:+.1f} [")
+
+
 def test_seeds_side_by_side_give_the_same_bits(folder: Path, tmp_path: Path) -> None:
     for peer in ("ours", "zero_shot"):
         task = small_task(noise=0.5, class_embeddings=None)

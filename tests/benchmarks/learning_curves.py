@@ -2,7 +2,7 @@
 
 Set `draw.train_per_class: 5000` in stages/menagerie/params.yaml of a clone of its own, then
 
-    dvc repro embed_universe embed_images@menagerie read_knowledge@menagerie
+    dvc repro embed_universe embed_images@menagerie
     python -m tests.benchmarks.learning_curves --out curves
 
 Each cell is one run of the protocol of the peers (docs/benchmark.md) on the first images of each

@@ -45,12 +45,14 @@ class Entry:
         tries: settings to choose from; the first of equally good ones is taken.
         lacks: what is missing where `make` gives None.
         controlled: whether words that say nothing can take the place of the texts.
+        network: whether it trains networks for minutes, and has seeds of its own number.
     """
 
     make: Make
     tries: tuple[Settings, ...] = ({},)
     lacks: str = ""
     controlled: bool = True
+    network: bool = False
 
 
 def _grid(**values: Sequence[Any]) -> tuple[Settings, ...]:
@@ -78,18 +80,6 @@ def _labo_candidates(task: Task, texts: Sequence[str], embeddings: Any) -> Peer 
     return None if told is None else LaBo(texts, embeddings, told)
 
 
-def _networks(dictionary: str, listed: bool) -> Make:
-    """The paper's method, from the task's list of texts or from medoids."""
-
-    def make(task: Task, texts: Sequence[str], embeddings: Any) -> Peer | None:
-        if listed and task.listed is None:
-            return None
-        queries = task.listed if listed else None
-        return PaperNetworks(texts, embeddings, queries, dictionary)
-
-    return make
-
-
 # A rate of 3e-3 is ahead in a short try and behind when training ends: it is not among them.
 NETWORK_TRIES: tuple[Settings, ...] = (
     {},
@@ -98,6 +88,21 @@ NETWORK_TRIES: tuple[Settings, ...] = (
     {"temperature": (1.0, 1.0)},
 )
 LIST = "a list of texts for the task"
+
+
+def _network(dictionary: str, listed: bool = True) -> Entry:
+    """The paper's method, from the task's list of texts or from medoids."""
+
+    def make(task: Task, texts: Sequence[str], embeddings: Any) -> Peer | None:
+        if listed and task.listed is None:
+            return None
+        queries = task.listed if listed else None
+        return PaperNetworks(texts, embeddings, queries, dictionary)
+
+    lacks = LIST if listed else ""
+    return Entry(make, NETWORK_TRIES, lacks, controlled=False, network=True)
+
+
 THRESHOLDS = ("median", "informative")
 KNOWLEDGE = "a knowledge table with a text for each class"
 ENTRIES: dict[str, Entry] = {
@@ -173,10 +178,10 @@ ENTRIES: dict[str, Entry] = {
         lambda _, texts, rows: GenerativeIP(texts, rows),
         _grid(threshold=THRESHOLDS, added=(0.3, 1.0)),
     ),
-    "vip_fixed": Entry(_networks("fixed", True), NETWORK_TRIES, LIST, controlled=False),
-    "vip_alternating": Entry(_networks("alternating", True), NETWORK_TRIES, LIST, controlled=False),
-    "vip_joint": Entry(_networks("joint", True), NETWORK_TRIES, LIST, controlled=False),
-    "vip_medoids": Entry(_networks("alternating", False), NETWORK_TRIES, controlled=False),
+    "vip_fixed": _network("fixed"),
+    "vip_alternating": _network("alternating"),
+    "vip_joint": _network("joint"),
+    "vip_medoids": _network("alternating", listed=False),
     "ours": Entry(lambda _, texts, rows: Ours(texts, rows)),
     "ours_knowing": Entry(_knowing, lacks="a knowledge table", controlled=False),
 }

@@ -9,13 +9,23 @@ from pydantic import Field, field_validator
 from infopursuit.benchmark.titles import TITLES
 from infopursuit.core.settings import Section
 
+Seed = Annotated[int, Field(ge=0)]
+
 
 class BenchmarkSettings(Section):
-    """Which peers are compared on which data sets."""
+    """Which peers are compared on which data sets.
+
+    Attributes:
+        datasets: names; none for no comparison.
+        peers: keys of TITLES.
+        seeds: of held-out images, and of what is random in a peer.
+        network_seeds: those of the peers that train networks for minutes.
+    """
 
     datasets: list[str]
     peers: list[str]
-    seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
+    seeds: list[Seed] = Field(min_length=1)
+    network_seeds: list[Seed] = Field(min_length=1)
 
     @field_validator("peers")
     @classmethod
@@ -25,7 +35,7 @@ class BenchmarkSettings(Section):
                 raise ValueError(f"no peer {value!r}; expected some of {', '.join(TITLES)}")
         return values
 
-    @field_validator("datasets", "peers", "seeds")
+    @field_validator("datasets", "peers", "seeds", "network_seeds")
     @classmethod
     def _distinct(cls, values: list) -> list:
         if len(set(values)) < len(values):

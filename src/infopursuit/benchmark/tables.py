@@ -28,6 +28,7 @@ class Result:
     Attributes:
         peer: a key of TITLES.
         absent: why there are no figures; None where there are.
+        seeds: that were measured.
         metrics: of each seed.
         timings: of each seed.
         correct: (s, n, b + 1) whether test images are right, at each of BUDGETS and with all texts;
@@ -37,6 +38,7 @@ class Result:
 
     peer: str
     absent: str | None
+    seeds: list[str]
     metrics: list[Mapping[str, Any]]
     timings: list[Mapping[str, float]]
     correct: Bool[np.ndarray, "s n b"]
@@ -46,6 +48,10 @@ class Result:
         """Of a metric over seeds; None where a seed has none."""
         values = [each.get(name) for each in self.metrics]
         return None if not values or None in values else float(np.mean(values))  # pyright: ignore
+
+    def with_seeds(self, seeds: Sequence[str]) -> Bool[np.ndarray, "s n b"]:
+        """`correct` of some seeds."""
+        return self.correct[[self.seeds.index(seed) for seed in seeds]]
 
     def slowest(self, name: str) -> float:
         """Of a timing, the median over seeds."""
@@ -70,6 +76,7 @@ def read_result(folder: Path, name: str) -> Result:
     return Result(
         told["peer"],
         told["absent"],
+        seeds,
         metrics,
         [timings[seed] for seed in seeds],
         np.stack(correct) if correct else empty,
@@ -92,7 +99,7 @@ def markdown(dataset: str, results: Sequence[Result], resamples: int) -> str:
 
     Args:
         dataset: its name.
-        results: peers with the same seeds.
+        results: peers; some may have fewer seeds.
         resamples: of seeds and test images, for the intervals of differences to ours.
     """
     there = [each for each in results if not each.absent]
@@ -101,10 +108,9 @@ def markdown(dataset: str, results: Sequence[Result], resamples: int) -> str:
               for each in results if each.absent]  # fmt: skip
     if absent:
         parts.append(f"Absent: {'; '.join(absent)}.")
-    seeds = sorted({len(each.metrics) for each in there})
-    traced = (
-        f"Seeds: {', '.join(map(str, seeds))}. A row's run: `artifacts/peers/{dataset}-PEER.json`."
-    )
+    seeds = max((len(each.seeds) for each in there), default=0)
+    fewer = ", where a row says no other number" * any(len(each.seeds) < seeds for each in there)
+    traced = f"Seeds: {seeds}{fewer}. A row's run: `artifacts/peers/{dataset}-PEER.json`."
     return "\n\n".join([part for part in parts if part] + [traced]) + "\n"
 
 
@@ -115,6 +121,7 @@ def _accuracy(results: Sequence[Result]) -> str:
     best = {name: max((each.mean(name) or 0 for each in explained), default=0) for name in columns}
     header = ["peer", "PEER", "a text is", *(str(t) for t in SHOWN), "mean 5-30", "all", "AUC"]
     rows = []
+    most = max((len(each.seeds) for each in results), default=0)
     for each in results:
         cells = []
         for name in columns:
@@ -124,21 +131,27 @@ def _accuracy(results: Sequence[Result]) -> str:
             cells.append(f"**{shown}**" if leads and name != "auc" else shown)
         entry = TITLES[each.peer]
         control = percent(each.mean("random_words_accuracy_at_10"))
-        rows.append([entry.title, f"`{each.peer}`", entry.unit, *cells, control])
+        count = len(each.seeds)
+        seeds = "" if count == most else f", {count} seed{'s' * (count > 1)}"
+        rows.append([entry.title + seeds, f"`{each.peer}`", entry.unit, *cells, control])
     return table([*header, "random words at 10"], rows)
 
 
 def _differences(results: Sequence[Result], resamples: int) -> str:
-    """Each peer less ours, with paired intervals over seeds and test images."""
+    """Each peer less ours, over the seeds of both; paired intervals over them and test images."""
     ours = next((each for each in results if each.peer == OURS), None)
     if ours is None:
         return ""
-    base = seed_means(ours.correct, resamples)
     rows = []
+    bases: dict[tuple[str, ...], SeedMeans] = {}
     for each in results:
-        if each is ours or len(each.metrics) != len(ours.metrics):
+        common = [seed for seed in ours.seeds if seed in each.seeds]
+        if each is ours or not common:
             continue
-        means = seed_means(each.correct, resamples)
+        means = seed_means(each.with_seeds(common), resamples)
+        if tuple(common) not in bases:
+            bases[tuple(common)] = seed_means(ours.with_seeds(common), resamples)
+        base = bases[tuple(common)]
         less = SeedMeans(means.measured - base.measured, means.resampled - base.resampled)
         found = two_level_intervals(less)
         cells = [
