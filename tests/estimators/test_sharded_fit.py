@@ -124,6 +124,23 @@ def test_images_that_are_left_out_and_rows_to_validate_on_are_those_given(tmp_pa
     assert found.provenance_["images"] == 600
 
 
+def test_class_names_in_any_order_are_those_of_rows_to_validate_on(tmp_path: Path) -> None:
+    held = np.arange(700) % 7 == 3
+    shards = EmbeddedShards(write(tmp_path / "x.parquet", 120))
+    rows = READ[held]
+    expected = model().fit_shards(shards, (rows, NAMES[held]), held)
+    shards.class_names = "zebra", "ant", "cow"
+    names = np.array(shards.class_names)[LABELS[held]]
+    found = model().fit_shards(shards, (rows, names), held)
+    assert found.classes_.tolist() == ["zebra", "ant", "cow"]
+    np.testing.assert_array_equal(found.predict_proba(READ), expected.predict_proba(READ))
+    np.testing.assert_array_equal(
+        found.accuracy_by_budget(rows, names), expected.accuracy_by_budget(rows, NAMES[held])
+    )
+    with pytest.raises(InputError, match="the label 'bee' is not among the training labels"):
+        model().fit_shards(shards, (rows, NAMES[held]), held)
+
+
 def backwards(
     start: Callable[[], Callable[[Any], Any]], shards: Iterable[tuple[int, Any]], cluster: Any
 ) -> Generator[tuple[int, Any], None, None]:

@@ -133,7 +133,9 @@ class TrainingRows:
         """
         labels = np.asarray(validation[1])
         check_consistent_length(np.empty(len(rows)), labels)
-        places = np.searchsorted(self.classes, labels).clip(max=len(self.classes) - 1)
+        order = np.argsort(self.classes)  # those of shards have the order of their labels
+        found = np.searchsorted(self.classes, labels, sorter=order)
+        places = order[found.clip(max=len(order) - 1)]
         unknown = self.classes[places] != labels
         if unknown.any():
             first = labels[unknown].tolist()[0]
