@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from tests.campaigns.killed_world import STOPPED, Command, KilledWorld, used_so_much
 from tests.campaigns.warm import Ended
+from tests.disks import mounted
 
 # A year ahead at first, two years back after half a second, then to and fro with every second.
 CLOCK = """
@@ -138,11 +139,8 @@ def small_disk(folder: Path, room: int) -> Iterator[None]:
     shutil.copytree(folder, kept)
     files = [path for path in kept.rglob("*") if path.is_file()]
     size = sum(path.stat().st_size // 4096 + 1 for path in files) + 64
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={4 * size}k", "tmpfs", str(folder)]
     try:
-        if subprocess.run(mount, capture_output=True, check=False).returncode:
-            raise PermissionError(f"{folder}: no disk can be mounted here")
-        try:
+        with mounted(folder, f"size={4 * size}k"):
             shutil.copytree(kept, folder, dirs_exist_ok=True)
             shutil.rmtree(kept)
             filler = folder / ".filler"
@@ -151,8 +149,6 @@ def small_disk(folder: Path, room: int) -> Iterator[None]:
                     pass
             os.truncate(filler, filler.stat().st_size - room)
             yield
-        finally:
-            subprocess.run(["umount", str(folder)], check=True)
     finally:
         shutil.rmtree(kept, ignore_errors=True)
 

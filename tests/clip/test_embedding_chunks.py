@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from hypothesis import strategies as st
 from infopursuit.clip.embedding_chunks import Chunk, ChunkFolder, Embedding
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import EMBEDDED_TEXTS, embedding_matrix
+from tests.disks import mounted_or_skip
 
 ROWS, SIZE = 11, 3
 MATRIX = np.random.default_rng(0).normal(size=(ROWS, 4)).astype(np.float16)
@@ -113,10 +112,7 @@ def test_the_matrix_lies_in_a_file(tmp_path: Path) -> None:
 
 def test_no_room_for_the_matrix_is_told(tmp_path: Path) -> None:
     """A disk of 64 kB has room for one chunk of 32 kB, and no more."""
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(tmp_path)]
-    if os.getuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("a small disk can be mounted by root alone")
-    try:
+    with mounted_or_skip(tmp_path, "size=64k"):
         rows = 4096
         chunks = ChunkFolder(replace(how(tmp_path), chunk=rows), ["job"], rows)
         noise = np.random.default_rng(0).normal(size=(rows, 4)).astype(np.float16)
@@ -124,8 +120,6 @@ def test_no_room_for_the_matrix_is_told(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="cannot be written, the disk is full"):
             chunks.matrix(4)
         assert not list(tmp_path.rglob("*.partial"))
-    finally:
-        subprocess.run(["umount", str(tmp_path)], check=True)
 
 
 @pytest.mark.parametrize("index", [0, 3])

@@ -6,7 +6,6 @@ A limit on the size of a file (RLIMIT_FSIZE) stands for the disk: writes fail th
 from __future__ import annotations
 
 import errno
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +22,7 @@ from infopursuit.core.whole_files import (
     write_text,
     write_whole,
 )
+from tests.disks import mounted_or_skip
 
 LIMIT = 2000
 SCRIPT = """
@@ -80,11 +80,7 @@ def test_no_room_is_told_with_the_file_and_leaves_what_was_there(
 
 def test_a_disk_that_is_full_is_told(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(disk)]
-    if os.getuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("a small disk can be mounted by root alone")
-    try:
+    with mounted_or_skip(disk, "size=16k"):
         with pytest.raises(InputError, match=r"disk/a\.txt: cannot be written, the disk is full"):
             write_text(disk / "a.txt", "x" * 40000)
         with pytest.raises(OSError, match="No space left") as caught:
@@ -92,17 +88,11 @@ def test_a_disk_that_is_full_is_told(tmp_path: Path) -> None:
         assert caught.value.filename == str(disk / "large")
         assert not list(disk.iterdir())
         write_text(disk / "a.txt", "x" * 4000)
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
 
 
 def test_a_disk_that_is_read_only_is_told(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", str(disk)]
-    if os.getuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("a small disk can be mounted by root alone")
-    try:
+    with mounted_or_skip(disk, "ro"):
         for path in (disk / "a.txt", disk / "below" / "a.txt"):
             with pytest.raises(
                 InputError, match=r"a\.txt: cannot be written, the disk is read-only"
@@ -111,8 +101,6 @@ def test_a_disk_that_is_read_only_is_told(tmp_path: Path) -> None:
         with pytest.raises(OSError, match="Read-only") as caught:
             write_whole({"small": b"x"}, disk)
         assert caught.value.filename == str(disk / "small")
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
 
 
 @pytest.mark.parametrize(
