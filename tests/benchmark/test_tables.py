@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -129,6 +131,29 @@ def test_seeds_side_by_side_give_the_same_bits(folder: Path, tmp_path: Path) -> 
     for seed in ("0", "1"):
         name = f"zoo-ours/{seed}.parquet"
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+
+
+WORKERS = """
+import os, time
+import joblib
+from infopursuit.benchmark.seeds import end_with
+
+def work(parent):
+    end_with(parent)
+    print(os.getpid(), flush=True)
+    time.sleep(100)
+
+joblib.Parallel(n_jobs=2)(joblib.delayed(work)(os.getpid()) for _ in range(2))
+"""
+
+
+def test_workers_end_with_a_stage_that_is_killed() -> None:
+    stage = subprocess.Popen([sys.executable, "-c", WORKERS], stdout=subprocess.PIPE, text=True)
+    assert stage.stdout is not None
+    started = {stage.stdout.readline() for _ in range(2)}
+    assert len(started) == 2
+    stage.kill()
+    stage.communicate(timeout=30)  # workers that live would hold the pipe
 
 
 def test_the_key_follows_settings_and_inputs(tmp_path: Path) -> None:

@@ -15,7 +15,11 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -105,11 +109,15 @@ def _measured(
             n_jobs=min(cores or joblib.cpu_count(), len(seeds)), return_as="generator_unordered"
         )
         job = joblib.delayed(_on_one_core)
-        jobs = side_by_side(job(peer, task, seed, share) for seed in seeds)
+        jobs = side_by_side(job(peer, task, seed, share, os.getpid()) for seed in seeds)
         yield from cast("Iterator[tuple[int, Measured]]", jobs)
 
 
-def _on_one_core(peer: str, task: Task, seed: int, share: float) -> tuple[int, Measured]:
+def _on_one_core(
+    peer: str, task: Task, seed: int, share: float, parent: int
+) -> tuple[int, Measured]:
+    if os.getpid() != parent:
+        end_with(parent)
     before = torch.get_num_threads(), torch.get_deterministic_debug_mode()
     compute_repeatably()
     torch.set_num_threads(1)
@@ -121,6 +129,18 @@ def _on_one_core(peer: str, task: Task, seed: int, share: float) -> tuple[int, M
         torch.set_deterministic_debug_mode(before[1])
     assert found is not None
     return seed, found
+
+
+@cache
+def end_with(parent: int) -> None:
+    """End this process when its parent has ended; joblib's workers outlive one that is killed."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _kept(key: Path, seed: int) -> Measured | None:
