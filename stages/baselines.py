@@ -23,8 +23,8 @@ from infopursuit.baselines.mlp import MLP, MLPSettings
 from infopursuit.baselines.settings import BaselinesSettings
 from infopursuit.baselines.zero_shot import ZeroShot, load_class_embeddings
 from infopursuit.core.same_space import check_same_space
-from infopursuit.core.settings import Section
-from infopursuit.datasets.labelled_images import hold_out, load_images
+from infopursuit.core.settings import Positive, Section
+from infopursuit.datasets.labelled_images import load_images, load_training
 from infopursuit.datasets.settings import Datasets
 from infopursuit.dictionary.universe import load_universe
 from infopursuit.evaluation.baseline_metrics import (
@@ -47,6 +47,7 @@ class Settings(Section):
     validation_fraction: Annotated[float, Field(gt=0, lt=1)]
     baselines: BaselinesSettings
     evaluate: EvaluateSettings
+    max_images: Positive
     compute: ComputeSettings
 
 
@@ -57,12 +58,15 @@ def main(settings: Settings, dataset: str) -> Rows:
     resamples = settings.evaluate.bootstrap_resamples
 
     universe = torch.from_numpy(load_universe(UNIVERSE, SCRATCH / "universe").embeddings)
-    images, test = load_images(images_path, "train"), load_images(images_path, "test")
+    train, held_out = load_training(
+        images_path, settings.validation_fraction, of_mlp.seed, settings.max_images
+    )
+    test = load_images(images_path, "test", settings.max_images)
     check_same_space(UNIVERSE, images_path)
     classes = load_class_embeddings(
-        f"artifacts/images/{dataset}.classes.parquet", images_path, images.class_names
+        f"artifacts/images/{dataset}.classes.parquet", images_path, train.class_names
     )
-    train, held_out = hold_out(images, settings.validation_fraction, of_mlp.seed)
+    read = len(train.ids) + len(held_out.ids)
 
     mlp = MLP(of_mlp, settings.compute.torch_device()).fit(train, held_out)
     probe = LinearProbe().fit(train, held_out)
@@ -70,7 +74,7 @@ def main(settings: Settings, dataset: str) -> Rows:
     if classes is not None:
         fitted["zero_shot"] = ZeroShot(classes)
     metrics: dict[str, float] = {
-        "train_images": len(images.ids),
+        "train_images": read,
         "test_images": len(test.ids),
         "mlp_held_out_accuracy": mlp.held_out_accuracy_,
         "linear_probe_held_out_accuracy": probe.held_out_accuracy_,
@@ -86,7 +90,7 @@ def main(settings: Settings, dataset: str) -> Rows:
         hits = {t: correct_of_all(baselines, test) for t, baselines in asked.items()}
         metrics |= fixed_order_metrics(name, hits, resamples)
     write_json(f"artifacts/baselines/{dataset}.json", metrics)
-    return Rows(read=len(images.ids) + len(test.ids), written=len(fitted) + len(orders))
+    return Rows(read=read + len(test.ids), written=len(fitted) + len(orders))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from infopursuit.core.stage import Rows, run
 
 from pathlib import Path
 
-from infopursuit.core.settings import Section
+from infopursuit.core.settings import Positive, Section
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.estimators.saved import load
 from infopursuit.evaluation.dependence import dependence_metrics
@@ -29,6 +29,7 @@ class Settings(Section):
 
     evaluate: EvaluateSettings
     explain: ExplainSettings
+    max_images: Positive
     compute: ComputeSettings
 
 
@@ -39,7 +40,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     stop = StoppingRule(explain.stop_at_probability, explain.max_queries)
     model = load(Path("artifacts/models") / name, settings.compute.torch_device())
     pursuit, budget = model.pursuit_, model.provenance_["budget"]
-    images = load_images(f"artifacts/images/{dataset}.parquet", "test")
+    images = load_images(f"artifacts/images/{dataset}.parquet", "test", settings.max_images)
 
     asked = min(budget, len(pursuit.queries))
     summary, usage = measure(pursuit, images, asked)

@@ -10,7 +10,7 @@ from infopursuit.core.stage import Rows, run
 import shutil
 from pathlib import Path
 
-from infopursuit.core.settings import Section
+from infopursuit.core.settings import Positive, Section
 from infopursuit.core.whole_files import whole_file
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.datasets.settings import Datasets
@@ -35,6 +35,7 @@ class Settings(Section):
 
     datasets: Datasets
     explain: ExplainSettings
+    max_images: Positive
     compute: ComputeSettings
 
 
@@ -42,13 +43,16 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     name = f"{dataset}-{init}-{method}-{seed}"
     explain = settings.explain
     pursuit = load(Path("artifacts/models") / name, settings.compute.torch_device()).pursuit_
-    images = load_images(f"artifacts/images/{dataset}.parquet", "test")
+    named = explain.ids.get(dataset, [])
+    images = load_images(
+        f"artifacts/images/{dataset}.parquet", "test", settings.max_images, always=named
+    )
     check_classes(pursuit.class_names, images.class_names)
     stop = StoppingRule(explain.stop_at_probability, explain.max_queries)
 
     predicted = predictions_at_stop(pursuit, images, stop)
     spread = spread_rows(images.labels.numpy(), predicted, explain.images)
-    wanted = rows_of(images, explain.ids.get(dataset, []))
+    wanted = rows_of(images, named)
     rows = list(dict.fromkeys([*spread, *wanted]))
     ids = [images.ids[row] for row in rows]
     told = pursuit.explain(

@@ -11,7 +11,7 @@ import logging
 from itertools import product
 from pathlib import Path
 
-from infopursuit.core.settings import Section
+from infopursuit.core.settings import Positive, Section
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.datasets.settings import Datasets
 from infopursuit.evaluation.measurement import check_classes
@@ -32,6 +32,7 @@ class Settings(Section):
     run: RunSettings
     datasets: Datasets
     explain: ExplainSettings
+    max_images: Positive
     compute: ComputeSettings
 
 
@@ -41,7 +42,7 @@ def main(settings: Settings, dataset: str) -> Rows:
     names = ["-".join(map(str, key)) for key in keys]
     name, model = best_run(ARTIFACTS / "models", names, settings.compute.torch_device())
     images = {
-        split: load_images(ARTIFACTS / f"images/{dataset}.parquet", split)
+        split: load_images(ARTIFACTS / f"images/{dataset}.parquet", split, settings.max_images)
         for split in ("test", "train")
     }
     check_classes(model.pursuit_.class_names, images["test"].class_names)

@@ -12,9 +12,9 @@ from pydantic import Field
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.same_space import check_same_space
-from infopursuit.core.settings import Section
+from infopursuit.core.settings import Positive, Section
 from infopursuit.core.text_lists import write_text_list
-from infopursuit.datasets.labelled_images import hold_out, load_images
+from infopursuit.datasets.labelled_images import load_training
 from infopursuit.datasets.settings import Datasets
 from infopursuit.dictionary.initial import medoid_texts, random_texts, with_kept
 from infopursuit.dictionary.medoids import MedoidSearch
@@ -40,6 +40,7 @@ class Settings(Section):
     validation_fraction: Annotated[float, Field(gt=0, lt=1)]
     initialize: InitializeSettings
     questions: QuestionsSettings
+    max_images: Positive
     compute: ComputeSettings
 
 
@@ -81,7 +82,7 @@ def informative_texts(
     """Chosen on training images, without those that runs of this seed hold out."""
     path = f"artifacts/images/{dataset}.parquet"
     check_same_space(UNIVERSE, path)
-    train, _ = hold_out(load_images(path, "train"), settings.validation_fraction, seed)
+    train, _ = load_training(path, settings.validation_fraction, seed, settings.max_images)
     known = read_knowledge(f"artifacts/knowledge/{dataset}.parquet")
     chooser = InformationPursuitClassifier(
         universe.texts,

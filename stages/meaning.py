@@ -14,8 +14,8 @@ from infopursuit.core.stage import SCRATCH, Rows, run
 import logging
 
 from infopursuit.core.same_space import check_same_space
-from infopursuit.core.settings import Section
-from infopursuit.datasets.labelled_images import LabelledImages, hold_out, load_images
+from infopursuit.core.settings import Positive, Section
+from infopursuit.datasets.labelled_images import LabelledImages, load_images, load_training
 from infopursuit.datasets.settings import Datasets
 from infopursuit.dictionary.universe import load_universe
 from infopursuit.estimators.base import PursuitClassifier
@@ -41,6 +41,7 @@ class Settings(Section):
 
     datasets: Datasets
     explain: ExplainSettings
+    max_images: Positive
     compute: ComputeSettings
 
 
@@ -48,13 +49,13 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     name = f"{dataset}-{init}-{method}-{seed}"
     images = f"artifacts/images/{dataset}.parquet"
     check_same_space(UNIVERSE, images)
-    model, test = load(f"artifacts/models/{name}"), load_images(images, "test")
+    model, test = load(f"artifacts/models/{name}"), load_images(images, "test", settings.max_images)
     check_classes(model.pursuit_.class_names, test.class_names)
     explain = settings.explain
     stop = StoppingRule(explain.stop_at_probability, explain.max_queries)
     found = measure_run(
         model,
-        train_images(model, images, seed),
+        train_images(model, images, seed, settings.max_images),
         test,
         load_universe(UNIVERSE, SCRATCH / "universe"),
         judgements(dataset, model),
@@ -77,10 +78,10 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     return Rows(read=len(test.ids), written=len(worst))
 
 
-def train_images(model: PursuitClassifier, path: str, seed: int) -> LabelledImages:
-    """The images that a run was trained on."""
+def train_images(model: PursuitClassifier, path: str, seed: int, most: int) -> LabelledImages:
+    """The images that a run was trained on, or a sample of so many of them."""
     held_out = model.provenance_["settings"]["validation_fraction"]
-    return hold_out(load_images(path, "train"), held_out, seed)[0]
+    return load_training(path, held_out, seed, most)[0]
 
 
 def judgements(dataset: str, model: PursuitClassifier) -> Judgements:

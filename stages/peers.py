@@ -20,7 +20,7 @@ from infopursuit.benchmark.settings import BenchmarkSettings
 from infopursuit.benchmark.task import Task
 from infopursuit.core.errors import InputError
 from infopursuit.core.same_space import check_same_space
-from infopursuit.core.settings import Section
+from infopursuit.core.settings import Positive, Section
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.dictionary.universe import load_universe, sources_of
 from infopursuit.executors.settings import ComputeSettings
@@ -38,6 +38,7 @@ class Settings(Section):
 
     benchmark: BenchmarkSettings
     validation_fraction: Annotated[float, Field(gt=0, lt=1)]
+    max_images: Positive
     compute: ComputeSettings
 
 
@@ -48,7 +49,7 @@ def main(settings: Settings, dataset: str, peer: str) -> Rows:
     known = f"artifacts/knowledge/{dataset}.parquet"
     judge = f"artifacts/judgements/{dataset}.judge.jsonl"
     universe = load_universe(UNIVERSE, SCRATCH / "universe")
-    train, test = load_images(images, "train"), load_images(images, "test")
+    train, test = (load_images(images, split, settings.max_images) for split in ("train", "test"))
     check_same_space(UNIVERSE, images)
     names = load_class_embeddings(classes, images, train.class_names)
     words = load_universe(CONTROL)
@@ -75,7 +76,7 @@ def main(settings: Settings, dataset: str, peer: str) -> Rows:
     inputs = [UNIVERSE, CONTROL, images, classes, known, judge]
     one_device = settings.compute.torch_device() == "cuda"
     cores = 1 if one_device else settings.compute.threads
-    key = key_of({"peer": peer, "share": share}, inputs)
+    key = key_of({"peer": peer, "share": share, "max_images": settings.max_images}, inputs)
     done = measure_seeds(
         Path("artifacts/peers"), f"{dataset}-{peer}", peer, task, seeds, share,
         SCRATCH / "peers" / key, cores=cores,

@@ -28,12 +28,8 @@ from infopursuit.core.shard_files import is_sharded
 from infopursuit.core.text_lists import read_text_list
 from infopursuit.core.whole_files import remove_partial, whole_file
 from infopursuit.datasets.image_shards import EmbeddedShards, all_images
-from infopursuit.datasets.labelled_images import (
-    LabelledImages,
-    held_out_rows,
-    hold_out,
-    load_images,
-)
+from infopursuit.datasets.labelled_images import LabelledImages, hold_out, load_images
+from infopursuit.datasets.samples import even_sample, held_out_rows
 from infopursuit.datasets.settings import Datasets
 from infopursuit.dictionary.universe import load_universe, sources_of
 from infopursuit.estimators.base import PursuitClassifier
@@ -43,7 +39,6 @@ from infopursuit.estimators.variational import VariationalInformationPursuit
 from infopursuit.executors import choose_cluster
 from infopursuit.executors.settings import ComputeSettings
 from infopursuit.naive_bayes.fit import HELD_OUT
-from infopursuit.naive_bayes.selection import sample_rows
 from infopursuit.naive_bayes.settings import NaiveBayesSettings
 from infopursuit.pipeline.methods import Method, build_method
 from infopursuit.queries.knowledge import read_knowledge
@@ -91,8 +86,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     budget = min(chosen.largest_budget, len(queries))
     texts.indices(queries, paths["initial"])
     images: Images
-    at_once = isinstance(how, VariationalSettings) and how.answers == "threshold"
-    if is_sharded(paths["images"]) and not at_once:
+    if is_sharded(paths["images"]):
         images = EmbeddedShards(paths["images"])
     else:
         images = load_images(paths["images"], "train")
@@ -186,7 +180,7 @@ def held_out_sample(
     out = np.zeros(len(labels), dtype=bool)
     out[held.numpy()] = True
     generator = torch.Generator().manual_seed(seed)
-    rows = held[sample_rows(labels[held], HELD_OUT, generator)].numpy()
+    rows = held[even_sample(labels[held], HELD_OUT, generator)].numpy()
     return (images.take(rows), np.array(images.class_names)[labels[rows].numpy()]), out
 
 

@@ -33,7 +33,7 @@ from infopursuit.answers.rules import AnswerRule
 from infopursuit.core.errors import InputError
 from infopursuit.core.same_space import check_same_space
 from infopursuit.core.settings import Section
-from infopursuit.datasets.labelled_images import LabelledImages, hold_out, load_images
+from infopursuit.datasets.labelled_images import LabelledImages, load_images, load_training
 from infopursuit.datasets.settings import Datasets
 from infopursuit.dictionary.universe import load_universe
 from infopursuit.estimators.saved import load
@@ -69,7 +69,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     check_same_space(images_path, pairs_path)
     model, test = load(f"artifacts/models/{name}"), load_images(images_path, "test")
     held_out = model.provenance_["settings"]["validation_fraction"]
-    train, _ = hold_out(load_images(images_path, "train"), held_out, seed)
+    train, _ = load_training(images_path, held_out, seed)
     pairs = load_pairs(DRAWN_PAIRS)
     pair_images = load_pair_embeddings(pairs_path, DRAWN_PAIRS)
 

@@ -55,9 +55,16 @@ def embedded(path: Path) -> Path:
     return path
 
 
+@pytest.mark.parametrize("held", [None, 1, 2])
 def test_a_table_lists_each_copy_with_its_training_image(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    held: int | None,
 ) -> None:
+    if held is not None:  # test images come in parts
+        monkeypatch.setattr(duplicates, "AGAINST", 1)
+        monkeypatch.setattr(duplicates, "HELD", held)
     out = tmp_path / "copies.parquet"
     assert list_near_copies(embedded(tmp_path / "x.parquet"), out) == 2
     assert "2 of 3 test images nearly equal a training image (cosine above 0.999)" in caplog.text
@@ -83,6 +90,12 @@ def test_a_table_lists_each_copy_with_its_training_image(
     assert list_near_copies(tmp_path / "x.parquet", out, threshold=1.5) == 0
     assert len(read_table(out, NEAR_COPIES)) == 0
     assert not caplog.records
+
+
+def test_without_test_images_there_are_no_copies(tmp_path: Path) -> None:
+    table = read_table(embedded(tmp_path / "x.parquet"), EMBEDDED_IMAGES).to_pydict()
+    write_table(tmp_path / "x.parquet", EMBEDDED_IMAGES, {**table, "split": ["train"] * 6})
+    assert list_near_copies(tmp_path / "x.parquet", tmp_path / "copies.parquet") == 0
 
 
 def test_classes_without_images_are_listed(

@@ -109,6 +109,22 @@ def test_baselines_leave_zero_shot_out_where_no_class_could_be_embedded(params: 
     assert not [name for name in metrics if name.startswith("zero_shot")]
 
 
+def test_of_a_large_split_all_runs_look_at_one_sample(params: Params) -> None:
+    few = params.model_copy(update={"max_images": 12})
+    rows = stage("evaluate")(few, "menagerie", "llm", "naive_bayes", 0)
+    assert 11 <= rows.read == rows.written <= 13
+    seen = read_predictions(f"artifacts/evaluation/{RUN}/predictions.parquet")
+    assert len(seen.ids) == rows.read
+    assert set(seen.labels.tolist()) == {0, 1, 2}
+    metrics = json.loads(Path(f"artifacts/evaluation/{RUN}.json").read_text())
+    assert metrics["test_images"] == rows.read
+    assert metrics["accuracy_at_T"] == seen.correct[:, -1].mean()
+    stage("baselines")(few, "menagerie")
+    metrics = json.loads(Path("artifacts/baselines/menagerie.json").read_text())
+    assert metrics["test_images"] == rows.read
+    assert metrics["train_images"] < 20
+
+
 def test_repeats_are_equal_bytes(params: Params) -> None:
     written = []
     for _ in range(2):

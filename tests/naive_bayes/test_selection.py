@@ -25,7 +25,6 @@ from infopursuit.naive_bayes.selection import (
     chosen_columns,
     informative_rows,
     responsive_rows,
-    sample_rows,
 )
 from tests.answers.drawn import counts, drawn
 from tests.naive_bayes import textbook
@@ -281,28 +280,3 @@ def test_pruning_leaves_out_what_is_never_worth_asking() -> None:
         answers, of, labels, None, 3, torch.Generator().manual_seed(0), 0.0, worth
     )
     assert 9 not in chosen.tolist()
-
-
-def test_samples_have_as_many_images_of_each_class_as_of_any_other() -> None:
-    labels = torch.cat([torch.zeros(500), torch.ones(40), torch.full((7,), 2)]).long()
-    labels = labels[torch.randperm(547, generator=torch.Generator().manual_seed(1))]
-    generator = torch.Generator().manual_seed(0)
-    places = sample_rows(labels, 60, generator)
-    assert places.tolist() == sorted(set(places.tolist()))
-    sizes = torch.bincount(labels[places]).tolist()
-    assert sizes[2] == 7
-    assert sum(sizes) == 60
-    assert abs(sizes[0] - sizes[1]) <= 1
-    again = sample_rows(labels, 60, torch.Generator().manual_seed(0))
-    assert torch.equal(places, again)
-    assert not torch.equal(places, sample_rows(labels, 60, torch.Generator().manual_seed(1)))
-    assert torch.equal(sample_rows(labels, 547, generator), torch.arange(547))
-
-
-def test_an_image_is_sampled_as_often_as_any_other_of_its_class() -> None:
-    labels = torch.arange(40) % 2
-    drawn_often = torch.zeros(40)
-    for seed in range(400):
-        drawn_often[sample_rows(labels, 10, torch.Generator().manual_seed(seed))] += 1
-    assert drawn_often.sum() == 4000
-    assert ((drawn_often > 60) & (drawn_often < 140)).all()  # 100 each, 5 standard deviations

@@ -91,6 +91,14 @@ def test_explain_adds_ids_once_and_names_unknown_ones(params: Params) -> None:
         stage("explain")(edited(params, "explain", ids={"menagerie": ["image/1"]}), *KEY)
 
 
+def test_explain_finds_an_id_that_is_not_in_the_sample_of_a_large_split(params: Params) -> None:
+    few = params.model_copy(update={"max_images": 6})
+    for row in range(0, N, 2):
+        chosen = edited(few, "explain", images=1, ids={"menagerie": [f"image/{row}"]})
+        assert stage("explain")(chosen, *KEY).read < N // 2
+        assert f"image_{row}.png" in contents(FOLDER)
+
+
 def test_report_joins_all_runs_of_the_parameters(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

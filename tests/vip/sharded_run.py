@@ -1,4 +1,4 @@
-"""A small training run on shards for torchrun: `python -m tests.vip.sharded_run IMAGES FOLDER`.
+"""A small run on shards for torchrun: `python -m tests.vip.sharded_run IMAGES FOLDER ANSWERS`.
 
 Each process leaves FOLDER/read-RANK.json, the numbers of the shards whose embeddings it read.
 """
@@ -53,7 +53,7 @@ def write_images(path: Path) -> None:
         writer.write_table(pa.table(columns, schema=writer.schema))
 
 
-def main(path: Path, folder: Path, in_shards: bool = True) -> None:
+def main(path: Path, folder: Path, answers: str, in_shards: bool = True) -> None:
     """Train, and save the model in `folder` with what was read."""
     processes = Processes.join()
     model = VariationalInformationPursuit(
@@ -62,6 +62,8 @@ def main(path: Path, folder: Path, in_shards: bool = True) -> None:
         8,
         queries=[f"thing {row}" for row in range(8)],
         hidden=(16, 8),
+        dictionary="fixed" if answers == "threshold" else "alternating",
+        answers=answers,
         random_updates=12,
         biased_updates=12,
         batch_size=20,
@@ -83,4 +85,4 @@ def main(path: Path, folder: Path, in_shards: bool = True) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])

@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from infopursuit.core.errors import InputError
-from infopursuit.datasets.labelled_images import held_out_rows
+from infopursuit.datasets.samples import held_out_rows
 from infopursuit.vip.batches import ImageShard
 from infopursuit.vip.processes import Processes
 from tests.vip import parallel_run, sharded_run
@@ -83,19 +83,20 @@ def test_every_image_is_on_one_process() -> None:
     assert torch.cat(own).flatten().tolist() == list(range(10))
 
 
+@pytest.mark.parametrize("answers", ["minmax", "threshold"])
 def test_two_processes_read_their_own_shards_alone_and_train_what_one_trains(
-    tmp_path: Path,
+    tmp_path: Path, answers: str
 ) -> None:
     path = tmp_path / "images.parquet"
     sharded_run.write_images(path)
     alone, one, two = (tmp_path / name for name in ("alone", "one", "two"))
     for folder in (alone, one, two):
         folder.mkdir()
-    sharded_run.main(path, alone, in_shards=False)
-    sharded_run.main(path, one)
+    sharded_run.main(path, alone, answers, in_shards=False)
+    sharded_run.main(path, one, answers)
     expected = (alone / "model" / "weights.safetensors").read_bytes()
     assert (one / "model" / "weights.safetensors").read_bytes() == expected
-    command = [*TOGETHER, "-m", "tests.vip.sharded_run", str(path), str(two)]
+    command = [*TOGETHER, "-m", "tests.vip.sharded_run", str(path), str(two), answers]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=300)
     trained = {folder: load_file(folder / "model" / "weights.safetensors") for folder in (one, two)}

@@ -245,6 +245,24 @@ def test_texts_of_another_clip_or_dictionary_are_refused(params: Params) -> None
         train(params, "menagerie", "llm", "naive_bayes", 0)
 
 
+def test_images_in_shards_give_threshold_answers_the_model_of_one_file(params: Params) -> None:
+    main = stage("train")
+    weights = Path("artifacts/models/menagerie-llm-threshold-0/weights.safetensors")
+    main(params, "menagerie", "llm", "threshold", 0)
+    expected = weights.read_bytes()
+    put_in_shards()
+    assert main(params, "menagerie", "llm", "threshold", 0).read == 80
+    assert weights.read_bytes() == expected
+
+
+def put_in_shards() -> None:
+    """The same images, in four files."""
+    table = read_table(IMAGES, EMBEDDED_IMAGES)
+    with table_writer(IMAGES, EMBEDDED_IMAGES, WIDTH, "a clip", (100, 30)) as writer:
+        writer.write_table(table.cast(writer.schema))
+    assert len(list(Path(IMAGES).iterdir())) == 4
+
+
 def test_images_in_shards_give_naive_bayes_the_model_of_one_file(params: Params) -> None:
     main = stage("train")
     arguments = "menagerie", "llm", "naive_bayes", 0
@@ -252,10 +270,7 @@ def test_images_in_shards_give_naive_bayes_the_model_of_one_file(params: Params)
     folder = Path("artifacts/models/menagerie-llm-naive_bayes-0")
     expected, log = load(folder), Path("artifacts/training/menagerie-llm-naive_bayes-0.csv")
     told = log.read_text()
-    table = read_table(IMAGES, EMBEDDED_IMAGES)
-    with table_writer(IMAGES, EMBEDDED_IMAGES, WIDTH, "a clip", (100, 30)) as writer:
-        writer.write_table(table.cast(writer.schema))
-    assert len(list(Path(IMAGES).iterdir())) == 4
+    put_in_shards()
     assert main(params, *arguments) == Rows(read=80, written=1)
     found = load(folder)
     assert found.queries_ == expected.queries_

@@ -10,6 +10,8 @@ from torch.nn.functional import normalize
 from infopursuit.answers.rules import MinMaxAnswers, ThresholdAnswers, fit_threshold_rule
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.rows import UnitRows
+from infopursuit.datasets.samples import even_sample
+from infopursuit.vip import answering
 from infopursuit.vip.checkpoints import Checkpoint
 from infopursuit.vip.training import InitialDictionary, Trained, Trainer, TrainingImages
 from tests.vip.planted import SETTINGS, K, planted, trainer, weights
@@ -109,6 +111,19 @@ def test_the_answers_setting_gives_the_rule() -> None:
     assert isinstance(fitted, ThresholdAnswers)
     expected = fitted_on(universe, universe, train)
     torch.testing.assert_close(fitted.thresholds, expected.thresholds)
+
+
+def test_thresholds_of_many_images_are_fitted_on_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answering, "THRESHOLD_IMAGES", 90)
+    train, universe = planted(240, seed=10)
+    rows = even_sample(train.labels, 90, torch.Generator().manual_seed(0))
+    assert isinstance(train.embeddings, torch.Tensor)
+    sample = TrainingImages(train.embeddings[rows], train.labels[rows], train.classes)
+    rule = run("fixed", answers="threshold").rule
+    assert isinstance(rule, ThresholdAnswers)
+    expected = fitted_on(universe, universe, sample)
+    torch.testing.assert_close(rule.thresholds, expected.thresholds)
+    assert not torch.allclose(rule.thresholds, fitted_on(universe, universe, train).thresholds)
 
 
 def test_threshold_answers_are_relative_to_the_reference() -> None:

@@ -33,6 +33,8 @@ ALMOST = 0.95
 PURE, UPPER = 0.25, 0.3
 # Of three-valued answers a yes is said of at least this share of the images of one class.
 PART_OF_A_CLASS = 0.75
+# Of more images than these, thresholds are fitted on a sample of so many.
+THRESHOLD_IMAGES = 32768
 # Queries whose rates in all classes are held at once.
 COLUMNS = 1024
 

@@ -12,5 +12,6 @@ metadata_files       the lists in those archives
 decoding             pictures of every kind to 8-bit RGB: the one decoder
 embedded_images      images that are embedded already: Parquet, .npz, .npy
 labelled_images      embedded images with labels, as methods take them; the held-out part
+samples              which images of many: those held out, samples of a stated size
 duplicates           test images that are also training images; classes without images
 """

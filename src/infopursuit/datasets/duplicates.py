@@ -32,6 +32,7 @@ logger = logging.getLogger(__name__)
 NEAR = 0.999
 BLOCK = 1024  # test images at a time
 AGAINST = 8192  # training images at a time
+HELD = 2**20  # test images in memory; for each so many all training images are read once
 TOLD = 5
 
 
@@ -98,7 +99,7 @@ def list_near_copies(
 ) -> int:
     """List the test images of an embedded data set that nearly equal a training image.
 
-    The embeddings of the test images are in memory at once, those of the others a block at a time.
+    The embeddings of at most HELD test images are in memory, those of the others a block at a time.
 
     Args:
         embedded: table (EMBEDDED_IMAGES), a file or a folder of shards.
@@ -110,11 +111,12 @@ def list_near_copies(
         Number of such test images, which is logged as well.
     """
     train, test = SPLITS
-    test_images = list(_matrices(embedded, test))
-    tested = sum(map(len, test_images))
-    matrix = np.concatenate(test_images) if test_images else np.zeros((0, 1), dtype=np.float16)
-    del test_images
-    found = find_near_copies(matrix, _matrices(embedded, train), threshold, device)
+    tested, parts = 0, []
+    for matrix in _joined(_matrices(embedded, test)):
+        part = find_near_copies(matrix, _matrices(embedded, train), threshold, device)
+        parts.append(part._replace(test=part.test + tested))
+        tested += len(matrix)
+    found = NearCopies(*(np.concatenate(each) for each in zip(*parts, strict=True)))
     mine, theirs = _named(embedded, test, found.test), _named(embedded, train, found.train)
     columns = {
         "id": mine.column("id"),
@@ -142,6 +144,17 @@ def _matrices(path: Path, split: str) -> Iterator[np.ndarray]:
     for file, start, table in split_blocks(path, split, (EMBEDDING,), AGAINST):
         if len(table):
             yield embedding_matrix(table, file, first_row=start)
+
+
+def _joined(blocks: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
+    """The rows of all blocks, HELD of them or a little more at a time; at least one matrix."""
+    waiting: list[np.ndarray] = []
+    for block in blocks:
+        if sum(map(len, waiting)) >= HELD:
+            yield np.concatenate(waiting)
+            waiting = []
+        waiting.append(block)
+    yield np.concatenate(waiting) if waiting else np.zeros((0, 1), dtype=np.float16)
 
 
 def _named(path: Path, split: str, rows: Int64[np.ndarray, " p"]) -> pa.Table:

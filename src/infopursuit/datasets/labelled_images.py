@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from infopursuit.core.errors import InputError
 from infopursuit.core.tables import EMBEDDING, ROW_GROUP
 from infopursuit.datasets.image_shards import EmbeddedShards, split_blocks, unit_matrix
+from infopursuit.datasets.samples import held_out_rows, spread_sample
+
+logger = logging.getLogger("infopursuit")
 
 
 @dataclass(frozen=True)
@@ -30,26 +35,87 @@ class LabelledImages:
         return LabelledImages(ids, self.labels[rows], self.embeddings[rows], self.class_names)
 
 
-def load_images(path: str | Path, split: str) -> LabelledImages:
+def load_images(
+    path: str | Path, split: str, most: int | None = None, always: Sequence[str] = ()
+) -> LabelledImages:
     """Read one split of an embedded data set, a file or a folder of shards, block by block.
 
     The class names come from the rows of all splits.
+
+    Args:
+        path: the table.
+        split: `train` or `test`.
+        most: of a larger split, a sample of so many, spread over the classes in proportion to their
+            images (`spread_sample`) and always the same; None for all images.
+        always: ids of images that are taken in any case, where they are there.
 
     Raises:
         InputError: the file breaks its schema, the split is empty, a label has two class names,
             or the labels are not 0, 1, ..., c - 1.
     """
     shards = EmbeddedShards(path, split)
+    n = sum(shards.sizes)
+    taken = torch.ones(n, dtype=torch.bool)
+    if most is not None and n > most:
+        taken[:] = False
+        taken[spread_sample(torch.from_numpy(shards.labels()), most)] = True
+        logger.info("%s: a sample of %d of %d %s images", path, int(taken.sum()), n, split)
+    return _read(shards, taken, frozenset(always))
+
+
+def load_training(
+    path: str | Path, share: float, seed: int, most: int | None = None
+) -> tuple[LabelledImages, LabelledImages]:
+    """The training images of an embedded data set less a share of each class, and that share.
+
+    Args:
+        path: the table.
+        share: of each class that is held out, as by `hold_out`.
+        seed: of what is held out.
+        most: where either part has more images than these, a sample as in `load_images`.
+
+    Raises:
+        InputError: as `load_images` and `hold_out` say.
+    """
+    shards = EmbeddedShards(path, "train")
+    labels = torch.from_numpy(shards.labels())
+    kept, held_out = (
+        rows if most is None else rows[spread_sample(labels[rows], most)]
+        for rows in held_out_rows(labels, shards.class_names, share, seed)
+    )
+    taken = torch.zeros(len(labels), dtype=torch.bool)
+    taken[kept] = taken[held_out] = True
+    if not taken.all():
+        logger.info("%s: a sample of %d and %d of %d training images, to learn from and held out",
+                    path, len(kept), len(held_out), len(labels))  # fmt: skip
+    images = _read(shards, taken)
+    # The places of both among the images that are taken.
+    place = taken.cumsum(0) - 1
+    return images.subset(place[kept]), images.subset(place[held_out])
+
+
+def _read(
+    shards: EmbeddedShards, taken: Bool[Tensor, " n"], always: frozenset[str] = frozenset()
+) -> LabelledImages:
+    """The images of a split that are taken, or whose ids are named; no others are kept."""
     ids: list[str] = []
-    labels = torch.empty(sum(shards.sizes), dtype=torch.long)
+    labels = torch.empty(min(len(taken), int(taken.sum()) + len(always)), dtype=torch.long)
     embeddings = torch.empty(len(labels), shards.width)
+    seen = 0
     columns = ("id", "label", EMBEDDING)
-    for file, start, table in split_blocks(path, split, columns, ROW_GROUP):
+    for file, start, block in split_blocks(shards.where, shards.split, columns, ROW_GROUP):
+        mine = taken[seen : seen + len(block)].numpy()
+        seen += len(block)
+        if always:
+            mine = mine | np.isin(block.column("id").to_numpy(zero_copy_only=False), list(always))
+        table = block if mine.all() else block.filter(pa.array(mine))
         place = slice(len(ids), len(ids) + len(table))
         ids += table.column("id").to_pylist()
         labels[place] = torch.from_numpy(table.column("label").to_numpy().astype("int64"))
         embeddings[place] = torch.from_numpy(unit_matrix(table, file, start))
-    return LabelledImages(tuple(ids), labels, embeddings, shards.class_names)
+    return LabelledImages(
+        tuple(ids), labels[: len(ids)], embeddings[: len(ids)], shards.class_names
+    )
 
 
 def hold_out(
@@ -64,28 +130,3 @@ def hold_out(
     """
     kept, held = held_out_rows(images.labels, images.class_names, share, seed)
     return images.subset(kept), images.subset(held)
-
-
-def held_out_rows(
-    labels: Int[Tensor, " n"], class_names: Sequence[str], share: float, seed: int
-) -> tuple[Int[Tensor, " m"], Int[Tensor, " h"]]:
-    """The rows to train on and those to hold out, both sorted; as `hold_out` draws them.
-
-    Raises:
-        InputError: a class has fewer than two images.
-    """
-    generator = torch.Generator().manual_seed(seed)
-    kept: list[Tensor] = []
-    held: list[Tensor] = []
-    for label, name in enumerate(class_names):
-        rows = torch.nonzero(labels == label).squeeze(1)
-        if len(rows) < 2:
-            raise InputError(
-                f"class {name!r} has {len(rows)} training images; expected at least 2, "
-                "one of them held out for selection"
-            )
-        rows = rows[torch.randperm(len(rows), generator=generator)]
-        count = min(max(1, round(share * len(rows))), len(rows) - 1)
-        held.append(rows[:count])
-        kept.append(rows[count:])
-    return torch.cat(kept).sort().values, torch.cat(held).sort().values

@@ -14,6 +14,7 @@ from jaxtyping import Int64
 
 from infopursuit.answers.rules import AnswerRule
 from infopursuit.answers.table import AnswerTable
+from infopursuit.answers.thresholds import THRESHOLD_IMAGES
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.rows import UnitRows
 from infopursuit.estimators.training_rows import HELD_OUT_OF_A_CLASS, TrainingRows
@@ -22,8 +23,6 @@ from infopursuit.naive_bayes.image_passes import Passes, Sample
 from infopursuit.naive_bayes.key_counts import Cut, KeyCounts, cut_at, even_shares
 from infopursuit.naive_bayes.selection import screened_images
 
-# Thresholds are fitted on at most so many images.
-THRESHOLD_IMAGES = 32768
 # Keys of a class that are kept beyond those of its sample, for classes that others leave room.
 SPARE = 64
 

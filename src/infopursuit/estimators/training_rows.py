@@ -17,9 +17,9 @@ from infopursuit.answers.rules import AnswerRule
 from infopursuit.answers.table import AnswerTable
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.rows import Rows
+from infopursuit.datasets.samples import even_sample
 from infopursuit.estimators.inputs import encoded_labels
 from infopursuit.naive_bayes.fit import fit_table
-from infopursuit.naive_bayes.selection import sample_rows
 
 # Calibration looks at 4,096 images in all: no class gives more than this to it.
 HELD_OUT_OF_A_CLASS = 1024
@@ -109,7 +109,7 @@ class TrainingRows:
         if len(self.labels) <= size:
             return self
         generator = torch.Generator().manual_seed(seed)
-        return self.subset(sample_rows(self.labels, size, generator))
+        return self.subset(even_sample(self.labels, size, generator))
 
     def split(self, share: float) -> tuple[TrainingRows, TrainingRows | None]:
         """Rows to learn from, and those held out; None where the classes have too few rows.

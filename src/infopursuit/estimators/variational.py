@@ -20,8 +20,8 @@ from torch import Tensor
 
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.image_shards import EmbeddedShards, ShardedImages
-from infopursuit.datasets.labelled_images import held_out_rows
 from infopursuit.datasets.rows import UnitRows
+from infopursuit.datasets.samples import even_sample, held_out_rows
 from infopursuit.dictionary.initial import random_rows
 from infopursuit.dictionary.medoids import k_medoids
 from infopursuit.estimators.base import PursuitClassifier
@@ -35,7 +35,6 @@ from infopursuit.estimators.variational_inputs import (
     sharded_images,
 )
 from infopursuit.explanation.stopping import StoppingRule
-from infopursuit.naive_bayes.selection import sample_rows
 from infopursuit.pursuit.familiarity import KEPT, Familiarity
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.vip.checkpoints import Checkpoint
@@ -213,7 +212,7 @@ class VariationalInformationPursuit(PursuitClassifier):
 
         Raises:
             InputError: a setting or an input is malformed; or needs all images at once, as
-                `threshold` answers and the init `informative` do.
+                the init `informative` does.
         """
         settings, texts = settings_of(self), self._texts()
         shards = EmbeddedShards(images) if isinstance(images, (str, Path)) else images
@@ -268,7 +267,7 @@ class VariationalInformationPursuit(PursuitClassifier):
         }
         table = answer_table(trained.rule, trainer, train)
         generator = torch.Generator().manual_seed(0)
-        sample = sample_rows(held_out.labels, KEPT, generator).to(trainer.device)
+        sample = even_sample(held_out.labels, KEPT, generator).to(trainer.device)
         shown = trainer.held_out.take(sample).cpu()
         self.pursuit_ = Pursuit(
             tuple(evolution["final"]),

@@ -13,8 +13,8 @@ from infopursuit.answers.rules import AnswerRule
 from infopursuit.answers.table import AnswerTable
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.image_shards import EmbeddedShards, ShardedImages
-from infopursuit.datasets.labelled_images import held_out_rows
 from infopursuit.datasets.rows import BLOCK, Rows, UnitRows
+from infopursuit.datasets.samples import held_out_rows
 from infopursuit.explanation.stopping import StoppingRule
 from infopursuit.naive_bayes.fit import at_least, table_of_counts
 from infopursuit.vip.settings import VariationalSettings

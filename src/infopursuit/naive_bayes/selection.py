@@ -19,6 +19,7 @@ from infopursuit.answers.table import AnswerTable
 from infopursuit.answers.text_directions import TextDirections
 from infopursuit.answers.thresholds import ThresholdFit
 from infopursuit.datasets.rows import Rows, UnitRows
+from infopursuit.datasets.samples import even_sample
 from infopursuit.dictionary.forward_selection import forward_selection
 from infopursuit.executors import RayCluster
 from infopursuit.naive_bayes.fit import fit_table
@@ -80,7 +81,7 @@ def informative_rows(
         cluster: whose workers screen the texts; None for this process.
     """
     generator = torch.Generator().manual_seed(seed)
-    sample = sample_rows(labels, screened_images(len(moments.weights)), generator)
+    sample = even_sample(labels, screened_images(len(moments.weights)), generator)
     shown, labels = images.take(sample), labels[sample]
     weights = None if weights is None else weights[sample]
     rows = responsive_rows(universe, text_directions.centre, shown, k, allowed)
@@ -126,7 +127,7 @@ def chosen_columns(
     chosen = forward_selection(answers, labels, round(SIZES[0] * k), weights, ties, worth)
     chosen = torch.tensor(_filled(chosen, answers.shape[1], k))
     weights = torch.ones(len(labels), dtype=torch.float64) if weights is None else weights
-    shown = sample_rows(labels, ROLLED_OUT, generator)
+    shown = even_sample(labels, ROLLED_OUT, generator)
     for size in (*(round(share * k) for share in SIZES[1:]), k):
         if len(chosen) > size:
             asked = answers[shown][:, chosen].float()
@@ -200,18 +201,3 @@ def _filled(chosen: list[int], count: int, k: int) -> list[int]:
     """At least k columns: where forward selection found fewer that add anything, the next ones."""
     others = (column for column in range(count) if column not in set(chosen))
     return chosen + [column for column, _ in zip(others, range(k - len(chosen)), strict=False)]
-
-
-def sample_rows(
-    labels: Int[Tensor, " n"], size: int, generator: torch.Generator
-) -> Int[Tensor, " m"]:
-    """Sorted places of at most `size` images, of each class as many as of any other, or all."""
-    if len(labels) <= size:
-        return torch.arange(len(labels))
-    order = torch.randperm(len(labels), generator=generator)
-    by_class = order[labels[order].argsort(stable=True)]
-    counts = torch.bincount(labels)
-    starts = counts.cumsum(0) - counts
-    turn = torch.empty_like(labels)  # the how-many-eth of its class each image is
-    turn[by_class] = torch.arange(len(labels)) - starts[labels[by_class]]
-    return turn.argsort(stable=True)[:size].sort().values

@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 from infopursuit.baselines.settings import BaselinesSettings
 from infopursuit.benchmark.settings import BenchmarkSettings
 from infopursuit.clip.settings import EmbeddingsSettings
-from infopursuit.core.settings import Section, check_names, read_settings
+from infopursuit.core.settings import Positive, Section, check_names, read_settings
 from infopursuit.datasets.settings import Datasets
 from infopursuit.dictionary.settings import InitializeSettings
 from infopursuit.evaluation.settings import EvaluateSettings
@@ -44,6 +44,7 @@ class Params(Section):
     datasets: Datasets
     embeddings: EmbeddingsSettings
     validation_fraction: Annotated[float, Field(gt=0, lt=1)]
+    max_images: Positive
     initialize: InitializeSettings
     methods: dict[str, dict[str, Any]]
     baselines: BaselinesSettings

@@ -13,7 +13,6 @@ between two batches share one mini-batch, and in the biased phase one roll-out.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -21,10 +20,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from infopursuit.answers.rules import AnswerRule, MinMaxAnswers, fit_threshold_rule
-from infopursuit.core.errors import InputError
-from infopursuit.datasets.rows import UnitRows
+from infopursuit.answers.rules import AnswerRule
 from infopursuit.dictionary.learnable import LearnableDictionary
+from infopursuit.vip.answering import rule_of
 from infopursuit.vip.batches import Batches, ImageRows, ImageShard
 from infopursuit.vip.captured import CapturedCalls
 from infopursuit.vip.checkpoints import Checkpoint
@@ -91,24 +89,6 @@ class Trained(NamedTuple):
     log: list[dict[str, Any]]
 
 
-def rule_of(
-    settings: VariationalSettings,
-    dictionary: LearnableDictionary,
-    train: TrainingImages,
-    reference: Float[Tensor, "v d"],
-) -> Callable[[], AnswerRule]:
-    """How images answer: a function that gives the rule of the dictionary as it is when called."""
-    if settings.answers == "threshold":  # of a dictionary that stays as it is
-        if not isinstance(train.embeddings, Tensor):
-            raise InputError("answers: threshold needs all images at once; expected no shards")
-        queries = dictionary().detach()
-        texts, images = UnitRows(reference, "texts"), UnitRows(train.embeddings, "images")
-        rule = fit_threshold_rule(queries.cpu(), texts, images, train.labels)
-        fitted = rule.to(queries.device)
-        return lambda: fitted
-    return lambda: MinMaxAnswers(dictionary(), hard=settings.answers == "minmax")
-
-
 class Trainer:
     """One run. Its whole state goes into checkpoints, so that a killed run resumes exactly.
 
@@ -151,9 +131,8 @@ class Trainer:
         self.batches = Batches(len(train.labels), settings.batch_size, seed)
         self.histories = HistoryDraws(k, settings.max_history, self.batches.size, seed, device)
         self.part = processes.part(self.batches.size)
-        rule = rule_of(
-            settings, self.dictionary, train, universe if reference is None else reference
-        )
+        texts = universe if reference is None else reference
+        rule = rule_of(settings, self.dictionary, self.images, train.labels, texts)
         self.step = Updates(
             self.querier,
             self.classifier,

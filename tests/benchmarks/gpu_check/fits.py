@@ -17,10 +17,11 @@ from infopursuit.answers.rules import ThresholdAnswers
 from infopursuit.answers.text_directions import TextDirections
 from infopursuit.answers.thresholds import ThresholdFit
 from infopursuit.datasets.rows import UnitRows
+from infopursuit.datasets.samples import even_sample
 from infopursuit.dictionary.medoids import MedoidSearch, k_medoids
 from infopursuit.naive_bayes.fit import calibration_images, fit_independence, fit_table
 from infopursuit.naive_bayes.model import InformationGain, NaiveBayes
-from infopursuit.naive_bayes.selection import informative_rows, sample_rows
+from infopursuit.naive_bayes.selection import informative_rows
 from infopursuit.pursuit.rollout import roll_out
 from tests.benchmarks.estimator import SIZES, Size, make
 from tests.benchmarks.gpu_check.rows import NOT_APPLICABLE, Row
@@ -95,7 +96,7 @@ def fitted_accuracy(images: UnitRows, labels: Tensor, texts: UnitRows, k: int) -
     moments = class_moments(train.blocks(), truth)
     text_directions, thresholds = TextDirections(texts, moments.within), ThresholdFit(True)
     chosen = informative_rows(texts, train, truth, None, text_directions, moments, k, 0, thresholds)
-    sample = sample_rows(truth, THRESHOLD_IMAGES, torch.Generator().manual_seed(0))
+    sample = even_sample(truth, THRESHOLD_IMAGES, torch.Generator().manual_seed(0))
     shown = train.take(sample)
     directions, _ = text_directions.fitted(chosen, texts.take(chosen), shown, truth[sample])
     found = thresholds.of(chosen, shown @ directions.T, truth[sample])
