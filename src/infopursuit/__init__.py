@@ -8,13 +8,18 @@
     model = infopursuit.fit("photos")        # from pixels: CLASS/IMAGE, or train/CLASS/IMAGE
     model.explain(["photo.png"])[0]
 
-What a name needs is imported when it is used: torch and scikit-learn take seconds.
+What a name needs is imported when it is used: torch and scikit-learn take seconds. Not even
+`typing` is imported here, for a stage hears Ctrl-C only from its first import on (core/ctrl_c.py).
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
+from importlib import import_module
+
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from infopursuit import texts
     from infopursuit.core.errors import InputError
     from infopursuit.estimators.information_pursuit import InformationPursuitClassifier

@@ -20,15 +20,18 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from tqdm import tqdm
 
 from infopursuit.benchmark.entries import ENTRIES, Entry
 from infopursuit.benchmark.protocol import measure_seed
 from infopursuit.benchmark.tables import percent, table
+from infopursuit.benchmark.task import Task
 from infopursuit.benchmark.titles import TITLES
 from infopursuit.core.whole_files import write_text
 from infopursuit.peers.paper_networks import PaperNetworks
+from infopursuit.peers.peer import Peer
 from tests.benchmarks import querier_step
 from tests.benchmarks.planted import PlantedWorld, best_possible, planted_world
 from tests.benchmarks.querier_step import exponent
@@ -47,14 +50,31 @@ NETWORKS_ENTRY = Entry(
     ),
     controlled=False,
 )
+TOLD_SOME = "ours_told_some"
 PEERS = (
     "probe", "mlp", "descriptions", "sparse_logistic", "label_free", "labo", "ip_omp", "splice",
-    "tree", NETWORKS, "generative_ip", "ours", "ours_knowing",
+    "tree", NETWORKS, "generative_ip", "ours", "ours_knowing", TOLD_SOME,
 )  # fmt: skip
 # How time grows where one size alone was measured: images are as many as classes, and a linear
 # head has as many scores.
 ASSUMED = 2.0
 Found = Mapping[str, Any]
+
+
+def told_some(task: Task, texts: Sequence[str], rows: np.ndarray) -> Peer | None:
+    """Ours with a knowledge table that says `of some images` where the task's says `true`."""
+    assert task.knowledge is not None
+    softer = replace(task.knowledge, values=task.knowledge.values / 2)
+    return ENTRIES["ours_knowing"].make(replace(task, knowledge=softer), texts, rows)
+
+
+def entry_of(peer: str) -> Entry:
+    """How one of PEERS is made, and the settings that it may try."""
+    if peer == NETWORKS:
+        return NETWORKS_ENTRY
+    if peer == TOLD_SOME:
+        return replace(ENTRIES["ours_knowing"], make=told_some)
+    return replace(ENTRIES[peer], controlled=False)
 
 
 def world(classes: int) -> PlantedWorld:
@@ -71,7 +91,7 @@ def measured(peer: str, classes: int, settings: Mapping[str, Any] | None) -> dic
         settings: those that were chosen before; None to choose.
     """
     task = world(classes).task
-    entry = NETWORKS_ENTRY if peer == NETWORKS else replace(ENTRIES[peer], controlled=False)
+    entry = entry_of(peer)
     if settings is not None:
         entry = replace(entry, tries=(dict(settings),))
     found = measure_seed(entry, task, SEED, HELD_OUT)
@@ -175,6 +195,8 @@ def costs(found: Mapping[str, Mapping[int, Any]], sizes: Sequence[int]) -> str:
 def _title(peer: str) -> tuple[str, str]:
     if peer == NETWORKS:
         return f"the paper's `fixed`, {UPDATES:,} updates", "questions"
+    if peer == TOLD_SOME:
+        return "ours, told *of some images*", "questions"
     return TITLES[peer].title, TITLES[peer].unit
 
 

@@ -28,6 +28,8 @@ from tests.campaigns.record import write_tables
 from tests.campaigns.surroundings import SURROUNDINGS, Tried
 from tests.campaigns.warm import Ended
 
+# Seconds of processor time in which a new process has made its first import, also where it is slow.
+START = 0.1
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 
 
@@ -64,15 +66,15 @@ def told(broken: list[str]) -> str:
     return " ".join("; ".join(broken).replace("|", "/").split())[:500] or "none"
 
 
-def promises_of_the_end(number: signal.Signals, ended: Ended) -> list[str]:
-    """What is wrong with how a stage ended that was sent a signal."""
+def promises_of_the_end(number: signal.Signals, ended: Ended, early: bool) -> list[str]:
+    """What is wrong with how a stage ended that was sent a signal, `early` while Python starts."""
     if ended.status == 0 and "Traceback" not in ended.output:
         return []  # it had come to its end before
     if number != signal.SIGINT:
         return [] if ended.status == -number else [f"status {ended.status}: {ended.output}"]
     lines = [line for line in ended.output.splitlines() if "stopped" in line]
-    # Before it runs any code of a script, Python ends by the signal itself.
-    before = ended.status == -signal.SIGINT and not ended.output
+    # Until the first import of a script has ended, Python answers the signal itself.
+    before = ended.status == -signal.SIGINT and (early or not ended.output)
     if before or (ended.status == 130 and len(lines) == 1 and "Traceback" not in ended.output):
         return []
     return [f"Ctrl-C, status {ended.status}: {ended.output}"]
@@ -88,7 +90,7 @@ def stop_and_repeat(
     """
     world.clear(command)
     ended = world.stop(command.arguments, number, after, cold)
-    broken = promises_of_the_end(number, ended)
+    broken = promises_of_the_end(number, ended, cold and after < START)
     broken += [f"half a file: artifacts/{name}" for name in world.half_files()]
     resumable = world.files_of_scratch() != world.scratch
     again = world.warm.run(*command.arguments)

@@ -1,9 +1,10 @@
 """Ctrl-C while a stage still imports: one line, exit status 130.
 
-Every stage script imports `infopursuit.core.stage` first, and that imports this module. Torch and
-its like take seconds. An interruption there would end in a traceback of their code, or be lost:
-Python ignores what is raised while it frees the locks of imports. Until a stage begins nothing is
-open and nothing is written, so the process may end at once.
+Every stage script imports `infopursuit.core.stage` first, and that imports this module, which needs
+next to nothing itself. Torch and its like take seconds. An interruption there would end in a
+traceback of their code, or be lost: Python ignores what is raised while it frees the locks of
+imports. Until a stage begins nothing is open and nothing is written, so the process may end at
+once.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from pathlib import Path
-from types import FrameType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
 
 
 def end_at_once(number: int, frame: FrameType | None) -> None:
     """Tell that the stage has not begun, and end the process without another line of Python."""
-    told = f"{Path(sys.argv[0]).stem}: stopped before it began; go on with dvc repro\n"
+    name = sys.argv[0].rpartition(os.sep)[2].removesuffix(".py")
+    told = f"{name}: stopped before it began; go on with dvc repro\n"
     os.write(2, told.encode())
     os._exit(130)
 
@@ -27,8 +31,9 @@ def may_end_at_once() -> bool:
 
     Tests import the frame of the stages, too, and are interrupted in another way.
     """
-    script = Path(sys.argv[0]).resolve()
-    return script.suffix == ".py" and "stages" in (parent.name for parent in script.parents[:2])
+    script = os.path.realpath(sys.argv[0])
+    folders = script.split(os.sep)[-3:-1]  # noqa: PTH206 - pathlib takes milliseconds to import
+    return script.endswith(".py") and "stages" in folders
 
 
 def begin() -> None:

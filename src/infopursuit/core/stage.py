@@ -24,6 +24,10 @@ is kept in `.scratch/seconds.csv`, outside what DVC tracks.
 
 from __future__ import annotations
 
+from infopursuit.core import ctrl_c
+
+# isort: split
+
 import argparse
 import inspect
 import logging
@@ -34,7 +38,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, get_type_hints
 
-from infopursuit.core import ctrl_c
 from infopursuit.core.errors import InputError, one_line
 from infopursuit.core.first_run import place_in_first_run
 from infopursuit.core.settings import Section, read_settings
