@@ -238,6 +238,7 @@ def interrupted(folder: Path, script: Path, *arguments: str) -> tuple[int, str]:
         ("PermissionError(13, 'denied', 'a.txt')", "a.txt: permission denied"),
         ("OSError(30, 'read-only', 'a.txt')", "a.txt: cannot be written, the disk is read-only"),
         ("FileNotFoundError(2, 'none', 'a.txt')", "a.txt: no such file or folder; it may have"),
+        ("FileNotFoundError('a.parquet')", "a.parquet: no such file or folder; it may have"),
     ],
 )
 def test_what_the_disk_refuses_is_one_line(folder: Path, error: str, told: str) -> None:

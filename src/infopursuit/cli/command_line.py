@@ -33,7 +33,7 @@ from infopursuit.cli.help_texts import (
     SERVE_EXAMPLES,
 )
 from infopursuit.core.errors import InputError, one_line
-from infopursuit.core.whole_files import TOLD, reason
+from infopursuit.core.whole_files import TOLD, number_of, reason
 
 logger = logging.getLogger("infopursuit")
 
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        if error.errno not in TOLD:
+        if number_of(error) not in TOLD:
             raise
         logger.error("infopursuit: %s", one_line(reason(error)))
         return 1

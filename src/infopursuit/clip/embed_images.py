@@ -7,10 +7,11 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from infopursuit.clip.embedding_chunks import Chunk, ChunkFolder, Embedding, rejected_rows
 from infopursuit.clip.image_tower import encode_image_rows
@@ -18,7 +19,7 @@ from infopursuit.clip.towers import Clip, OpenClip, SameClip, load_clip, same_cl
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import EMBEDDED_IMAGES, REJECTED_IMAGES, ROW_GROUP, write_table
 from infopursuit.datasets.decoding import Encoded
-from infopursuit.datasets.image_source import ImageSource, check_splits
+from infopursuit.datasets.image_source import ImageSource, check_splits, strings
 from infopursuit.datasets.open_images import open_image_source
 from infopursuit.executors import Workers, run_shards
 
@@ -57,8 +58,8 @@ def embed_images(
     """
     if not isinstance(clip, OpenClip):
         clip.encode_images(None)  # says that there is no image tower
-    ids: list[str] = source.rows.column("id").to_pylist()
-    folder = ChunkFolder(how, [clip.stamp, source.stamp, *ids], len(ids))
+    ids = source.rows.column("id")
+    folder = ChunkFolder(how, chain([clip.stamp, source.stamp], strings(ids)), len(ids))
     reasons = folder.rejected()
     _check_rejected(source.where, ids, reasons, folder.done, max_rejected)
 
@@ -81,9 +82,9 @@ def embed_images(
     bad = sorted(reasons)
     keep = np.ones(len(ids), dtype=bool)
     keep[bad] = False
-    splits = np.array(source.rows.column("split").to_pylist(), dtype=object)
-    check_splits(source.where, splits[keep].tolist())
-    listed = {"id": [ids[row] for row in bad], "reason": [reasons[row] for row in bad]}
+    splits = source.rows.column("split").filter(pa.array(keep))
+    check_splits(source.where, splits.unique().to_pylist())
+    listed = {"id": [ids[row].as_py() for row in bad], "reason": [reasons[row] for row in bad]}
     write_table(rejected, REJECTED_IMAGES, listed)
     if bad:
         logger.warning("%s: %d images cannot be read, see %s", source.where, len(bad), rejected)
@@ -155,17 +156,17 @@ class ImageWork:
 
 def _digest(source: ImageSource) -> str:
     digest = hashlib.sha256(source.stamp.encode())
-    for name in source.rows.column("id").to_pylist():
+    for name in strings(source.rows.column("id")):
         digest.update(b"\0" + name.encode())
     return digest.hexdigest()
 
 
 def _check_rejected(
-    where: str, ids: list[str], reasons: dict[int, str], done: int, max_rejected: float
+    where: str, ids: pa.ChunkedArray, reasons: dict[int, str], done: int, max_rejected: float
 ) -> None:
     if len(reasons) > max_rejected * len(ids):
         first = sorted(reasons)[:REASONS_TOLD]
-        told = "; ".join(f"{ids[row]}: {reasons[row]}" for row in first)
+        told = "; ".join(f"{ids[row].as_py()}: {reasons[row]}" for row in first)
         raise InputError(
             f"{where}: {len(reasons)} of {done} images so far cannot be read ({told}); "
             f"expected at most {max_rejected:g} of all {len(ids)} (max_rejected)"

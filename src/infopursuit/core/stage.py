@@ -41,7 +41,7 @@ from typing import NamedTuple, get_type_hints
 from infopursuit.core.errors import InputError, one_line
 from infopursuit.core.first_run import place_in_first_run
 from infopursuit.core.settings import Section, read_settings
-from infopursuit.core.whole_files import TOLD, reason
+from infopursuit.core.whole_files import TOLD, number_of, reason
 
 logger = logging.getLogger("infopursuit")
 
@@ -90,7 +90,7 @@ def run(main: Callable[..., Rows], params_file: str = "params.yaml") -> None:
         logger.error("%s: %s", name, error)
         sys.exit(1)
     except OSError as error:
-        if error.errno not in TOLD:
+        if number_of(error) not in TOLD:
             raise
         logger.error("%s: %s", name, one_line(reason(error)))
         sys.exit(1)
@@ -110,7 +110,7 @@ def _keep(line: str, path: Path) -> None:
         with path.open("a", encoding="utf-8") as file:
             file.write(line)
     except OSError as error:
-        if error.errno not in TOLD:
+        if number_of(error) not in TOLD:
             raise
         logger.warning("the seconds are not kept: %s", reason(error, path))
 

@@ -143,6 +143,13 @@ def write_text(path: str | Path, text: str) -> None:
         partial.write_text(text, encoding="utf-8", newline="")
 
 
+def number_of(error: OSError) -> int | None:
+    """The number of an error; pyarrow gives none to that of a file which is not there."""
+    if error.errno is None and isinstance(error, FileNotFoundError):
+        return errno.ENOENT
+    return error.errno
+
+
 def reason(error: OSError, path: str | Path | None = None) -> str:
     """What to tell of an error whose number is in `TOLD`.
 
@@ -150,11 +157,12 @@ def reason(error: OSError, path: str | Path | None = None) -> str:
         error: it names the file, or not.
         path: the file, where it is known to be written.
     """
-    number = error.errno or errno.ENOSPC
+    number = number_of(error) or errno.ENOSPC
     where = path or error.filename
     if number in NOWHERE:
         return f"{where}: {error.strerror}; expected another path"
     if number in GONE:
+        where = where or (None if error.errno else error)  # pyarrow's message is the path
         told = f"{where}: no such file or folder" if where else str(error)
         return f"{told}; it may have been removed meanwhile"
     if number in (errno.EACCES, errno.EPERM) and path is None:  # to read or to write

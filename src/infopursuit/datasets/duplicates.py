@@ -23,7 +23,7 @@ from infopursuit.core.tables import (
     read_table,
     write_table,
 )
-from infopursuit.datasets.image_shards import split_blocks
+from infopursuit.datasets.image_shards import in_split, split_blocks
 from infopursuit.datasets.image_source import SPLITS
 
 logger = logging.getLogger(__name__)
@@ -176,9 +176,10 @@ def classes_without_images(rows: pa.Table, classes: Sequence[str]) -> dict[str, 
         classes: class names in the order of the labels.
     """
     labels = rows.column("label").to_numpy()
-    splits = np.array(rows.column("split").to_pylist(), dtype=object)
     absent = {
-        split: sorted(set(range(len(classes))) - set(labels[splits == split].tolist()))
+        split: sorted(
+            set(range(len(classes))) - set(np.unique(labels[in_split(rows, split)]).tolist())
+        )
         for split in SPLITS
     }
     return {split: [classes[label] for label in some] for split, some in absent.items() if some}

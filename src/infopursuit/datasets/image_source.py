@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import IMAGES, read_table
@@ -18,6 +20,8 @@ from infopursuit.datasets.decoding import Encoded
 
 SPLITS = ("train", "test")
 COLUMNS = ("id", "split", "label", "class_name")
+# Rows of which the strings are Python's at a time: 100 million would take more than 10 GB.
+AT_ONCE = 65536
 ROWS = pa.schema([field for field in IMAGES.columns if field.name in COLUMNS])
 
 
@@ -71,20 +75,15 @@ def checked_image_rows(where: str | Path, rows: pa.Table, classes: Sequence[str]
         InputError: an id occurs twice, a split is neither train nor test or is empty, a label has
             no class name, or a class name is not the label's.
     """
-    splits: list[str] = rows.column("split").to_pylist()
-    for row, split in enumerate(splits):
+    splits = rows.column("split").unique().to_pylist()
+    for split in splits:
         if split not in SPLITS:
+            row = pc.index(rows.column("split"), split).as_py()
             raise InputError(
                 f"{where}: the split of row {row} is {split!r}; expected 'train' or 'test'"
             )
     check_splits(where, splits)
-    first: dict[str, int] = {}
-    for row, name in enumerate(rows.column("id").to_pylist()):
-        if first.setdefault(name, row) != row:
-            raise InputError(
-                f"{where}: the id {name!r} of row {row} is also that of row {first[name]}; "
-                "expected distinct ids"
-            )
+    _check_distinct(where, rows.column("id"))
     labels = rows.column("label").to_numpy()
     outside = (labels < 0) | (labels >= len(classes))
     if outside.any():
@@ -93,17 +92,49 @@ def checked_image_rows(where: str | Path, rows: pa.Table, classes: Sequence[str]
             f"{where}: the label {labels[row]} of row {row} has no class name; "
             f"expected 0 to {len(classes) - 1}, for {len(classes)} classes"
         )
-    expected = np.array(list(classes), dtype=object)[labels].tolist()
-    names: list[str] = rows.column("class_name").to_pylist()
-    for row, (name, wanted) in enumerate(zip(names, expected, strict=True)):
+    codes = rows.column("class_name").dictionary_encode().combine_chunks()
+    names = codes.dictionary.to_pylist()
+    # Each pair of a label and a name is looked at once, where it first occurs.
+    pairs = labels.astype(np.int64) * len(names) + codes.indices.to_numpy()
+    for row in np.sort(np.unique(pairs, return_index=True)[1]).tolist():
+        name, wanted = names[codes.indices[row].as_py()], classes[labels[row]]
         if spelled(name) != spelled(wanted):
             raise InputError(
                 f"{where}: row {row} has the class name {name!r} and the label {labels[row]}, "
                 f"which is the class {wanted!r}; expected one class for both"
             )
     position = rows.schema.get_field_index("class_name")
-    column = pa.array(expected, pa.string())
+    spelling = pa.array(list(classes), pa.string())
+    parts = [spelling.take(pa.array(part)) for part in np.split(labels, _starts(len(labels)))]
+    column = pa.chunked_array(parts, pa.string())
     return rows.set_column(position, ROWS.field("class_name"), column).select(COLUMNS)
+
+
+def strings(column: pa.ChunkedArray) -> Iterator[str]:
+    """The values of a column of strings, of which few are Python's at a time."""
+    for start in range(0, len(column), AT_ONCE):
+        yield from column.slice(start, AT_ONCE).to_pylist()
+
+
+def _starts(n: int) -> range:
+    """Where parts of AT_ONCE rows begin, but the first."""
+    return range(AT_ONCE, n, AT_ONCE)
+
+
+def _check_distinct(where: str | Path, ids: pa.ChunkedArray) -> None:
+    """Raise InputError at the first id that an earlier row has."""
+    # Different hashes are of different ids; 8 bytes each, where a table of the ids takes 100.
+    hashes = [pl.Series(pl.from_arrow(chunk)).hash().to_numpy() for chunk in ids.chunks]
+    ordered = np.sort(np.concatenate(hashes)) if hashes else np.zeros(0)
+    if (ordered[1:] != ordered[:-1]).all():
+        return
+    first: dict[str, int] = {}
+    for row, name in enumerate(strings(ids)):
+        if first.setdefault(name, row) != row:
+            raise InputError(
+                f"{where}: the id {name!r} of row {row} is also that of row {first[name]}; "
+                "expected distinct ids"
+            )
 
 
 def numbered_rows(path: Path, labels: Sequence[Sequence[int]], classes: Sequence[str]) -> pa.Table:

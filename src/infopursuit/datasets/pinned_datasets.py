@@ -163,9 +163,10 @@ def _layout(path: Path, pinned: LayoutDataset, classes: Sequence[str]) -> ImageS
 
 def _check_counts(where: str | Path, rows: pa.Table, counts: Counts) -> None:
     """Raise InputError unless the splits have the numbers of images that its file says."""
-    splits: list[str] = rows.column("split").to_pylist()
+    there = rows.column("split").value_counts().to_pylist()
+    sizes = {each["values"]: each["counts"] for each in there}
     for split in SPLITS:
-        found, expected = splits.count(split), getattr(counts, split)
+        found, expected = sizes.get(split, 0), getattr(counts, split)
         if expected is None or found == expected:
             continue
         hint = (
