@@ -180,6 +180,9 @@ def test_tables_are_put_between_their_marks(tmp_path: Path) -> None:
     assert with_tables(text, "x", "| 1 |\n") == text
     with pytest.raises(InputError, match="no marks '<!-- tables z -->'"):
         with_tables(page, "z", "")
+    open_ended = page.replace("<!-- end -->", "", 1)
+    with pytest.raises(InputError, match="before other tables"):
+        with_tables(open_ended, "x", "| 1 |\n")
     (tmp_path / "page.md").write_text(page)
     (tmp_path / "tables.md").write_text("| 2 |\n")
     (tmp_path / "tables.curves.svg").write_text("<svg/>", encoding="utf-8")

@@ -23,12 +23,13 @@ def with_tables(page: str, name: str, tables: str) -> str:
     Raises:
         InputError: the page has no such marks.
     """
-    pattern = re.compile(
-        rf"(<!-- tables {re.escape(name)} -->\n).*?(<!-- end -->)", flags=re.DOTALL
-    )
+    begin, end = f"<!-- tables {name} -->", "<!-- end -->"
+    # Up to its own end: without that, all up to the end of the next tables would go.
+    between = r"(?:(?!<!-- tables ).)*?"
+    pattern = re.compile(rf"({re.escape(begin)}\n){between}({end})", flags=re.DOTALL)
     if not pattern.search(page):
         raise InputError(
-            f"the page has no marks '<!-- tables {name} -->' and '<!-- end -->'; expected both"
+            f"the page has no marks '{begin}' and, before other tables, '{end}'; expected both"
         )
     return pattern.sub(lambda found: f"{found[1]}\n{tables.strip()}\n\n{found[2]}", page)
 
