@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pyarrow.compute as pc
 from jaxtyping import Int
 from PIL import Image
 
@@ -103,13 +104,14 @@ def load_pictures(
     if source.suffix in (".yaml", ".yml") or has_embeddings(source):
         return {}
     found = open_image_source(source, class_names)
-    rows = {image: row for row, image in enumerate(found.rows.column("id").to_pylist())}
+    column = found.rows.column("id")
     pictures = {}
     for image in ids:
-        if image not in rows:
+        row = pc.index(column, image).as_py()
+        if row < 0:
             raise InputError(f"{source}: no image {image!r}; expected all embedded images")
         try:
-            pictures[image] = to_rgb(next(iter(found.images(rows[image]))))
+            pictures[image] = to_rgb(next(iter(found.images(row))))
         except UnreadableError as error:
             raise InputError(f"{source}: the image {image!r} is {error}") from error
     return pictures
