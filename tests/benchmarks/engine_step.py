@@ -10,11 +10,13 @@ import torch
 from torch import Tensor
 
 from infopursuit.dictionary.learnable import LearnableDictionary
+from infopursuit.vip.answering import rule_of
+from infopursuit.vip.batches import ImageShard
 from infopursuit.vip.captured import CapturedCalls
 from infopursuit.vip.histories import HistoryDraws, prefix_masks
 from infopursuit.vip.networks import DistinctHistories, HistoryNetwork
+from infopursuit.vip.processes import ALONE
 from infopursuit.vip.settings import VariationalSettings
-from infopursuit.vip.training import rule_of
 from infopursuit.vip.updates import Updates
 from tests.benchmarks.problems import problem
 
@@ -62,11 +64,12 @@ class EngineStep:
         settings = replace(SETTINGS, max_history=max_history, hidden=hidden)
         dictionary = LearnableDictionary(made.universe.to(device), made.initial.to(device))
         dictionary = dictionary.to(device)
+        shard = ImageShard(made.images.embeddings, ALONE, device)
         self.updates = Updates(
             HistoryNetwork(k, k, hidden).to(device),
             HistoryNetwork(k, CLASSES, hidden).to(device),
             dictionary,
-            rule_of(settings, dictionary, made.images, made.universe),
+            rule_of(settings, dictionary, shard, made.images.labels, made.universe),
             settings,
             b,
         )

@@ -15,11 +15,13 @@ from torch import Tensor
 
 from infopursuit.dictionary.learnable import LearnableDictionary
 from infopursuit.pursuit.rollout import greedy_orders, roll_out
+from infopursuit.vip.answering import rule_of
+from infopursuit.vip.batches import ImageShard
 from infopursuit.vip.captured import CapturedCalls
 from infopursuit.vip.histories import prefix_masks, random_orders, sample_sizes
 from infopursuit.vip.networks import HistoryNetwork
+from infopursuit.vip.processes import ALONE
 from infopursuit.vip.settings import VariationalSettings
-from infopursuit.vip.training import rule_of
 from infopursuit.vip.updates import Updates
 from tests.benchmarks.naive import Naive
 from tests.benchmarks.problems import problem
@@ -63,7 +65,8 @@ def both(device: str) -> Both:
     there = universe.to(device)
     dictionary = LearnableDictionary(there, made.initial.to(device)).double().to(device)
     dictionary.snap()
-    rule = rule_of(SETTINGS, dictionary, made.images, universe)
+    shard = ImageShard(made.images.embeddings, ALONE, universe.device)
+    rule = rule_of(SETTINGS, dictionary, shard, made.images.labels, universe)
     engine = Updates(querier.to(device), classifier.to(device), dictionary, rule, SETTINGS, B)
     theta = dictionary.theta.detach().cpu().clone().requires_grad_()
     naive = Naive(

@@ -7,10 +7,13 @@ import torch
 from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
 
 from infopursuit.dictionary.learnable import LearnableDictionary
+from infopursuit.vip.answering import rule_of
+from infopursuit.vip.batches import ImageShard
 from infopursuit.vip.histories import prefix_masks
 from infopursuit.vip.networks import HistoryNetwork
+from infopursuit.vip.processes import ALONE
 from infopursuit.vip.settings import VariationalSettings
-from infopursuit.vip.training import TrainingImages, rule_of
+from infopursuit.vip.training import TrainingImages
 from infopursuit.vip.updates import Updates
 
 K, B, D, CLASSES, UPDATES = 12, 16, 8, 3, 4
@@ -38,7 +41,8 @@ def on_an_imaginary_gpu(**chosen: object) -> tuple[Updates, torch.Tensor, torch.
         classifier = HistoryNetwork(K, CLASSES, settings.hidden)
         images, labels = torch.randn(B, D), torch.zeros(B, dtype=torch.long)
     train = TrainingImages(images, labels, CLASSES)
-    rule = rule_of(settings, dictionary, train, dictionary.universe)
+    shard = ImageShard(train.embeddings, ALONE, "cuda")
+    rule = rule_of(settings, dictionary, shard, train.labels, dictionary.universe)
     return Updates(querier, classifier, dictionary, rule, settings, B), images, labels
 
 
