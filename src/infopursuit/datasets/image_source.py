@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -124,8 +123,7 @@ def _starts(n: int) -> range:
 def _check_distinct(where: str | Path, ids: pa.ChunkedArray) -> None:
     """Raise InputError at the first id that an earlier row has."""
     # Different hashes are of different ids; 8 bytes each, where a table of the ids takes 100.
-    hashes = [pl.Series(pl.from_arrow(chunk)).hash().to_numpy() for chunk in ids.chunks]
-    ordered = np.sort(np.concatenate(hashes)) if hashes else np.zeros(0)
+    ordered = np.sort(np.fromiter(map(hash, strings(ids)), np.int64, len(ids)))
     if (ordered[1:] != ordered[:-1]).all():
         return
     first: dict[str, int] = {}
