@@ -21,6 +21,8 @@ NAMES = {
     "load",
     "texts",
 }
+# What `pip install infopursuit` does not bring.
+PIPELINE_ONLY = ("datasets", "dvc", "httpx", "jinja2", "polars")
 IMPORT = """
 import sys, time
 started = time.perf_counter()
@@ -61,6 +63,18 @@ def test_the_import_is_light() -> None:
         assert heavy == "[]"
         seconds.append(float(taken))
     assert min(seconds) <= 0.3
+
+
+def test_all_of_it_is_imported_without_the_packages_of_the_pipeline() -> None:
+    code = (
+        "import sys\n"
+        f"sys.modules.update(dict.fromkeys({PIPELINE_ONLY!r}))\n"  # None: an import of it fails
+        "import infopursuit\n"
+        "for name in infopursuit.__all__: getattr(infopursuit, name)\n"
+        "import infopursuit.cli.fit, infopursuit.cli.explain, infopursuit.cli.export\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_types_are_for_everybody() -> None:
