@@ -16,7 +16,9 @@ from PIL import Image
 import infopursuit
 from infopursuit.cli.explain import image_files
 from infopursuit.core.errors import InputError
+from infopursuit.estimators.variational import VariationalInformationPursuit
 from infopursuit.explanation.explanation import Explanation
+from tests.estimators.conftest import World
 
 
 @pytest.fixture
@@ -32,6 +34,35 @@ def test_text_is_what_an_explanation_prints(run: Callable, there: Path) -> None:
     explained = model.explain(["photos/red/0.png", "photos/blue/1.png"])
     assert (status, told) == (0, "")
     assert out == "\n".join(map(str, explained))
+
+
+def test_the_decisive_answers_are_those_of_the_model(run: Callable, there: Path) -> None:
+    given = ("explain", "--model", "model", "photos/red/0.png", "--decisive")
+    model = infopursuit.load("model")
+    assert isinstance(model, infopursuit.InformationPursuitClassifier)
+    pictures = ["photos/red/0.png"]
+    assert run(*given) == (0, str(model.decisive_answers(pictures)[0]), "")
+    status, out, _ = run(*given, "--stop", 1, "--max-queries", 1)
+    assert (status, out) == (0, str(model.decisive_answers(pictures, 1.0, 1)[0]))
+
+
+def test_a_dialogue_has_no_decisive_answers(run: Callable, there: Path) -> None:
+    status, out, told = run("explain", "--model", "model", "--decisive", "--interactive")
+    assert (status, out) == (1, "")
+    assert "--decisive: a dialogue asks one question after another" in told
+
+
+def test_networks_have_no_decisive_answers(run: Callable, world: World, tmp_path: Path) -> None:
+    networks = VariationalInformationPursuit(
+        world.texts, world.embeddings, 4, dictionary="fixed", random_updates=2, biased_updates=2
+    )
+    networks.fit(world.X, world.y).save(tmp_path / "networks")
+    np.save(tmp_path / "X.npy", world.unseen[:1])
+    status, out, told = run(
+        "explain", "--model", tmp_path / "networks", "--decisive", tmp_path / "X.npy"
+    )
+    assert (status, out) == (1, "")
+    assert "--decisive: networks have no evidence of single answers" in told
 
 
 def test_json_holds_everything(run: Callable, there: Path) -> None:

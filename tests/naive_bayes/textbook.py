@@ -26,14 +26,17 @@ def answers(levels: int = 2, count: int = 40, k: int = 9) -> Tensor:
     return torch.randint(levels, (count, k), generator=generator).double() / (levels - 1)
 
 
-def posterior(of: AnswerTable, heard: dict[int, float], worth: float = math.inf) -> list[float]:
-    """Of each class after the answers heard, by query."""
+def posterior(
+    of: AnswerTable, heard: dict[int, float], worth: float = math.inf, asked: int | None = None
+) -> list[float]:
+    """Of each class after the answers heard, by query; tempered as if so many were asked."""
+    count = len(heard) if asked is None else asked
     logits = []
     for label, log_prior in enumerate(of.log_prior.tolist()):
         total = log_prior
         for query, answer in heard.items():
             total += float(of.log_likelihood[round(answer * (of.levels - 1)), query, label])
-        logits.append(total / (1 + len(heard) / worth))
+        logits.append(total / (1 + count / worth))
     powers = [math.exp(each - max(logits)) for each in logits]
     return [power / sum(powers) for power in powers]
 

@@ -22,7 +22,7 @@ from infopursuit.peers.lm4cv import LM4CV
 from infopursuit.peers.paper_networks import PaperNetworks
 from infopursuit.peers.pcbm import PCBM, HybridPCBM
 from infopursuit.peers.peer import Peer
-from infopursuit.peers.pursuit_classifier import Ours
+from infopursuit.peers.pursuit_classifier import Ours, OursDecisive
 from infopursuit.peers.res_cbm import ResCBM
 from infopursuit.peers.rule_list import RuleList
 from infopursuit.peers.selected_texts import SelectedTexts
@@ -71,8 +71,13 @@ def _descriptions(task: Task, texts: Sequence[str], embeddings: Any) -> Peer | N
     return None if told is None else DescriptionEnsemble(texts, embeddings, told)
 
 
-def _knowing(task: Task, texts: Sequence[str], embeddings: Any) -> Peer | None:
-    return None if task.knowledge is None else Ours(texts, embeddings, knowledge=task.knowledge)
+def _knowing(ours: type[Ours]) -> Make:
+    """Ours with the task's knowledge table."""
+
+    def make(task: Task, texts: Sequence[str], embeddings: Any) -> Peer | None:
+        return None if task.knowledge is None else ours(texts, embeddings, knowledge=task.knowledge)
+
+    return make
 
 
 def _labo_candidates(task: Task, texts: Sequence[str], embeddings: Any) -> Peer | None:
@@ -107,6 +112,7 @@ def _network(dictionary: str, listed: bool = True) -> Entry:
 
 
 THRESHOLDS = ("median", "informative")
+TABLE = "a knowledge table"
 KNOWLEDGE = "a knowledge table with a text for each class"
 ENTRIES: dict[str, Entry] = {
     "probe": Entry(
@@ -186,5 +192,7 @@ ENTRIES: dict[str, Entry] = {
     "vip_joint": _network("joint"),
     "vip_medoids": _network("alternating", listed=False),
     "ours": Entry(lambda _, texts, rows: Ours(texts, rows), OUR_TRIES),
-    "ours_knowing": Entry(_knowing, OUR_TRIES, "a knowledge table", controlled=False),
+    "ours_knowing": Entry(_knowing(Ours), OUR_TRIES, TABLE, controlled=False),
+    "ours_decisive": Entry(lambda _, texts, rows: OursDecisive(texts, rows), OUR_TRIES),
+    "ours_decisive_knowing": Entry(_knowing(OursDecisive), OUR_TRIES, TABLE, controlled=False),
 }

@@ -206,6 +206,10 @@ def _add_explain(commands: Any) -> None:
         "--interactive", action="store_true",
         help="answer the questions yourself, or, with an image, change its answers",
     )  # fmt: skip
+    command.add_argument(
+        "--decisive", action="store_true",
+        help="show the fewest answers, chosen from all, that alone lead to the class",
+    )  # fmt: skip
     _device(command)
     _file(command, "images", nargs="*", metavar="IMAGE", help="files, folders, patterns", type=str)
     command.set_defaults(

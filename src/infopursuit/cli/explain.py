@@ -21,6 +21,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.whole_files import write_whole
 from infopursuit.datasets.decoding import to_rgb
 from infopursuit.estimators.base import DEFAULT_STOP, PursuitClassifier
+from infopursuit.estimators.deciding import DecidingClassifier
 from infopursuit.estimators.pictures import clip_of
 from infopursuit.explanation.explanation import Explanation
 from infopursuit.explanation.stopping import StoppingRule
@@ -40,10 +41,15 @@ def explain(chosen: argparse.Namespace) -> int:
     """
     model = infopursuit.load(chosen.model, clip=chosen.clip, device=chosen.device)
     stop = stopping_rule(model, chosen)
+    if chosen.decisive and (chosen.interactive or not isinstance(model, DecidingClassifier)):
+        reason = "networks have no evidence of single answers; expected a naive Bayes model"
+        if chosen.interactive:
+            reason = "a dialogue asks one question after another; expected one of both"
+        raise InputError(f"--decisive: {reason}")
     if chosen.interactive:
         return _interactive(model, stop, chosen)
     files, rows, names, rejected = _read(model, chosen.images)
-    explained = model.explain(rows, stop, names=names) if len(names) else []
+    explained = _explained(model, rows, names, stop, chosen) if len(names) else []
     content = FORMATS[chosen.format](explained, rejected)
     if chosen.out is None:
         sys.stdout.write(content)
@@ -54,6 +60,20 @@ def explain(chosen: argparse.Namespace) -> int:
     for name, reason in rejected.items():
         logger.error("not explained: %s: %s", name, reason)
     return 1 if rejected else 0
+
+
+def _explained(
+    model: PursuitClassifier,
+    rows: np.ndarray,
+    names: Sequence[str],
+    stop: StoppingRule,
+    chosen: argparse.Namespace,
+) -> list[Explanation]:
+    if not (chosen.decisive and isinstance(model, DecidingClassifier)):
+        return model.explain(rows, stop, names=names)
+    probability = 1.0 if stop.probability is None else stop.probability
+    most = {} if chosen.max_queries is None else {"most": chosen.max_queries}
+    return model.decisive_answers(rows, probability, names=names, **most)
 
 
 def stopping_rule(model: PursuitClassifier, chosen: argparse.Namespace) -> StoppingRule:

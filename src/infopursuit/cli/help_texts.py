@@ -45,6 +45,7 @@ examples:
   infopursuit explain --model model photo.jpg
   infopursuit explain --model model new/ 'more/*.png' --format csv --out answers.csv
   infopursuit explain --model model photo.jpg --figures figures/
+  infopursuit explain --model model photo.jpg --decisive   # the few answers that decide
   infopursuit explain --model user/name photo.jpg          # a model of the Hugging Face hub
   infopursuit explain --model model --interactive          # answer the questions yourself
   infopursuit explain --model model --interactive photo.jpg     # change answers of an image

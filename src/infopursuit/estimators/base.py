@@ -138,14 +138,7 @@ class PursuitClassifier(ClassifierMixin, BaseEstimator):
         Raises:
             InputError: the model has no such question, or the answer is none.
         """
-        answers = self._answers(X)
-        shown = names_of(X, len(answers)) if names is None else list(names)
-        if len(shown) != len(answers):
-            raise InputError(f"{len(shown)} names for {len(answers)} images; expected one each")
-        replaced = []
-        for question, answer in (overrides or {}).items():
-            replaced.append(self.pursuit_.number(question))
-            answers[:, replaced[-1]] = answer_value(answer)
+        answers, shown, replaced = self._given(X, overrides, names)
         return self.pursuit_.explain(answers, self._rule(stop), shown, overridden=replaced)
 
     def dialogue(self, X: Any = None) -> Dialogue:
@@ -317,6 +310,23 @@ class PursuitClassifier(ClassifierMixin, BaseEstimator):
     def _answers(self, X: Any) -> Tensor:
         """(n, k) in [0, 1]."""
         return torch.cat(list(self._answer_blocks(X)))
+
+    def _given(
+        self,
+        X: Any,
+        overrides: Mapping[str, str | float] | None,
+        names: Sequence[str] | None,
+    ) -> tuple[Tensor, list[str], list[int]]:
+        """Answers (n, k) with those that replace them, names, and the queries that are replaced."""
+        answers = self._answers(X)
+        shown = names_of(X, len(answers)) if names is None else list(names)
+        if len(shown) != len(answers):
+            raise InputError(f"{len(shown)} names for {len(answers)} images; expected one each")
+        replaced = []
+        for question, answer in (overrides or {}).items():
+            replaced.append(self.pursuit_.number(question))
+            answers[:, replaced[-1]] = answer_value(answer)
+        return answers, shown, replaced
 
     def _answer_blocks(self, X: Any) -> Iterator[Tensor]:
         """The answers of all rows, a block of rows at a time: X may be mapped from disk."""

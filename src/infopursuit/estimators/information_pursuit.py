@@ -27,9 +27,9 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.hashing import settings_sha256
 from infopursuit.datasets.image_shards import EmbeddedShards, ImageShards
 from infopursuit.datasets.rows import Rows, UnitRows, as_tensor
-from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.checked_settings import check_settings
 from infopursuit.estimators.class_knowledge import ClassKnowledge
+from infopursuit.estimators.deciding import DecidingClassifier
 from infopursuit.estimators.dictionary import Texts
 from infopursuit.estimators.inputs import check_column_names, seed_of
 from infopursuit.estimators.sharded_rows import ShardedRows
@@ -55,7 +55,7 @@ from infopursuit.pursuit.pursuit import Pursuit
 BUDGET = 128
 
 
-class InformationPursuitClassifier(PursuitClassifier):
+class InformationPursuitClassifier(DecidingClassifier):
     """Information Pursuit with naive Bayes: asks the most informative question, adds up evidence.
 
     With `texts` the rows of X are CLIP embeddings of images, and the questions are k texts chosen

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Probabilities are kept to a millionth: what float32 carries, and the same text on every repeat.
 DIGITS = 6
 
-Criterion = Literal["information gain", "querier probability"]
+Criterion = Literal["information gain", "querier probability", "decisive answers"]
 
 # An image is told to look like none of the classes where fewer images than this are as unusual.
 UNFAMILIAR = 0.01
@@ -111,12 +111,16 @@ class Explanation:
         class_names: the c classes.
         prior: the posterior before any question.
         steps: the questions in the order asked, up to the stop.
-        confident: whether the stopping rule held; False where the questions ran out.
+        confident: whether the stopping rule held, or the answers decide; False where the questions
+            ran out.
         true_class: the class the image is labelled with, None for a new image.
-        criterion: what the values of questions are: expected information in nats, or the
-            probability that the querier network gives to a question.
+        criterion: what the values of questions are: expected information in nats, the probability
+            that the querier network gives to a question, or by how many nats a decisive answer
+            brings the posterior closer to that of all answers.
         familiarity: in (0, 1]; of images of these classes so many are at most as unusual, by all
             of their answers. None where that is not known.
+        chosen_from: where the steps are the answers that decide, how many answers they were chosen
+            from; None where one question was asked after another.
     """
 
     image: str
@@ -127,6 +131,7 @@ class Explanation:
     true_class: str | None = None
     criterion: Criterion = "information gain"
     familiarity: float | None = None
+    chosen_from: int | None = None
 
     @property
     def unfamiliar(self) -> bool:

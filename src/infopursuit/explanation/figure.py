@@ -198,6 +198,8 @@ def _facts(explanation: Explanation, stop: StoppingRule | None) -> list[_Fact]:
         facts.append(_Fact("It looks like", "none of the classes", NO))
     count = len(explanation.steps)
     asked = f"{count} question{'' if count == 1 else 's'}"
+    if explanation.chosen_from is not None:
+        asked = f"{count} of {explanation.chosen_from} answers"
     facts.append(_Fact("Explanation", asked + ("" if explanation.confident else " (the limit)")))
     if stop is not None:
         facts.append(_Fact("Questions stop", stops_when(stop), QUIET, weight="normal"))

@@ -47,8 +47,10 @@ def _is_phrase(text: str) -> bool:
 
 
 def ending(explanation: Explanation) -> str:
-    """After how many questions an explanation ended, and whether they ran out."""
+    """After how many questions, or by which answers, an explanation ended, and if they ran out."""
     said = f"after {_questions(len(explanation.steps))}"
+    if explanation.chosen_from is not None:
+        said = f"by {len(explanation.steps)} of {explanation.chosen_from} answers"
     return said if explanation.confident else f"{said}, the most allowed"
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from torch import Tensor
 
 from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
+from infopursuit.naive_bayes.decisive import decisive_answers
+from infopursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.peers.budgets import BUDGETS
 from infopursuit.peers.pursuits import PursuitPeer
+from infopursuit.pursuit.rollout import RollOut
 
 
 class Ours(PursuitPeer):
@@ -48,3 +51,22 @@ class Ours(PursuitPeer):
         ).fit(X.numpy(), self.classes_[labels.numpy()], validation=self.validation_)
         self.pursuit_ = self.model_.pursuit_
         self.budgets_ = tuple(sorted(t for t in self.budgets if t <= len(self.pursuit_.queries)))
+
+
+class OursDecisive(Ours):
+    """The same model in short: of all k answers of an image, the t that decide.
+
+    They are chosen by the posterior of all answers, so t is what a person reads, and no bound on
+    what the model looked at (`infopursuit.naive_bayes.decisive`).
+    """
+
+    def _roll_out(self, X: Tensor, longest: int) -> RollOut:
+        return self._decisive(self.pursuit_.answers(X), longest)
+
+    def _order(self, answers: Tensor, budget: int) -> Tensor:
+        return self._decisive(answers, budget).order
+
+    def _decisive(self, answers: Tensor, budget: int) -> RollOut:
+        classifier = cast(NaiveBayes, self.pursuit_.classifier)
+        worth = cast(InformationGain, self.pursuit_.querier).worth
+        return decisive_answers(classifier, answers, budget, worth)

@@ -14,7 +14,7 @@ from infopursuit.answers.table import AnswerTable
 from infopursuit.peers.contributions import Contributions
 from infopursuit.peers.peer import Model, Peer
 from infopursuit.pursuit.pursuit import Pursuit
-from infopursuit.pursuit.rollout import images_at_once
+from infopursuit.pursuit.rollout import RollOut, images_at_once
 
 
 class PursuitPeer(Peer):
@@ -44,7 +44,7 @@ class PursuitPeer(Peer):
         size = images_at_once(longest, len(self.classes_))
         for start in range(0, len(rows), size):
             block = slice(start, start + size)
-            posteriors = self.pursuit_.roll_out(rows[block], longest).posteriors
+            posteriors = self._roll_out(rows[block], longest).posteriors
             found = self.classes_[posteriors.argmax(dim=2).numpy()]
             right += (found == labels[block, None]).sum(axis=0)
         return right / len(rows)
@@ -54,7 +54,7 @@ class PursuitPeer(Peer):
         """The scores at each of `budgets_`; the questions are chosen once."""
         rows = self._rows(X)
         answers = self.pursuit_.answers(rows)
-        order = self.pursuit_.asked(answers, max(self.budgets_))
+        order = self._order(answers, max(self.budgets_))
         return {
             t: self.pursuit_.classifier(answers, _mask(answers, order[:, :t])).double().numpy()
             for t in self.budgets_
@@ -65,7 +65,15 @@ class PursuitPeer(Peer):
         answers = self.pursuit_.answers(X)
         if self.budget_ is None:
             return answers, torch.ones_like(answers)
-        return answers, _mask(answers, self.pursuit_.asked(answers, self.budget_))
+        return answers, _mask(answers, self._order(answers, self.budget_))
+
+    def _roll_out(self, X: Tensor, longest: int) -> RollOut:
+        """The course of `longest` answers of each image."""
+        return self.pursuit_.roll_out(X, longest)
+
+    def _order(self, answers: Tensor, budget: int) -> Tensor:
+        """The queries whose answers a decision rests on."""
+        return self.pursuit_.asked(answers, budget)
 
     @torch.no_grad()
     def _scores(self, X: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from infopursuit.answers.rules import AnswerRule
@@ -135,6 +135,31 @@ class Pursuit:
             self.querier, self.classifier, answers, budget, self.first, RUNNERS_UP + 1
         )
         counts, confident = stop.steps(rolled.posteriors)
+        return self.told(rolled, counts, confident, answers, images, true_classes, overridden)
+
+    def told(
+        self,
+        rolled: RollOut,
+        counts: Int[Tensor, " n"],
+        confident: Bool[Tensor, " n"],
+        answers: Float[Tensor, "n k"],
+        images: Sequence[str],
+        true_classes: Sequence[str | None] | None = None,
+        overridden: Sequence[int] = (),
+        chosen_from: int | None = None,
+    ) -> list[Explanation]:
+        """The first `counts` steps of what was rolled out, as explanations.
+
+        Args:
+            rolled: the course of n images.
+            counts: how many of its steps are told.
+            confident: whether they are enough.
+            answers: of the images to all k queries.
+            images: n ids or paths.
+            true_classes: n class names, None where unknown.
+            overridden: queries whose answers a person gave.
+            chosen_from: how many answers the steps were chosen from; None where they were asked.
+        """
         entropies = torch.special.entr(rolled.posteriors.double()).sum(dim=2)
         familiar = None if self.familiarity is None else self.familiarity.of(answers).tolist()
         return [
@@ -148,8 +173,9 @@ class Pursuit:
                 ),
                 confident=bool(confident[row]),
                 true_class=None if true_classes is None else true_classes[row],
-                criterion=self.querier.criterion,
+                criterion=self.querier.criterion if chosen_from is None else "decisive answers",
                 familiarity=None if familiar is None else rounded([familiar[row]])[0],
+                chosen_from=chosen_from,
             )
             for row, image in enumerate(images)
         ]

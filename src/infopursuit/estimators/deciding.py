@@ -1,0 +1,55 @@
+"""The few answers that decide, as a naive Bayes model tells them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from infopursuit.core.errors import InputError
+from infopursuit.estimators.base import PursuitClassifier
+from infopursuit.explanation.explanation import Explanation
+from infopursuit.naive_bayes.decisive import believed, decisive_answers, enough
+from infopursuit.naive_bayes.model import InformationGain, NaiveBayes
+
+
+class DecidingClassifier(PursuitClassifier):
+    """A classifier whose evidence is a sum over answers, of which a few can stand for all."""
+
+    def decisive_answers(
+        self,
+        X: Any,
+        probability: float = 0.95,
+        most: int = 10,
+        overrides: Mapping[str, str | float] | None = None,
+        names: Sequence[str] | None = None,
+    ) -> list[Explanation]:
+        """The fewest answers of each row, chosen from all, that alone lead to the same class.
+
+        All k questions are answered first. Answers are then added one by one, the one first that
+        brings the posterior closest to that of all answers (`infopursuit.naive_bayes.decisive`),
+        until the class is this probable, or as probable as after all of them.
+
+        Args:
+            X: (n, d) embeddings, or pictures where the model knows its CLIP.
+            probability: that is enough, in (0, 1].
+            most: at most so many answers.
+            overrides: answers that replace those of the images, as in `explain`.
+            names: of the rows; None for paths, or `image 0`, ...
+
+        Raises:
+            InputError: a number is out of its range, the model has no such question, or the answer
+                is none.
+        """
+        if not 0 < probability <= 1:
+            raise InputError(f"probability is {probability!r}; expected more than 0, at most 1")
+        if isinstance(most, bool) or most != int(most) or most < 1:
+            raise InputError(f"most is {most!r}; expected a whole number from 1 on")
+        answers, shown, replaced = self._given(X, overrides, names)
+        pursuit, k = self.pursuit_, len(self.queries_)
+        classifier = cast(NaiveBayes, pursuit.classifier)
+        worth = cast(InformationGain, pursuit.querier).worth
+        rolled = decisive_answers(classifier, answers, min(int(most), k), worth)
+        counts, decided = enough(rolled.posteriors, believed(classifier, answers), probability)
+        return pursuit.told(
+            rolled, counts, decided, answers, shown, overridden=replaced, chosen_from=k
+        )
