@@ -153,7 +153,8 @@ def fit_naive_bayes(
 ) -> tuple[PursuitClassifier, list[dict[str, Any]]]:
     """Passes over the training images; held-out ones calibrate, of shards a sample of them."""
     share, seed = settings.validation_fraction, given["random_state"]
-    model = InformationPursuitClassifier(**given, answers=how.answers, first_query=first)
+    chosen = {"answers": how.answers, "rates": how.rates, "first_query": first}
+    model = InformationPursuitClassifier(**given, **chosen)
     if isinstance(images, EmbeddedShards):
         shown, out = held_out_sample(images, share, seed)
         model.fit_shards(images, shown, out, choose_cluster(settings.compute))

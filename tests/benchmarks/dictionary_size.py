@@ -4,6 +4,8 @@ In a clone whose data sets are embedded (`dvc repro embed_universe embed_images`
 
     python -m tests.benchmarks.dictionary_size caltech101 oxford_pets
 
+    python -m tests.benchmarks.dictionary_size caltech101 --sizes 512 --rates fitted
+
 A fifth of the training images is predicted, a tenth of the others calibrates; the test split is
 not read.
 """
@@ -27,7 +29,7 @@ ASKED = (5, 10, 20, 30)
 FIRST_SEED = 50
 
 
-def figures(dataset: str, size: int, seeds: int) -> list[float]:
+def figures(dataset: str, size: int, seeds: int, rates: str) -> list[float]:
     """Mean accuracy after ASKED questions and all, AUC over 1 to 128, and seconds of a fit."""
     universe = load_universe("artifacts/universe/embeddings.parquet")
     embeddings = torch.from_numpy(universe.embeddings).float().numpy()
@@ -37,7 +39,7 @@ def figures(dataset: str, size: int, seeds: int) -> list[float]:
         train, judged = hold_out(images, 0.2, FIRST_SEED + seed)
         train, held_out = hold_out(train, 0.1, seed)
         started = time.process_time()
-        model = Ours(universe.texts, embeddings, size, random_state=seed)
+        model = Ours(universe.texts, embeddings, size, rates, random_state=seed)
         model.fit(*named(train), validation=named(held_out))
         seconds = time.process_time() - started
         X, y = named(judged)
@@ -52,13 +54,14 @@ def main() -> None:
     parser.add_argument("datasets", nargs="+")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--rates", choices=("counted", "fitted"), default="counted")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     header = ["data set", "k", *(f"at {t}" for t in ASKED), "all", "AUC", "fit, s"]
     print("| " + " | ".join(header) + " |", "| --- " * len(header) + "|", sep="\n")
     for dataset in chosen.datasets:
         for size in chosen.sizes:
-            found = figures(dataset, size, chosen.seeds)
+            found = figures(dataset, size, chosen.seeds, chosen.rates)
             cells = [dataset, str(size), *(f"{value:.1f}" for value in found)]
             print("| " + " | ".join(cells) + " |", flush=True)
 

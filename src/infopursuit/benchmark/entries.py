@@ -94,6 +94,8 @@ NETWORK_TRIES: tuple[Settings, ...] = (
 )
 # How many questions it may choose among: with 100 classes more are better, with 37 fewer are.
 OUR_TRIES = _grid(n_queries=(128, 512))
+# Whose answers are all given before some are chosen may have more questions.
+SHORT_TRIES = _grid(n_queries=(512, 1024), rates=("counted", "fitted"))
 
 LIST = "a list of texts for the task"
 
@@ -193,6 +195,6 @@ ENTRIES: dict[str, Entry] = {
     "vip_medoids": _network("alternating", listed=False),
     "ours": Entry(lambda _, texts, rows: Ours(texts, rows), OUR_TRIES),
     "ours_knowing": Entry(_knowing(Ours), OUR_TRIES, TABLE, controlled=False),
-    "ours_decisive": Entry(lambda _, texts, rows: OursDecisive(texts, rows), OUR_TRIES),
-    "ours_decisive_knowing": Entry(_knowing(OursDecisive), OUR_TRIES, TABLE, controlled=False),
+    "ours_decisive": Entry(lambda _, texts, rows: OursDecisive(texts, rows), SHORT_TRIES),
+    "ours_decisive_knowing": Entry(_knowing(OursDecisive), SHORT_TRIES, TABLE, controlled=False),
 }

@@ -22,6 +22,8 @@ def check_settings(model: Any) -> None:
         raise InputError(
             f"answers is {model.answers!r}; expected 'three_valued', 'threshold' or 'minmax'"
         )
+    if model.rates not in ("counted", "fitted"):
+        raise InputError(f"rates is {model.rates!r}; expected 'counted' or 'fitted'")
     if not 0 <= model.validation_fraction < 1:
         raise InputError(
             f"validation_fraction is {model.validation_fraction!r}; expected 0 or more and less "

@@ -10,7 +10,6 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from infopursuit.answers.rules import AnswerRule, MinMaxAnswers, ThresholdAnswers
-from infopursuit.answers.table import AnswerTable
 from infopursuit.answers.text_directions import TextDirections
 from infopursuit.answers.thresholds import ThresholdFit
 from infopursuit.datasets.rows import UnitRows
@@ -23,6 +22,7 @@ from infopursuit.estimators.dictionary import (
     not_banned,
     refuse_banned,
 )
+from infopursuit.estimators.fitted_rates import with_fitted_rates
 from infopursuit.estimators.sharded_rows import THRESHOLD_IMAGES, ShardedRows
 from infopursuit.estimators.training_rows import TrainingRows
 from infopursuit.executors import RayCluster
@@ -154,18 +154,24 @@ class TextQuestions:
 
     def querier(
         self,
-        table: AnswerTable,
+        rule: AnswerRule,
         chosen: Int[Tensor, " k"],
         auroc: Float[Tensor, " k"] | None,
+        rates: str,
+        seed: int,
     ) -> InformationGain:
-        """The querier of the chosen texts.
+        """The querier of the chosen texts, with the table of their answers.
 
         Args:
-            table: how probable their answers are in each class.
+            rule: how images answer them.
             chosen: their rows.
             auroc: how well their scores rank images; None where not measured.
+            rates: `counted` or `fitted`.
+            seed: of fitted rates.
         """
+        table = self.data.table(rule)
         worth = None if self.known is None else self.known.worth(chosen, auroc, table)
         pairs = related_texts([self.texts.texts[row] for row in chosen.tolist()])
         put_off = PutOff(torch.tensor(pairs).long(), len(chosen)) if pairs else None
-        return InformationGain(table, worth, put_off)
+        counted = InformationGain(table, worth, put_off)
+        return counted if rates == "counted" else with_fitted_rates(counted, rule, self.data, seed)

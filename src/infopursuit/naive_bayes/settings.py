@@ -13,11 +13,13 @@ class NaiveBayesSettings:
     Attributes:
         answers: `three_valued`: no, not sure or yes; `threshold`: no or yes. Both depend on their
             own query and the image alone. `minmax`: the paper's rule.
+        rates: `counted`, or `fitted` to tell the classes apart.
         knowledge: whether the knowledge table of the data set is used.
         leakage: what information counts that the words of a query do not explain, from 0 to 1.
     """
 
     answers: Literal["three_valued", "threshold", "minmax"] = "three_valued"
+    rates: Literal["counted", "fitted"] = "counted"
     knowledge: bool = True
     leakage: float = 1.0
 

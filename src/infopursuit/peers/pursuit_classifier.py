@@ -22,6 +22,7 @@ class Ours(PursuitPeer):
         texts: m texts.
         text_embeddings: (m, d) of them.
         n_queries: k.
+        rates: `counted` or `fitted`.
         knowledge: a table of what is true of the classes; None for none.
         budgets: numbers of questions.
         random_state: of samples of large training sets.
@@ -34,18 +35,21 @@ class Ours(PursuitPeer):
         texts: Sequence[str] | None = None,
         text_embeddings: Any = None,
         n_queries: int = 128,
+        rates: str = "counted",
         knowledge: Any = None,
         budgets: Sequence[int] = BUDGETS,
         random_state: int = 0,
     ) -> None:
         self.texts, self.text_embeddings, self.n_queries = texts, text_embeddings, n_queries
-        self.knowledge, self.budgets, self.random_state = knowledge, budgets, random_state
+        self.rates, self.knowledge = rates, knowledge
+        self.budgets, self.random_state = budgets, random_state
 
     def _fit(self, X: Tensor, labels: Tensor, texts: Tensor) -> None:
         self.model_ = InformationPursuitClassifier(
             self.texts_,
             texts.numpy(),
             self.n_queries,
+            rates=self.rates,
             knowledge=self.knowledge,
             random_state=self.random_state,
         ).fit(X.numpy(), self.classes_[labels.numpy()], validation=self.validation_)
