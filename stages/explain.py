@@ -14,10 +14,11 @@ from infopursuit.core.settings import Positive, Section
 from infopursuit.core.whole_files import whole_file
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.datasets.settings import Datasets
+from infopursuit.estimators.deciding import DecidingClassifier
 from infopursuit.estimators.saved import load
 from infopursuit.evaluation.measurement import check_classes
 from infopursuit.executors.settings import ComputeSettings
-from infopursuit.explanation.explanation import write_explanations
+from infopursuit.explanation.explanation import ExplainedImage, Explanation, write_explanations
 from infopursuit.explanation.figure import explanation_png
 from infopursuit.explanation.settings import ExplainSettings
 from infopursuit.explanation.stopping import StoppingRule
@@ -42,7 +43,8 @@ class Settings(Section):
 def main(settings: Settings, dataset: str, init: str, method: str, seed: int) -> Rows:
     name = f"{dataset}-{init}-{method}-{seed}"
     explain = settings.explain
-    pursuit = load(Path("artifacts/models") / name, settings.compute.torch_device()).pursuit_
+    model = load(Path("artifacts/models") / name, settings.compute.torch_device())
+    pursuit = model.pursuit_
     named = explain.ids.get(dataset, [])
     images = load_images(
         f"artifacts/images/{dataset}.parquet", "test", settings.max_images, always=named
@@ -55,12 +57,13 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     wanted = rows_of(images, named)
     rows = list(dict.fromkeys([*spread, *wanted]))
     ids = [images.ids[row] for row in rows]
-    told = pursuit.explain(
-        pursuit.answers(images.embeddings[rows].to(pursuit.device)),
-        stop,
-        ids,
-        [images.class_names[int(images.labels[row])] for row in rows],
-    )
+    answers = pursuit.answers(images.embeddings[rows].to(pursuit.device))
+    labels = [images.class_names[int(images.labels[row])] for row in rows]
+    told = pursuit.explain(answers, stop, ids, labels)
+    short: list[Explanation | None] = [None] * len(rows)
+    if isinstance(model, DecidingClassifier):
+        probability, most = explain.stop_at_probability, explain.max_queries
+        short = [*model.decided(answers, probability, most, ids, labels)]
     pictures = load_pictures(settings.datasets[dataset].images, images.class_names, ids)
 
     folder = Path("artifacts/explanations") / name
@@ -72,7 +75,8 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         shown = explanation_png(explanation, explain.classes_shown, picture, stop)
         with whole_file(folder / figure) as partial:
             partial.write_bytes(shown)
-    write_explanations(folder / "explanations.json", stop, list(zip(told, figures, strict=True)))
+    explained = list(map(ExplainedImage, told, figures, short))
+    write_explanations(folder / "explanations.json", stop, explained)
     return Rows(read=len(images.ids), written=len(told))
 
 

@@ -13,6 +13,7 @@ from PIL import Image
 
 from infopursuit.core.errors import InputError
 from infopursuit.explanation.explanation import (
+    ExplainedImage,
     Explanation,
     Step,
     answer_value,
@@ -110,7 +111,10 @@ def test_missing_and_unknown_keys_are_no_explanation() -> None:
 
 
 def test_file_gives_back_what_was_written(tmp_path) -> None:
-    images = [(explained(image="ä/1"), "1.png"), (explained(true_class=None, steps=()), "2.png")]
+    images = [
+        ExplainedImage(explained(image="ä/1"), "1.png"),
+        ExplainedImage(explained(true_class=None, steps=()), "2.png", explained(chosen_from=7)),
+    ]
     rule = StoppingRule(0.8, 4, None, 3)
     path = tmp_path / "explanations.json"
     write_explanations(path, rule, images)

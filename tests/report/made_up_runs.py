@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,13 @@ from infopursuit.evaluation.posteriors import summarize
 from infopursuit.evaluation.predictions import write_predictions
 from infopursuit.evaluation.run_metrics import BudgetCurve, budget_curve, run_metrics
 from infopursuit.evaluation.stopping import StoppingPoint, sweep
-from infopursuit.explanation.explanation import Explanation, Step, rounded, write_explanations
+from infopursuit.explanation.explanation import (
+    ExplainedImage,
+    Explanation,
+    Step,
+    rounded,
+    write_explanations,
+)
 from infopursuit.explanation.figure import explanation_png
 from infopursuit.explanation.stopping import StoppingRule, posterior_entropy
 from infopursuit.pursuit.rollout import RollOut
@@ -218,7 +225,14 @@ def make_run(
         # The report takes a figure as it is, so that a small picture stands in for it.
         figure = explanation_png(explanation, 10) if drawn else _png(number)
         (folder / f"{explanation.image}.png").write_bytes(figure)
-    explained_images = [(each, f"{each.image}.png") for each in told]
+    short = [
+        replace(each, steps=each.steps[-1:], chosen_from=len(each.steps)) if each.steps else None
+        for each in told
+    ]
+    explained_images = [
+        ExplainedImage(each, f"{each.image}.png", few)
+        for each, few in zip(told, short, strict=True)
+    ]
     write_explanations(folder / "explanations.json", STOP, explained_images)
 
 

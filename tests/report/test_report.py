@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise, product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from infopursuit.report.origin_tables import selection_rows, settings_rows
 from infopursuit.report.report import (
     belief,
     columns,
+    in_short,
     in_words,
     one_rule,
     render_report,
@@ -205,10 +207,12 @@ def test_page_shows_every_run_and_the_figures_of_one(results, page):
     best = shown_run(results.runs)
     pictures = [attrs["src"] for attrs in Page(page).attributes("img")]
     assert [base64.b64decode(src.partition(",")[2]) for src in pictures] == [
-        each.figure.read_bytes() for each in best.explanations
+        Path(each.figure).read_bytes() for each in best.explanations
     ]
     for each in best.explanations:
         assert in_words(each.explanation) in words
+        assert each.short is not None
+        assert f"{in_short(each.short)}." in words
         assert all(question(step.query) in words for step in each.explanation.steps)
     assert "$5 &amp; &lt;ticket&gt;?" in page
     assert "??" not in words

@@ -65,10 +65,13 @@ def test_explain_draws_chosen_images_and_is_equal_on_repeat(params: Params) -> N
     first = contents(FOLDER)
     stop, explained = read_explanations(FOLDER / "explanations.json")
     assert stop == StoppingRule(0.85, 20)
-    assert all(len(explanation.steps) <= K for explanation, _ in explained)
-    assert set(first) == {"explanations.json", *(figure for _, figure in explained)}
+    assert all(len(explanation.steps) <= K for explanation, *_ in explained)
+    assert set(first) == {"explanations.json", *(figure for _, figure, _ in explained)}
     assert len(explained) == 4
-    for explanation, figure in explained:
+    for explanation, figure, short in explained:
+        assert short is not None
+        assert (short.image, short.chosen_from) == (explanation.image, K)
+        assert short.true_class == explanation.true_class
         row = int(explanation.image.removeprefix("image/"))
         assert explanation.true_class == "abc"[row // 2 % 3]
         with Image.open(FOLDER / figure) as shown:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from jaxtyping import Float
+from torch import Tensor
+
 from infopursuit.core.errors import InputError
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.explanation.explanation import Explanation
@@ -45,11 +48,30 @@ class DecidingClassifier(PursuitClassifier):
         if isinstance(most, bool) or most != int(most) or most < 1:
             raise InputError(f"most is {most!r}; expected a whole number from 1 on")
         answers, shown, replaced = self._given(X, overrides, names)
+        return self.decided(answers, probability, int(most), shown, overridden=replaced)
+
+    def decided(
+        self,
+        answers: Float[Tensor, "n k"],
+        probability: float,
+        most: int,
+        images: Sequence[str],
+        true_classes: Sequence[str | None] | None = None,
+        overridden: Sequence[int] = (),
+    ) -> list[Explanation]:
+        """The same of n images whose answers to all k questions are there.
+
+        Args:
+            answers: in [0, 1].
+            probability: that is enough.
+            most: at most so many answers.
+            images: n ids or paths.
+            true_classes: n class names, None where unknown.
+            overridden: questions whose answers a person gave, by number.
+        """
         pursuit, k = self.pursuit_, len(self.queries_)
         classifier = cast(NaiveBayes, pursuit.classifier)
         worth = cast(InformationGain, pursuit.querier).worth
-        rolled = decisive_answers(classifier, answers, min(int(most), k), worth)
+        rolled = decisive_answers(classifier, answers, min(most, k), worth)
         counts, decided = enough(rolled.posteriors, believed(classifier, answers), probability)
-        return pursuit.told(
-            rolled, counts, decided, answers, shown, overridden=replaced, chosen_from=k
-        )
+        return pursuit.told(rolled, counts, decided, answers, images, true_classes, overridden, k)

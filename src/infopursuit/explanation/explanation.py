@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.whole_files import write_text
@@ -226,24 +226,40 @@ class Explanation:
         return explanation_figure(self, classes_shown, picture)
 
 
+class ExplainedImage(NamedTuple):
+    """What is told of one image.
+
+    Attributes:
+        explanation: the questions in the order asked.
+        figure: the name of the file that shows it.
+        short: the answers that decide; None where a model cannot tell them.
+    """
+
+    explanation: Explanation
+    figure: str
+    short: Explanation | None = None
+
+
 def write_explanations(
-    path: str | Path, stop: StoppingRule, explained: Sequence[tuple[Explanation, str]]
+    path: str | Path, stop: StoppingRule, explained: Sequence[ExplainedImage]
 ) -> None:
-    """Write explanations, each with the name of its figure, as JSON with sorted keys."""
+    """Write explanations as JSON with sorted keys."""
     content = {
         "stop": stop._asdict(),
         "images": [
-            {"figure": figure, "explanation": explanation.to_dict()}
-            for explanation, figure in explained
+            {
+                "figure": image.figure,
+                "explanation": image.explanation.to_dict(),
+                "short": None if image.short is None else image.short.to_dict(),
+            }
+            for image in explained
         ],
     }
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False)
     write_text(path, text + "\n")
 
 
-def read_explanations(
-    path: str | Path,
-) -> tuple[StoppingRule, list[tuple[Explanation, str]]]:
+def read_explanations(path: str | Path) -> tuple[StoppingRule, list[ExplainedImage]]:
     """Read what `write_explanations` wrote.
 
     Raises:
@@ -251,9 +267,12 @@ def read_explanations(
     """
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
-        stop = StoppingRule(**content["stop"])
-        return stop, [
-            (Explanation.from_dict(image["explanation"]), image["figure"])
+        return StoppingRule(**content["stop"]), [
+            ExplainedImage(
+                Explanation.from_dict(image["explanation"]),
+                image["figure"],
+                None if image["short"] is None else Explanation.from_dict(image["short"]),
+            )
             for image in content["images"]
         ]
     except FileNotFoundError as error:

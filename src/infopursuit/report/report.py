@@ -20,10 +20,11 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.numbers import percent, share
 from infopursuit.core.whole_files import write_text
 from infopursuit.evaluation.run_metrics import BUDGETS
-from infopursuit.explanation.explanation import Explanation
+from infopursuit.explanation.explanation import ExplainedImage, Explanation
 from infopursuit.explanation.stopping import StoppingRule
 from infopursuit.explanation.text import (
     NONE_OF_THE_CLASSES,
+    ending,
     most_probable,
     question,
     stops_when,
@@ -53,7 +54,7 @@ from infopursuit.report.report_tables import (
     FixedOrderRow,
     Results,
 )
-from infopursuit.report.runs import DatasetResults, ExplainedImage, Run
+from infopursuit.report.runs import DatasetResults, Run
 from infopursuit.report.truth_tables import FalseRow, Pairs, Truth
 from infopursuit.report.verdict import Verdict, verdict
 
@@ -128,6 +129,7 @@ def render_report(datasets: Sequence[DatasetResults], resamples: int) -> str:
         percent=percent,
         share=share,
         in_words=in_words,
+        in_short=in_short,
         groupby_in_order=in_order,
         question=question,
         columns=columns,
@@ -185,7 +187,9 @@ def dataset_part(
         pairs=truth_tables.pairs_table(groups, shown),
         comparisons=comparisons(groups),
         evolutions=report_tables.evolutions(results),
-        shown=ExplainedRun(shown, [(each, data_uri(each.figure)) for each in shown.explanations]),
+        shown=ExplainedRun(
+            shown, [(each, data_uri(Path(each.figure))) for each in shown.explanations]
+        ),
         shown_alone=stands_alone(shown.settings),
         others=[run for run in firsts if run.key[:3] != shown.key[:3]],
         methods=methods,
@@ -253,6 +257,13 @@ def in_words(explanation: Explanation) -> str:
     if explanation.true_class is None:
         return said
     return f"{said}, {'right' if explanation.correct else f'wrong: it is {explanation.true_class}'}"
+
+
+def in_short(decisive: Explanation) -> str:
+    """The answers that decide, and what they alone lead to."""
+    answers = ", ".join(f"{step.query}: {step.said}" for step in decisive.steps)
+    alone = f"{ending(decisive)} alone: {belief(decisive.posterior, decisive)}"
+    return f"{answers} ({alone})" if answers else alone
 
 
 def data_uri(path: Path) -> str:

@@ -14,7 +14,7 @@ from infopursuit.core.hashing import table_sha256
 from infopursuit.estimators.saved import DESCRIPTION, FORMAT
 from infopursuit.evaluation.files import write_csv
 from infopursuit.evaluation.stopping import StoppingPoint
-from infopursuit.explanation.explanation import Explanation, read_explanations
+from infopursuit.explanation.explanation import ExplainedImage, read_explanations
 from infopursuit.explanation.stopping import StoppingRule
 from infopursuit.report.meanings import PARTS, RunMeaning, check_meaning, run_meaning
 from infopursuit.report.methods import has_updates
@@ -54,13 +54,6 @@ class RunKey(NamedTuple):
     def name(self) -> str:
         """The name of the run's files."""
         return f"{self.dataset}-{self.init}-{self.method}-{self.seed}"
-
-
-class ExplainedImage(NamedTuple):
-    """One explained image and its figure."""
-
-    explanation: Explanation
-    figure: Path
 
 
 class ShownAnswer(NamedTuple):
@@ -213,7 +206,7 @@ def read_run(artifacts: Path, key: RunKey, truth: bool = False) -> Run:
         evolution=provenance["evolution"],
         stop=stop,
         explanations=tuple(
-            ExplainedImage(explanation, explanations / figure) for explanation, figure in explained
+            each._replace(figure=str(explanations / each.figure)) for each in explained
         ),
         sources={path.relative_to(artifacts).as_posix(): sha256(path) for path in files},
         meaning=run_meaning(meaning, known),
