@@ -246,6 +246,15 @@ def test_ready_made_settings_merge_and_keep_the_comments(tmp_path: Path, overlay
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("overlay", OVERLAYS, ids=[path.stem for path in OVERLAYS])
+def test_other_data_sets_end_a_comparison_on_the_former_ones(tmp_path: Path, overlay: Path) -> None:
+    path = edited(tmp_path)
+    configure(ROOT / "params/benchmark.yaml", path)
+    for each in (*(ROOT / "params" / name for name in BEFORE.get(overlay.stem, ())), overlay):
+        configure(each, path)
+    assert load_params(path).datasets
+
+
 def test_what_an_overlay_changes_of_a_method_reaches_those_that_follow_it(tmp_path: Path) -> None:
     path = edited(tmp_path)
     configure(ROOT / "params/paper.yaml", path)
