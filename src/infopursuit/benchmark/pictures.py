@@ -29,6 +29,13 @@ PANELS: dict[Unit, str] = {
 HUES = ("#0072b2", "#007d5a", "#a3278f", "#8a6a00", "#5b4bc4", "#b3202f", "#3f5468", "#2aa4a0")
 MARKERS = "osD^vPX*"
 OUR_HUE, GREY = "#c94f00", "#8b93a0"
+# Dash and marker of each of ours.
+OURS_DRAWN = {
+    OURS: ("-", "D"),
+    f"{OURS}_knowing": ("--", "^"),
+    f"{OURS}_decisive": ("-.", "o"),
+    f"{OURS}_decisive_knowing": (":", "*"),
+}
 SIZE_OF_PANEL = (3.3, 4.6)
 STYLE: dict[Any, Any] = {"svg.hashsalt": "infopursuit", "svg.fonttype": "none", "font.size": 9}
 
@@ -83,10 +90,10 @@ def draw_truth(path: Path, dataset: str, results: Sequence[Result]) -> None:
         figure = Figure(figsize=(7.2, 4.6), facecolor="white", layout="constrained")
         panel = figure.subplots()
         for place, (peer, true, accuracy) in enumerate(sorted(points, key=lambda point: -point[2])):
-            ours = peer.startswith(OURS)
+            ours = OURS_DRAWN.get(peer)
             panel.plot(
-                true, accuracy, MARKERS[place % len(MARKERS)], label=_title(peer),
-                color=OUR_HUE if ours else HUES[place // 2 % len(HUES)],
+                true, accuracy, ours[1] if ours else MARKERS[place % len(MARKERS)],
+                label=_title(peer), color=OUR_HUE if ours else HUES[place // 2 % len(HUES)],
                 markersize=10 if ours else 6,
             )  # fmt: skip
         if points:
@@ -101,7 +108,7 @@ def draw_truth(path: Path, dataset: str, results: Sequence[Result]) -> None:
 
 
 def _lines(panel: Axes, results: Sequence[Result]) -> None:
-    others = [each for each in results if not each.peer.startswith(OURS)]
+    others = [each for each in results if each.peer not in OURS_DRAWN]
     for each in results:
         accuracy = 100 * each.correct[:, :, : len(BUDGETS)].mean(axis=(0, 1))
         if each in others:
@@ -109,7 +116,7 @@ def _lines(panel: Axes, results: Sequence[Result]) -> None:
             hue, marker = HUES[place % len(HUES)], MARKERS[place % len(MARKERS)]
             style = {"color": hue, "marker": marker, "markersize": 4, "linewidth": 1.1}
         else:
-            dash = "-" if each.peer == OURS else "--"
+            dash, _ = OURS_DRAWN[each.peer]
             style = {"color": OUR_HUE, "linestyle": dash, "linewidth": 2.4}
         panel.plot(BUDGETS, accuracy, label=_title(each.peer), **style)
 
