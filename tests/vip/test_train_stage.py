@@ -115,6 +115,7 @@ def test_naive_bayes_is_fitted_without_updates(params: Params) -> None:
         "answers": "three_valued",
         "knowledge": True,
         "leakage": 1.0,
+        "rates": "counted",
         "validation_fraction": 0.1,
         "select_on": "held_out",
     }
