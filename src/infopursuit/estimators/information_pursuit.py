@@ -84,7 +84,7 @@ class InformationPursuitClassifier(DecidingClassifier):
             explain, from 0 to 1. Less makes explanations easier to follow, for some accuracy.
         rates: `counted`: of each answer in each class, one question at a time; `fitted`: drawn from
             there to tell the classes apart (`infopursuit.naive_bayes.fitted`), on at most 32,768
-            images. Takes seconds more, and pays off with many questions or images.
+            images. Takes seconds more, and may pay off where images are many.
         reference_embeddings: (v, d) of the texts that scores are relative to; None for
             `text_embeddings`.
         stop: when to ask no more, in `predict` and `explain`; None to stop at a probability of
