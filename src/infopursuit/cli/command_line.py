@@ -208,7 +208,8 @@ def _add_explain(commands: Any) -> None:
     )  # fmt: skip
     command.add_argument(
         "--decisive", action="store_true",
-        help="show the fewest answers, chosen from all, that alone lead to the class",
+        help="show the few answers, chosen from all, that alone lead to the class: up to a "
+        "probability of --stop (0.95), or --max-queries (10) of them",
     )  # fmt: skip
     _device(command)
     _file(command, "images", nargs="*", metavar="IMAGE", help="files, folders, patterns", type=str)

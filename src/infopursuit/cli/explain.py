@@ -49,7 +49,13 @@ def explain(chosen: argparse.Namespace) -> int:
     if chosen.interactive:
         return _interactive(model, stop, chosen)
     files, rows, names, rejected = _read(model, chosen.images)
-    explained = _explained(model, rows, names, stop, chosen) if len(names) else []
+    explained = []
+    if len(names) and chosen.decisive and isinstance(model, DecidingClassifier):
+        limits = {"probability": chosen.stop, "most": chosen.max_queries}
+        given = {name: value for name, value in limits.items() if value is not None}
+        explained = model.decisive_answers(rows, names=names, **given)
+    elif len(names):
+        explained = model.explain(rows, stop, names=names)
     content = FORMATS[chosen.format](explained, rejected)
     if chosen.out is None:
         sys.stdout.write(content)
@@ -60,20 +66,6 @@ def explain(chosen: argparse.Namespace) -> int:
     for name, reason in rejected.items():
         logger.error("not explained: %s: %s", name, reason)
     return 1 if rejected else 0
-
-
-def _explained(
-    model: PursuitClassifier,
-    rows: np.ndarray,
-    names: Sequence[str],
-    stop: StoppingRule,
-    chosen: argparse.Namespace,
-) -> list[Explanation]:
-    if not (chosen.decisive and isinstance(model, DecidingClassifier)):
-        return model.explain(rows, stop, names=names)
-    probability = 1.0 if stop.probability is None else stop.probability
-    most = {} if chosen.max_queries is None else {"most": chosen.max_queries}
-    return model.decisive_answers(rows, probability, names=names, **most)
 
 
 def stopping_rule(model: PursuitClassifier, chosen: argparse.Namespace) -> StoppingRule:

@@ -26,11 +26,12 @@ class DecidingClassifier(PursuitClassifier):
         overrides: Mapping[str, str | float] | None = None,
         names: Sequence[str] | None = None,
     ) -> list[Explanation]:
-        """The fewest answers of each row, chosen from all, that alone lead to the same class.
+        """A few answers of each row, chosen from all, that alone lead to the same class.
 
         All k questions are answered first. Answers are then added one by one, the one first that
         brings the posterior closest to that of all answers (`infopursuit.naive_bayes.decisive`),
-        until the class is this probable, or as probable as after all of them.
+        until the class is this probable, or as probable as after all of them. A greedy choice:
+        fewer answers may do. One may follow from another (`turtle`, `sea turtle`).
 
         Args:
             X: (n, d) embeddings, or pictures where the model knows its CLIP.

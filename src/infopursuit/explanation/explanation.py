@@ -231,7 +231,7 @@ class ExplainedImage(NamedTuple):
 
     Attributes:
         explanation: the questions in the order asked.
-        figure: the name of the file that shows it.
+        figure: the file that shows it: its name in a file of explanations, its path in a report.
         short: the answers that decide; None where a model cannot tell them.
     """
 
