@@ -120,7 +120,10 @@ def test_a_peer_with_fewer_seeds_is_compared_over_those_of_both(folder: Path) ->
     assert row_of(differences, "selected texts, scores")[-1].startswith(f"{less:+.1f} [")
 
 
-def test_seeds_side_by_side_give_the_same_bits(folder: Path, tmp_path: Path) -> None:
+def test_seeds_side_by_side_give_the_same_bits(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seeds, "START", 0.0)  # the worker is waited for
     for peer in ("ours", "zero_shot"):
         task = small_task(noise=0.5, class_embeddings=None)
         measure_seeds(
@@ -131,6 +134,29 @@ def test_seeds_side_by_side_give_the_same_bits(folder: Path, tmp_path: Path) -> 
     for seed in ("0", "1"):
         name = f"zoo-ours/{seed}.parquet"
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+
+
+@pytest.mark.parametrize(("start", "here"), [(0.0, 4), (600.0, 5)])
+def test_this_process_measures_beside_its_workers(
+    start: float, here: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured: list[int] = []
+    once = seeds.measure_seed
+
+    def spied(entry, task, seed, share):
+        measured.append(seed)
+        return once(entry, task, seed, share)
+
+    monkeypatch.setattr(seeds, "measure_seed", spied)
+    monkeypatch.setattr(seeds, "START", start)
+    task, kept = small_task(noise=0.5), tmp_path / "kept"
+    wanted = [0, 1, 2, 3, 4]
+    assert measure_seeds(tmp_path, "zoo-x", "probe", task, wanted, 0.2, kept, cores=2) == 5
+    assert measured[0] == 4
+    assert 1 <= len(measured) == len(set(measured)) <= here
+    assert len(measured) == 5 or start == 0  # quick seeds start no worker
+    told = json.loads((tmp_path / "zoo-x.json").read_text())
+    assert list(told["seeds"]) == [str(seed) for seed in wanted]
 
 
 WORKERS = """

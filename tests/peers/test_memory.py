@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
 
+from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
 from infopursuit.peers import elastic_net
 from infopursuit.peers.elastic_net import ElasticNet, Standard
 from infopursuit.peers.memory import Memory
+from infopursuit.peers.pursuit_classifier import Ours, OursDecisive
 from tests.peers.planted import planted
 from tests.peers.some import made
 
@@ -32,6 +36,31 @@ def test_peers_with_one_memory_fit_what_they_fit_alone(name: str) -> None:
             found = shared.fit(images.X, images.y).decision_function(images.X_test)
             expected = alone.fit(images.X, images.y).decision_function(images.X_test)
             np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("made", [Ours, OursDecisive])
+def test_ours_chooses_its_questions_once_for_all_rates(
+    made: type[Ours], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = []
+    original = InformationPursuitClassifier.select_queries
+    monkeypatch.setattr(
+        InformationPursuitClassifier,
+        "select_queries",
+        lambda self, *given: chosen.append(self.n_queries) or original(self, *given),
+    )
+    data, memory = planted(), Memory()
+    for k, rates in product((4, 8), ("counted", "fitted")):
+        alone = made(data.texts, data.embeddings, k, rates, budgets=(2, 4))
+        shared = clone(alone).set_params(memory=memory)
+        validation = data.X_test, data.y_test
+        alone.fit(data.X, data.y, validation)
+        shared.fit(data.X, data.y, validation)
+        assert shared.pursuit_.queries == alone.pursuit_.queries
+        found, expected = shared.decisions_by_budget(data.X), alone.decisions_by_budget(data.X)
+        for t in (2, 4):
+            np.testing.assert_array_equal(found[t], expected[t])
+    assert chosen == [4, 8]
 
 
 def test_tries_share_one_path(monkeypatch: pytest.MonkeyPatch) -> None:

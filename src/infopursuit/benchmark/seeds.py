@@ -7,8 +7,8 @@ artifacts/peers/DATASET-PEER/SEED.parquet     predictions of the test images
 A seed that is done is kept in `.scratch/peers`, under a hash of inputs, settings and the library's
 own code: a stage that was stopped, or that gets another seed, measures no seed again.
 
-Seeds are measured side by side, a processor core for each. One core at a time also keeps the bits:
-sums of several threads are rounded in another order.
+Seeds are measured side by side, a processor core for each; one of the processes is this one. One
+core at a time also keeps the bits: sums of several threads are rounded in another order.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import joblib
 import numpy as np
 import torch
+from joblib.externals.loky import ProcessPoolExecutor
 from threadpoolctl import threadpool_limits
 
 import infopursuit
@@ -39,6 +41,10 @@ from infopursuit.evaluation.files import write_json
 from infopursuit.evaluation.predictions import read_predictions, write_predictions
 
 logger = logging.getLogger("infopursuit")
+
+ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS")}
+# Seconds that a worker takes to start and to import the library, about.
+START = 3.0
 
 
 def measure_seeds(
@@ -61,8 +67,8 @@ def measure_seeds(
         seeds: to measure.
         share: of the training images that are held out.
         key: folder where finished seeds are kept.
-        cores: seeds that are measured at the same time, each in a process with a copy of the task;
-            None for one a core.
+        cores: seeds that are measured at the same time: one here, each other in a process with a
+            copy of the task. None for one a core.
     """
     entry = ENTRIES[peer]
     absent = None
@@ -100,21 +106,43 @@ def key_of(settings: Mapping[str, Any], inputs: Sequence[str | Path]) -> str:
 def _measured(
     peer: str, task: Task, seeds: Sequence[int], share: float, cores: int | None
 ) -> Iterator[tuple[int, Measured]]:
-    """Each seed with what it found, the first to end first."""
-    if not seeds:
+    """Each seed with what it found, as they end; this process measures too."""
+    job = partial(_on_one_core, peer, task, share=share, parent=os.getpid())
+    helpers = min(cores or joblib.cpu_count(), len(seeds)) - 1
+    if helpers < 1:
+        yield from map(job, seeds)
         return
-    # One seed stays in this process; others have none of its state, so the job names all it needs.
-    with joblib.parallel_config("loky", inner_max_num_threads=1):
-        side_by_side = joblib.Parallel(
-            n_jobs=min(cores or joblib.cpu_count(), len(seeds)), return_as="generator_unordered"
-        )
-        job = joblib.delayed(_on_one_core)
-        jobs = side_by_side(job(peer, task, seed, share, os.getpid()) for seed in seeds)
-        yield from cast("Iterator[tuple[int, Measured]]", jobs)
+    # Workers take seeds from the front, this process from the back. It calls them when its first
+    # seed has taken longer than they take to start: quick seeds are all measured here.
+    *others, last = seeds
+    given: dict[int, Future[tuple[int, Measured]]] = {}
+    pool = ProcessPoolExecutor(helpers, env=ONE_THREAD)
+    call = threading.Timer(
+        START, lambda: given.update({seed: pool.submit(job, seed) for seed in others})
+    )
+    call.start()
+    try:
+        yield job(last)
+        call.cancel()
+        call.join()
+        if not given:
+            yield from map(job, others)
+        while given:
+            for seed in [seed for seed, future in given.items() if future.done()]:
+                yield given.pop(seed).result()
+            mine = next((seed for seed in reversed(given) if given[seed].cancel()), None)
+            if mine is not None:
+                del given[mine]
+                yield job(mine)
+            elif given:
+                wait(given.values(), return_when=FIRST_COMPLETED)
+    finally:
+        call.cancel()
+        pool.shutdown(kill_workers=True)
 
 
 def _on_one_core(
-    peer: str, task: Task, seed: int, share: float, parent: int
+    peer: str, task: Task, seed: int, *, share: float, parent: int
 ) -> tuple[int, Measured]:
     if os.getpid() != parent:
         end_with(parent)

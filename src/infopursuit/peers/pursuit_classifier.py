@@ -11,6 +11,7 @@ from infopursuit.estimators.information_pursuit import InformationPursuitClassif
 from infopursuit.naive_bayes.decisive import decisive_answers
 from infopursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.peers.budgets import BUDGETS
+from infopursuit.peers.memory import Memory
 from infopursuit.peers.pursuits import PursuitPeer
 from infopursuit.pursuit.rollout import RollOut
 
@@ -26,6 +27,7 @@ class Ours(PursuitPeer):
         knowledge: a table of what is true of the classes; None for none.
         budgets: numbers of questions.
         random_state: of samples of large training sets.
+        memory: shares the chosen questions with fits of other rates; None for none.
     """
 
     learns_from_validation = True
@@ -39,20 +41,27 @@ class Ours(PursuitPeer):
         knowledge: Any = None,
         budgets: Sequence[int] = BUDGETS,
         random_state: int = 0,
+        memory: Memory | None = None,
     ) -> None:
         self.texts, self.text_embeddings, self.n_queries = texts, text_embeddings, n_queries
         self.rates, self.knowledge = rates, knowledge
-        self.budgets, self.random_state = budgets, random_state
+        self.budgets, self.random_state, self.memory = budgets, random_state, memory
 
     def _fit(self, X: Tensor, labels: Tensor, texts: Tensor) -> None:
-        self.model_ = InformationPursuitClassifier(
+        rows, y = X.numpy(), self.classes_[labels.numpy()]
+        model = InformationPursuitClassifier(
             self.texts_,
             texts.numpy(),
             self.n_queries,
             rates=self.rates,
             knowledge=self.knowledge,
             random_state=self.random_state,
-        ).fit(X.numpy(), self.classes_[labels.numpy()], validation=self.validation_)
+        )
+        # Without held-out images `fit` holds some out itself, and chooses from the others.
+        if self.memory is not None and self.validation_ is not None:
+            known = X, labels, texts, self.n_queries, self.random_state
+            model.queries = self.memory.get(lambda: model.select_queries(rows, y), *known)
+        self.model_ = model.fit(rows, y, validation=self.validation_)
         self.pursuit_ = self.model_.pursuit_
         self.budgets_ = tuple(sorted(t for t in self.budgets if t <= len(self.pursuit_.queries)))
 
