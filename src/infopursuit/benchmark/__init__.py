@@ -7,6 +7,8 @@ protocol.py one peer, one seed: try, fit, read the test split once
 claims.py   whether what an explanation says of an image is true
 seeds.py    the results of one peer over seeds, kept while others run
 tables.py   tables and curves of all peers, with paired intervals
+pictures.py curves, and accuracy beside truth
+records.py  keeps results with a page, and gives them back
 page.py     writes the tables into a page
 settings.py what of it is set in params.yaml
 """

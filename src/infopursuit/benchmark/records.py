@@ -1,0 +1,147 @@
+"""Results that are kept with a page, so that each of its cells can be traced without a new run.
+
+    python -m infopursuit.benchmark.records keep docs/records/food10-vitb32.parquet food10
+    python -m infopursuit.benchmark.records give docs/records/food10-vitb32.parquet food10
+
+`keep` takes the results of a data set from `artifacts/peers` into a record: metrics, times and
+predictions of each peer and seed. What it holds of peers that were not measured this time stays.
+`give` writes a record's results to `artifacts/peers`, from where `stages/compare.py` makes tables
+and pictures. So peers that train for hours are measured once, and stand beside those of today.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from infopursuit.benchmark.titles import TITLES
+from infopursuit.core.errors import InputError
+from infopursuit.core.tables import RESULTS, read_table, write_table
+from infopursuit.evaluation.files import write_json
+from infopursuit.evaluation.predictions import Predictions, read_predictions, write_predictions
+
+FOLDER = Path("artifacts/peers")
+USAGE = "expected: keep RECORD DATASET, or give RECORD DATASET"
+
+
+def keep(record: Path, dataset: str, folder: Path = FOLDER) -> list[str]:
+    """Take the results of a data set into a record; the peers that were taken.
+
+    Args:
+        record: a Parquet file, which need not be there yet.
+        dataset: its name.
+        folder: of the results.
+
+    Raises:
+        InputError: there are no results, a file is missing or malformed, or the test images are
+            not those of the record.
+    """
+    taken = [peer for peer in TITLES if (folder / f"{dataset}-{peer}.json").is_file()]
+    if not taken:
+        raise InputError(f"{folder}/{dataset}-PEER.json: no such file; the stage peers writes it")
+    rows = [row for peer in taken for row in _rows(folder, f"{dataset}-{peer}", peer)]
+    if record.is_file():
+        held = read_table(record, RESULTS).to_pylist()
+        rows += [row for row in held if row["peer"] not in taken]
+    places = list(TITLES)
+    rows.sort(key=lambda row: (places.index(row["peer"]), row["seed"]))
+    _check_same_images(record, rows)
+    write_table(record, RESULTS, {name: [row[name] for row in rows] for name in RESULTS.names})
+    return taken
+
+
+def give(record: Path, dataset: str, folder: Path = FOLDER) -> list[str]:
+    """Write the results of a record as the stage `peers` does; the peers that it holds.
+
+    Args:
+        record: a Parquet file.
+        dataset: its name.
+        folder: of the results; those of the same peers are replaced.
+
+    Raises:
+        InputError: the record is missing or malformed.
+    """
+    held: dict[str, list[dict[str, Any]]] = {}
+    for row in read_table(record, RESULTS).to_pylist():
+        held.setdefault(row["peer"], []).append(row)
+    for peer, rows in held.items():
+        name = f"{dataset}-{peer}"
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        seeds = [row for row in rows if not row["absent"]]
+        for row in seeds:
+            predicted = np.array(row["predicted"], np.int16).reshape(len(row["id"]), -1)
+            path = folder / name / f"{row['seed']}.parquet"
+            write_predictions(path, row["id"], np.array(row["label"], np.int32), predicted)
+        metrics = {str(row["seed"]): json.loads(row["metrics"]) for row in seeds}
+        absent = rows[0]["absent"] or None
+        write_json(folder / f"{name}.json", {"peer": peer, "absent": absent, "seeds": metrics})
+        timings = {str(row["seed"]): json.loads(row["timings"]) for row in seeds}
+        write_json(folder / f"{name}.timings.json", timings)
+    return list(held)
+
+
+def _rows(folder: Path, name: str, peer: str) -> list[dict[str, Any]]:
+    """A row for each seed of a peer; one where it is absent, with the reason."""
+    told = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    timings = json.loads((folder / f"{name}.timings.json").read_text(encoding="utf-8"))
+    if told["absent"]:
+        nothing = Predictions([], np.empty(0, np.int32), np.empty((0, 0), np.int16))
+        return [_row(peer, -1, told["absent"], {}, {}, nothing)]
+    return [
+        _row(peer, int(seed), "", metrics, timings[seed],
+             read_predictions(folder / name / f"{seed}.parquet"))
+        for seed, metrics in told["seeds"].items()
+    ]  # fmt: skip
+
+
+def _row(
+    peer: str,
+    seed: int,
+    absent: str,
+    metrics: dict[str, Any],
+    timings: dict[str, float],
+    found: Predictions,
+) -> dict[str, Any]:
+    return {
+        "peer": peer,
+        "seed": seed,
+        "absent": absent,
+        "metrics": json.dumps(metrics, sort_keys=True),
+        "timings": json.dumps(timings, sort_keys=True),
+        "id": found.ids,
+        "label": found.labels.tolist(),
+        "predicted": found.predicted.ravel().tolist(),
+    }
+
+
+def _check_same_images(record: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Raise InputError unless all rows are of the same test images."""
+    first, *others = [row for row in rows if not row["absent"]] or [None]
+    for row in others:
+        assert first is not None
+        if (row["id"], row["label"]) != (first["id"], first["label"]):
+            raise InputError(
+                f"{record}: {row['peer']}, seed {row['seed']}, is of other test images than "
+                f"{first['peer']}, seed {first['seed']} ({len(row['id'])} and {len(first['id'])}); "
+                "expected one test split"
+            )
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Keep or give."""
+    if len(arguments) != 3 or arguments[0] not in ("keep", "give"):
+        raise InputError(USAGE)
+    does, record, dataset = arguments
+    (keep if does == "keep" else give)(Path(record), dataset)
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except InputError as error:
+        sys.exit(f"records: {error}")
