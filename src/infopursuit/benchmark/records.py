@@ -26,6 +26,8 @@ from infopursuit.evaluation.files import write_json
 from infopursuit.evaluation.predictions import Predictions, read_predictions, write_predictions
 
 FOLDER = Path("artifacts/peers")
+# In the place of a predicted label that is the true one: most are, which makes records small.
+RIGHT = -2
 USAGE = "expected: keep RECORD DATASET, or give RECORD DATASET"
 
 
@@ -74,9 +76,11 @@ def give(record: Path, dataset: str, folder: Path = FOLDER) -> list[str]:
         (folder / name).mkdir(parents=True, exist_ok=True)
         seeds = [row for row in rows if not row["absent"]]
         for row in seeds:
-            predicted = np.array(row["predicted"], np.int16).reshape(len(row["id"]), -1)
+            labels = np.array(row["label"], np.int32)
+            held_as = np.array(row["predicted"], np.int16).reshape(-1, len(labels)).T
+            predicted = np.where(held_as == RIGHT, labels[:, None], held_as)
             path = folder / name / f"{row['seed']}.parquet"
-            write_predictions(path, row["id"], np.array(row["label"], np.int32), predicted)
+            write_predictions(path, row["id"], labels, predicted)
         metrics = {str(row["seed"]): json.loads(row["metrics"]) for row in seeds}
         absent = rows[0]["absent"] or None
         write_json(folder / f"{name}.json", {"peer": peer, "absent": absent, "seeds": metrics})
@@ -107,6 +111,7 @@ def _row(
     timings: dict[str, float],
     found: Predictions,
 ) -> dict[str, Any]:
+    held_as = np.where(found.correct, RIGHT, found.predicted)
     return {
         "peer": peer,
         "seed": seed,
@@ -115,7 +120,7 @@ def _row(
         "timings": json.dumps(timings, sort_keys=True),
         "id": found.ids,
         "label": found.labels.tolist(),
-        "predicted": found.predicted.ravel().tolist(),
+        "predicted": held_as.T.ravel().tolist(),
     }
 
 

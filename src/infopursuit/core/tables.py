@@ -162,7 +162,7 @@ PREDICTIONS = TableSchema(
     ),
 )
 RESULTS = TableSchema(
-    "results of peers on one data set, a row for each peer and seed; metrics and timings as JSON",
+    "results of peers on one data set, a row for each peer and seed",
     (
         _column("peer", pa.string()),
         _column("seed", pa.int64()),
