@@ -18,14 +18,29 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from infopursuit.benchmark.titles import TITLES
 from infopursuit.core.errors import InputError
-from infopursuit.core.tables import RESULTS, read_table, write_table
+from infopursuit.core.tables import TableSchema, read_table, write_table
 from infopursuit.evaluation.files import write_json
 from infopursuit.evaluation.predictions import Predictions, read_predictions, write_predictions
 
 FOLDER = Path("artifacts/peers")
+COLUMNS = {
+    "peer": pa.string(),
+    "seed": pa.int64(),
+    "absent": pa.string(),
+    "metrics": pa.string(),
+    "timings": pa.string(),
+    "id": pa.list_(pa.string()),
+    "label": pa.list_(pa.int32()),
+    "predicted": pa.list_(pa.int16()),
+}
+RESULTS = TableSchema(
+    "results of peers on one data set, a row for each peer and seed",
+    tuple(pa.field(name, kind, nullable=False) for name, kind in COLUMNS.items()),
+)
 # In the place of a predicted label that is the true one: most are, which makes records small.
 RIGHT = -2
 USAGE = "expected: keep RECORD DATASET, or give RECORD DATASET"

@@ -161,19 +161,6 @@ PREDICTIONS = TableSchema(
         _column("predicted", pa.list_(pa.int16())),
     ),
 )
-RESULTS = TableSchema(
-    "results of peers on one data set, a row for each peer and seed",
-    (
-        _column("peer", pa.string()),
-        _column("seed", pa.int64()),
-        _column("absent", pa.string()),
-        _column("metrics", pa.string()),
-        _column("timings", pa.string()),
-        _column("id", pa.list_(pa.string())),
-        _column("label", pa.list_(pa.int32())),
-        _column("predicted", pa.list_(pa.int16())),
-    ),
-)
 
 
 def read_table(
