@@ -141,9 +141,9 @@ def _row(
 
 def _check_same_images(record: Path, rows: Sequence[dict[str, Any]]) -> None:
     """Raise InputError unless all rows are of the same test images."""
-    first, *others = [row for row in rows if not row["absent"]] or [None]
-    for row in others:
-        assert first is not None
+    measured = [row for row in rows if not row["absent"]]
+    for row in measured[1:]:
+        first = measured[0]
         if (row["id"], row["label"]) != (first["id"], first["label"]):
             raise InputError(
                 f"{record}: {row['peer']}, seed {row['seed']}, is of other test images than "
