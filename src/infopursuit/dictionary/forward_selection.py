@@ -65,8 +65,7 @@ def forward_selection(
         if gain.max() <= least:
             break
         best = int((gain >= gain.max() * (1 - ties)).int().argmax())
-        known = basis[: len(chosen)]
-        direction = columns[:, best] - known.T @ (known @ columns[:, best])
+        direction = columns[:, best] - basis.T @ (basis @ columns[:, best])
         direction = direction / direction.norm()
         basis[len(chosen)] = direction
         chosen.append(best)
