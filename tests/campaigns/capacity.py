@@ -5,7 +5,7 @@
 Fits naive Bayes on more and more made-up images, one size after the other in this process, and
 looks at the largest memory so far. Exits 1 where it grows from the smallest size to the largest
 by more than a quarter of what the images between take as float32: a fit that holds them would
-grow by all of it, and the allocator alone makes two equal fits differ by some 60 MB.
+grow by all of it, and labels and what the allocator keeps come to some 60 MB on a busy machine.
 """
 
 from __future__ import annotations
