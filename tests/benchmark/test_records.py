@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -10,9 +11,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from infopursuit.benchmark.records import give, keep
+from infopursuit.benchmark.records import RESULTS, give, keep
 from infopursuit.benchmark.seeds import measure_seeds
 from infopursuit.core.errors import InputError
+from infopursuit.core.tables import read_table, write_table
 from tests.benchmark.tasks import small_task
 
 PEERS = ("selected_scores", "probe", "zero_shot")
@@ -68,6 +70,31 @@ def test_other_test_images_are_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="of other test images than"):
         keep(record, "zoo", other)
     assert record.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("peer", "../../outside", "row 0 has the peer '../../outside'; expected one of"),
+        ("metrics", "{", "row 0, metrics: Expecting"),
+        ("label", [1], "expected 7 predictions for each image"),
+    ],
+)
+def test_a_record_of_a_stranger_writes_nothing(
+    name: str, value: object, told: str, folder: Path, tmp_path: Path
+) -> None:
+    record = tmp_path / "records" / "zoo.parquet"
+    keep(record, "zoo", folder)
+    rows = read_table(record, RESULTS).to_pylist()
+    rows[0][name] = value
+    write_table(record, RESULTS, {each: [row[each] for row in rows] for each in RESULTS.names})
+    before = record.read_bytes()
+    with pytest.raises(InputError, match=re.escape(told)):
+        give(record, "zoo", tmp_path / "given")
+    with pytest.raises(InputError, match=re.escape(told)):
+        keep(record, "zoo", folder)
+    assert record.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["records"]
 
 
 def test_what_is_missing_is_told(tmp_path: Path) -> None:

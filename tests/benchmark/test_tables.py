@@ -85,17 +85,23 @@ def test_curves_have_a_row_for_each_number_of_texts(folder: Path) -> None:
     assert not [peer for peer, _, _ in rows if peer == "zero_shot"]
 
 
-def test_a_seed_that_is_done_is_not_measured_again(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    measured: list[int] = []
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The seeds that this process measures, in their order."""
+    found: list[int] = []
     once = seeds.measure_seed
 
     def spied(entry, task, seed, share):
-        measured.append(seed)
+        found.append(seed)
         return once(entry, task, seed, share)
 
     monkeypatch.setattr(seeds, "measure_seed", spied)
+    return found
+
+
+def test_a_seed_that_is_done_is_not_measured_again(
+    folder: Path, tmp_path: Path, measured: list[int]
+) -> None:
     task = small_task(noise=0.5)
     kept = folder / "kept" / "selected_scores"
     assert measure_seeds(tmp_path, "zoo-x", "selected_scores", task, [0, 1, 2], 0.2, kept) == 3
@@ -138,16 +144,12 @@ def test_seeds_side_by_side_give_the_same_bits(
 
 @pytest.mark.parametrize(("start", "here"), [(0.0, 4), (600.0, 5)])
 def test_this_process_measures_beside_its_workers(
-    start: float, here: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    start: float,
+    here: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    measured: list[int],
 ) -> None:
-    measured: list[int] = []
-    once = seeds.measure_seed
-
-    def spied(entry, task, seed, share):
-        measured.append(seed)
-        return once(entry, task, seed, share)
-
-    monkeypatch.setattr(seeds, "measure_seed", spied)
     monkeypatch.setattr(seeds, "START", start)
     task, kept = small_task(noise=0.5), tmp_path / "kept"
     wanted = [0, 1, 2, 3, 4]
@@ -155,6 +157,7 @@ def test_this_process_measures_beside_its_workers(
     assert measured[0] == 4
     assert 1 <= len(measured) == len(set(measured)) <= here
     assert len(measured) == 5 or start == 0  # quick seeds start no worker
+    assert {path.stem for path in kept.glob("*.json")} == {str(seed) for seed in wanted}
     told = json.loads((tmp_path / "zoo-x.json").read_text())
     assert list(told["seeds"]) == [str(seed) for seed in wanted]
 

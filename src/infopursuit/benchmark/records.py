@@ -20,11 +20,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from infopursuit.benchmark.tables import read_told
 from infopursuit.benchmark.titles import TITLES
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import TableSchema, read_table, write_table
 from infopursuit.evaluation.files import write_json
 from infopursuit.evaluation.predictions import Predictions, read_predictions, write_predictions
+from infopursuit.peers.budgets import BUDGETS
 
 FOLDER = Path("artifacts/peers")
 COLUMNS = {
@@ -43,6 +45,7 @@ RESULTS = TableSchema(
 )
 # In the place of a predicted label that is the true one: most are, which makes records small.
 RIGHT = -2
+JSON = ("metrics", "timings")
 USAGE = "expected: keep RECORD DATASET, or give RECORD DATASET"
 
 
@@ -63,12 +66,14 @@ def keep(record: Path, dataset: str, folder: Path = FOLDER) -> list[str]:
         raise InputError(f"{folder}/{dataset}-PEER.json: no such file; the stage peers writes it")
     rows = [row for peer in taken for row in _rows(folder, f"{dataset}-{peer}", peer)]
     if record.is_file():
-        held = read_table(record, RESULTS).to_pylist()
-        rows += [row for row in held if row["peer"] not in taken]
+        rows += [row for row in _held(record) if row["peer"] not in taken]
     places = list(TITLES)
     rows.sort(key=lambda row: (places.index(row["peer"]), row["seed"]))
     _check_same_images(record, rows)
-    write_table(record, RESULTS, {name: [row[name] for row in rows] for name in RESULTS.names})
+    columns = {name: [row[name] for row in rows] for name in RESULTS.names}
+    for name in JSON:
+        columns[name] = [json.dumps(told, sort_keys=True) for told in columns[name]]
+    write_table(record, RESULTS, columns)
     return taken
 
 
@@ -84,7 +89,7 @@ def give(record: Path, dataset: str, folder: Path = FOLDER) -> list[str]:
         InputError: the record is missing or malformed.
     """
     held: dict[str, list[dict[str, Any]]] = {}
-    for row in read_table(record, RESULTS).to_pylist():
+    for row in _held(record):
         held.setdefault(row["peer"], []).append(row)
     for peer, rows in held.items():
         name = f"{dataset}-{peer}"
@@ -96,18 +101,42 @@ def give(record: Path, dataset: str, folder: Path = FOLDER) -> list[str]:
             predicted = np.where(held_as == RIGHT, labels[:, None], held_as)
             path = folder / name / f"{row['seed']}.parquet"
             write_predictions(path, row["id"], labels, predicted)
-        metrics = {str(row["seed"]): json.loads(row["metrics"]) for row in seeds}
+        metrics = {str(row["seed"]): row["metrics"] for row in seeds}
         absent = rows[0]["absent"] or None
         write_json(folder / f"{name}.json", {"peer": peer, "absent": absent, "seeds": metrics})
-        timings = {str(row["seed"]): json.loads(row["timings"]) for row in seeds}
+        timings = {str(row["seed"]): row["timings"] for row in seeds}
         write_json(folder / f"{name}.timings.json", timings)
     return list(held)
 
 
+def _held(record: Path) -> list[dict[str, Any]]:
+    """The rows of a record, which may come from anybody: peers are names of files.
+
+    Raises:
+        InputError: the record is missing or malformed.
+    """
+    rows = read_table(record, RESULTS).to_pylist()
+    for number, row in enumerate(rows):
+        where = f"{record}: row {number}"
+        if row["peer"] not in TITLES:
+            raise InputError(f"{where} has the peer {row['peer']!r}; expected one of {[*TITLES]}")
+        for name in JSON:
+            try:
+                row[name] = json.loads(row[name])
+            except json.JSONDecodeError as error:
+                raise InputError(f"{where}, {name}: {error}; expected JSON") from error
+        images, budgets = len(row["label"]), len(BUDGETS) + 1
+        if (len(row["id"]), len(row["predicted"])) != (images, images * budgets):
+            raise InputError(
+                f"{where} has {len(row['id'])} ids, {images} labels and {len(row['predicted'])} "
+                f"predictions; expected {budgets} predictions for each image"
+            )
+    return rows
+
+
 def _rows(folder: Path, name: str, peer: str) -> list[dict[str, Any]]:
     """A row for each seed of a peer; one where it is absent, with the reason."""
-    told = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-    timings = json.loads((folder / f"{name}.timings.json").read_text(encoding="utf-8"))
+    told, timings = read_told(folder, name)
     if told["absent"]:
         nothing = Predictions([], np.empty(0, np.int32), np.empty((0, 0), np.int16))
         return [_row(peer, -1, told["absent"], {}, {}, nothing)]
@@ -131,8 +160,8 @@ def _row(
         "peer": peer,
         "seed": seed,
         "absent": absent,
-        "metrics": json.dumps(metrics, sort_keys=True),
-        "timings": json.dumps(timings, sort_keys=True),
+        "metrics": metrics,
+        "timings": timings,
         "id": found.ids,
         "label": found.labels.tolist(),
         "predicted": held_as.T.ravel().tolist(),

@@ -76,9 +76,7 @@ def measure_seeds(
         absent, seeds = f"needs {entry.lacks}", ()
     kept = {seed: found for seed in seeds if (found := _kept(key, seed)) is not None}
     missing = [seed for seed in seeds if seed not in kept]
-    for seed, found in _measured(peer, task, missing, share, cores):
-        kept[seed] = found
-        _keep(key, seed, task, found)
+    kept |= dict(_measured(peer, task, missing, share, key, cores))
     (folder / name).mkdir(parents=True, exist_ok=True)
     for seed in seeds:
         found = kept[seed]
@@ -104,10 +102,10 @@ def key_of(settings: Mapping[str, Any], inputs: Sequence[str | Path]) -> str:
 
 
 def _measured(
-    peer: str, task: Task, seeds: Sequence[int], share: float, cores: int | None
+    peer: str, task: Task, seeds: Sequence[int], share: float, key: Path, cores: int | None
 ) -> Iterator[tuple[int, Measured]]:
-    """Each seed with what it found, as they end; this process measures too."""
-    job = partial(_on_one_core, peer, task, share=share, parent=os.getpid())
+    """Each seed with what it found; this process measures too."""
+    job = partial(_on_one_core, peer, task, share=share, key=key, parent=os.getpid())
     helpers = min(cores or joblib.cpu_count(), len(seeds)) - 1
     if helpers < 1:
         yield from map(job, seeds)
@@ -142,8 +140,9 @@ def _measured(
 
 
 def _on_one_core(
-    peer: str, task: Task, seed: int, *, share: float, parent: int
+    peer: str, task: Task, seed: int, *, share: float, key: Path, parent: int
 ) -> tuple[int, Measured]:
+    """Measure a seed and keep it at once, whatever the other processes do."""
     if os.getpid() != parent:
         end_with(parent)
     before = torch.get_num_threads(), torch.get_deterministic_debug_mode()
@@ -156,6 +155,7 @@ def _on_one_core(
         torch.set_num_threads(before[0])
         torch.set_deterministic_debug_mode(before[1])
     assert found is not None
+    _keep(key, seed, task, found)
     return seed, found
 
 

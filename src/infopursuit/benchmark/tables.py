@@ -58,17 +58,29 @@ class Result:
         return float(np.median([each[name] for each in self.timings]))
 
 
+def read_told(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What `measure_seeds` wrote of a peer as JSON: metrics of each seed, and times of each.
+
+    Raises:
+        InputError: a file is missing.
+    """
+    try:
+        told, timings = (
+            json.loads((folder / f"{name}{end}.json").read_text(encoding="utf-8"))
+            for end in ("", ".timings")
+        )
+    except FileNotFoundError as error:
+        raise InputError(f"{error.filename}: no such file; the stage peers writes it") from error
+    return told, timings
+
+
 def read_result(folder: Path, name: str) -> Result:
     """Read what `measure_seeds` wrote.
 
     Raises:
         InputError: a file is missing.
     """
-    try:
-        told = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-        timings = json.loads((folder / f"{name}.timings.json").read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise InputError(f"{error.filename}: no such file; the stage peers writes it") from error
+    told, timings = read_told(folder, name)
     seeds = list(told["seeds"])
     correct = [read_predictions(folder / name / f"{seed}.parquet").correct for seed in seeds]
     empty = np.zeros((0, 0, len(BUDGETS) + 1), dtype=bool)
