@@ -27,7 +27,7 @@ class Settings(Section):
 
 def main(settings: Settings, dataset: str) -> Rows:
     folder, out = Path("artifacts/peers"), Path("artifacts/benchmark")
-    results = [read_result(folder, f"{dataset}-{peer}") for peer in settings.benchmark.peers]
+    results = [read_result(folder, dataset, peer) for peer in settings.benchmark.peers]
     rows = curve_rows(results)
     write_csv(out / f"{dataset}.csv", ("peer", "t", "accuracy"), rows)
     tables = markdown(dataset, results, settings.evaluate.bootstrap_resamples)

@@ -1,6 +1,6 @@
-"""Measure one of other people's explained classifiers, or ours, by the protocol that all share.
+"""Measure other people's explained classifiers, and ours, by the protocol that all share.
 
-python stages/peers.py --dataset menagerie --peer sparse_logistic
+python stages/peers.py --dataset menagerie
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from pydantic import Field
 
 from infopursuit.baselines.zero_shot import load_class_embeddings
 from infopursuit.benchmark.entries import ENTRIES
-from infopursuit.benchmark.seeds import key_of, measure_seeds
+from infopursuit.benchmark.seeds import key_of, measure_peers
 from infopursuit.benchmark.settings import BenchmarkSettings
 from infopursuit.benchmark.task import Task
-from infopursuit.core.errors import InputError
 from infopursuit.core.same_space import check_same_space
 from infopursuit.core.settings import Positive, Section
 from infopursuit.datasets.labelled_images import load_images
@@ -42,9 +41,7 @@ class Settings(Section):
     compute: ComputeSettings
 
 
-def main(settings: Settings, dataset: str, peer: str) -> Rows:
-    if peer not in ENTRIES:
-        raise InputError(f"--peer {peer}: expected one of {', '.join(ENTRIES)}")
+def main(settings: Settings, dataset: str) -> Rows:
     images, classes = (f"artifacts/images/{dataset}{end}.parquet" for end in ("", ".classes"))
     known = f"artifacts/knowledge/{dataset}.parquet"
     judge = f"artifacts/judgements/{dataset}.judge.jsonl"
@@ -71,16 +68,18 @@ def main(settings: Settings, dataset: str, peer: str) -> Rows:
         listed or None,
     )
     wanted = settings.benchmark
+    seeds = {
+        peer: wanted.network_seeds if ENTRIES[peer].network else wanted.seeds
+        for peer in wanted.peers
+    }
     share = settings.validation_fraction
-    seeds = wanted.network_seeds if ENTRIES[peer].network else wanted.seeds
     inputs = [UNIVERSE, CONTROL, images, classes, known, judge]
+    key = key_of({"share": share, "max_images": settings.max_images}, inputs)
     one_device = settings.compute.torch_device() == "cuda"
     cores = 1 if one_device else settings.compute.threads
-    key = key_of({"peer": peer, "share": share, "max_images": settings.max_images}, inputs)
-    done = measure_seeds(
-        Path("artifacts/peers"), f"{dataset}-{peer}", peer, task, seeds, share,
-        SCRATCH / "peers" / key, cores=cores,
-    )  # fmt: skip
+    done = measure_peers(
+        Path("artifacts/peers"), dataset, task, seeds, share, SCRATCH / "peers" / key, cores
+    )
     return Rows(read=len(train.ids) + len(test.ids), written=done)
 
 

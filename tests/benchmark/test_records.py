@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from infopursuit.benchmark.records import RESULTS, give, keep
-from infopursuit.benchmark.seeds import measure_seeds
+from infopursuit.benchmark.seeds import measure_peers
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import read_table, write_table
 from tests.benchmark.tasks import small_task
@@ -22,13 +22,12 @@ PEERS = ("selected_scores", "probe", "zero_shot")
 
 def measured(folder: Path, peers: tuple[str, ...], seeds: list[int], noise: float = 0.5) -> Path:
     task = small_task(noise=noise, class_embeddings=None)
-    for peer in peers:
-        measure_seeds(folder, f"zoo-{peer}", peer, task, seeds, 0.2, folder / "kept" / peer)
+    measure_peers(folder, "zoo", task, dict.fromkeys(peers, seeds), 0.2, folder / "kept")
     return folder
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    found = [*folder.glob("*.json"), *folder.glob("zoo-*/*.parquet")]
+    found = [path for path in folder.glob("zoo*/**/*") if path.is_file()]
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
@@ -66,7 +65,7 @@ def test_other_test_images_are_refused(folder: Path, tmp_path: Path) -> None:
     task = small_task(noise=0.5)
     fewer = replace(task, test=task.test.subset(torch.arange(1, len(task.test.ids))))
     other = tmp_path / "other"
-    measure_seeds(other, "zoo-mlp", "mlp", fewer, [0], 0.2, other / "kept")
+    measure_peers(other, "zoo", fewer, {"mlp": [0]}, 0.2, other / "kept")
     with pytest.raises(InputError, match="of other test images than"):
         keep(record, "zoo", other)
     assert record.read_bytes() == before

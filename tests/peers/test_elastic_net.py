@@ -7,7 +7,8 @@ import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 
-from infopursuit.peers.elastic_net import ElasticNet, Head, Standard, at_effective_concepts
+from infopursuit.peers.elastic_net import ElasticNet, at_effective_concepts
+from infopursuit.peers.heads import Head, Standard
 
 
 def problem(n: int = 200, m: int = 12, c: int = 4) -> tuple[torch.Tensor, torch.Tensor]:

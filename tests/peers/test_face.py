@@ -58,7 +58,7 @@ def test_scores_by_budget_are_those_of_the_smaller_models(
 ) -> None:
     model = fitted[name]
     found = model.decisions_by_budget(DATA.X_test)
-    assert tuple(found) == model.budgets_
+    assert tuple(found) == (*model.budgets_, None)
     for count, scores in found.items():
         np.testing.assert_allclose(
             scores, model.at(count).decision_function(DATA.X_test), atol=1e-3

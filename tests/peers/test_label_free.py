@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from infopursuit.peers.elastic_net import ElasticNet, Standard, at_effective_concepts
+from infopursuit.peers.elastic_net import ElasticNet, at_effective_concepts
+from infopursuit.peers.heads import Standard
 from infopursuit.peers.label_free import LabelFreeCBM, without_duplicates
 from tests.peers.planted import planted, unit
 

@@ -11,7 +11,8 @@ from sklearn.base import clone
 
 from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
 from infopursuit.peers import elastic_net
-from infopursuit.peers.elastic_net import ElasticNet, Standard
+from infopursuit.peers.elastic_net import ElasticNet
+from infopursuit.peers.heads import Standard
 from infopursuit.peers.memory import Memory
 from infopursuit.peers.pursuit_classifier import Ours, OursDecisive
 from tests.peers.planted import planted

@@ -74,7 +74,7 @@ def measure_seed(entry: Entry, task: Task, seed: int, share: float) -> Measured 
     fitted = time.process_time()
     X, y = named(task.test)
     decisions = model.decisions_by_budget(X)
-    predicted = _predicted(model, X, decisions, task.train.class_names)
+    predicted = _predicted(model, decisions, task.train.class_names)
     ended = time.process_time()
     labels = task.test.labels.numpy()
     metrics = {
@@ -142,14 +142,13 @@ def _fitted(model: Peer, train: LabelledImages, held_out: LabelledImages) -> Pee
 
 
 def _predicted(
-    model: Peer, X: np.ndarray, decisions: dict[int, np.ndarray], names: tuple[str, ...]
+    model: Peer, decisions: dict[int | None, np.ndarray], names: tuple[str, ...]
 ) -> np.ndarray:
     """Labels at each of BUDGETS and with all texts; a peer has its classes in sorted order."""
     label = np.array([names.index(name) for name in model.classes_] + [-1])
-    columns = [
-        decisions[t].argmax(axis=1) if t in decisions else np.full(len(X), -1) for t in BUDGETS
-    ]
-    places = np.stack([*columns, model.decision_function(X).argmax(axis=1)], axis=1)
+    nowhere = np.full(len(decisions[None]), -1)
+    columns = [decisions[t].argmax(axis=1) if t in decisions else nowhere for t in (*BUDGETS, None)]
+    places = np.stack(columns, axis=1)
     return label[places]
 
 
@@ -189,6 +188,6 @@ def _controlled(
     model = _fitted(model.set_params(**chosen), train, held_out)
     X = named(task.test)[0]
     decisions = model.decisions_by_budget(X)
-    predicted = _predicted(model, X, decisions, task.train.class_names)
+    predicted = _predicted(model, decisions, task.train.class_names)
     found = _accuracies(predicted, task.test.labels.numpy())
     return {f"random_words_{name}": value for name, value in found.items()}

@@ -20,12 +20,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from infopursuit.benchmark.tables import read_told
+from infopursuit.benchmark.files import (
+    PeerResult,
+    SeedResult,
+    measured_peers,
+    read_peer,
+    write_peer,
+)
 from infopursuit.benchmark.titles import TITLES
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import TableSchema, read_table, write_table
-from infopursuit.evaluation.files import write_json
-from infopursuit.evaluation.predictions import Predictions, read_predictions, write_predictions
+from infopursuit.evaluation.predictions import Predictions
 from infopursuit.peers.budgets import BUDGETS
 
 FOLDER = Path("artifacts/peers")
@@ -61,10 +66,11 @@ def keep(record: Path, dataset: str, folder: Path = FOLDER) -> list[str]:
         InputError: there are no results, a file is missing or malformed, or the test images are
             not those of the record.
     """
-    taken = [peer for peer in TITLES if (folder / f"{dataset}-{peer}.json").is_file()]
+    there = measured_peers(folder, dataset)
+    taken = [peer for peer in TITLES if peer in there]
     if not taken:
-        raise InputError(f"{folder}/{dataset}-PEER.json: no such file; the stage peers writes it")
-    rows = [row for peer in taken for row in _rows(folder, f"{dataset}-{peer}", peer)]
+        raise InputError(f"{folder}/{dataset}/PEER.json: no such file; the stage peers writes it")
+    rows = [row for peer in taken for row in _rows(peer, read_peer(folder, dataset, peer))]
     if record.is_file():
         rows += [row for row in _held(record) if row["peer"] not in taken]
     places = list(TITLES)
@@ -92,21 +98,16 @@ def give(record: Path, dataset: str, folder: Path = FOLDER) -> list[str]:
     for row in _held(record):
         held.setdefault(row["peer"], []).append(row)
     for peer, rows in held.items():
-        name = f"{dataset}-{peer}"
-        (folder / name).mkdir(parents=True, exist_ok=True)
-        seeds = [row for row in rows if not row["absent"]]
-        for row in seeds:
-            labels = np.array(row["label"], np.int32)
-            held_as = np.array(row["predicted"], np.int16).reshape(-1, len(labels)).T
-            predicted = np.where(held_as == RIGHT, labels[:, None], held_as)
-            path = folder / name / f"{row['seed']}.parquet"
-            write_predictions(path, row["id"], labels, predicted)
-        metrics = {str(row["seed"]): row["metrics"] for row in seeds}
-        absent = rows[0]["absent"] or None
-        write_json(folder / f"{name}.json", {"peer": peer, "absent": absent, "seeds": metrics})
-        timings = {str(row["seed"]): row["timings"] for row in seeds}
-        write_json(folder / f"{name}.timings.json", timings)
+        seeds = {str(row["seed"]): _result(row) for row in rows if not row["absent"]}
+        write_peer(folder, dataset, peer, PeerResult(rows[0]["absent"] or None, seeds))
     return list(held)
+
+
+def _result(row: dict[str, Any]) -> SeedResult:
+    labels = np.array(row["label"], np.int32)
+    held_as = np.array(row["predicted"], np.int16).reshape(-1, len(labels)).T
+    predicted = np.where(held_as == RIGHT, labels[:, None], held_as)
+    return SeedResult(row["metrics"], row["timings"], Predictions(row["id"], labels, predicted))
 
 
 def _held(record: Path) -> list[dict[str, Any]]:
@@ -134,36 +135,25 @@ def _held(record: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def _rows(folder: Path, name: str, peer: str) -> list[dict[str, Any]]:
+def _rows(peer: str, result: PeerResult) -> list[dict[str, Any]]:
     """A row for each seed of a peer; one where it is absent, with the reason."""
-    told, timings = read_told(folder, name)
-    if told["absent"]:
+    if result.absent:
         nothing = Predictions([], np.empty(0, np.int32), np.empty((0, 0), np.int16))
-        return [_row(peer, -1, told["absent"], {}, {}, nothing)]
-    return [
-        _row(peer, int(seed), "", metrics, timings[seed],
-             read_predictions(folder / name / f"{seed}.parquet"))
-        for seed, metrics in told["seeds"].items()
-    ]  # fmt: skip
+        return [_row(peer, -1, result.absent, SeedResult({}, {}, nothing))]
+    return [_row(peer, int(seed), "", found) for seed, found in result.seeds.items()]
 
 
-def _row(
-    peer: str,
-    seed: int,
-    absent: str,
-    metrics: dict[str, Any],
-    timings: dict[str, float],
-    found: Predictions,
-) -> dict[str, Any]:
-    held_as = np.where(found.correct, RIGHT, found.predicted)
+def _row(peer: str, seed: int, absent: str, found: SeedResult) -> dict[str, Any]:
+    predictions = found.predictions
+    held_as = np.where(predictions.correct, RIGHT, predictions.predicted)
     return {
         "peer": peer,
         "seed": seed,
         "absent": absent,
-        "metrics": metrics,
-        "timings": timings,
-        "id": found.ids,
-        "label": found.labels.tolist(),
+        "metrics": found.metrics,
+        "timings": found.timings,
+        "id": predictions.ids,
+        "label": predictions.labels.tolist(),
         "predicted": held_as.T.ravel().tolist(),
     }
 

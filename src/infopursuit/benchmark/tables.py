@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +10,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool
 
+from infopursuit.benchmark.files import read_peer
 from infopursuit.benchmark.titles import TITLES
-from infopursuit.core.errors import InputError
 from infopursuit.evaluation.bootstrap import SeedMeans, seed_means, two_level_intervals
-from infopursuit.evaluation.predictions import read_predictions
 from infopursuit.peers.budgets import BUDGETS
 
 OURS = "ours"
@@ -39,8 +37,8 @@ class Result:
     peer: str
     absent: str | None
     seeds: list[str]
-    metrics: list[Mapping[str, Any]]
-    timings: list[Mapping[str, float]]
+    metrics: Sequence[Mapping[str, Any]]
+    timings: Sequence[Mapping[str, float]]
     correct: Bool[np.ndarray, "s n b"]
     bounded: bool
 
@@ -58,40 +56,22 @@ class Result:
         return float(np.median([each[name] for each in self.timings]))
 
 
-def read_told(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What `measure_seeds` wrote of a peer as JSON: metrics of each seed, and times of each.
+def read_result(folder: Path, dataset: str, peer: str) -> Result:
+    """Read what the stage `peers` wrote.
 
     Raises:
         InputError: a file is missing.
     """
-    try:
-        told, timings = (
-            json.loads((folder / f"{name}{end}.json").read_text(encoding="utf-8"))
-            for end in ("", ".timings")
-        )
-    except FileNotFoundError as error:
-        raise InputError(f"{error.filename}: no such file; the stage peers writes it") from error
-    return told, timings
-
-
-def read_result(folder: Path, name: str) -> Result:
-    """Read what `measure_seeds` wrote.
-
-    Raises:
-        InputError: a file is missing.
-    """
-    told, timings = read_told(folder, name)
-    seeds = list(told["seeds"])
-    correct = [read_predictions(folder / name / f"{seed}.parquet").correct for seed in seeds]
-    empty = np.zeros((0, 0, len(BUDGETS) + 1), dtype=bool)
-    metrics = [told["seeds"][seed] for seed in seeds]
+    absent, seeds = read_peer(folder, dataset, peer)
+    metrics = [each.metrics for each in seeds.values()]
+    correct = [each.predictions.correct for each in seeds.values()]
     return Result(
-        told["peer"],
-        told["absent"],
-        seeds,
+        peer,
+        absent,
+        list(seeds),
         metrics,
-        [timings[seed] for seed in seeds],
-        np.stack(correct) if correct else empty,
+        [each.timings for each in seeds.values()],
+        np.stack(correct) if correct else np.zeros((0, 0, len(BUDGETS) + 1), dtype=bool),
         bool(metrics) and "accuracy_at_5" in metrics[0],
     )
 
@@ -122,7 +102,7 @@ def markdown(dataset: str, results: Sequence[Result], resamples: int) -> str:
         parts.append(f"Absent: {'; '.join(absent)}.")
     seeds = max((len(each.seeds) for each in there), default=0)
     fewer = ", where a row says no other number" * any(len(each.seeds) < seeds for each in there)
-    traced = f"Seeds: {seeds}{fewer}. A row's run: `artifacts/peers/{dataset}-PEER.json`."
+    traced = f"Seeds: {seeds}{fewer}. A row's run: `artifacts/peers/{dataset}/PEER.json`."
     return "\n\n".join([part for part in parts if part] + [traced]) + "\n"
 
 

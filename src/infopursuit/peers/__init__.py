@@ -4,6 +4,7 @@ peer.py              that face: fit, predict, predict_proba, explain, and at(t) 
 budgets.py           numbers of texts at which they are compared
 contributions.py     what each text adds to the score of each class
 memory.py            what fits on the same images have in common
+heads.py             linear heads, and what is summed to fit them
 elastic_net.py       sparse linear heads along a path of penalties, and at a given number of weights
 sparse_logistic.py   logistic regression on concept scores at a number of effective concepts
 zero_shot.py         class names, and ensembles of descriptions (DCLIP)
@@ -13,6 +14,7 @@ pcbm.py              post-hoc CBM, and the hybrid with a residual
 codes.py             sparse codes of images over texts, and their heads
 matching_pursuit.py  orthogonal matching pursuit of many images at once
 ip_omp.py            IP-OMP
+lasso.py             sparse, non-negative combinations of texts
 splice.py            SpLiCE and a linear head
 labo.py              LaBo
 lm4cv.py             LM4CV

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from infopursuit.baselines.logistic import fit_logistic
 from infopursuit.peers.contributions import Contributions
-from infopursuit.peers.elastic_net import Head
+from infopursuit.peers.heads import Head
 from infopursuit.peers.memory import Memory, remembered
 from infopursuit.peers.peer import Peer, linear_contributions
 
@@ -82,10 +82,11 @@ class CodePeer(Peer):
         """The number of texts that decisions rest on."""
         return max(self.budgets_) if self.budget_ is None else self.budget_
 
-    def decisions_by_budget(self, X) -> dict[int, np.ndarray]:
-        """The scores at each of `budgets_`; the images are coded once."""
+    def decisions_by_budget(self, X) -> dict[int | None, np.ndarray]:
+        """The scores at each of `budgets_`, the largest of which is all; images are coded once."""
         codes = self._codes(self._rows(X), self.budgets_)
-        return {t: self.heads_[t](codes[t]).double().numpy() for t in self.budgets_}
+        found = {t: self.heads_[t](codes[t]).double().numpy() for t in self.budgets_}
+        return {**found, None: found[max(self.budgets_)]}
 
     def _scores(self, X: Tensor) -> Tensor:
         return self.heads_[self.count](self._codes(X, (self.count,))[self.count])

@@ -7,7 +7,7 @@ Minimises, for z = standardised concept scores of an image, weights W and interc
 which is the objective of GLM-SAGA (Wong, Santurkar and Madry, "Leveraging Sparse Linear Layers for
 Debuggable Deep Networks", ICML 2021). The loss is multinomial, or binary for each class
 against the rest. The solver is another: proximal Newton on active weights, as in glmnet (Friedman,
-Hastie and Tibshirani, J. Stat. Softw. 2010), all classes in one batch. It reaches the same minimum;
+Hastie and Tibshirani, J. Stat. Softw. 2010), of all classes at once. It reaches the same minimum;
 scikit-learn's SAGA does too, and takes minutes where this takes seconds.
 """
 
@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional
+
+from infopursuit.peers.heads import Head, Slabs
 
 Loss = Literal["multinomial", "one_vs_rest"]
 
@@ -32,44 +34,6 @@ SLACK = 1e-3
 # Least curvature of an image, so that images that are certain keep a Newton step finite.
 CURVATURE = 1e-4
 ROUNDS, NEWTON, REFIT, INNER, HALVINGS = 8, 3, 24, 200, 8
-
-
-class Standard(NamedTuple):
-    """Mean and spread of concept scores, by which they are standardised; (m,) each."""
-
-    mean: Float[Tensor, " m"]
-    spread: Float[Tensor, " m"]
-
-    @classmethod
-    def of(cls, concepts: Float[Tensor, "n m"]) -> Standard:
-        """Those of training images; a score that never varies has the spread 1."""
-        spread = concepts.std(dim=0, correction=0)
-        return cls(concepts.mean(dim=0), torch.where(spread > 1e-8, spread, 1.0))
-
-    def __call__(self, concepts: Float[Tensor, "n m"]) -> Float[Tensor, "n m"]:
-        """Standardised scores."""
-        return (concepts - self.mean) / self.spread
-
-
-class Head(NamedTuple):
-    """A linear head: scores are z W + b.
-
-    Attributes:
-        weights: W.
-        intercepts: b.
-    """
-
-    weights: Float[Tensor, "m c"]
-    intercepts: Float[Tensor, " c"]
-
-    @property
-    def effective_concepts(self) -> float:
-        """NEC: non-zero weights for each class, on average."""
-        return (self.weights != 0).sum().item() / self.weights.shape[1]
-
-    def __call__(self, concepts: Float[Tensor, "n m"]) -> Float[Tensor, "n c"]:
-        """Scores of the classes."""
-        return concepts @ self.weights + self.intercepts
 
 
 class ElasticNet:
@@ -166,29 +130,16 @@ class ElasticNet:
         self, head: Head, active: Tensor, absolute: float, squares: float, rounds: int
     ) -> Head:
         """Minimise over the active weights; the others are zero."""
-        width = int(active.sum(dim=0).max())
-        places = active.T.int().topk(max(width, 1), dim=1, sorted=True).indices  # (c, a)
-        there = active.T.gather(1, places)
-        intercept = places.new_full((len(places), 1), len(self.columns) - 1)
-        places = torch.cat([places, intercept], dim=1)
-        there = torch.cat([there, torch.ones_like(intercept, dtype=torch.bool)], dim=1)
-        shown = self.columns[places] * there.unsqueeze(2)  # (c, a + 1, n)
-        penalised = there.clone()
-        penalised[:, -1] = False
-        values = torch.cat(
-            [head.weights.T.gather(1, places[:, :-1]) * there[:, :-1], head.intercepts[:, None]],
-            dim=1,
-        )
-        kinds = absolute * penalised, squares * penalised
-        logits = _logits(shown, values)
+        slabs = Slabs(self.columns, active)
+        values = slabs.packed(head)
+        kinds = absolute * slabs.penalised, squares * slabs.penalised
+        logits = slabs.logits(values)
         value = self._of(logits, values, *kinds)
         for _ in range(rounds):
-            residual, curvature = self._derivatives(logits)
-            gradient = torch.einsum("can,nc->ca", shown, residual) / len(self.labels)
-            bent = (shown * curvature.T.unsqueeze(1)) @ shown.transpose(1, 2) / len(self.labels)
-            target = _descended(values, gradient, bent, there, *kinds)
+            gradient, bent = slabs.slopes(*self._derivatives(logits))
+            target = _descended(values, gradient, bent, slabs.there, *kinds)
             change, share = target - values, 1.0
-            moved = _logits(shown, change)
+            moved = slabs.logits(change)
             for _ in range(HALVINGS):
                 found = self._of(logits + share * moved, values + share * change, *kinds)
                 if found <= value:
@@ -200,9 +151,7 @@ class ElasticNet:
             values, logits, value = values + share * change, logits + share * moved, found
             if gained <= 1e-7 * abs(value):
                 break
-        weights = torch.zeros_like(head.weights.T)
-        weights.scatter_add_(1, places[:, :-1], values[:, :-1] * there[:, :-1])
-        return Head(weights.T.contiguous(), values[:, -1].clone())
+        return slabs.head(values)
 
     def _gradient(self, head: Head) -> Float[Tensor, "m c"]:
         residual, _ = self._derivatives(head(self.concepts))
@@ -232,10 +181,6 @@ class ElasticNet:
             return functional.cross_entropy(logits, self.labels).item()
         summed = functional.binary_cross_entropy_with_logits(logits, self.members, reduction="sum")
         return summed.item() / len(self.labels)
-
-
-def _logits(shown: Tensor, values: Tensor) -> Float[Tensor, "n c"]:
-    return torch.einsum("can,ca->nc", shown, values)
 
 
 def _descended(

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from infopursuit.peers.budgets import BUDGETS
 from infopursuit.peers.codes import Centred, CodePeer, logistic_head, prototype_head
-from infopursuit.peers.elastic_net import Head
+from infopursuit.peers.heads import Head
 from infopursuit.peers.matching_pursuit import coefficients, matching_pursuit
 from infopursuit.peers.memory import Memory
 
@@ -58,10 +58,12 @@ class IPOMP(CodePeer):
 
     def _prepare(self, X: Tensor, texts: Tensor) -> None:
         self.space_ = Centred(X, texts, self.centre)
+        self.gram_ = self.space_.atoms @ self.space_.atoms.T
 
     def _codes(self, X: Tensor, counts: Sequence[int]) -> Mapping[int, Tensor]:
         atoms = self.space_.atoms
-        found = matching_pursuit(self.space_(X), atoms, max(counts), self.normalised)
+        signals = self.space_(X)
+        found = matching_pursuit(signals, atoms, max(counts), self.normalised, self.gram_)
         return {
             count: torch.zeros(len(X), len(atoms)).scatter_(
                 1, found.order[:, :count], coefficients(found, atoms, count)

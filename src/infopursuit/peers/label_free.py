@@ -30,7 +30,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from infopursuit.peers.budgets import BUDGETS
-from infopursuit.peers.elastic_net import Standard
+from infopursuit.peers.heads import Standard
 from infopursuit.peers.memory import Memory
 from infopursuit.peers.sparse_logistic import SparseHeadPeer
 

@@ -31,6 +31,7 @@ def matching_pursuit(
     atoms: Float[Tensor, "m d"],
     count: int,
     normalised: bool = True,
+    gram: Float[Tensor, "m m"] | None = None,
 ) -> Pursued:
     """Choose `count` atoms for each signal, one by one.
 
@@ -48,8 +49,9 @@ def matching_pursuit(
         atoms: of unit norm.
         count: at most so many atoms as are independent.
         normalised: which rule.
+        gram: inner products of the atoms, where they are known.
     """
-    gram = atoms @ atoms.T
+    gram = atoms @ atoms.T if gram is None else gram
     found = [_pursued(block @ atoms.T, gram, count, normalised) for block in signals.split(BLOCK)]
     return Pursued(*(torch.cat(parts) for parts in zip(*found, strict=True)))
 

@@ -31,7 +31,8 @@ from torch.nn import functional
 
 from infopursuit.peers.budgets import BUDGETS
 from infopursuit.peers.contributions import Contributions
-from infopursuit.peers.elastic_net import Loss, Standard
+from infopursuit.peers.elastic_net import Loss
+from infopursuit.peers.heads import Standard
 from infopursuit.peers.memory import Memory
 from infopursuit.peers.peer import linear_contributions
 from infopursuit.peers.sparse_logistic import SparseHeadPeer

@@ -96,14 +96,14 @@ class Peer(ClassifierMixin, BaseEstimator):
             return self
         return cast(Model, clone(self)).set_params(budgets=(count,))
 
-    def at(self: Model, count: int) -> Model:
-        """The model whose decisions rest on `count` texts; nothing is fitted anew.
+    def at(self: Model, count: int | None) -> Model:
+        """The model whose decisions rest on `count` texts, None for all; nothing is fitted anew.
 
         Raises:
             InputError: it is none of `budgets_`.
         """
         check_is_fitted(self, "classes_")
-        if count not in self.budgets_:
+        if count is not None and count not in self.budgets_:
             known = ", ".join(map(str, self.budgets_)) or "none: it has one form only"
             raise InputError(f"{type(self).__name__}.at({count}): expected one of {known}")
         fewer = copy.copy(self)
@@ -114,10 +114,11 @@ class Peer(ClassifierMixin, BaseEstimator):
         """Scores of the classes: logarithms of probabilities, up to a constant for each row."""
         return self._scores(self._rows(X)).double().numpy()
 
-    def decisions_by_budget(self, X: Any) -> dict[int, Float[np.ndarray, "n c"]]:
-        """The scores at each of `budgets_`."""
+    def decisions_by_budget(self, X: Any) -> dict[int | None, Float[np.ndarray, "n c"]]:
+        """The scores at each of `budgets_`, and by None with all texts that the model has."""
         rows = self._rows(X)
-        return {t: self.at(t)._scores(rows).double().numpy() for t in self.budgets_}
+        counts = *self.budgets_, None
+        return {t: self.at(t)._scores(rows).double().numpy() for t in counts}
 
     def predict_proba(self, X: Any) -> Float[np.ndarray, "n c"]:
         """Probabilities of the classes."""

@@ -50,14 +50,15 @@ class PursuitPeer(Peer):
         return right / len(rows)
 
     @torch.no_grad()
-    def decisions_by_budget(self, X: Any) -> dict[int, Float[np.ndarray, "n c"]]:
-        """The scores at each of `budgets_`; the questions are chosen once."""
+    def decisions_by_budget(self, X: Any) -> dict[int | None, Float[np.ndarray, "n c"]]:
+        """The scores at each of `budgets_`, and by None after all; questions are chosen once."""
         rows = self._rows(X)
         answers = self.pursuit_.answers(rows)
         order = self._order(answers, max(self.budgets_))
+        masks = {t: _mask(answers, order[:, :t]) for t in self.budgets_}
         return {
-            t: self.pursuit_.classifier(answers, _mask(answers, order[:, :t])).double().numpy()
-            for t in self.budgets_
+            t: self.pursuit_.classifier(answers, mask).double().numpy()
+            for t, mask in [*masks.items(), (None, torch.ones_like(answers))]
         }
 
     def _asked(self, X: Tensor) -> tuple[Tensor, Tensor]:

@@ -31,6 +31,7 @@ from torch.nn import functional
 from infopursuit.dictionary.forward_selection import forward_selection
 from infopursuit.peers.budgets import BUDGETS
 from infopursuit.peers.elastic_net import ElasticNet
+from infopursuit.peers.heads import Head
 from infopursuit.peers.selected_texts import SelectedTexts
 
 
@@ -70,11 +71,14 @@ class ResCBM(SelectedTexts):
         wanted = min(max(self.budgets), len(self.directions_))
         order = forward_selection(seen, labels, min(self.begin, wanted))
         centred = X - X.mean(dim=0)
+        head = None
         while len(order) < wanted:
-            head = ElasticNet(seen[:, order], labels).refitted(
-                torch.ones(len(order), int(labels.max()) + 1, dtype=torch.bool), 1e-3
-            )
+            net = ElasticNet(seen[:, order], labels)
+            everything = torch.ones(len(order), int(labels.max()) + 1, dtype=torch.bool)
+            head = net.refitted(everything, 1e-3, head)
             order.append(self._discovered(centred, labels, head(seen[:, order]), order))
+            # The next fit starts from this one, with nothing for the new text.
+            head = Head(functional.pad(head.weights, (0, 0, 0, 1)), head.intercepts)
         return order
 
     def _discovered(

@@ -21,7 +21,7 @@ from infopursuit.dictionary.forward_selection import forward_selection
 from infopursuit.peers.binary_answers import Threshold, answers_of, fit_answers
 from infopursuit.peers.budgets import BUDGETS
 from infopursuit.peers.codes import CodePeer
-from infopursuit.peers.elastic_net import Head, Standard
+from infopursuit.peers.heads import Head, Standard
 
 ITERATIONS = 1000
 

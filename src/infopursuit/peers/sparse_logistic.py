@@ -15,7 +15,8 @@ from torch import Tensor
 
 from infopursuit.peers.budgets import BUDGETS
 from infopursuit.peers.contributions import Contributions
-from infopursuit.peers.elastic_net import ElasticNet, Head, Loss, Standard, at_effective_concepts
+from infopursuit.peers.elastic_net import ElasticNet, Loss, at_effective_concepts
+from infopursuit.peers.heads import Head, Standard
 from infopursuit.peers.memory import Memory, remembered
 from infopursuit.peers.peer import Peer, linear_contributions
 

@@ -10,7 +10,7 @@ What differs from the authors' code. The penalty is not one number (theirs is 0.
 each number of texts, the one that gives the training images as many on average: decisions rest on
 more texts for some images, on fewer for others. Each text's score is in units of its embedding, as
 there. The head is a logistic regression. The solver is scikit-learn's coordinate descent, which is
-theirs too, with the Gram matrix computed once.
+theirs too, on the texts that may matter (`lasso.py`).
 """
 
 from __future__ import annotations
@@ -20,18 +20,17 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.linear_model import enet_path
 from torch import Tensor
 
 from infopursuit.peers.budgets import BUDGETS
 from infopursuit.peers.codes import Centred, CodePeer, logistic_head
-from infopursuit.peers.elastic_net import Head
-from infopursuit.peers.memory import Memory
+from infopursuit.peers.heads import Head
+from infopursuit.peers.lasso import Lasso
+from infopursuit.peers.memory import Memory, remembered
 
 # Training images that penalties are chosen on, and the penalties to choose from, as shares of the
 # largest that gives an image any text.
 SHOWN, SHARES = 60, np.geomspace(0.9, 0.04, 25)
-TOLERANCE, ITERATIONS = 1e-4, 500
 
 
 class SpLiCE(CodePeer):
@@ -64,43 +63,29 @@ class SpLiCE(CodePeer):
 
     def _prepare(self, X: Tensor, texts: Tensor) -> None:
         self.space_ = Centred(X, texts, self.centre)
-        atoms = np.asfortranarray(self.space_.atoms.T.double().numpy())
-        self.atoms_, self.gram_ = atoms, np.ascontiguousarray(atoms.T @ atoms)
-        places = np.linspace(0, len(X) - 1, min(SHOWN, len(X))).astype(int)
-        shown = self.space_(X)[places].double().numpy()
-        penalties = SHARES * np.quantile((shown @ atoms).max(axis=1), 0.5)
-        sizes = np.zeros(len(penalties))
-        for signal in shown:
-            codes = self._path(signal, penalties)
-            sizes += (codes > 0).sum(axis=0) / len(shown)
+        self.lasso_ = Lasso(self.space_.atoms.double().numpy())
+        penalties, sizes = remembered(
+            self.memory, lambda: self._sizes(X), "sizes", X, texts, self.centre
+        )
         self.penalties_ = {
-            # Sizes grow as penalties shrink.
-            count: float(np.interp(count, np.maximum.accumulate(sizes), penalties))
-            for count in self.budgets
+            count: float(np.interp(count, sizes, penalties)) for count in self.budgets
         }
 
-    def _path(self, signal: np.ndarray, penalties: np.ndarray) -> np.ndarray:
-        """(m, p) codes at decreasing penalties, which are d times scikit-learn's."""
-        _, codes, _ = enet_path(
-            self.atoms_,
-            signal,
-            l1_ratio=1.0,
-            alphas=penalties / len(signal),  # pyright: ignore[reportArgumentType]
-            precompute=self.gram_,  # pyright: ignore[reportArgumentType]
-            Xy=self.atoms_.T @ signal,
-            positive=True,
-            check_input=False,
-            copy_X=False,
-            tol=TOLERANCE,
-            max_iter=ITERATIONS,
-        )
-        return codes
+    def _sizes(self, X: Tensor) -> tuple[np.ndarray, np.ndarray]:
+        """Penalties, and how many texts each gives on average; these grow as penalties shrink."""
+        places = np.linspace(0, len(X) - 1, min(SHOWN, len(X))).astype(int)
+        shown = self.space_(X)[places].double().numpy()
+        penalties = SHARES * np.quantile((shown @ self.lasso_.atoms.T).max(axis=1), 0.5)
+        sizes = np.zeros(len(penalties))
+        for signal in shown:
+            sizes += (self.lasso_.codes(signal, penalties) > 0).sum(axis=1) / len(shown)
+        return penalties, np.maximum.accumulate(sizes)
 
     def _codes(self, X: Tensor, counts: Sequence[int]) -> Mapping[int, Tensor]:
         penalties = np.array([self.penalties_[count] for count in sorted(counts)])
-        found = torch.zeros(len(counts), len(X), self.atoms_.shape[1])
+        found = torch.zeros(len(counts), len(X), len(self.lasso_.atoms))
         for row, signal in enumerate(self.space_(X).double().numpy()):
-            found[:, row] = torch.from_numpy(self._path(signal, penalties).T)
+            found[:, row] = torch.from_numpy(self.lasso_.codes(signal, penalties))
         return dict(zip(sorted(counts), found, strict=True))
 
     def _head(self, codes: Tensor, X: Tensor, labels: Tensor) -> Head:
