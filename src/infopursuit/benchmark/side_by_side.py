@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from infopursuit.core.errors import InputError
 
 Job = TypeVar("Job")
-PRELOADED = ["__main__", "infopursuit.benchmark.protocol"]
+PRELOADED = ["__main__", "infopursuit.benchmark.preloaded"]
 
 
 def side_by_side(work: Callable[[Job], None], jobs: Sequence[Job], cores: int) -> Iterator[Job]:
