@@ -31,8 +31,10 @@ ALLOWED = {
     ("infopursuit/executors/ray_data.py", "cloudpickle"),
     # The name of an error of torch's.
     ("infopursuit/clip/towers.py", "pickle"),
-    # Starts processes of this program; reads no file.
+    # Counts processor cores.
     ("infopursuit/benchmark/seeds.py", "joblib"),
+    # From one process of this program to another; reads no file.
+    ("infopursuit/benchmark/side_by_side.py", "pickle"),
     # ruamel's: it makes no objects.
     ("infopursuit/core/settings.py", "yaml.load"),
     # The archives of OpenAI, by their SHA-256.
