@@ -205,7 +205,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--classes", type=int, nargs="+", default=[200, 400, 1000])
     parser.add_argument("--peers", nargs="+", choices=PEERS, default=PEERS)
-    parser.add_argument("--limit", type=float, default=100.0, help="seconds of a run")
+    parser.add_argument("--limit", type=float, default=600.0, help="seconds of a run")
     parser.add_argument("--choose", action="store_true", help="settings, by the protocol's tries")
     parser.add_argument("--resume", action="store_true", help="go on after what was found before")
     chosen = parser.parse_args()
