@@ -18,7 +18,7 @@ from infopursuit.core.errors import InputError
 
 @dataclass(frozen=True)
 class Noted:
-    """Writes which process did a job, and how large it had become."""
+    """Writes which process did a job; two jobs go wrong."""
 
     folder: Path
 

@@ -36,7 +36,7 @@ class PeerResult(NamedTuple):
 
     Attributes:
         absent: why there are none; None where there are.
-        seeds: in the order in which they were asked for.
+        seeds: by seed, a number as text.
     """
 
     absent: str | None
