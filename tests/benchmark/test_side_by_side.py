@@ -18,7 +18,7 @@ from infopursuit.core.errors import InputError
 
 @dataclass(frozen=True)
 class Noted:
-    """Writes which process did a job; two jobs go wrong."""
+    """Writes which process did a job; three jobs go wrong."""
 
     folder: Path
 
@@ -27,6 +27,8 @@ class Noted:
             raise InputError("13 is no job")
         if job == 14:
             os.kill(os.getpid(), signal.SIGKILL)
+        if job == 15:
+            raise ZeroDivisionError
         (self.folder / str(job)).write_text(str(os.getpid()))
 
 
@@ -48,8 +50,13 @@ def test_bad_input_is_told_as_it_was(tmp_path: Path) -> None:
 
 
 def test_a_process_that_is_killed_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ChildProcessError, match=r"^14: the process ended with exit status -9$"):
+    with pytest.raises(InputError, match=r"^14: the process was killed by signal 9; where memory"):
         list(side_by_side(Noted(tmp_path), [14, 0], 2))
+
+
+def test_a_job_that_fails_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ChildProcessError, match=r"^15: the process ended with exit status 1$"):
+        list(side_by_side(Noted(tmp_path), [15, 0], 2))
 
 
 SLEEPING = """

@@ -32,8 +32,8 @@ def side_by_side(work: Callable[[Job], None], jobs: Sequence[Job], cores: int) -
         cores: how many processes.
 
     Raises:
-        InputError: what a job raised.
-        ChildProcessError: a process ended in another way; it told why on standard error.
+        InputError: what a job raised, or its process was killed.
+        ChildProcessError: a job failed in another way; it told why on standard error.
     """
     if cores == 1:
         for job in jobs:
@@ -90,5 +90,10 @@ def _end(job: Any, process: BaseProcess, told: Any) -> None:
     told.close()
     if message is not None:
         raise InputError(message)
+    if process.exitcode and process.exitcode < 0:
+        raise InputError(
+            f"{job}: the process was killed by signal {-process.exitcode}; where memory ran out, "
+            "set compute.threads lower. Jobs that are done stay done"
+        )
     if process.exitcode:
         raise ChildProcessError(f"{job}: the process ended with exit status {process.exitcode}")
