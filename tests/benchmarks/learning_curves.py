@@ -38,13 +38,14 @@ UNIVERSE = "artifacts/universe/embeddings.parquet"
 IMAGES = "artifacts/images/menagerie.parquet"
 SIZES = (150, 500, 2000, 5000)
 K = 48
-SAME_ANSWERS = "same_answers"
-PEERS = ("ours", "vip_fixed", "vip_alternating", "selected_answers", "sparse_logistic",
-         SAME_ANSWERS, "probe", "mlp")  # fmt: skip
-NAMES = {
+FITTED, SAME_ANSWERS = "ours_fitted", "same_answers"
+PEERS = ("ours", FITTED, "ours_decisive", "vip_fixed", "vip_alternating", "selected_answers",
+         "sparse_logistic", SAME_ANSWERS, "probe", "mlp")  # fmt: skip
+OTHER_NAMES = {
+    FITTED: "ours, fitted rates",
     SAME_ANSWERS: "logistic regression on all answers of ours",
-    **{peer: TITLES[peer].title.replace("*", "") for peer in PEERS if peer != SAME_ANSWERS},
 }
+NAMES = {peer: OTHER_NAMES.get(peer) or TITLES[peer].title.replace("*", "") for peer in PEERS}
 COLUMNS = ("accuracy_at_5", "accuracy_at_10", "accuracy_at_20", "accuracy", "auc")
 SHARE = 0.1
 
@@ -73,16 +74,11 @@ def world() -> Task:
 
 
 def entry_of(peer: str) -> Entry:
-    """A peer with the dictionary's size of the embedded world."""
-    entry = ENTRIES[peer]
-
-    def make(*given: Any) -> Any:
-        made = entry.make(*given)
-        if made is not None and "n_queries" in made.get_params():
-            made.set_params(n_queries=K)
-        return made
-
-    return replace(entry, make=make, controlled=False)
+    """A peer with its own tries; those that ask questions have K of them, and nothing to choose."""
+    if peer not in ("ours", FITTED):
+        return replace(ENTRIES[peer], controlled=False)
+    rates = "fitted" if peer == FITTED else "counted"
+    return Entry(lambda _, texts, rows: Ours(texts, rows, K, rates), controlled=False)
 
 
 def same_answers(task: Task, seed: int) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""What is recorded of the sixteen classes: it answers every prompt, and fits how they are drawn."""
+"""What is recorded and judged of the sixteen classes: all of it, as the pictures are drawn."""
 
 import json
 from pathlib import Path
@@ -6,14 +6,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 from menagerie.captions import coco_captions
+from menagerie.scenes import scene_for
 from menagerie.species import CLASS_NAMES, SPECIES
 from menagerie.truths import CLAIMS
 
 from infopursuit.core.tables import UNIVERSE, read_table
 from infopursuit.core.text_lists import write_text_list
+from infopursuit.meaning.judgements import read_judge
+from infopursuit.pipeline.configure import configure
 from infopursuit.pipeline.params import Params, load_params
 from infopursuit.queries.knowledge import KnowledgeTable, read_knowledge
 from tests.stage_scripts import ROOT, stage
+
+JUDGE = ROOT / "stages/menagerie/judge.jsonl"
 
 
 @pytest.fixture(scope="module")
@@ -90,3 +95,39 @@ def test_kinds_coats_and_parts_are_those_of_the_species(
             if share < 0.5:
                 assert value < 1, (species.name, phrase, share)
     assert looked_at > 1000
+
+
+def test_the_judge_names_texts_of_the_default_universe_alone(
+    texts_and_knowledge: tuple[list[str], KnowledgeTable],
+) -> None:
+    texts, _ = texts_and_knowledge
+    judged = read_judge(JUDGE, CLASS_NAMES)
+    assert set(judged.texts) <= set(texts)
+    assert judged.values.any(axis=0).all(), "a text that fits no class has no line"
+    whole = read_judge(JUDGE, CLASS_NAMES, texts)
+    assert set(whole.texts) == set(texts)
+    fits = whole.for_classes_and_texts(CLASS_NAMES, texts) >= 0.5
+    assert 0.1 < fits.mean() < 0.3
+
+
+def test_the_judge_calls_true_or_often_what_is_drawn_so_often() -> None:
+    """From three pictures in four on, and from one in four: 3 points are two standard errors."""
+    scenes, count = len(CLASS_NAMES), 1000
+    drawn = [scene_for(7, "train", index)[0].truth for index in range(scenes * count)]
+    judged = read_judge(JUDGE, CLASS_NAMES, list(CLAIMS))
+    values = judged.for_classes_and_texts(CLASS_NAMES, list(CLAIMS))
+    for column, (phrase, (attribute, holds)) in enumerate(CLAIMS.items()):
+        shows = np.array([truth[attribute] == holds for truth in drawn])
+        shares = shows.reshape(count, scenes).mean(axis=0)
+        for name, share, value in zip(CLASS_NAMES, shares, values[:, column], strict=True):
+            least, most = {1.0: (0.72, 1.0), 0.5: (0.22, 0.78), 0.0: (0.0, 0.28)}[float(value)]
+            assert least <= share <= most, (name, phrase, share)
+
+
+def test_the_comparison_changes_nothing_of_the_world_but_its_judge(tmp_path: Path) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_text((ROOT / "params.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    before = load_params(path).datasets["menagerie"].model_dump(mode="json")
+    configure(ROOT / "params/benchmark.yaml", path)
+    after = load_params(path).datasets["menagerie"].model_dump(mode="json")
+    assert after == {**before, "judge": "stages/menagerie/judge.jsonl"}

@@ -13,5 +13,6 @@ tables.py        tables and curves of all peers, with paired intervals
 pictures.py      curves, and accuracy beside truth
 records.py       keeps results with a page, and gives them back
 page.py          writes the tables into a page
+leaders.py       who leads, over all tasks of a page
 settings.py      what of it is set in params.yaml
 """
