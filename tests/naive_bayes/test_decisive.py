@@ -10,7 +10,8 @@ from torch import Tensor
 
 from infopursuit.answers.table import AnswerTable
 from infopursuit.naive_bayes.decisive import believed, decisive_answers, enough
-from infopursuit.naive_bayes.model import NaiveBayes
+from infopursuit.naive_bayes.model import InformationGain, NaiveBayes
+from infopursuit.naive_bayes.put_off import PutOff
 from tests.naive_bayes import textbook
 
 K = 9
@@ -22,7 +23,9 @@ def divergence(goal: list[float], other: list[float]) -> float:
     return sum(p * math.log(p / q) for p, q in zip(goal, other, strict=True) if p > 0)
 
 
-def by_hand(of: AnswerTable, given: Tensor, worth: list[float]) -> tuple[list[int], list[float]]:
+def by_hand(
+    of: AnswerTable, given: Tensor, worth: list[float], put_off: list[list[int]]
+) -> tuple[list[int], list[float]]:
     """All answers of one image in the order in which they decide, and what each gains.
 
     Both posteriors of a gain are tempered by as many answers as there are with the candidate.
@@ -33,7 +36,13 @@ def by_hand(of: AnswerTable, given: Tensor, worth: list[float]) -> tuple[list[in
     gains = []
     while len(heard) < len(answers):
         left = [query for query in answers if query not in heard]
-        left = [query for query in left if answers[query] != 0.5] or left
+        sure = [query for query in left if answers[query] != 0.5]
+        late = {
+            other
+            for asked, other, after_yes in put_off
+            if asked in heard and (not after_yes or heard[asked] == 1)
+        }
+        left = [query for query in sure if query not in late] or sure or left
         before = divergence(goal, textbook.posterior(of, heard, worn, len(heard) + 1))
         gain = {
             query: before
@@ -48,14 +57,20 @@ def by_hand(of: AnswerTable, given: Tensor, worth: list[float]) -> tuple[list[in
 
 @LEVELS
 @pytest.mark.parametrize("weighed", [False, True])
-def test_answers_come_in_the_order_of_the_definition(levels: int, weighed: bool) -> None:
+@pytest.mark.parametrize("put_off", [[], [[0, 1, 0], [1, 0, 0], [2, 4, 1], [5, 4, 1]]])
+def test_answers_come_in_the_order_of_the_definition(
+    levels: int, weighed: bool, put_off: list[list[int]]
+) -> None:
     table, answers = textbook.table(levels), textbook.answers(levels)
     worth = [0.2 + 0.1 * query for query in range(K)] if weighed else [1.0] * K
-    found = decisive_answers(
-        NaiveBayes(table), answers, K, torch.tensor(worth) if weighed else None
+    querier = InformationGain(
+        table,
+        torch.tensor(worth) if weighed else None,
+        PutOff(torch.tensor(put_off), K) if put_off else None,
     )
+    found = decisive_answers(NaiveBayes(table), answers, K, querier)
     for image, given in enumerate(answers):
-        order, gains = by_hand(table, given, worth)
+        order, gains = by_hand(table, given, worth, put_off)
         assert found.order[image].tolist() == order
         assert found.values[image, :, 0].tolist() == pytest.approx(gains, abs=1e-9)
         assert found.best[image, :, 0].tolist() == order
@@ -84,6 +99,19 @@ def test_who_is_not_sure_speaks_last() -> None:
     unsure = found.answers == 0.5
     assert unsure.any()
     assert (unsure[:, 1:] >= unsure[:, :-1]).all()
+
+
+def test_what_follows_from_a_chosen_answer_comes_after_all_that_does_not() -> None:
+    table, answers = textbook.table(3), textbook.answers(3)
+    before = decisive_answers(NaiveBayes(table), answers, K)
+    first = int(before.order[:, 0].mode().values)
+    pairs = [[first, other, 0] for other in range(K) if other not in (first, (first + 1) % K)]
+    querier = InformationGain(table, None, PutOff(torch.tensor(pairs), K))
+    found = decisive_answers(NaiveBayes(table), answers, K, querier)
+    rows = (found.order[:, 0] == first) & (answers[:, (first + 1) % K] != 0.5)
+    assert rows.any()
+    assert (found.order[rows, 1] == (first + 1) % K).all()
+    assert not (before.order[rows, 1] == (first + 1) % K).all()
 
 
 def test_an_answer_between_levels_is_chosen_as_the_nearer_and_added_as_it_is() -> None:

@@ -72,7 +72,7 @@ class DecidingClassifier(PursuitClassifier):
         """
         pursuit, k = self.pursuit_, len(self.queries_)
         classifier = cast(NaiveBayes, pursuit.classifier)
-        worth = cast(InformationGain, pursuit.querier).worth
-        rolled = decisive_answers(classifier, answers, min(most, k), worth)
+        querier = cast(InformationGain, pursuit.querier)
+        rolled = decisive_answers(classifier, answers, min(most, k), querier)
         counts, decided = enough(rolled.posteriors, believed(classifier, answers), probability)
         return pursuit.told(rolled, counts, decided, answers, images, true_classes, overridden, k)

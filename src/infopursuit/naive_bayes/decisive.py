@@ -7,7 +7,8 @@ by the answer a_i that brings the posterior of S closest to p. What it gains is
         = sum_y p(y) log P(a_i | y) - log sum_y P(y | S) P(a_i | y)
 
 where both posteriors are tempered by the number of answers (`AnswerTable`). The sums over classes
-are products of matrices for all answers at once.
+are products of matrices for all answers at once. An answer that follows from one that is chosen
+already (turtle, after sea turtle) comes after all that do not.
 
 Such a set is a sufficient input subset of the decision (Carter et al., "What made you do this?",
 AISTATS 2019, who take inputs away in place of adding them). It is no pursuit: every question has
@@ -22,7 +23,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from infopursuit.naive_bayes.model import ROUNDING, NaiveBayes
+from infopursuit.naive_bayes.model import ROUNDING, InformationGain, NaiveBayes
 from infopursuit.pursuit.rollout import CPU_BLOCK, GPU_BLOCK, RollOut, first_of_the_best
 
 
@@ -43,38 +44,40 @@ def decisive_answers(
     classifier: NaiveBayes,
     answers: Float[Tensor, "n k"],
     budget: int,
-    worth: Float[Tensor, " k"] | None = None,
+    querier: InformationGain | None = None,
 ) -> RollOut:
     """The `budget` (<= k) answers of each image that decide most, the most decisive first.
 
-    Answers of not sure come after all others. An answer between two levels is chosen as the nearer
-    one, and its own evidence is added up.
+    Answers that follow from others come after all others, those of not sure after them. An answer
+    between two levels is chosen as the nearer one, and its own evidence is added up.
 
     Args:
         classifier: the table.
         answers: to all k queries.
         budget: how many answers.
-        worth: what the gain of each query counts; None for 1 each.
+        querier: says what the gain of each query counts, and which queries need no asking after
+            which (`worth`, `put_off`); None for 1 each, and none.
 
     Returns:
         `best` is the answer itself, and `values` its gain, in nats.
     """
     size = CPU_BLOCK if answers.is_cpu else GPU_BLOCK
-    blocks = [_decisive(classifier, block, budget, worth) for block in answers.split(size)]
+    blocks = [_decisive(classifier, block, budget, querier) for block in answers.split(size)]
     return RollOut(*(torch.cat(parts) for parts in zip(*blocks, strict=True)))
 
 
 def _decisive(
-    classifier: NaiveBayes, answers: Tensor, budget: int, worth: Tensor | None
+    classifier: NaiveBayes, answers: Tensor, budget: int, querier: InformationGain | None
 ) -> RollOut:
     rows, device = len(answers), answers.device
+    worth, put_off = (None, None) if querier is None else (querier.worth, querier.put_off)
     table = classifier.exact
     level = table.level_of(answers)
     unsure = 2 * level == table.levels - 1
     goal = believed(classifier, answers)
     expected = _at_level(torch.stack([goal @ each.T for each in table.log_likelihood]), level)
     history = classifier.incremental(rows)
-    taken = torch.zeros_like(unsure)
+    taken, late = torch.zeros_like(unsure), torch.zeros_like(unsure)
     order = torch.zeros(rows, budget, dtype=torch.long, device=device)
     values = torch.zeros(rows, budget, dtype=torch.float64, device=device)
     posteriors = [history.outputs(rows).softmax(dim=1)]
@@ -85,13 +88,15 @@ def _decisive(
         surprise = _at_level(torch.stack([now @ each.T for each in likely]), level).log()
         gains = expected / wear - surprise
         counted = gains if worth is None else torch.where(gains > 0, gains * worth, gains)
-        told = ~(taken | unsure)
-        open_ = torch.where(told.any(dim=1, keepdim=True), told, ~taken)
+        open_ = _first_with_any(~(taken | unsure | late), ~(taken | unsure), ~taken)
         chosen = first_of_the_best(counted.masked_fill(~open_, -torch.inf), ROUNDING)
+        given = answers.gather(1, chosen.unsqueeze(1)).squeeze(1)
         order[:, step] = chosen
         values[:, step] = gains.gather(1, chosen.unsqueeze(1)).squeeze(1)
         taken.scatter_(1, chosen.unsqueeze(1), True)
-        history.add(chosen, answers.gather(1, chosen.unsqueeze(1)).squeeze(1))
+        if put_off is not None:
+            late |= put_off.after(chosen, given)
+        history.add(chosen, given)
         posteriors.append(history.outputs(rows).softmax(dim=1))
     return RollOut(
         order,
@@ -128,6 +133,14 @@ def enough(
     last = posteriors.shape[1] - 1
     decided = met.any(dim=1)
     return Enough(torch.where(decided, met.int().argmax(dim=1), last), decided)
+
+
+def _first_with_any(*masks: Bool[Tensor, "n k"]) -> Bool[Tensor, "n k"]:
+    """Of each row that of the first mask that has a True there; the last where none has."""
+    found = masks[-1]
+    for mask in reversed(masks[:-1]):
+        found = torch.where(mask.any(dim=1, keepdim=True), mask, found)
+    return found
 
 
 def _at_level(values: Float[Tensor, "v n k"], level: Int[Tensor, "n k"]) -> Float[Tensor, "n k"]:

@@ -81,5 +81,5 @@ class OursDecisive(Ours):
 
     def _decisive(self, answers: Tensor, budget: int) -> RollOut:
         classifier = cast(NaiveBayes, self.pursuit_.classifier)
-        worth = cast(InformationGain, self.pursuit_.querier).worth
-        return decisive_answers(classifier, answers, budget, worth)
+        querier = cast(InformationGain, self.pursuit_.querier)
+        return decisive_answers(classifier, answers, budget, querier)
