@@ -16,8 +16,16 @@ from infopursuit.peers.budgets import BUDGETS
 from tests.stage_scripts import ROOT
 
 
-def result(peer: str, at_5: float, at_10: float, at_20: float, bounded: bool = True) -> Result:
+def result(
+    peer: str,
+    at_5: float,
+    at_10: float,
+    at_20: float,
+    true: float | None = None,
+    bounded: bool = True,
+) -> Result:
     metrics = {"accuracy_at_5": at_5, "accuracy_at_10": at_10, "accuracy_at_20": at_20}
+    metrics |= {} if true is None else {"claims_true": true}
     nothing = np.zeros((1, 0, len(BUDGETS) + 1), dtype=bool)
     return Result(peer, None, ["0"], [metrics if bounded else {}], [{}], nothing, bounded)
 
@@ -26,9 +34,9 @@ def test_a_cell_names_the_leader_and_the_best_of_the_other_side() -> None:
     found = leaders(
         {
             "Zoo": [
-                result("tree", 0.6, 0.65, 0.7),
+                result("tree", 0.6, 0.65, 0.7, true=0.1),
                 result("generative_ip", 0.5, 0.7, 0.7),
-                result("ours", 0.55, 0.8, 0.9),
+                result("ours", 0.55, 0.8, 0.9, true=0.4),
                 result("ours_knowing", 0.58, 0.9, 0.8),
                 result("sparse_logistic", 0.9, 0.9, 0.9),
                 result("probe", 0.99, 0.99, 0.99),
@@ -44,8 +52,9 @@ def test_a_cell_names_the_leader_and_the_best_of_the_other_side() -> None:
             "decision tree 60.0; ours, knowing 58.0",
             "**ours, knowing 90.0**; generative IP 70.0",
             "**ours 90.0**; decision tree 70.0",
+            "**ours 40.0**; decision tree 10.0",
         ],
-        ["weights a class", "Zoo", *["sparse logistic regression 90.0"] * 3],
+        ["weights a class", "Zoo", *["sparse logistic regression 90.0"] * 3, "–"],
     ]
 
 
@@ -58,24 +67,27 @@ def test_the_tasks_of_a_page_are_titled_by_the_heading_before_their_tables() -> 
 def test_the_page_of_this_repository_has_the_leaders_of_its_records() -> None:
     """Each cell is checked against the tables of the page, which come from the same records."""
     text = (ROOT / "docs/benchmark.md").read_text(encoding="utf-8")
-    _, _, after = text.partition("<!-- tables leaders -->")
-    rows = [line for line in after.partition("<!-- end -->")[0].splitlines() if line][2:]
+    rows = table_rows(text.partition("<!-- tables leaders -->")[2])[2:]
     titles = {title: name for name, title in tasks_of(text).items()}
-    for line in rows:
-        unit, task, *cells = (cell.strip() for cell in line.strip("|").split("|"))
-        _, _, tables = text.partition(f"<!-- tables {titles[task]} -->\n")
+    for unit, task, *cells in rows:
+        tables = text.partition(f"<!-- tables {titles[task]} -->\n")[2]
+        by_peer: dict[str, list[list[str]]] = {}
+        for row in table_rows(tables):
+            by_peer.setdefault(re.sub(r", \d seeds?$", "", row[0]), []).append(row)
         for column, cell in enumerate(cells):
-            for told in cell.replace("*", "").split("; "):
+            for told in cell.split("; "):
                 peer, _, share = told.rpartition(" ")
-                start = re.compile(rf"\| {re.escape(peer)}(, \d seeds?)? \|")
-                row = next(
-                    each for each in tables.replace("*", "").splitlines() if start.match(each)
-                )
-                there = [each.strip() for each in row.strip("|").split("|")]
-                assert there[2] == unit
-                assert there[3 + column] == share, (line, row)
+                accuracies, _, claims, *_ = by_peer[peer]
+                assert accuracies[2] == unit
+                assert [*accuracies[3:6], claims[1]][column] == share, (unit, task, told)
     assert len(rows) >= 16
-    assert len({row.split("|")[1] for row in rows}) == 4
+    assert len({unit for unit, *_ in rows}) == 4
+
+
+def table_rows(text: str) -> list[list[str]]:
+    """The cells of all tables up to the end of what is between marks, without bold."""
+    lines = text.partition("<!-- end -->")[0].replace("*", "").splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if "|" in line]
 
 
 def test_records_give_results_of_the_peers_that_were_measured() -> None:

@@ -22,7 +22,11 @@ from infopursuit.benchmark.titles import TITLES, Unit
 from infopursuit.core.errors import InputError
 from infopursuit.core.whole_files import write_text
 
-NUMBERS = (5, 10, 20)
+# Columns, and the metric behind each.
+COLUMNS = {
+    **{f"at {t}": f"accuracy_at_{t}" for t in (5, 10, 20)},
+    "true claims at 10": "claims_true",
+}
 OURS = "ours"
 USAGE = "expected: PAGE RECORDS"
 
@@ -30,8 +34,9 @@ USAGE = "expected: PAGE RECORDS"
 def leaders(tasks: Mapping[str, Sequence[Result]]) -> str:
     """A table with a row for each meaning of a number of texts and each task.
 
-    A cell names the best explained peer, then the best of the others: of all but ours where ours
-    leads, of ours where somebody else leads and ours is there. Of equals the first leads.
+    A cell names the best explained peer, with its accuracy or its share of true claims in percent,
+    then the best of the others: of all but ours where ours leads, of ours where somebody else leads
+    and ours is there. Of equals the first leads.
 
     Args:
         tasks: the results of each, by its title.
@@ -45,14 +50,16 @@ def leaders(tasks: Mapping[str, Sequence[Result]]) -> str:
                 if each.bounded and TITLES[each.peer].explained and TITLES[each.peer].unit == unit
             ]
             if there:
-                rows.append([unit, title, *(_cell(there, t) for t in NUMBERS)])
-    return table(["a text is", "task", *(f"at {t}" for t in NUMBERS)], rows)
+                rows.append([unit, title, *(_cell(there, name) for name in COLUMNS.values())])
+    return table(["a text is", "task", *COLUMNS], rows)
 
 
-def _cell(results: Sequence[Result], number: int) -> str:
-    """The leader and the best of the other side, with their accuracies in percent."""
-    name = f"accuracy_at_{number}"
-    found = sorted(results, key=lambda each: -(each.mean(name) or 0))
+def _cell(results: Sequence[Result], name: str) -> str:
+    """The leader and the best of the other side by a metric; a dash where nobody has it."""
+    measured = [each for each in results if each.mean(name) is not None]
+    if not measured:
+        return "–"
+    found = sorted(measured, key=lambda each: -(each.mean(name) or 0))
     is_ours = found[0].peer.startswith(OURS)
     others = [each for each in found if each.peer.startswith(OURS) != is_ours]
     told = [
