@@ -76,9 +76,10 @@ def main(settings: Settings, dataset: str) -> Rows:
     inputs = [UNIVERSE, CONTROL, images, classes, known, judge]
     key = key_of({"share": share, "max_images": settings.max_images}, inputs)
     one_device = settings.compute.torch_device() == "cuda"
-    cores = 1 if one_device else settings.compute.threads
+    # One process holds the GPU; on a CPU each seed has a process, whose peak of memory is its own.
+    processes = 0 if one_device else settings.compute.threads
     done = measure_peers(
-        Path("artifacts/peers"), dataset, task, seeds, share, SCRATCH / "peers" / key, cores
+        Path("artifacts/peers"), dataset, task, seeds, share, SCRATCH / "peers" / key, processes
     )
     return Rows(read=len(train.ids) + len(test.ids), written=done)
 

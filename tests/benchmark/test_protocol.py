@@ -176,3 +176,13 @@ def test_another_seed_holds_out_other_images() -> None:
     finally:
         protocol.hold_out = made
     assert drawn[0].ids == drawn[1].ids != drawn[2].ids
+
+
+def test_names_of_classes_are_judged_by_nobody() -> None:
+    found = measure_seed(ENTRIES["zero_shot"], TASK, 0, 0.2)
+    assert found is not None
+    assert found.metrics["claims_true"] is None
+    assert found.metrics["claims_texts"] == len(NAMES)
+    described = measure_seed(ENTRIES["descriptions"], TASK, 0, 0.2)
+    assert described is not None
+    assert described.metrics["claims_true"] > 0.5

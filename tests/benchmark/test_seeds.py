@@ -16,11 +16,11 @@ from tests.benchmark.tasks import small_task
 PEERS = ("selected_scores", "ours", "zero_shot")
 
 
-def measured(folder: Path, cores: int = 1) -> dict[str, bytes]:
+def measured(folder: Path, processes: int = 0) -> dict[str, bytes]:
     """The files of two seeds of each peer, but for times."""
     task = small_task(noise=0.5, class_embeddings=None)
-    wanted = dict.fromkeys(PEERS, (0, 1))
-    assert measure_peers(folder, "zoo", task, wanted, 0.2, folder / "kept", cores) == 4
+    wanted: dict[str, tuple[int, ...]] = dict.fromkeys(PEERS, (0, 1))
+    assert measure_peers(folder, "zoo", task, wanted, 0.2, folder / "kept", processes) == 4
     found = [path for path in (folder / "zoo").rglob("*") if path.is_file()]
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
@@ -36,7 +36,7 @@ def alone(folder: Path) -> dict[str, bytes]:
 
 
 def test_seeds_side_by_side_give_the_same_bits(alone: dict[str, bytes], tmp_path: Path) -> None:
-    assert measured(tmp_path, cores=2) == alone
+    assert measured(tmp_path, processes=2) == alone
     assert len(alone) == 3 + 2 * 2
     told = json.loads((tmp_path / "zoo.timings" / "ours.json").read_text())
     assert set(told) == {"0", "1"}
@@ -66,7 +66,7 @@ def test_a_seed_that_is_done_is_not_measured_again(
 def test_networks_begin_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[tuple[str, int]] = []
 
-    def noted(work, jobs, cores):
+    def noted(work, jobs, processes):
         begun.extend(jobs)
         return iter(())
 

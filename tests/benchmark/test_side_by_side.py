@@ -39,8 +39,13 @@ def test_each_job_has_a_process_of_its_own(tmp_path: Path) -> None:
     assert str(os.getpid()) not in processes
 
 
-def test_one_core_is_this_process(tmp_path: Path) -> None:
+def test_one_at_a_time_has_processes_of_their_own_too(tmp_path: Path) -> None:
     assert list(side_by_side(Noted(tmp_path), [3, 1], 1)) == [3, 1]
+    assert len({path.read_text() for path in tmp_path.iterdir()} - {str(os.getpid())}) == 2
+
+
+def test_no_processes_is_this_process(tmp_path: Path) -> None:
+    assert list(side_by_side(Noted(tmp_path), [3, 1], 0)) == [3, 1]
     assert {path.read_text() for path in tmp_path.iterdir()} == {str(os.getpid())}
 
 

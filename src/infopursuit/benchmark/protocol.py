@@ -169,7 +169,9 @@ def _claims(model: Peer, task: Task) -> dict[str, Any]:
     X, y = named(task.test)
     fits, texts = None, model.texts_
     if task.judged is not None:
-        fits = task.judged.for_classes_and_texts(model.classes_.tolist(), texts) >= FITS
+        judged = task.judged.for_classes_and_texts(model.classes_.tolist(), texts)
+        # Names of classes, which zero-shot reads, are no texts of the universe: nobody judges them.
+        fits = None if np.isnan(judged).all() else judged >= FITS
     found = claims_of(small, X, np.searchsorted(model.classes_, y), fits, texts)
     return {f"claims_{name}": value for name, value in found._asdict().items()}
 

@@ -40,7 +40,7 @@ def measure_peers(
     seeds: Mapping[str, Sequence[int]],
     share: float,
     kept: Path,
-    cores: int | None = 1,
+    processes: int | None = 0,
 ) -> int:
     """Measure peers and write their results; how many seeds were measured or found.
 
@@ -51,8 +51,8 @@ def measure_peers(
         seeds: to measure, by peer, a key of ENTRIES.
         share: of the training images that are held out.
         kept: folder where finished seeds are kept, for these inputs and this code (`key_of`).
-        cores: seeds that are measured at the same time, a process for each where there are
-            several; None for one a core.
+        processes: seeds that are measured at the same time, each in a process of its own; None
+            for one a core, 0 for this process, one seed after another.
     """
     absent = {
         peer: f"needs {ENTRIES[peer].lacks}"
@@ -64,7 +64,7 @@ def measure_peers(
     # Those that take longest begin first: no core waits for the last.
     missing.sort(key=lambda job: not ENTRIES[job[0]].network)
     work = _Measuring(task, share, kept)
-    done = side_by_side(work, missing, cores or joblib.cpu_count())
+    done = side_by_side(work, missing, joblib.cpu_count() if processes is None else processes)
     for count, (peer, seed) in enumerate(done, start=1):
         found = _kept(kept, peer, seed)
         logger.info(

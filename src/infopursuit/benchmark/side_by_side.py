@@ -22,20 +22,19 @@ Job = TypeVar("Job")
 PRELOADED = ["__main__", "infopursuit.benchmark.preloaded"]
 
 
-def side_by_side(work: Callable[[Job], None], jobs: Sequence[Job], cores: int) -> Iterator[Job]:
-    """Do all jobs, `cores` at a time; each is given when it is done.
+def side_by_side(work: Callable[[Job], None], jobs: Sequence[Job], processes: int) -> Iterator[Job]:
+    """Do all jobs, `processes` at a time; each is given when it is done.
 
     Args:
-        work: does one job; it is pickled once, with all that it holds. With one core it is called
-            in this process.
+        work: does one job; it is pickled once, with all that it holds.
         jobs: in the order in which they begin.
-        cores: how many processes.
+        processes: how many; with 0 jobs are done in this process, one after another.
 
     Raises:
         InputError: what a job raised, or its process was killed.
         ChildProcessError: a job failed in another way; it told why on standard error.
     """
-    if cores == 1:
+    if processes == 0:
         for job in jobs:
             work(job)
             yield job
@@ -46,7 +45,7 @@ def side_by_side(work: Callable[[Job], None], jobs: Sequence[Job], cores: int) -
     running: dict[Any, tuple[Job, BaseProcess, Any]] = {}
     try:
         while waiting or running:
-            while waiting and len(running) < cores:
+            while waiting and len(running) < processes:
                 job = waiting.pop()
                 told, tells = context.Pipe(duplex=False)
                 process = context.Process(target=_begin, args=(tells, packed, job))
