@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.optimize import nnls
+from sklearn.exceptions import ConvergenceWarning
 
 from infopursuit.peers import lasso
 from infopursuit.peers.lasso import Lasso
@@ -54,3 +57,17 @@ def test_a_signal_that_is_an_atom_needs_that_atom_alone() -> None:
     codes = Lasso(atoms).codes(atoms[7], np.array([0.9, 0.5]))
     np.testing.assert_allclose(codes[:, 7], [0.1, 0.5], atol=1e-3)
     assert (np.delete(codes, 7, axis=1) < 0.05).all()
+
+
+def test_atoms_that_are_much_alike_need_no_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(0)
+    directions = draw.normal(size=(10, 64))
+    atoms = unit(np.repeat(directions, 20, axis=0) + 0.1 * draw.normal(size=(200, 64)))
+    signal = unit(draw.normal(size=10) ** 2 @ directions + 0.5 * draw.normal(size=64))
+    penalties = np.array([0.1, 0.03, 0.01, 0.003])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Lasso(atoms).codes(signal, penalties)
+        monkeypatch.setattr(lasso, "ITERATIONS", 500)
+        with pytest.raises(ConvergenceWarning):
+            Lasso(atoms).codes(signal, penalties)
