@@ -1,4 +1,4 @@
-"""What is recorded and judged of the sixteen classes: all of it, as the pictures are drawn."""
+"""What is recorded and judged of the sixteen classes is complete, and fits how they are drawn."""
 
 import json
 from pathlib import Path

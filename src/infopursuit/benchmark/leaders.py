@@ -101,11 +101,11 @@ def main(arguments: Sequence[str]) -> None:
         raise InputError(USAGE)
     page, records = map(Path, arguments)
     text = page.read_text(encoding="utf-8")
-    files = {name: records / f"{name}.parquet" for name in tasks_of(text)}
-    there = {tasks_of(text)[name]: path for name, path in files.items() if path.is_file()}
+    titles = tasks_of(text)
+    there = [name for name in titles if (records / f"{name}.parquet").is_file()]
     if not there:
-        raise InputError(f"{records}: no record of any of {[*files]}; expected NAME.parquet")
-    told = leaders({title: results_of(path) for title, path in there.items()})
+        raise InputError(f"{records}: no record of any of {[*titles]}; expected NAME.parquet")
+    told = leaders({titles[name]: results_of(records / f"{name}.parquet") for name in there})
     write_text(page, with_tables(text, "leaders", told))
 
 
