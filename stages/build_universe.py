@@ -7,19 +7,16 @@ dropped (rejected.parquet), the control words that are not among the texts (cont
 counts by source and filter (counts.json).
 """
 
-from infopursuit.core.stage import Rows, run
+from infopursuit.core.stage import RowCounts, run
 
 import json
 from pathlib import Path
 
-from infopursuit.core.settings import Section
+from infopursuit.core.files import read_text_list, write_text
+from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.core.tables import QUERIES, REJECTED_TEXTS, UNIVERSE, read_table, write_table
-from infopursuit.core.text_lists import read_text_list
-from infopursuit.core.whole_files import write_text
 from infopursuit.datasets.settings import Datasets
-from infopursuit.queries.control import control_texts
 from infopursuit.queries.settings import QueriesSettings, QuestionsSettings, UniverseSettings
-from infopursuit.queries.universe import UniverseFilters, build_universe
 
 CLASSES = Path("artifacts/classes")
 CORPORA = Path("artifacts/queries")
@@ -33,9 +30,13 @@ class Settings(Section):
     queries: QueriesSettings
     universe: UniverseSettings
     questions: QuestionsSettings
+    compute: ComputeSettings
 
 
-def main(settings: Settings) -> Rows:
+def main(settings: Settings) -> RowCounts:
+    # Polars reads POLARS_MAX_THREADS when it is imported.
+    from infopursuit.queries.universe import build_universe, control_texts
+
     limits = settings.universe
     dictionaries = {
         name: read_text_list(CORPORA / "dictionaries" / f"{name}.txt")
@@ -53,17 +54,15 @@ def main(settings: Settings) -> Rows:
     if limits.drop_class_names:
         for name in settings.datasets:
             class_names += read_text_list(CLASSES / f"{name}.txt")
-    filters = UniverseFilters(
-        max_words=limits.max_words,
-        min_characters=limits.min_characters,
-        max_characters=limits.max_characters,
-        drop_or=limits.drop_or,
-        drop_parentheses=limits.drop_parentheses,
-        class_names=tuple(class_names),
-        banned=tuple(settings.questions.ban),
+    texts, rejected, counts = build_universe(
+        dictionaries,
+        corpora,
+        limits,
+        lists,
+        settings.questions.kept,
+        settings.questions.ban,
+        class_names,
     )
-    kept = settings.questions.kept
-    texts, rejected, counts = build_universe(dictionaries, corpora, filters, lists, kept)
     words = read_text_list(limits.control_words)
     control, counts["control"] = control_texts(words, (text.as_py() for text in texts["text"]))
     write_table(FOLDER / "texts.parquet", UNIVERSE, texts)
@@ -71,7 +70,7 @@ def main(settings: Settings) -> Rows:
     write_table(FOLDER / "control.parquet", UNIVERSE, control)
     lines = json.dumps(counts, sort_keys=True, indent=2) + "\n"
     write_text(FOLDER / "counts.json", lines)
-    return Rows(
+    return RowCounts(
         read=sum(counts["rows"].values()) + len(words),
         written=counts["texts"] + counts["control"]["texts"],
     )

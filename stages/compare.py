@@ -1,19 +1,20 @@
-"""Put the peers of one data set side by side: tables, curves, and accuracy beside truth.
+"""Put the peers of one data set side by side: tables, curves, and accuracy by truth.
 
 python stages/compare.py --dataset menagerie
 """
 
 from __future__ import annotations
 
-from infopursuit.core.stage import Rows, run
+from infopursuit.core.stage import RowCounts, run
 
 from pathlib import Path
 
 from infopursuit.benchmark.pictures import draw_curves, draw_truth
+from infopursuit.benchmark.results import curve_rows, read_result
 from infopursuit.benchmark.settings import BenchmarkSettings
-from infopursuit.benchmark.tables import curve_rows, markdown, read_result
-from infopursuit.core.settings import Section
-from infopursuit.core.whole_files import write_text
+from infopursuit.benchmark.tables import markdown
+from infopursuit.core.files import write_text
+from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.evaluation.files import write_csv
 from infopursuit.evaluation.settings import EvaluateSettings
 
@@ -23,9 +24,10 @@ class Settings(Section):
 
     benchmark: BenchmarkSettings
     evaluate: EvaluateSettings
+    compute: ComputeSettings
 
 
-def main(settings: Settings, dataset: str) -> Rows:
+def main(settings: Settings, dataset: str) -> RowCounts:
     folder, out = Path("artifacts/peers"), Path("artifacts/benchmark")
     results = [read_result(folder, dataset, peer) for peer in settings.benchmark.peers]
     rows = curve_rows(results)
@@ -34,7 +36,7 @@ def main(settings: Settings, dataset: str) -> Rows:
     write_text(out / f"{dataset}.md", tables)
     draw_curves(out / f"{dataset}.curves.svg", dataset, results)
     draw_truth(out / f"{dataset}.truth.svg", dataset, results)
-    return Rows(read=len(results), written=len(rows))
+    return RowCounts(read=len(results), written=len(rows))
 
 
 if __name__ == "__main__":

@@ -6,24 +6,21 @@ nearly equal a training image.
 python stages/embed_images.py --dataset menagerie
 """
 
-from infopursuit.core.stage import SCRATCH, Rows, run
+from infopursuit.core.stage import SCRATCH, RowCounts, run
 
 from functools import partial
 from pathlib import Path
 
-from infopursuit.clip.embed_images import embed_images, open_both
-from infopursuit.clip.embed_universe import embed_classes
-from infopursuit.clip.embedding_chunks import Embedding
-from infopursuit.clip.settings import EmbeddingsSettings
+from infopursuit.clip.embed_tables import Embedding, embed_classes, embed_images, open_both
 from infopursuit.clip.towers import choose_device, load_clip
-from infopursuit.core.settings import Section
-from infopursuit.core.text_lists import read_text_list
-from infopursuit.datasets.duplicates import list_near_copies, tell_empty_classes
-from infopursuit.datasets.embedded_images import copy_embedded_images
+from infopursuit.clip.weights import EmbeddingsSettings
+from infopursuit.core.executors import choose_workers
+from infopursuit.core.files import read_text_list
+from infopursuit.core.settings import ComputeSettings, Section
+from infopursuit.datasets.duplicates import list_near_copies, log_empty_classes
+from infopursuit.datasets.embedded_files import copy_embedded_images
 from infopursuit.datasets.open_images import has_embeddings, open_image_source
 from infopursuit.datasets.settings import Datasets
-from infopursuit.executors import choose_workers
-from infopursuit.executors.settings import ComputeSettings
 
 IMAGES = Path("artifacts/images")
 
@@ -37,7 +34,7 @@ class Settings(Section):
     compute: ComputeSettings
 
 
-def main(settings: Settings, dataset: str) -> Rows:
+def main(settings: Settings, dataset: str) -> RowCounts:
     """Embed the images (or take their embeddings), list the unreadable ones, embed the classes."""
     chosen, compute = settings.datasets[dataset], settings.compute
     classes = read_text_list(f"artifacts/classes/{dataset}.txt")
@@ -60,11 +57,11 @@ def main(settings: Settings, dataset: str) -> Rows:
         opened = (settings.clip, compute.device, compute.half_precision, chosen.images, classes)
         workers = choose_workers(compute, partial(open_both, *opened))
         rows = embed_images(source, out, rejected, clip, how, chosen.max_rejected, workers)
-    tell_empty_classes(out, classes)
+    log_empty_classes(out, classes)
     copies = IMAGES / f"{dataset}.duplicates.parquet"
     list_near_copies(out, copies, choose_device(compute.device))
     embed_classes(classes, IMAGES / f"{dataset}.classes.parquet", clip, compute.embed_batch_size)
-    return Rows(*rows)
+    return RowCounts(*rows)
 
 
 if __name__ == "__main__":

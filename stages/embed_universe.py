@@ -3,18 +3,16 @@
 python stages/embed_universe.py
 """
 
-from infopursuit.core.stage import SCRATCH, Rows, run
+from infopursuit.core.stage import SCRATCH, RowCounts, run
 
 from functools import partial
 from pathlib import Path
 
-from infopursuit.clip.embed_universe import embed_control, embed_universe
-from infopursuit.clip.embedding_chunks import Embedding
-from infopursuit.clip.settings import EmbeddingsSettings
+from infopursuit.clip.embed_tables import Embedding, embed_control, embed_universe
 from infopursuit.clip.towers import load_clip
-from infopursuit.core.settings import Section
-from infopursuit.executors import choose_workers
-from infopursuit.executors.settings import ComputeSettings
+from infopursuit.clip.weights import EmbeddingsSettings
+from infopursuit.core.executors import choose_workers
+from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.queries.settings import UniverseSettings
 
 UNIVERSE = Path("artifacts/universe")
@@ -29,7 +27,7 @@ class Settings(Section):
     compute: ComputeSettings
 
 
-def main(settings: Settings) -> Rows:
+def main(settings: Settings) -> RowCounts:
     """Embed every text and keep where it came from."""
     compute = settings.compute
     open_clip = partial(
@@ -55,7 +53,7 @@ def main(settings: Settings) -> Rows:
         device=compute.device,
         workers=workers,
     )
-    return Rows(read=texts[0] + control[0], written=texts[1] + control[1])
+    return RowCounts(read=texts[0] + control[0], written=texts[1] + control[1])
 
 
 if __name__ == "__main__":

@@ -1,68 +1,174 @@
-"""Measure a trained model on the test images: budget curve, stopping rules, calibration.
+"""Measure a trained model on the test images: accuracy, truth of answers, sense of questions.
 
-python stages/evaluate.py --dataset menagerie --init llm --method alternating --seed 0
+    python stages/evaluate.py --dataset menagerie --init llm --method alternating --seed 0
+
+Every test image is asked once. Truth and sense are measured by the judge's table and the strict
+list of the data set; without them by its knowledge table. That is not an independent source: the
+file says which one it was. Writes artifacts/evaluation/RUN.json and the folder RUN (curves,
+predictions, explanations of chosen images), artifacts/meaning/RUN.json and the folder RUN (the
+worst answers, with pictures).
 """
 
 from __future__ import annotations
 
-from infopursuit.core.stage import Rows, run
+from infopursuit.core.stage import SCRATCH, RowCounts, run
 
+import logging
 from pathlib import Path
 
-from infopursuit.core.settings import Positive, Section
-from infopursuit.datasets.labelled_images import load_images
-from infopursuit.estimators.saved import load
+from infopursuit.core.errors import InputError
+from infopursuit.core.run_name import RunName
+from infopursuit.core.settings import ComputeSettings, Positive, Section
+from infopursuit.core.tables import check_same_space
+from infopursuit.datasets.labelled_images import LabelledImages, load_images, load_training
+from infopursuit.datasets.settings import Datasets, DatasetSettings
+from infopursuit.estimators.base import DecidingClassifier, PursuitClassifier, load_fitted
+from infopursuit.evaluation.chosen_images import figure_names, load_pictures, rows_of, spread_rows
 from infopursuit.evaluation.dependence import dependence_metrics
-from infopursuit.evaluation.files import write_csv, write_json
-from infopursuit.evaluation.measurement import measure
-from infopursuit.evaluation.predictions import write_predictions
-from infopursuit.evaluation.run_metrics import BudgetCurve, budget_curve, run_metrics
-from infopursuit.evaluation.settings import EvaluateSettings
-from infopursuit.evaluation.stopping import StoppingPoint, sweep
-from infopursuit.executors.settings import ComputeSettings
-from infopursuit.explanation.settings import ExplainSettings
-from infopursuit.explanation.stopping import StoppingRule
+from infopursuit.evaluation.files import write_csv, write_json, write_predictions
+from infopursuit.evaluation.measurement import FIRST, PosteriorSummary, measure
+from infopursuit.evaluation.run_metrics import (
+    BudgetCurve,
+    StoppingPoint,
+    budget_curve,
+    predicted_at_stop,
+    run_metrics,
+    sweep,
+)
+from infopursuit.evaluation.settings import EvaluateSettings, ExplainSettings
+from infopursuit.meaning.measures import Judgements, measure_meaning
+from infopursuit.meaning.worst_answers import write_worst
+from infopursuit.pursuit.explanation import ExplainedImage, write_explanations
+from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.texts.knowledge import read_judge, read_knowledge, read_strict
+from infopursuit.texts.normalization import normalize
+from infopursuit.texts.text_table import TextTable
+
+logger = logging.getLogger("infopursuit")
+
+UNIVERSE = "artifacts/universe/embeddings.parquet"
 
 
 class Settings(Section):
     """What this stage reads of params.yaml."""
 
+    datasets: Datasets
     evaluate: EvaluateSettings
     explain: ExplainSettings
     max_images: Positive
     compute: ComputeSettings
 
 
-def main(settings: Settings, dataset: str, init: str, method: str, seed: int) -> Rows:
-    name = f"{dataset}-{init}-{method}-{seed}"
-    folder = Path("artifacts/evaluation") / name
-    wanted, explain = settings.evaluate, settings.explain
-    stop = StoppingRule(explain.stop_at_probability, explain.max_queries)
-    model = load(Path("artifacts/models") / name, settings.compute.torch_device())
+def main(settings: Settings, dataset: str, init: str, method: str, seed: int) -> RowCounts:
+    name = RunName(dataset, init, method, seed)
+    images, most = f"artifacts/images/{dataset}.parquet", settings.max_images
+    check_same_space(UNIVERSE, images)
+    model = load_fitted(f"artifacts/models/{name}", device=settings.compute.torch_device())
+    test = load_images(images, "test", most)
     pursuit, budget = model.pursuit_, model.provenance_["budget"]
-    images = load_images(f"artifacts/images/{dataset}.parquet", "test", settings.max_images)
+    explain = settings.explain
+    stop = StoppingRule(explain.stop_at_probability, explain.max_queries)
 
-    asked = min(budget, len(pursuit.queries))
-    summary, usage = measure(pursuit, images, asked)
-    summary = summary.up_to(budget)
+    k = len(pursuit.queries)
+    asked = min(budget, k)
+    measured = measure(pursuit, test, max(asked, min(k, FIRST), stop.budget(k)))
+    summary, usage = measured.summary.up_to(budget), measured.usage[:asked]
+    wanted = settings.evaluate
     curve, auc = budget_curve(summary, wanted.calibration_bins, wanted.bootstrap_resamples)
-    points = sweep(
-        summary,
-        {
-            "max_probability": wanted.max_probability,
-            "entropy": wanted.entropy_nats,
-            "stability": wanted.stability_steps,
-        },
-    )
+    thresholds = {
+        "max_probability": wanted.max_probability,
+        "entropy": wanted.entropy_nats,
+        "stability": wanted.stability_steps,
+    }
     metrics = run_metrics(summary, usage, curve, auc, pursuit.queries, stop)
-    metrics |= dependence_metrics(pursuit, images, asked)
+    metrics |= dependence_metrics(pursuit, test, measured.opening.order[:, :asked])
     metrics["selected_on"] = model.provenance_["settings"]["select_on"]
+    held_out = model.provenance_["settings"]["validation_fraction"]
+    chosen = settings.datasets[dataset]
+    universe = TextTable.from_parquet(UNIVERSE, SCRATCH / "universe")
+    meaning = measure_meaning(
+        model,
+        measured.opening,
+        load_training(images, held_out, seed, most)[0],
+        test,
+        universe,
+        judgements(chosen, dataset, model, universe),
+        stop,
+        seed,
+    )
+    for what in ("truth", "sense"):
+        by = meaning.figures[what] and meaning.figures[what]["by"]
+        if by is None:
+            logger.info("%s of %s: nobody has said what is true of the classes", what, name)
+        elif by == "knowledge":
+            logger.info("%s of %s: by the knowledge table, which is not independent", what, name)
+    source = chosen.images
+    worst = [answer.image for answer in meaning.worst]
+    pictures = load_pictures(source, test.class_names, worst)
 
+    folder = Path("artifacts/evaluation") / str(name)
     write_csv(folder / "curve.csv", ("t", *BudgetCurve._fields), curve.rows())
-    write_csv(folder / "stopping.csv", StoppingPoint._fields, points)
-    write_predictions(folder / "predictions.parquet", images.ids, summary.labels, summary.predicted)
-    write_json(folder.with_name(f"{name}.json"), metrics)
-    return Rows(read=len(images.ids), written=len(images.ids))
+    write_csv(folder / "stopping.csv", StoppingPoint._fields, sweep(summary, thresholds))
+    write_predictions(folder / "predictions.parquet", test.ids, summary.labels, summary.predicted)
+    explained = explanations(model, test, measured.summary, stop, explain, images)
+    write_explanations(folder / "explanations.json", stop, explained)
+    write_json(f"artifacts/meaning/{name}.json", meaning.figures)
+    write_worst(f"artifacts/meaning/{name}", meaning.worst, pictures)
+    write_json(f"{folder}.json", metrics)
+    return RowCounts(read=len(test.ids), written=len(test.ids))
+
+
+def explanations(
+    model: PursuitClassifier,
+    test: LabelledImages,
+    summary: PosteriorSummary,
+    stop: StoppingRule,
+    explain: ExplainSettings,
+    path: str,
+) -> list[ExplainedImage]:
+    """Explain images that are spread over the classes, and those that params.yaml names."""
+    spread = spread_rows(test.labels.numpy(), predicted_at_stop(summary, stop), explain.images)
+    ids = [test.ids[row] for row in spread]
+    named = explain.ids.get(Path(path).stem, [])
+    ids = list(dict.fromkeys([*ids, *named]))
+    # Of a large split `test` is a sample, which may lack an image that is named.
+    images = test if set(named) <= set(test.ids) else load_images(path, "test", 1, always=ids)
+    rows = rows_of(images, ids)
+    pursuit = model.pursuit_
+    answers = pursuit.answers(images.embeddings[rows].to(pursuit.device))
+    labels = [images.class_names[int(images.labels[row])] for row in rows]
+    explained = pursuit.explain(answers, stop, ids, labels)
+    short = [None] * len(ids)
+    if isinstance(model, DecidingClassifier):
+        probability, most = explain.stop_at_probability, explain.max_queries
+        short = model.decided(answers, probability, most, ids, labels)
+    return list(map(ExplainedImage, explained, figure_names(ids), short))
+
+
+def judgements(
+    chosen: DatasetSettings, dataset: str, model: PursuitClassifier, universe: TextTable
+) -> Judgements:
+    """Read all that is said of the classes of a data set.
+
+    Raises:
+        InputError: a judge or a strict list is about none of the texts of the universe.
+    """
+    classes, folder = model.pursuit_.class_names, "artifacts/judgements"
+    judge = read_judge(f"{folder}/{dataset}.judge.jsonl", classes, model.pursuit_.queries)
+    strict = read_strict(f"{folder}/{dataset}.strict.jsonl", classes)
+    said = read_judge(f"{folder}/{dataset}.judge.jsonl", classes).texts
+    for what, path, texts in (
+        ("judge", chosen.judge, said),
+        ("strict", chosen.strict, strict.texts),
+    ):
+        named = {normalize(text) for text in texts}
+        if named and not any(normalize(text) in named for text in universe.texts):
+            raise InputError(
+                f"datasets.{dataset}.{what}: {path}: none of its texts is in the universe; "
+                "expected some, or params/no_knowledge.jsonl"
+            )
+    known = read_knowledge(f"artifacts/knowledge/{dataset}.parquet")
+    return Judgements(judge, strict, known)
 
 
 if __name__ == "__main__":

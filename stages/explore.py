@@ -5,21 +5,20 @@ python stages/explore.py --dataset menagerie
 
 from __future__ import annotations
 
-from infopursuit.core.stage import Rows, run
+from infopursuit.core.stage import RowCounts, run
 
 import logging
 from itertools import product
 from pathlib import Path
 
-from infopursuit.core.settings import Positive, Section
+from infopursuit.core.run_name import RunName
+from infopursuit.core.settings import ComputeSettings, Positive, Section
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.datasets.settings import Datasets
 from infopursuit.evaluation.measurement import check_classes
-from infopursuit.executors.settings import ComputeSettings
-from infopursuit.explanation.settings import ExplainSettings
-from infopursuit.explanation.stopping import StoppingRule
+from infopursuit.evaluation.settings import ExplainSettings, RunSettings
+from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.report.explored import best_run, write_explorer
-from infopursuit.report.settings import RunSettings
 
 logger = logging.getLogger("infopursuit")
 
@@ -36,10 +35,10 @@ class Settings(Section):
     compute: ComputeSettings
 
 
-def main(settings: Settings, dataset: str) -> Rows:
+def main(settings: Settings, dataset: str) -> RowCounts:
     runs, explain = settings.run, settings.explain
-    keys = [(dataset, *key) for key in product(runs.inits, runs.methods, runs.seeds)]
-    names = ["-".join(map(str, key)) for key in keys]
+    keys = product(runs.inits, runs.methods, runs.seeds)
+    names = [str(RunName(dataset, *key)) for key in keys]
     name, model = best_run(ARTIFACTS / "models", names, settings.compute.torch_device())
     images = {
         split: load_images(ARTIFACTS / f"images/{dataset}.parquet", split, settings.max_images)
@@ -52,7 +51,7 @@ def main(settings: Settings, dataset: str) -> Rows:
     source = settings.datasets[dataset].images
     shown = write_explorer(page, name, model, stop, images["test"], images["train"], source, truth)
     logger.info("explore: open %s", page)
-    return Rows(read=sum(len(each.ids) for each in images.values()), written=shown)
+    return RowCounts(read=sum(len(each.ids) for each in images.values()), written=shown)
 
 
 if __name__ == "__main__":

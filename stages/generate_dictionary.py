@@ -5,16 +5,14 @@
 Writes artifacts/queries/dictionaries/DATASET.txt, one query a line.
 """
 
-from infopursuit.core.stage import SCRATCH, Rows, run
+from infopursuit.core.stage import SCRATCH, RowCounts, run
 
 from pathlib import Path
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.settings import Section
-from infopursuit.core.text_lists import read_text_list, write_text_list
+from infopursuit.core.files import read_text_list, write_text_list
+from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.datasets.settings import Datasets
-from infopursuit.executors.settings import ComputeSettings
-from infopursuit.queries.answer_pattern import answer_pattern
 from infopursuit.queries.class_queries import (
     ask_dictionary,
     is_list,
@@ -23,7 +21,8 @@ from infopursuit.queries.class_queries import (
     read_dictionary,
 )
 from infopursuit.queries.language_models import Sampling
-from infopursuit.queries.language_models.vllm_environment import run_where_vllm_is
+from infopursuit.queries.language_models.vllm_engine import run_where_vllm_is
+from infopursuit.queries.parsing import answer_pattern
 from infopursuit.queries.settings import LanguageModelSettings, QueriesSettings
 
 FOLDER = Path("artifacts/queries/dictionaries")
@@ -39,7 +38,7 @@ class Settings(Section):
     compute: ComputeSettings
 
 
-def main(settings: Settings, dataset: str) -> Rows:
+def main(settings: Settings, dataset: str) -> RowCounts:
     k, dictionaries = settings.datasets[dataset].k, settings.queries.dictionaries
     if dataset not in dictionaries:
         raise InputError(
@@ -49,14 +48,14 @@ def main(settings: Settings, dataset: str) -> Rows:
     classes = read_text_list(CLASSES / f"{dataset}.txt")
     queries = read_dictionary(path, k) if is_list(path) else ask(settings, path, classes, k)
     write_text_list(FOLDER / f"{dataset}.txt", queries)
-    return Rows(read=len(classes), written=len(queries))
+    return RowCounts(read=len(classes), written=len(queries))
 
 
 def ask(settings: Settings, path: str, classes: list[str], k: int) -> list[str]:
     language_model, compute = settings.language_model, settings.compute
     if is_prompt(path) and language_model.backend == "vllm":
         run_where_vllm_is(compute.vllm_python)
-    model, template = open_prompt(path, language_model.model_dump(), compute.vllm_engine)
+    model, template = open_prompt(path, language_model, compute.vllm_engine)
     pattern = answer_pattern(template.text, k) if language_model.structured_output else None
     sampling = Sampling(**language_model.sampling.model_dump(), pattern=pattern)
     return ask_dictionary(model, template, classes, k, sampling, SCRATCH / "answers")

@@ -8,20 +8,18 @@ that could not be used with their reasons (DATASET.rejected.parquet) and counts 
 Answers are kept in .scratch/answers as they come, so that a stopped run goes on where it was.
 """
 
-from infopursuit.core.stage import SCRATCH, Rows, run
+from infopursuit.core.stage import SCRATCH, RowCounts, run
 
 import json
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from infopursuit.core.settings import Section
+from infopursuit.core.executors import choose_workers
+from infopursuit.core.files import read_text_list, write_text
+from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.core.tables import REJECTED_KNOWLEDGE, UNIVERSE, read_table, write_table
-from infopursuit.core.text_lists import read_text_list
-from infopursuit.core.whole_files import write_text
 from infopursuit.datasets.settings import Datasets
-from infopursuit.executors import choose_workers
-from infopursuit.executors.settings import ComputeSettings
 from infopursuit.queries.class_knowledge import (
     NEEDED,
     OFFERED,
@@ -29,12 +27,12 @@ from infopursuit.queries.class_knowledge import (
     ask_knowledge,
     knowledge_pattern,
 )
-from infopursuit.queries.knowledge import distinct_texts, write_knowledge
-from infopursuit.queries.knowledge_lists import is_prompt, knowledge_of_universe
 from infopursuit.queries.language_models import Sampling, open_language_model
-from infopursuit.queries.language_models.vllm_environment import run_where_vllm_is
+from infopursuit.queries.language_models.vllm_engine import run_where_vllm_is
 from infopursuit.queries.settings import LanguageModelSettings
 from infopursuit.queries.templates import load_template
+from infopursuit.texts.knowledge import is_prompt, knowledge_of_universe, write_knowledge
+from infopursuit.texts.normalization import distinct
 
 TEXTS = Path("artifacts/universe/texts.parquet")
 FOLDER = Path("artifacts/knowledge")
@@ -49,10 +47,10 @@ class Settings(Section):
     compute: ComputeSettings
 
 
-def main(settings: Settings, dataset: str) -> Rows:
+def main(settings: Settings, dataset: str) -> RowCounts:
     chosen = settings.datasets[dataset]
     classes = read_text_list(CLASSES / f"{dataset}.txt")
-    texts = distinct_texts(read_table(TEXTS, UNIVERSE, ["text"]).column("text").to_pylist())
+    texts = distinct(read_table(TEXTS, UNIVERSE, ["text"]).column("text").to_pylist())
     counts: dict[str, Any] = {"classes": len(classes), "texts": len(texts)}
     rejected: dict[str, list[Any]] = {field.name: [] for field in REJECTED_KNOWLEDGE.columns}
     if is_prompt(chosen.knowledge):
@@ -66,7 +64,7 @@ def main(settings: Settings, dataset: str) -> Rows:
     lines = json.dumps(counts, sort_keys=True, indent=2) + "\n"
     write_text(FOLDER / f"{dataset}.json", lines)
     known = sum(counts["values"].values()) - counts["values"]["unknown"]
-    return Rows(read=len(classes) * len(texts), written=known)
+    return RowCounts(read=len(classes) * len(texts), written=known)
 
 
 def ask(settings: Settings, path: str, classes: list[str], texts: list[str]) -> AskedKnowledge:
@@ -75,7 +73,7 @@ def ask(settings: Settings, path: str, classes: list[str], texts: list[str]) -> 
         run_where_vllm_is(compute.vllm_python)
     template = load_template(path, needed=NEEDED, offered=OFFERED)
     pattern = knowledge_pattern() if language_model.structured_output else None
-    open_model = partial(open_language_model, language_model.model_dump(), compute.vllm_engine)
+    open_model = partial(open_language_model, language_model, compute.vllm_engine)
     return ask_knowledge(
         open_model(),
         template,

@@ -2,29 +2,33 @@
 
     python stages/generate_queries.py --corpus menagerie
 
-Writes artifacts/queries/CORPUS.parquet, and beside the texts the answers they come from, every
+Writes artifacts/queries/CORPUS.parquet, and next to the texts the answers they come from, every
 rejected line with its reason (artifacts/answers/CORPUS.parquet, CORPUS.rejected.parquet) and the
 counts of both (CORPUS.json). Answers are kept in .scratch/answers as they come, so that a stopped
 run goes on where it was.
 """
 
-from infopursuit.core.stage import SCRATCH, Rows, run
+from infopursuit.core.stage import SCRATCH, RowCounts, run
 
 import json
 from functools import partial
 from pathlib import Path
 
-from infopursuit.core.settings import Section
+from infopursuit.core.executors import choose_workers
+from infopursuit.core.files import write_text
+from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.core.tables import ANSWERS, QUERIES, REJECTED_LINES, write_table
-from infopursuit.core.whole_files import write_text
-from infopursuit.executors import choose_workers
-from infopursuit.executors.settings import ComputeSettings
-from infopursuit.queries.answer_pattern import answer_pattern
-from infopursuit.queries.captions import read_captions
-from infopursuit.queries.corpora import Corpus, described_corpus, given_corpus, has_captions
-from infopursuit.queries.generation import answer_captions
+from infopursuit.queries.corpora import (
+    Corpus,
+    described_corpus,
+    given_corpus,
+    has_captions,
+    read_captions,
+)
+from infopursuit.queries.generation import answer_prompts
 from infopursuit.queries.language_models import Sampling, open_language_model
-from infopursuit.queries.language_models.vllm_environment import run_where_vllm_is
+from infopursuit.queries.language_models.vllm_engine import run_where_vllm_is
+from infopursuit.queries.parsing import answer_pattern
 from infopursuit.queries.settings import LanguageModelSettings, QueriesSettings
 from infopursuit.queries.templates import load_template
 
@@ -40,7 +44,7 @@ class Settings(Section):
     compute: ComputeSettings
 
 
-def main(settings: Settings, corpus: str) -> Rows:
+def main(settings: Settings, corpus: str) -> RowCounts:
     path = settings.queries.corpora[corpus]
     if has_captions(path):
         texts, read = describe(settings, path)
@@ -52,7 +56,7 @@ def main(settings: Settings, corpus: str) -> Rows:
     write_table(ANSWERS_FOLDER / f"{corpus}.rejected.parquet", REJECTED_LINES, texts.rejected)
     counts = json.dumps(texts.counts, sort_keys=True, indent=2) + "\n"
     write_text(ANSWERS_FOLDER / f"{corpus}.json", counts)
-    return Rows(read=read, written=texts.counts["rows"])
+    return RowCounts(read=read, written=texts.counts["rows"])
 
 
 def describe(settings: Settings, path: str) -> tuple[Corpus, int]:
@@ -63,12 +67,11 @@ def describe(settings: Settings, path: str) -> tuple[Corpus, int]:
     template = load_template(queries.prompt, needed=["caption"], offered=["max_concepts"])
     limit = queries.concepts_per_caption
     pattern = answer_pattern(template.text, limit) if language_model.structured_output else None
-    open_model = partial(open_language_model, language_model.model_dump(), compute.vllm_engine)
-    answers = answer_captions(
+    open_model = partial(open_language_model, language_model, compute.vllm_engine)
+    prompts = [template.render(caption=each.text, max_concepts=limit) for each in captions]
+    answers = answer_prompts(
         open_model(),
-        template,
-        captions,
-        limit,
+        prompts,
         Sampling(**language_model.sampling.model_dump(), pattern=pattern),
         SCRATCH / "answers",
         choose_workers(compute, open_model),

@@ -3,7 +3,7 @@
 python stages/initialize.py --dataset menagerie --init medoids --seed 0
 """
 
-from infopursuit.core.stage import SCRATCH, Rows, run
+from infopursuit.core.stage import SCRATCH, RowCounts, run
 
 import logging
 from typing import Annotated
@@ -11,19 +11,18 @@ from typing import Annotated
 from pydantic import Field
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.same_space import check_same_space
-from infopursuit.core.settings import Positive, Section
-from infopursuit.core.text_lists import write_text_list
+from infopursuit.core.files import write_text_list
+from infopursuit.core.settings import ComputeSettings, Positive, Section
+from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import load_training
 from infopursuit.datasets.settings import Datasets
-from infopursuit.dictionary.initial import medoid_texts, random_texts, with_kept
-from infopursuit.dictionary.medoids import MedoidSearch
-from infopursuit.dictionary.settings import INITS, InitializeSettings
-from infopursuit.dictionary.universe import Universe, load_universe, texts_from
-from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
-from infopursuit.executors.settings import ComputeSettings
-from infopursuit.queries.knowledge import read_knowledge
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.pursuit.dictionary.initial import medoid_texts, random_texts, with_kept
+from infopursuit.pursuit.dictionary.medoids import MedoidSearch
+from infopursuit.pursuit.dictionary.settings import INITS, InitializeSettings
 from infopursuit.queries.settings import QuestionsSettings
+from infopursuit.texts.knowledge import read_knowledge
+from infopursuit.texts.text_table import TextTable
 
 logger = logging.getLogger("infopursuit")
 
@@ -44,17 +43,19 @@ class Settings(Section):
     compute: ComputeSettings
 
 
-def main(settings: Settings, dataset: str, init: str, seed: int) -> Rows:
+def main(settings: Settings, dataset: str, init: str, seed: int) -> RowCounts:
     k, kept = settings.datasets[dataset].k, settings.questions.kept
     if init not in GIVEN and settings.initialize.k is not None:
         k = settings.initialize.k
-    universe = load_universe(CONTROL if init == "random_words" else UNIVERSE, SCRATCH / "universe")
+    universe = TextTable.from_parquet(
+        CONTROL if init == "random_words" else UNIVERSE, SCRATCH / "universe"
+    )
     if init != "list" and k > len(universe.texts):
         raise InputError(
             f"k is {k}; expected at most the {len(universe.texts)} texts of the universe"
         )
     if init in GIVEN:
-        texts = texts_from(UNIVERSE, GIVEN[init].format(dataset))
+        texts = universe.texts_from(GIVEN[init].format(dataset))
         k = max(k, len(texts)) if init == "list" else k
         if init == "llm" and len(texts) < k:
             logger.info("%d of k = %d queries; others are banned, or near others", len(texts), k)
@@ -73,11 +74,11 @@ def main(settings: Settings, dataset: str, init: str, seed: int) -> Rows:
     if init != "random_words":  # a control, of other texts
         texts = with_kept(universe, texts, kept, k)
     write_text_list(f"artifacts/initial/{dataset}-{init}-{seed}.txt", texts)
-    return Rows(read=len(universe.texts), written=len(texts))
+    return RowCounts(read=len(universe.texts), written=len(texts))
 
 
 def informative_texts(
-    settings: Settings, universe: Universe, dataset: str, k: int, kept: list[str], seed: int
+    settings: Settings, universe: TextTable, dataset: str, k: int, kept: list[str], seed: int
 ) -> list[str]:
     """Chosen on training images, without those that runs of this seed hold out."""
     path = f"artifacts/images/{dataset}.parquet"

@@ -5,7 +5,7 @@ python stages/peers.py --dataset menagerie
 
 from __future__ import annotations
 
-from infopursuit.core.stage import SCRATCH, Rows, run
+from infopursuit.core.stage import SCRATCH, RowCounts, run
 
 from pathlib import Path
 from typing import Annotated
@@ -13,18 +13,15 @@ from typing import Annotated
 import torch
 from pydantic import Field
 
-from infopursuit.baselines.zero_shot import load_class_embeddings
-from infopursuit.benchmark.entries import ENTRIES
+from infopursuit.benchmark.entries import ENTRIES, Task
 from infopursuit.benchmark.seeds import key_of, measure_peers
 from infopursuit.benchmark.settings import BenchmarkSettings
-from infopursuit.benchmark.task import Task
-from infopursuit.core.same_space import check_same_space
-from infopursuit.core.settings import Positive, Section
+from infopursuit.core.settings import ComputeSettings, Positive, Section
+from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import load_images
-from infopursuit.dictionary.universe import load_universe, sources_of
-from infopursuit.executors.settings import ComputeSettings
-from infopursuit.meaning.judgements import read_judge
-from infopursuit.queries.knowledge import read_knowledge
+from infopursuit.peers.black_boxes import load_class_embeddings
+from infopursuit.texts.knowledge import read_judge, read_knowledge
+from infopursuit.texts.text_table import TextTable
 
 UNIVERSE = "artifacts/universe/embeddings.parquet"
 CONTROL = "artifacts/universe/control_embeddings.parquet"
@@ -41,18 +38,18 @@ class Settings(Section):
     compute: ComputeSettings
 
 
-def main(settings: Settings, dataset: str) -> Rows:
+def main(settings: Settings, dataset: str) -> RowCounts:
     images, classes = (f"artifacts/images/{dataset}{end}.parquet" for end in ("", ".classes"))
     known = f"artifacts/knowledge/{dataset}.parquet"
     judge = f"artifacts/judgements/{dataset}.judge.jsonl"
-    universe = load_universe(UNIVERSE, SCRATCH / "universe")
+    universe = TextTable.from_parquet(UNIVERSE, SCRATCH / "universe")
     train, test = (load_images(images, split, settings.max_images) for split in ("train", "test"))
     check_same_space(UNIVERSE, images)
     names = load_class_embeddings(classes, images, train.class_names)
-    words = load_universe(CONTROL)
+    words = TextTable.from_parquet(CONTROL)
     knowledge = read_knowledge(known)
     judged = read_judge(judge, train.class_names, universe.texts)
-    sources = sources_of(UNIVERSE, universe.texts)
+    sources = universe.sources_of(universe.texts)
     listed = tuple(
         text for text in universe.texts if f"dictionary/{dataset}" in sources[text].split(",")
     )
@@ -81,7 +78,7 @@ def main(settings: Settings, dataset: str) -> Rows:
     done = measure_peers(
         Path("artifacts/peers"), dataset, task, seeds, share, SCRATCH / "peers" / key, processes
     )
-    return Rows(read=len(train.ids) + len(test.ids), written=done)
+    return RowCounts(read=len(train.ids) + len(test.ids), written=done)
 
 
 if __name__ == "__main__":

@@ -7,18 +7,18 @@ python stages/report.py
 
 from __future__ import annotations
 
-from infopursuit.core.stage import Rows, run
+from infopursuit.core.stage import RowCounts, run
 
 import logging
 from itertools import product
 from pathlib import Path
 
-from infopursuit.core.settings import Section
-from infopursuit.evaluation.settings import EvaluateSettings
-from infopursuit.report.plot_images import write_plots
+from infopursuit.core.run_name import RunName
+from infopursuit.core.settings import ComputeSettings, Section
+from infopursuit.evaluation.settings import EvaluateSettings, RunSettings
+from infopursuit.report.charts import write_plots
 from infopursuit.report.report import write_report
-from infopursuit.report.runs import RunKey, read_dataset, write_curves
-from infopursuit.report.settings import RunSettings
+from infopursuit.report.runs import read_dataset, write_curves
 from infopursuit.report.summary import write_metrics, write_summary
 
 logger = logging.getLogger("infopursuit")
@@ -32,15 +32,16 @@ class Settings(Section):
 
     run: RunSettings
     evaluate: EvaluateSettings
+    compute: ComputeSettings
 
 
-def main(settings: Settings) -> Rows:
+def main(settings: Settings) -> RowCounts:
     runs = settings.run
     datasets = [
         read_dataset(
             ARTIFACTS,
             dataset,
-            [RunKey(dataset, *key) for key in product(runs.inits, runs.methods, runs.seeds)],
+            [RunName(dataset, *key) for key in product(runs.inits, runs.methods, runs.seeds)],
             truth=dataset in runs.truth,
         )
         for dataset in runs.datasets
@@ -52,7 +53,7 @@ def main(settings: Settings) -> Rows:
     write_plots(REPORT / "plots", datasets)
     logger.info("\n%s", write_summary(REPORT / "results.md", datasets, resamples))
     logger.info("report: open %s", REPORT / "index.html")
-    return Rows(read=sum(len(results.runs) for results in datasets), written=1)
+    return RowCounts(read=sum(len(results.runs) for results in datasets), written=1)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ Writes artifacts/models/RUN, which `infopursuit.load` reads, and artifacts/train
 
 from __future__ import annotations
 
-from infopursuit.core.stage import SCRATCH, Rows, run
+from infopursuit.core.stage import SCRATCH, RowCounts, run
 
 import csv
 import sys
@@ -20,32 +20,42 @@ import torch
 from jaxtyping import Bool
 from pydantic import Field
 
-from infopursuit.core.hashing import file_sha256, settings_sha256, table_sha256
+from infopursuit.clip.weights import clip_source
+from infopursuit.core.executors import choose_cluster
+from infopursuit.core.files import (
+    atomic_write,
+    file_sha256,
+    read_text_list,
+    remove_partial,
+    settings_sha256,
+    table_sha256,
+)
 from infopursuit.core.repeatable import compute_repeatably
-from infopursuit.core.same_space import check_same_space
-from infopursuit.core.settings import Section
-from infopursuit.core.shard_files import is_sharded
-from infopursuit.core.text_lists import read_text_list
-from infopursuit.core.whole_files import remove_partial, whole_file
-from infopursuit.datasets.image_shards import EmbeddedShards, all_images
-from infopursuit.datasets.labelled_images import LabelledImages, hold_out, load_images
-from infopursuit.datasets.samples import even_sample, held_out_rows
+from infopursuit.core.run_name import RunName
+from infopursuit.core.settings import ComputeSettings, Section
+from infopursuit.core.tables import check_same_space, is_sharded
+from infopursuit.datasets.labelled_images import (
+    EmbeddedShards,
+    LabelledImages,
+    all_images,
+    even_sample,
+    held_out_by_seed,
+    hold_out,
+    load_images,
+)
 from infopursuit.datasets.settings import Datasets
-from infopursuit.dictionary.universe import load_universe, sources_of
 from infopursuit.estimators.base import PursuitClassifier
-from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
-from infopursuit.estimators.pictures import clip_source
+from infopursuit.estimators.methods import Method, build_method
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.variational import VariationalInformationPursuit
-from infopursuit.executors import choose_cluster
-from infopursuit.executors.settings import ComputeSettings
-from infopursuit.naive_bayes.fit import HELD_OUT
-from infopursuit.naive_bayes.settings import NaiveBayesSettings
-from infopursuit.pipeline.methods import Method, build_method
-from infopursuit.queries.knowledge import read_knowledge
+from infopursuit.pursuit.naive_bayes.fit import HELD_OUT
+from infopursuit.pursuit.naive_bayes.settings import NaiveBayesSettings
+from infopursuit.pursuit.vip.checkpoints import Checkpoint
+from infopursuit.pursuit.vip.distributed import Processes, restart_as_group, started_by_torchrun
+from infopursuit.pursuit.vip.settings import VariationalSettings
 from infopursuit.queries.settings import QuestionsSettings
-from infopursuit.vip.checkpoints import Checkpoint
-from infopursuit.vip.processes import Processes, restart_as_group, started_by_torchrun
-from infopursuit.vip.settings import VariationalSettings
+from infopursuit.texts.knowledge import read_knowledge
+from infopursuit.texts.text_table import TextTable
 
 UNIVERSE = "artifacts/universe/embeddings.parquet"
 CONTROL = "artifacts/universe/control_embeddings.parquet"
@@ -65,9 +75,9 @@ class Settings(Section):
     compute: ComputeSettings
 
 
-def main(settings: Settings, dataset: str, init: str, method: str, seed: int) -> Rows:
+def main(settings: Settings, dataset: str, init: str, method: str, seed: int) -> RowCounts:
     compute_repeatably()
-    name = f"{dataset}-{init}-{method}-{seed}"
+    name = str(RunName(dataset, init, method, seed))
     chosen = settings.datasets[dataset]
     where = f"methods.{method} with datasets.{dataset}.variational"
     how = build_method(settings.methods[method], chosen.variational, where)
@@ -77,14 +87,14 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         "initial": f"artifacts/initial/{dataset}-{init}-{seed}.txt",
     }
     check_same_space(UNIVERSE, paths["images"])
-    universe = texts = load_universe(UNIVERSE, SCRATCH / "universe")
+    universe = texts = TextTable.from_parquet(UNIVERSE, SCRATCH / "universe")
     if init == "random_words":  # a control: other texts to choose from, all else stays
         paths["control"] = CONTROL
         check_same_space(CONTROL, paths["images"])
-        texts = load_universe(CONTROL, SCRATCH / "universe")
+        texts = TextTable.from_parquet(CONTROL, SCRATCH / "universe")
     queries = read_text_list(paths["initial"])
     budget = min(chosen.largest_budget, len(queries))
-    texts.indices(queries, paths["initial"])
+    texts.rows(queries, paths["initial"])
     images: Images
     if is_sharded(paths["images"]):
         images = EmbeddedShards(paths["images"])
@@ -122,10 +132,10 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     read = images_of(model)
     model = model.with_class_names(images.class_names)
     model.clip_, model.clip_source_ = universe.clip, clip_source(settings.clip)
-    sources = sources_of(paths.get("control", UNIVERSE), model.queries_)
+    sources = texts.sources_of(model.queries_)
     model.provenance_ = {**model.provenance_, **provenance, "sources": sources}
     write(model, log, name)
-    return Rows(read=read, written=len(log))
+    return RowCounts(read=read, written=len(log))
 
 
 def images_of(model: PursuitClassifier) -> int:
@@ -177,7 +187,7 @@ def held_out_sample(
 ) -> tuple[tuple[Any, Any], Bool[np.ndarray, " n"]]:
     """A sample (X, y) of the images that `hold_out` would hold out, and which all of them are."""
     labels = torch.from_numpy(images.labels())
-    _, held = held_out_rows(labels, images.class_names, share, seed)
+    _, held = held_out_by_seed(labels, images.class_names, share, seed)
     out = np.zeros(len(labels), dtype=bool)
     out[held.numpy()] = True
     generator = torch.Generator().manual_seed(seed)
@@ -248,7 +258,7 @@ def write(model: PursuitClassifier, log: list[dict[str, Any]], name: str) -> Non
     remove_partial(folder)
     model.save(folder)
     with (
-        whole_file(Path("artifacts/training") / f"{name}.csv") as partial,
+        atomic_write(Path("artifacts/training") / f"{name}.csv") as partial,
         partial.open("w", encoding="utf-8", newline="") as file,
     ):
         writer = csv.DictWriter(file, fieldnames=list(log[0]), lineterminator="\n")

@@ -9,48 +9,46 @@
     model.explain(["photo.png"])[0]
 
 What a name needs is imported when it is used: torch and scikit-learn take seconds. Not even
-`typing` is imported here, for a stage hears Ctrl-C only from its first import on (core/ctrl_c.py).
+`typing` is imported here, because a stage hears Ctrl-C only from its first import on
+(core/ctrl_c.py).
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 
+from infopursuit import _moved
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from infopursuit import texts
-    from infopursuit.core.errors import InputError
-    from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
-    from infopursuit.estimators.loading import load
-    from infopursuit.estimators.pictures import fit
-    from infopursuit.estimators.variational import VariationalInformationPursuit
-    from infopursuit.explanation.explanation import Explanation
-    from infopursuit.explanation.stopping import StoppingRule
+    from infopursuit import texts as texts
+    from infopursuit.core.errors import InputError as InputError
+    from infopursuit.estimators.loading import load as load
+    from infopursuit.estimators.naive_bayes import (
+        InformationPursuitClassifier as InformationPursuitClassifier,
+    )
+    from infopursuit.estimators.pictures import fit as fit
+    from infopursuit.estimators.variational import (
+        VariationalInformationPursuit as VariationalInformationPursuit,
+    )
+    from infopursuit.pursuit.explanation import Explanation as Explanation
+    from infopursuit.pursuit.stopping import StoppingRule as StoppingRule
 
     __version__: str
 
 _HOMES = {
-    "Explanation": "infopursuit.explanation.explanation",
-    "InformationPursuitClassifier": "infopursuit.estimators.information_pursuit",
+    "Explanation": "infopursuit.pursuit.explanation",
+    "InformationPursuitClassifier": "infopursuit.estimators.naive_bayes",
     "InputError": "infopursuit.core.errors",
-    "StoppingRule": "infopursuit.explanation.stopping",
+    "StoppingRule": "infopursuit.pursuit.stopping",
     "VariationalInformationPursuit": "infopursuit.estimators.variational",
     "fit": "infopursuit.estimators.pictures",
     "load": "infopursuit.estimators.loading",
 }
 
-__all__ = [
-    "Explanation",
-    "InformationPursuitClassifier",
-    "InputError",
-    "StoppingRule",
-    "VariationalInformationPursuit",
-    "fit",
-    "load",
-    "texts",
-]
+__all__ = ["texts", *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
@@ -67,3 +65,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *__all__])
+
+
+_moved.install()

@@ -23,8 +23,8 @@ from menagerie.settings import load_settings
 from menagerie.species import CLASS_NAMES
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.files import write_text
 from infopursuit.core.tables import IMAGES, write_table
-from infopursuit.core.whole_files import write_text
 
 logger = logging.getLogger("infopursuit")
 

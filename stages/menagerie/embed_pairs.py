@@ -5,14 +5,13 @@ python stages/menagerie/embed_pairs.py --dataset menagerie
 
 from __future__ import annotations
 
-from infopursuit.core.stage import Rows, run
+from infopursuit.core.stage import RowCounts, run
 
 from menagerie.embedded_pairs import pair_pictures, write_pairs
 
-from infopursuit.clip.pictures import embed_pictures
+from infopursuit.clip.embed import embed_pictures
 from infopursuit.clip.towers import load_clip
-from infopursuit.core.settings import Section
-from infopursuit.executors.settings import ComputeSettings
+from infopursuit.core.settings import ComputeSettings, Section
 
 PAIRS = "artifacts/menagerie/counterfactuals.parquet"
 
@@ -24,13 +23,13 @@ class Settings(Section):
     compute: ComputeSettings
 
 
-def main(settings: Settings, dataset: str) -> Rows:
+def main(settings: Settings, dataset: str) -> RowCounts:
     compute = settings.compute
     clip = load_clip(settings.clip, compute.device, half_precision=compute.half_precision)
     columns, pictures = pair_pictures(PAIRS)
     embeddings = embed_pictures(clip, pictures, compute.embed_batch_size)
     write_pairs(f"artifacts/images/{dataset}.pairs.parquet", columns, embeddings, clip.name)
-    return Rows(read=len(pictures), written=len(embeddings))
+    return RowCounts(read=len(pictures), written=len(embeddings))
 
 
 if __name__ == "__main__":

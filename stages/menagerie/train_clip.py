@@ -17,7 +17,7 @@ from menagerie.settings import load_settings
 from menagerie.training_set import load_training_set
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.hashing import file_sha256, settings_sha256
+from infopursuit.core.files import file_sha256, settings_sha256
 
 logger = logging.getLogger("infopursuit")
 
@@ -31,11 +31,11 @@ def main() -> int:
     settings = load_settings("stages/menagerie/params.yaml")
     torch.set_num_threads(settings.compute.threads)
     data = load_training_set(SOURCE)
-    origin = {"pairs": file_sha256(SOURCE), **settings.clip.model_dump()}
+    origin = {"pairs": file_sha256(SOURCE), **settings.training.model_dump()}
     checkpoint = SCRATCH / f"{settings_sha256(origin)[:16]}.pt"
     checkpoint.parent.mkdir(parents=True, exist_ok=True)
-    write_config(OUT, settings.clip, data.pixels.shape[-1])
-    model = train(OUT, data, settings.clip, checkpoint)
+    write_config(OUT, settings.training, data.pixels.shape[-1])
+    model = train(OUT, data, settings.training, checkpoint)
     write_weights(OUT, model)
     checkpoint.unlink(missing_ok=True)
     return len(data.pixels)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from infopursuit.benchmark.task import Task
+from infopursuit.benchmark.entries import Task
 from infopursuit.datasets.labelled_images import LabelledImages
-from infopursuit.queries.knowledge import KnowledgeTable
+from infopursuit.texts.knowledge import KnowledgeTable
 from tests.peers.planted import planted, unit
 
 # Not in sorted order, as labels of a data set need not be.

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from infopursuit.benchmark import seeds
-from infopursuit.benchmark.seeds import key_of, measure_peers
-from infopursuit.benchmark.tables import read_result
+from infopursuit.benchmark.results import read_result
+from infopursuit.benchmark.seeds import key_of, measure_peers, side_by_side
+from infopursuit.core.errors import InputError
 from tests.benchmark.tasks import small_task
 
 PEERS = ("selected_scores", "ours", "zero_shot")
@@ -63,21 +70,6 @@ def test_a_seed_that_is_done_is_not_measured_again(
     np.testing.assert_array_equal(again.correct[:2], first.correct)
 
 
-def test_networks_begin_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[tuple[str, int]] = []
-
-    def noted(work, jobs, processes):
-        begun.extend(jobs)
-        return iter(())
-
-    monkeypatch.setattr(seeds, "side_by_side", noted)
-    monkeypatch.setattr(seeds, "write_peer", lambda *_: None)
-    monkeypatch.setattr(seeds, "_kept", lambda *_: None)
-    wanted = {"probe": [0], "vip_medoids": [0, 1], "ours": [0]}
-    measure_peers(tmp_path, "zoo", small_task(), wanted, 0.2, tmp_path)
-    assert begun == [("vip_medoids", 0), ("vip_medoids", 1), ("probe", 0), ("ours", 0)]
-
-
 def test_the_key_follows_settings_and_inputs(tmp_path: Path) -> None:
     path = tmp_path / "input"
     path.write_text("a")
@@ -86,3 +78,82 @@ def test_the_key_follows_settings_and_inputs(tmp_path: Path) -> None:
     assert key != key_of({"peer": "tree"}, [path])
     path.write_text("b")
     assert key != key_of({"peer": "ours"}, [path])
+
+
+@dataclass(frozen=True)
+class Noted:
+    """Writes which process did a job; three jobs go wrong."""
+
+    folder: Path
+
+    def __call__(self, job: int) -> None:
+        if job == 13:
+            raise InputError("13 is no job")
+        if job == 14:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if job == 15:
+            raise ZeroDivisionError
+        (self.folder / str(job)).write_text(str(os.getpid()))
+
+
+@pytest.mark.parametrize(("processes", "own"), [(2, 5), (1, 5), (0, 0)])
+def test_each_job_has_its_own_process_or_none(tmp_path: Path, processes: int, own: int) -> None:
+    done = list(side_by_side(Noted(tmp_path), [3, 1, 0, 2, 4], processes))
+    assert sorted(done) == [0, 1, 2, 3, 4]
+    assert processes > 1 or done == [3, 1, 0, 2, 4]
+    used = {path.read_text() for path in tmp_path.iterdir()}
+    assert len(used - {str(os.getpid())}) == own
+
+
+@pytest.mark.parametrize(
+    ("job", "error", "message"),
+    [
+        (13, InputError, r"^13 is no job$"),
+        (14, InputError, r"^14: the process was killed by signal 9; if memory"),
+        (15, ChildProcessError, r"^15: the process ended with exit status 1$"),
+    ],
+)
+def test_what_goes_wrong_is_one_line(
+    job: int, error: type[Exception], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(error, match=message):
+        list(side_by_side(Noted(tmp_path), [job, 0, 1], 2))
+
+
+SLEEPING = """
+import os, time
+from infopursuit.benchmark.seeds import side_by_side
+
+def sleep(job):
+    print(os.getpid(), flush=True)
+    time.sleep(100)
+
+if __name__ == "__main__":
+    list(side_by_side(sleep, [0, 1], 2))
+"""
+
+
+def lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_processes_end_with_their_parent(number: signal.Signals, tmp_path: Path) -> None:
+    script = tmp_path / "sleeping.py"
+    script.write_text(SLEEPING)
+    parent = subprocess.Popen(
+        [sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    assert parent.stdout is not None
+    started = [int(parent.stdout.readline()) for _ in range(2)]
+    parent.send_signal(number)
+    parent.communicate(timeout=30)  # processes that live would hold the pipe
+    until = time.monotonic() + 10
+    while any(map(lives, started)) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not any(map(lives, started))

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.stage import Rows
+from infopursuit.core.files import write_text
+from infopursuit.core.stage import RowCounts
 from infopursuit.core.tables import EMBEDDED_CLASSES, EMBEDDED_IMAGES, EMBEDDED_TEXTS, write_table
-from infopursuit.core.whole_files import write_text
 from infopursuit.pipeline.params import Params, load_params
-from infopursuit.queries.knowledge import write_knowledge
+from infopursuit.texts.knowledge import write_knowledge
 from tests.benchmark.tasks import NAMES, small_task
 from tests.stage_scripts import ROOT, stage
 
@@ -59,8 +59,8 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
 
 
 def test_peers_are_measured_and_put_side_by_side(params: Params) -> None:
-    assert stage("peers")(params, "menagerie") == Rows(240, 6)
-    assert stage("compare")(params, "menagerie") == Rows(3, 15)
+    assert stage("peers")(params, "menagerie") == RowCounts(240, 6)
+    assert stage("compare")(params, "menagerie") == RowCounts(3, 15)
     told = Path("artifacts/benchmark/menagerie.md").read_text()
     assert "| **ours** |" in told
     metrics = json.loads(Path("artifacts/peers/menagerie/ours.json").read_text())

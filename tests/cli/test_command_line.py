@@ -1,38 +1,44 @@
-"""Options, help, completion, and how commands end."""
+"""Options, help, completion, how commands end, and `serve` as a process."""
 
 from __future__ import annotations
 
+import json
+import re
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 
-from infopursuit.cli import command_line, help_texts
+import infopursuit
+from infopursuit.cli import command_line
 from infopursuit.cli.command_line import main, parser
+from infopursuit.cli.explore import blind
+from infopursuit.core.tables import EMBEDDED_TEXTS, write_table
+from infopursuit.explorer import payload
+from tests.estimators.conftest import World
 
 
 def commands() -> list[str]:
     return sorted(parser()._subparsers._group_actions[0].choices)  # type: ignore[union-attr]
 
 
-def test_the_commands_are_these() -> None:
-    assert commands() == ["check", "configure", "explain", "export", "fit", "serve"]
-
-
 @pytest.mark.parametrize("name", ["check", "configure", "explain", "export", "fit", "serve"])
 def test_help_has_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main([name, "--help"])
-    told = capsys.readouterr().out
+    log = capsys.readouterr().out
     assert ended.value.code == 0
-    assert f"\n  infopursuit {name} " in told
-    assert max(map(len, told.splitlines())) <= 100
+    assert f"\n  infopursuit {name} " in log
+    assert max(map(len, log.splitlines())) <= 100
 
 
 def test_examples_of_help_are_right() -> None:
-    texts = [text for name, text in vars(help_texts).items() if name.endswith("EXAMPLES")]
+    texts = [text for name, text in vars(command_line).items() if name.endswith("EXAMPLES")]
     assert len(texts) == 7
     for line in "\n".join(texts).splitlines():
         line = line.partition("#")[0].strip()
@@ -40,41 +46,20 @@ def test_examples_of_help_are_right() -> None:
             parser().parse_args(line.replace("'", "").split()[1:])
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
-def test_a_shell_completes_the_commands(shell: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "infopursuit", "--print-completion", shell],
-        capture_output=True,
-        text=True,
-    )
+def test_a_shell_completes_the_commands() -> None:
+    command = [sys.executable, "-m", "infopursuit", "--print-completion", "bash"]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0
     for word in (*commands(), "max-queries"):
         assert word in done.stdout
-    if shell == "bash":
-        subprocess.run(["bash", "-n"], input=done.stdout, text=True, check=True)
+    subprocess.run(["bash", "-n"], input=done.stdout, text=True, check=True)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["explain", "--model", "m", "--stop", "0", "x"], "0: expected more than 0, at most 1"),
-        (["explain", "--model", "m", "--max-queries", "0", "x"], "0: expected 1 or more"),
-        (["explain", "--model", "m", "--stop", "high", "x"], "invalid probability value: 'high'"),
-        (["explain", "x"], "required: --model"),
-        (["fit", "photos"], "required: --out"),
-        (["show"], "invalid choice: 'show'"),
-        (["serve", "--model", "m", "--port", "65536"], "65536: expected 0 to 65535"),
-        (["export", "--model", "m"], "required: PAGE"),
-        ([], "required: COMMAND"),
-    ],
-)
-def test_wrong_options_are_told(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_option_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(arguments)
+        main(["explain", "--model", "m", "--stop", "high", "x"])
     assert ended.value.code == 2
-    assert message in capsys.readouterr().err
+    assert "invalid probability value: 'high'" in capsys.readouterr().err
 
 
 def test_an_interruption_is_one_line(run: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,24 +69,22 @@ def test_an_interruption_is_one_line(run: Callable, monkeypatch: pytest.MonkeyPa
         raise KeyboardInterrupt
 
     monkeypatch.setattr(module, "fit", interrupted)
-    status, out, told = run("fit", "photos", "--out", "model")
+    status, out, log = run("fit", "photos", "--out", "model")
     assert (status, out) == (130, "")
-    assert told.startswith("infopursuit: stopped; no model was written")
-    assert "\n" not in told
+    assert log.startswith("infopursuit: stopped; no model was written")
+    assert "\n" not in log
 
 
 def test_what_the_library_alone_lacks_is_named(
     run: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "infopursuit.pipeline.configure", None)
-
     def without_pipeline(*_: object) -> None:
         raise ModuleNotFoundError("No module named 'dvc'", name="dvc")
 
     monkeypatch.setattr(command_line, "_configure", without_pipeline)
-    status, _, told = run("configure", "x.yaml")
+    status, _, log = run("configure", "x.yaml")
     assert status == 1
-    assert "pip install 'infopursuit[pipeline]'" in told
+    assert "pip install 'infopursuit[pipeline]'" in log
 
 
 def test_a_reader_that_has_enough_is_no_error(colors: Path) -> None:
@@ -114,3 +97,95 @@ def test_a_reader_that_has_enough_is_no_error(colors: Path) -> None:
     )
     assert done.stderr == ""
     assert done.returncode == 0
+
+
+ADDRESS = re.compile(r"explore at (http://127\.0\.0\.1:\d+/) ")
+
+
+@pytest.fixture
+def started() -> Iterator[Callable]:
+    """Starts servers: the process, and the address it tells."""
+    running: list[subprocess.Popen] = []
+
+    def start(*arguments: object) -> tuple[subprocess.Popen, str, list[str]]:
+        command = [sys.executable, "-m", "infopursuit", "serve", "--port", "0"]
+        process = subprocess.Popen(
+            [*command, *map(str, arguments)], stderr=subprocess.PIPE, text=True
+        )
+        running.append(process)
+        log = []
+        for line in process.stderr or ():
+            log.append(line)
+            if found := ADDRESS.match(line):
+                return process, found[1], log
+        raise AssertionError("".join(log))
+
+    yield start
+    for process in running:
+        process.kill()
+        process.wait()
+        if process.stderr is not None:
+            process.stderr.close()
+
+
+def fetch(address: str, content: bytes | None = None) -> tuple[int, bytes]:
+    try:
+        with urlopen(Request(address, content), timeout=60) as response:
+            return response.status, response.read()
+    except HTTPError as error:
+        return error.code, error.read()
+
+
+def test_pictures_of_ones_own_are_answered(started: Callable, colors: Path) -> None:
+    process, address, _ = started(
+        "--model", colors / "model", "--model", colors / "model", "--images", colors / "photos"
+    )
+    content = json.loads(fetch(f"{address}api/payload")[1])
+    assert [each["name"] for each in content["models"]] == ["model", "model again"]
+    assert [each["sees"] for each in content["models"]] == [True, True]
+    assert len(content["images"]["test"]) == 12
+    picture = colors / "photos/red/0.png"
+    status, answer = fetch(f"{address}api/images", picture.read_bytes())
+    assert status == 200
+    model = infopursuit.load(colors / "model")
+    for answers in json.loads(answer)["answers"]:
+        levels = payload.read_levels(answers, len(model.queries_))[0]
+        assert (levels.astype(int) - 1).tolist() == model.answer([str(picture)])[0].tolist()
+    assert fetch(address)[1].startswith(b"<!doctype html>")
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 130
+    assert process.stderr.read() == "infopursuit: stopped; nothing was stored\n"
+
+
+def test_a_model_without_a_clip_is_served_and_takes_no_pictures(
+    started: Callable, world: World, tmp_path: Path
+) -> None:
+    world.fitted().save(tmp_path / "m")
+    _, address, log = started("--model", tmp_path / "m")
+    assert "pictures of your own are refused: the model does not know where its CLIP is" in log[0]
+    status, answer = fetch(f"{address}api/images", b"x")
+    assert status == 409
+    assert json.loads(answer)["error"].startswith("the model does not know where its CLIP is")
+    assert json.loads(fetch(f"{address}api/payload")[1])["models"][0]["sees"] is False
+
+
+def test_a_table_of_texts_has_no_eyes(tmp_path: Path, world: World) -> None:
+    table = tmp_path / "texts.parquet"
+    columns = {"text": world.texts, "source": ["a"] * len(world.texts)}
+    write_table(table, EMBEDDED_TEXTS, columns | {"embedding": world.embeddings}, "a clip")
+    model = world.fitted()
+    model.clip_, model.clip_source_ = "a clip", str(table)
+    assert "texts.parquet" in (blind({"m": model}) or "")
+
+
+def test_missing_packages_and_three_models_are_refused(
+    run: Callable, colors: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ("--model", colors / "model")
+    status, _, log = run("serve", "--port", "0", *given, *given, *given)
+    assert status == 1
+    assert "3 models; expected one, or two to compare" in log
+    monkeypatch.setattr("infopursuit.cli.explore.find_spec", lambda name: None)
+    status, _, log = run("serve", *given)
+    assert status == 1
+    assert "pip install 'infopursuit[app]' (fastapi, uvicorn not found)" in log

@@ -19,15 +19,15 @@ def test_a_folder_of_images(run: Callable, tmp_path: Path, tiny_clip: Path) -> N
     write_folder(tmp_path / "photos" / "train", 4)
     write_folder(tmp_path / "photos" / "test", 2)
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\n\n")
-    status, out, told = run(
+    status, out, log = run(
         "fit", tmp_path / "photos", "--texts", tmp_path / "texts.txt", "--clip", tiny_clip,
         "--queries", 4, "--out", tmp_path / "model", "--ban", "legs", "wooden", "--first", "red",
     )  # fmt: skip
     assert (status, out) == (0, "")
     model = infopursuit.load(tmp_path / "model")
-    assert "12 images, 3 classes, 4 questions" in told
+    assert "12 images, 3 classes, 4 questions" in log
     accuracy = model.provenance_["test_accuracy"]
-    assert f"accuracy on 6 test images: {100 * accuracy:.0f} %" in told
+    assert f"accuracy on 6 test images: {100 * accuracy:.0f} %" in log
     assert "red" in model.queries_
     assert not {"four legs", "a wooden table"} & set(model.queries_)
     file = tmp_path / "photos" / "test" / "red" / "0.png"
@@ -40,14 +40,14 @@ def test_bad_images_are_listed_and_the_rest_is_fitted(
     write_folder(tmp_path / "photos", 3)
     for number in range(25):
         (tmp_path / "photos" / "red" / f"bad{number:02}.png").write_text("no")
-    status, _, told = run(
+    status, _, log = run(
         "fit", tmp_path / "photos", "--clip", tiny_clip, "--out", tmp_path / "model"
     )
     assert status == 1
-    assert "9 images" in told
-    assert told.count("left out: ") == 21
-    assert "bad00.png: not an image" in told
-    assert "left out: 5 more" in told
+    assert "9 images" in log
+    assert log.count("left out: ") == 21
+    assert "bad00.png: not an image" in log
+    assert "left out: 5 more" in log
     assert len(infopursuit.load(tmp_path / "model").provenance_["rejected"]) == 25
 
 
@@ -58,14 +58,11 @@ def write_npz(world: World, folder: Path) -> list[object]:
 
 def write_splits(world: World, folder: Path) -> list[object]:
     names = np.unique(world.y)
-    np.savez(
-        folder / "images.npz",
-        train_embeddings=world.X.astype(np.float16).astype(np.float32),
-        train_labels=np.searchsorted(names, world.y),
-        test_embeddings=world.unseen,
-        test_labels=np.searchsorted(names, world.unseen_y),
-        class_names=names,
-    )
+    parts = {"train": (world.X.astype(np.float16), world.y), "test": (world.unseen, world.unseen_y)}
+    arrays = {f"{split}_embeddings": X.astype(np.float32) for split, (X, _) in parts.items()}
+    for split, (_, y) in parts.items():
+        arrays[f"{split}_labels"] = np.searchsorted(names, y)
+    np.savez(folder / "images.npz", **arrays, class_names=names)
     return [folder / "images.npz"]
 
 
@@ -96,7 +93,7 @@ def test_embeddings(
     else:
         table = pa.table({"text": world.texts, "embedding": list(world.embeddings)})
         pq.write_table(table, tmp_path / "texts.parquet")
-    status, _, told = run(
+    status, _, log = run(
         "fit", *write(world, tmp_path), "--texts", tmp_path / f"texts.{kind}",
         "--queries", 6, "--out", tmp_path / "model",
     )  # fmt: skip
@@ -107,47 +104,34 @@ def test_embeddings(
         assert again.queries_ == model.queries_
     measured = "test_accuracy" in again.provenance_
     assert measured == (write in (write_splits, write_parquet))
-    assert ("test images" in told) == measured
+    assert ("test images" in log) == measured
 
 
-def test_mistakes_are_one_line(run: Callable, tmp_path: Path, world: World) -> None:
+def test_a_mistake_is_reported_in_one_line(run: Callable, tmp_path: Path, world: World) -> None:
     write_npz(world, tmp_path)
     texts = tmp_path / "texts.npz"
     np.savez(texts, texts=world.texts, embeddings=world.embeddings)
-    (tmp_path / "file").write_text("mine")
     (tmp_path / "lines.txt").write_text("a\nb\n")
     (tmp_path / "blank.txt").write_text("\n")
-    (tmp_path / "broken.npz").write_bytes((tmp_path / "images.npz").read_bytes()[:500])
     np.savez(tmp_path / "short.npz", embeddings=world.X, labels=world.y[:-1])
-    np.save(tmp_path / "X.npy", world.X)
-    np.savez(tmp_path / "pickled.npz", embeddings=np.array([{}]), labels=np.array([1]))
     images, out = tmp_path / "images.npz", tmp_path / "model"
     cases = [
-        ([images, "--out", out], "--texts is missing"),
-        ([images, "--texts", texts, "--out", tmp_path / "file"], "a file; expected a folder"),
         ([images, "--texts", tmp_path / "lines.txt", "--out", out], "texts without embeddings"),
         ([images, "--texts", tmp_path / "blank.txt", "--out", out], "no lines"),
         ([images, "--texts", tmp_path / "no.txt", "--out", out], "no such file"),
         ([images, "--texts", texts, "--out", out, "--labels", texts], "with an .npy file"),
         ([images, "--texts", texts, "--out", out, "--classes", "a"], "with a folder"),
         ([images, "--texts", texts, "--out", out, "--first", "xyz"], "not among the texts"),
-        ([tmp_path / "broken.npz", "--texts", texts, "--out", out], "not readable as plain"),
-        (
-            [tmp_path / "pickled.npz", "--texts", texts, "--out", out],
-            "not readable as plain arrays",
-        ),
         ([tmp_path / "no.npz", "--texts", texts, "--out", out], "No such file"),
         ([tmp_path / "short.npz", "--texts", texts, "--out", out], "and labels (599,)"),
-        ([tmp_path / "X.npy", "--texts", texts, "--out", out], "--labels is missing"),
         ([texts, "--texts", images, "--out", out], "no array 'labels'; found embeddings, texts"),
         ([tmp_path / "nowhere", "--out", out], "nowhere: expected a folder CLASS/IMAGE"),
         ([tmp_path, "--out", out], "a file; expected one folder for each class"),
     ]
     for arguments, message in cases:
-        status, printed, told = run("fit", *arguments)
+        status, printed, log = run("fit", *arguments)
         assert (status, printed) == (1, ""), arguments
-        assert told.startswith("infopursuit: ")
-        assert "\n" not in told
-        assert message in told
+        assert log.startswith("infopursuit: ")
+        assert "\n" not in log
+        assert message in log
         assert not out.exists()
-    assert (tmp_path / "file").read_text() == "mine"

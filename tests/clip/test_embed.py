@@ -1,291 +1,274 @@
-"""Texts, images and classes to Parquet, at the level of the library."""
+"""Images and texts to arrays: against one image at a time, from threads, and from the cache."""
 
 from __future__ import annotations
 
-import contextlib
 import logging
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
+from PIL import Image
 
-from infopursuit.clip.embed_images import embed_images
-from infopursuit.clip.embed_universe import embed_classes, embed_universe
-from infopursuit.clip.embedding_chunks import Embedding
-from infopursuit.clip.towers import Clip, load_clip
-from infopursuit.core.clip_names import clip_of
-from infopursuit.core.errors import InputError
-from infopursuit.core.tables import (
-    EMBEDDED_CLASSES,
-    EMBEDDED_IMAGES,
-    EMBEDDED_TEXTS,
-    REJECTED_IMAGES,
-    UNIVERSE,
-    embedding_matrix,
-    read_table,
-    write_table,
+from infopursuit.clip import embed
+from infopursuit.clip.embed import (
+    VARIABLE,
+    embed_pictures,
+    embed_readable_pictures,
+    embed_texts,
+    encoded_batches,
 )
-from infopursuit.datasets.embedded_images import copy_embedded_images
-from infopursuit.datasets.image_source import ImageSource
-from infopursuit.datasets.open_images import open_image_source
-from tests.clip.test_clip import write_texts
-from tests.datasets.images import CLASSES, encoded
+from infopursuit.clip.embed_tables import encode_image_rows
+from infopursuit.clip.towers import OpenClip, load_clip
+from infopursuit.core.errors import InputError
+from infopursuit.datasets.decoding import UnreadableError, to_rgb
+from tests.clip.conftest import write_texts
+from tests.datasets.images import encoded
 
-TEXTS = ["red", "blue", "a red thing", "red!", "water"]
-SOURCES = [["dictionary/a", "corpus"], ["corpus"], ["corpus"], ["dictionary/b"], ["corpus"]]
-
-
-@pytest.fixture(scope="session")
-def clip(tiny_clip: Path) -> Clip:
-    return load_clip(tiny_clip, "cpu")
+TEXTS = ["a red bird", "four legs", "", "water", "four legs"]
 
 
-def how(tmp_path: Path, batch_size: int = 2, chunk: int = 3) -> Embedding:
-    return Embedding(batch_size, chunk, tmp_path / "scratch")
+# -- images ----------------------------------------------------------------------------------
 
 
-def universe(path: Path, texts: list[str] = TEXTS, sources: list[list[str]] = SOURCES) -> Path:
-    columns = {"text": texts, "sources": sources, "caption_ids": [[] for _ in texts]}
-    write_table(path / "texts.parquet", UNIVERSE, columns)
-    return path / "texts.parquet"
+def one_by_one(clip: OpenClip, images: list) -> np.ndarray:
+    """open_clip's own way; zeros for the unreadable."""
+    rows = np.zeros((len(images), clip.width), dtype=np.float32)
+    for row, image in enumerate(images):
+        try:
+            pixels = clip.preprocess(to_rgb(image))
+        except UnreadableError:
+            continue
+        rows[row] = clip.encode_images(pixels[None])[0]
+    return rows
 
 
-def test_the_universe_is_embedded_in_its_order(clip: Clip, tmp_path: Path) -> None:
-    out = tmp_path / "out.parquet"
-    rows = embed_universe(universe(tmp_path), out, clip, how(tmp_path), None, "cpu")
-    assert rows == (5, 5)
-    table = read_table(out, EMBEDDED_TEXTS)
-    assert table.column("text").to_pylist() == TEXTS
-    assert table.column("source").to_pylist() == [",".join(several) for several in SOURCES]
-    matrix = embedding_matrix(table).astype(np.float32)
-    np.testing.assert_allclose(matrix, clip.encode_texts(TEXTS), atol=1e-3)
-    np.testing.assert_allclose(np.linalg.norm(matrix, axis=1), 1, atol=1e-3)
-    assert clip_of(out) == clip.name
-    assert not (tmp_path / "scratch").exists()
+@pytest.fixture
+def batches(clip: OpenClip, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The sizes of the batches that reach the tower."""
+    sizes: list[int] = []
+    encode = clip.encode_images
+
+    def counted(batch: torch.Tensor) -> np.ndarray:
+        sizes.append(len(batch))
+        return encode(batch)
+
+    monkeypatch.setattr(clip, "encode_images", counted)
+    return sizes
 
 
-def test_near_texts_are_dropped_but_never_those_of_dictionaries(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(("count", "batch_size"), [(9, 4), (8, 4), (3, 100), (5, 1), (0, 2)])
+def test_batches_equal_single_images(
+    clip: OpenClip, batches: list[int], count: int, batch_size: int
 ) -> None:
-    matrix = np.eye(4, dtype=np.float16)[[0, 1, 0, 0, 1]]
-    columns = {"text": TEXTS, "source": ["x"] * 5, "embedding": matrix}
-    write_table(tmp_path / "table.parquet", EMBEDDED_TEXTS, columns)
-    clip = load_clip(tmp_path / "table.parquet", "cpu")
-    out = tmp_path / "out.parquet"
-    with caplog.at_level(logging.INFO):
-        rows = embed_universe(universe(tmp_path), out, clip, how(tmp_path), 0.95, "cpu")
-    assert rows == (5, 3)
-    assert read_table(out, EMBEDDED_TEXTS).column("text").to_pylist() == ["red", "blue", "red!"]
-    assert "2 of 5 texts dropped" in caplog.text
+    images = [encoded(row, size=(30 + row, 40)) for row in range(count)]
+    chunk = encode_image_rows(clip, iter(images), count, batch_size)
+    assert chunk.embeddings.dtype == np.float16
+    assert chunk.reasons == [None] * count
+    assert sum(batches) == count
+    assert max(batches, default=0) <= batch_size
+    np.testing.assert_allclose(chunk.embeddings, one_by_one(clip, images), atol=1e-3)
 
 
-def test_an_empty_universe_and_an_unknown_text_are_told(clip: Clip, tmp_path: Path) -> None:
-    out = tmp_path / "out.parquet"
-    with pytest.raises(InputError, match="no rows"):
-        embed_universe(universe(tmp_path, [], []), out, clip, how(tmp_path), None, "cpu")
-    write_texts(tmp_path / "table.parquet", TEXTS[:-1])
-    table = load_clip(tmp_path / "table.parquet", "cpu")
-    with pytest.raises(InputError, match="'water' not among its 4 texts"):
-        embed_universe(universe(tmp_path), out, table, how(tmp_path), None, "cpu")
-    assert not out.exists()
-
-
-class StoppedError(Exception):
-    """Stands for a kill between two calls of a tower."""
-
-
-@contextlib.contextmanager
-def stopping_after(clip: Clip, calls: int, method: str) -> Iterator[None]:
-    """Make one of the towers of `clip` raise after so many calls."""
-    original = getattr(clip, method)
-    left = calls
-
-    def encode(*batch: object) -> object:
-        nonlocal left
-        if not left:
-            raise StoppedError
-        left -= 1
-        return original(*batch)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(clip, method, encode)
-        yield
-
-
-@pytest.mark.parametrize("chunks", range(3))
-def test_texts_resume_to_the_same_bytes(clip: Clip, tmp_path: Path, chunks: int) -> None:
-    texts = [f"thing {number}" for number in range(7)]
-    path = universe(tmp_path, texts, [["corpus"]] * 7)
-    whole, resumed = tmp_path / "whole.parquet", tmp_path / "resumed.parquet"
-    embed_universe(path, whole, clip, how(tmp_path), None, "cpu")
-    with pytest.raises(StoppedError), stopping_after(clip, chunks, "encode_texts"):
-        embed_universe(path, resumed, clip, how(tmp_path), None, "cpu")
-    assert not resumed.exists()
-    with stopping_after(clip, 3 - chunks, "encode_texts"):
-        embed_universe(path, resumed, clip, how(tmp_path), None, "cpu")
-    assert resumed.read_bytes() == whole.read_bytes()
-
-
-def test_other_texts_do_not_resume(clip: Clip, tmp_path: Path) -> None:
-    out = tmp_path / "out.parquet"
-    with pytest.raises(StoppedError), stopping_after(clip, 1, "encode_texts"):
-        embed_universe(universe(tmp_path), out, clip, how(tmp_path), None, "cpu")
-    assert len(list((tmp_path / "scratch").iterdir())) == 1
-    texts = [text.upper() for text in TEXTS]
-    embed_universe(universe(tmp_path, texts), out, clip, how(tmp_path), None, "cpu")
-    matrix = embedding_matrix(read_table(out, EMBEDDED_TEXTS)).astype(np.float32)
-    np.testing.assert_allclose(matrix, clip.encode_texts(texts), atol=1e-3)
-    assert not (tmp_path / "scratch").exists()
-
-
-def embed(source: ImageSource, tmp_path: Path, clip: Clip, max_rejected: float, **sizes: int):
-    out, rejected = tmp_path / "out.parquet", tmp_path / "rejected.parquet"
-    rows = embed_images(source, out, rejected, clip, how(tmp_path, **sizes), max_rejected)
-    return rows, read_table(out, EMBEDDED_IMAGES), read_table(rejected, REJECTED_IMAGES)
-
-
-def test_images_are_embedded_in_their_order_without_the_unreadable(
-    clip: Clip, image_table: Callable[..., Path], tmp_path: Path
+def test_unreadable_images_leave_zero_rows_and_do_not_split_batches(
+    clip: OpenClip, batches: list[int]
 ) -> None:
-    images = [encoded(row) for row in range(12)]
-    images[4] = b"no picture"
-    images[11] = encoded(0, "JPEG")[:900]
-    source = open_image_source(image_table(image=images), CLASSES)
-    rows, table, rejected = embed(source, tmp_path, clip, 0.2)
-    assert rows == (12, 10)
-    kept = [row for row in range(12) if row not in (4, 11)]
-    assert table.column("id").to_pylist() == [f"image-{row}" for row in kept]
-    assert table.column("label").to_pylist() == [row % 3 for row in kept]
-    assert rejected.column("id").to_pylist() == ["image-4", "image-11"]
-    assert rejected.column("reason")[0].as_py() == "not an image of a known format"
-    from infopursuit.datasets.decoding import to_rgb
-
-    for row, found in zip(kept, embedding_matrix(table).astype(np.float32), strict=True):
-        pixels = torch.stack([clip.preprocess(to_rgb(images[row]))])
-        np.testing.assert_allclose(found, clip.encode_images(pixels)[0], atol=1e-3)
-    assert clip_of(tmp_path / "out.parquet") == clip.name
-    assert not (tmp_path / "scratch").exists()
+    images: list[bytes | None] = [encoded(row) for row in range(12)]
+    images[1] = b"no picture"
+    images[4:8] = [None] * 4
+    images[11] = encoded(11, "JPEG")[:200]
+    chunk = encode_image_rows(clip, iter(images), 12, 4)
+    assert batches == [3, 3]
+    bad = [1, 4, 5, 6, 7, 11]
+    assert [row for row, reason in enumerate(chunk.reasons) if reason] == bad
+    assert (chunk.reasons[1], chunk.reasons[4]) == ("not an image of a known format", "missing")
+    assert str(chunk.reasons[11]).startswith("damaged: ")
+    np.testing.assert_allclose(chunk.embeddings, one_by_one(clip, images), atol=1e-3)
+    assert not chunk.embeddings[bad].any()
 
 
-def test_too_many_unreadable_images_stop_the_run_with_reasons(
-    clip: Clip, image_table: Callable[..., Path], tmp_path: Path
+def test_images_are_read_no_further_ahead_than_two_batches(clip: OpenClip) -> None:
+    taken = 0
+
+    def images() -> Iterator[bytes]:
+        nonlocal taken
+        for row in range(100):
+            taken += 1
+            yield encoded(row % 3)
+
+    embedded, ahead = 0, []
+    for batch in encoded_batches(clip, images(), 40, 4):
+        embedded += len(batch.rows)
+        ahead.append(taken - embedded)
+    assert len(ahead) == 10
+    assert max(ahead) <= 3 * 4
+    assert taken == 40
+
+
+def test_errors_of_source_and_tower_come_through_and_no_thread_stays(
+    clip: OpenClip, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    images = [encoded(row) for row in range(12)]
-    images[4] = images[5] = b"no picture"
-    source = open_image_source(image_table(image=images), CLASSES)
-    message = r"2 of 6 images so far cannot be read \(image-4: not an image .*max_rejected"
+    def images() -> Iterator[bytes]:
+        yield from [encoded(0)] * 5
+        raise InputError("the disk is gone")
+
+    before = threading.active_count()
+    with pytest.raises(ValueError, match="expected 7 images, found 5"):
+        encode_image_rows(clip, iter([encoded(0)] * 5), 7, 2)
+    with pytest.raises(InputError, match="the disk is gone"):
+        encode_image_rows(clip, images(), 7, 2)
+
+    def fail(_: torch.Tensor) -> np.ndarray:
+        raise InputError("no direction")
+
+    monkeypatch.setattr(clip, "encode_images", fail)
+    with pytest.raises(InputError, match="no direction"):
+        encode_image_rows(clip, iter([encoded(0)] * 50), 50, 2)
+    assert threading.active_count() == before
+
+
+def test_pictures_of_all_kinds_embed_as_their_pixels(clip: OpenClip, tmp_path: Path) -> None:
+    path = tmp_path / "a.png"
+    path.write_bytes(encoded(0))
+    image = to_rgb(encoded(0))
+    array = np.asarray(image)
+    tensor = torch.from_numpy(array.copy()).permute(2, 0, 1)
+    with path.open("rb") as file:
+        kinds = [path, str(path), encoded(0), file, image, array, array / 255, tensor]
+        rows = embed_pictures(clip, kinds, batch_size=3, progress=False)
+    wanted = clip.encode_images(torch.stack([clip.preprocess(image)]))
+    assert (rows.shape, rows.dtype) == ((8, 16), np.float32)
+    np.testing.assert_allclose(rows, np.repeat(wanted, 8, axis=0), atol=1e-5)
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
+
+
+def test_unreadable_pictures_are_named(clip: OpenClip, tmp_path: Path) -> None:
+    pictures = [encoded(0), tmp_path / "absent.png", b"bad", encoded(1), 7, np.zeros(3)]
+    message = (
+        r"4 of 6 pictures cannot be read \(.*absent\.png: missing; picture 2: not an image of a "
+        r"known format; picture 4: a int; expected a path, bytes or pixels\)"
+    )
     with pytest.raises(InputError, match=message):
-        embed(source, tmp_path, clip, 0.1)
-    assert embed(source, tmp_path, clip, 0.2)[0] == (12, 10)
+        embed_pictures(clip, pictures)
+    found = embed_readable_pictures(clip, pictures, batch_size=4)
+    assert found.rows == [0, 3]
+    assert sorted(found.rejected) == [1, 2, 4, 5]
+    wanted = embed_pictures(clip, [encoded(0), encoded(1)])
+    np.testing.assert_allclose(found.embeddings, wanted, atol=1e-6)
+    assert embed_readable_pictures(clip, [b"bad"]).embeddings.shape == (0, 16)
+    with pytest.raises(InputError, match=r"found 'photo\.jpg'; write \[picture\]"):
+        embed_pictures(clip, "photo.jpg")
+    write_texts(tmp_path / "texts.parquet", ["a"])
+    with pytest.raises(InputError, match="cannot embed images"):
+        embed_pictures(load_clip(tmp_path / "texts.parquet"), [Image.new("RGB", (4, 4))])
 
 
-def test_a_chunk_without_a_readable_image_and_a_null_image_pass(
-    clip: Clip, image_table: Callable[..., Path], tmp_path: Path
+# -- texts and their cache -------------------------------------------------------------------
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def embedded(clip: OpenClip, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The texts that go through the tower, call by call; "stop" interrupts."""
+    calls: list[list[str]] = []
+    encode = clip.encode_texts
+
+    def noted(texts: list[str], batch_size: int = 64) -> np.ndarray:
+        if "stop" in texts:
+            raise KeyboardInterrupt
+        calls.append(list(texts))
+        return encode(texts, batch_size)
+
+    monkeypatch.setattr(clip, "encode_texts", noted)
+    return calls
+
+
+def files(cache: Path) -> list[Path]:
+    return sorted(cache.rglob("*.parquet"))
+
+
+def test_each_text_is_embedded_once_by_each_clip(
+    cache: Path, clip: OpenClip, embedded: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import pyarrow as pa
+    wanted = clip.encode_texts(TEXTS)
+    embedded.clear()
+    first = embed_texts(clip, TEXTS)
+    np.testing.assert_allclose(first, wanted, atol=1e-6)
+    assert embedded == [TEXTS[:4]]
+    assert np.array_equal(embed_texts(clip, TEXTS[::-1]), first[::-1])
+    assert embedded == [TEXTS[:4]]
+    more = embed_texts(clip, ["new", *TEXTS[:2]])
+    assert embedded == [TEXTS[:4], ["new"]]
+    assert np.array_equal(more[1:], first[:2])
+    assert embed_texts(clip, []).shape == (0, 16)
+    assert len(files(cache)) == 2
+    embed_texts(clip, TEXTS, cache=False)
+    assert embedded[2] == TEXTS[:4]
+    name = clip.name
+    monkeypatch.setattr(clip, "name", "open_clip:other/:1")
+    embed_texts(clip, TEXTS)
+    assert embedded[3] == TEXTS[:4]
+    folders = sorted(folder.name for folder in (cache / "texts").iterdir())
+    assert folders == sorted([name.replace(":", "_"), "open_clip_other__1"])
 
-    path = image_table()
-    table = pq.read_table(path)
-    images = [None if row in (3, 4, 5) else encoded(row) for row in range(12)]
-    pq.write_table(table.set_column(4, "image", pa.array(images, pa.binary())), path)
-    rows, _, rejected = embed(open_image_source(path, CLASSES), tmp_path, clip, 0.5)
-    assert rows == (12, 9)
-    assert rejected.column("reason").to_pylist() == ["missing"] * 3
 
-
-def test_rejections_that_empty_a_split_are_told(
-    clip: Clip, image_table: Callable[..., Path], tmp_path: Path
+def test_an_interrupted_call_keeps_what_it_has_and_many_files_are_joined(
+    cache: Path, clip: OpenClip, embedded: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = image_table(3, image=[b"bad", encoded(1), encoded(2)])
-    with pytest.raises(InputError, match="split 'test' is empty"):
-        embed(open_image_source(path, CLASSES), tmp_path, clip, 1.0)
+    monkeypatch.setattr(embed, "FILES", 4)
+    monkeypatch.setattr(embed, "BLOCK", 2)
+    with pytest.raises(KeyboardInterrupt):
+        embed_texts(clip, ["text 1", "text 0", "stop"])
+    texts = [f"text {number}" for number in range(9)]
+    first = embed_texts(clip, texts)
+    assert [len(block) for block in embedded] == [2, 2, 2, 2, 1]
+    (joined,) = files(cache)
+    assert sorted(pq.read_table(joined).column("text").to_pylist()) == texts
+    assert np.array_equal(embed_texts(clip, texts), first)
+    assert len(embedded) == 5
 
 
-@pytest.mark.parametrize("batches", range(0, 12, 2))
-def test_images_resume_to_the_same_bytes(
-    clip: Clip, image_table: Callable[..., Path], tmp_path: Path, batches: int
+def test_a_damaged_file_is_reported_and_replaced(
+    cache: Path, clip: OpenClip, embedded: list[list[str]], caplog: pytest.LogCaptureFixture
 ) -> None:
-    images = [encoded(row) for row in range(20)]
-    images[3] = b"bad"
-    source = open_image_source(image_table(20, image=images), CLASSES)
-    sizes = {"batch_size": 2, "chunk": 3}
-    embed(source, tmp_path, clip, 0.5, **sizes)
-    whole = (tmp_path / "out.parquet").read_bytes(), (tmp_path / "rejected.parquet").read_bytes()
-    with pytest.raises(StoppedError), stopping_after(clip, batches, "encode_images"):
-        embed(source, tmp_path, clip, 0.5, **sizes)
-    embed(source, tmp_path, clip, 0.5, **sizes)
-    resumed = (tmp_path / "out.parquet").read_bytes(), (tmp_path / "rejected.parquet").read_bytes()
-    assert resumed == whole
+    first = embed_texts(clip, ["a"])
+    (file,) = files(cache)
+    file.write_bytes(file.read_bytes()[:-20])
+    with caplog.at_level(logging.WARNING):
+        assert np.array_equal(embed_texts(clip, ["a"]), first)
+    assert f"{file}: skipped" in caplog.text
+    assert len(embedded) == 2
+    caplog.clear()
+    embed_texts(clip, ["a"])
+    assert len(embedded) == 2
+    assert not caplog.records
 
 
-def test_class_names_are_two_prompts_averaged(clip: Clip, tmp_path: Path) -> None:
-    out = tmp_path / "classes.parquet"
-    assert embed_classes(CLASSES, out, clip, batch_size=2) == 3
-    table = read_table(out, EMBEDDED_CLASSES)
-    prompts = clip.encode_texts([f"a photo of a {name}." for name in CLASSES])
-    wanted = clip.encode_texts(CLASSES) + prompts
-    wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
-    np.testing.assert_allclose(embedding_matrix(table).astype(np.float32), wanted, atol=1e-3)
-    assert table.column("class_name").to_pylist() == CLASSES
+def test_a_cache_that_cannot_be_written_is_reported(
+    cache: Path, clip: OpenClip, caplog: pytest.LogCaptureFixture
+) -> None:
+    cache.write_text("a file that replaces the folder")
+    with caplog.at_level(logging.WARNING):
+        assert embed_texts(clip, ["a"]).shape == (1, 16)
+    assert "embeddings of texts cannot be kept" in caplog.text
+    assert VARIABLE in caplog.text
 
 
-def test_a_table_embeds_all_class_names_or_none(tmp_path: Path) -> None:
-    out = tmp_path / "classes.parquet"
-    write_texts(tmp_path / "table.parquet", [*CLASSES, "water"])
-    clip = load_clip(tmp_path / "table.parquet", "cpu")
-    assert embed_classes(CLASSES, out, clip, 2) == 3
-    assert embed_classes([*CLASSES, "dog"], out, clip, 2) == 0
-    table = read_table(out, EMBEDDED_CLASSES)
-    assert len(table) == 0
-    assert table.schema.field("embedding").type.list_size == 16
-
-
-def embedded_images(path: Path, clip: str | None = None, **columns: object) -> Path:
-    matrix = 3 * np.random.default_rng(0).normal(size=(6, 16)).astype(np.float16)
-    whole: dict[str, object] = {
-        "id": [f"image-{row}" for row in range(6)],
-        "split": ["test", "train"] * 3,
-        "label": [0, 1, 2] * 2,
-        "class_name": CLASSES * 2,
-        "embedding": matrix,
-    }
-    write_table(path / "embedded.parquet", EMBEDDED_IMAGES, {**whole, **columns}, clip)
-    return path / "embedded.parquet"
-
-
-def copy(path: Path, clip: Clip, classes: list[str] = CLASSES) -> Path:
-    out = path.with_name("copy.parquet")
-    rejected = path.with_name("rejected.parquet")
-    assert copy_embedded_images(path, classes, out, rejected, clip.width, clip.name) == (6, 6)
-    assert len(read_table(rejected, REJECTED_IMAGES)) == 0
-    return out
-
-
-def test_precomputed_images_come_out_with_unit_norm(clip: Clip, tmp_path: Path) -> None:
-    path = embedded_images(tmp_path, clip.name)
-    out = copy(path, clip)
-    table = read_table(out, EMBEDDED_IMAGES)
-    before = embedding_matrix(read_table(path, EMBEDDED_IMAGES)).astype(np.float32)
-    after = embedding_matrix(table).astype(np.float32)
-    wanted = before / np.linalg.norm(before, axis=1, keepdims=True)
-    np.testing.assert_allclose(after, wanted, atol=1e-3)
-    assert table.column("id").to_pylist() == [f"image-{row}" for row in range(6)]
-    assert clip_of(out) == clip.name
-
-
-def test_precomputed_images_that_do_not_fit_are_told(clip: Clip, tmp_path: Path) -> None:
-    nan = np.ones((6, 16), dtype=np.float16)
-    nan[4, 3] = np.nan
-    with pytest.raises(InputError, match="row 4 is NaN"):
-        copy(embedded_images(tmp_path, embedding=nan), clip)
-    with pytest.raises(InputError, match="width 8, but `clip` has width 16"):
-        copy(embedded_images(tmp_path, embedding=np.ones((6, 8), dtype=np.float16)), clip)
-    with pytest.raises(InputError, match="embedded by open_clip:other"):
-        copy(embedded_images(tmp_path, "open_clip:other"), clip)
-    with pytest.raises(InputError, match="label 2 of row 2 has no class name"):
-        copy(embedded_images(tmp_path), clip, CLASSES[:2])
-    with pytest.raises(InputError, match="id 'x' of row 1"):
-        copy(embedded_images(tmp_path, id=["x"] * 6), clip)
+def test_tables_need_no_cache_and_a_string_is_not_a_list(cache: Path, tmp_path: Path) -> None:
+    write_texts(tmp_path / "table.parquet", ["a", "b"])
+    table = load_clip(tmp_path / "table.parquet")
+    assert np.array_equal(embed_texts(table, np.array(["b"])), table.encode_texts(["b"]))
+    assert not cache.exists()
+    with pytest.raises(InputError, match=r"found 'a'; write \[text\]"):
+        embed_texts(table, "a")
+    for wrong in (None, 3):
+        with pytest.raises(InputError, match=r"row 1 is (NoneType|int); expected a text"):
+            embed_texts(table, ["a", wrong])

@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from infopursuit.core.errors import LONGEST, CheckError, InputError
+from infopursuit.core.errors import LONGEST, InputError
 
 
 @pytest.mark.parametrize(
@@ -44,4 +44,4 @@ def test_a_message_survives_the_way_to_another_process() -> None:
 
 
 def test_several_mistakes_have_a_line_each() -> None:
-    assert str(CheckError("one\ntwo \x1b")) == "one\ntwo \\x1b"
+    assert str(InputError("one", "two \x1b")) == "one\ntwo \\x1b"

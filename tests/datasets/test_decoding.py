@@ -56,14 +56,8 @@ SIXTEEN = grey(0, 128, 129, 257, 32768, 65535, kind="uint16")
 
 @pytest.mark.parametrize("kind", ["PNG", "TIFF", "PPM", "JPEG2000"])
 def test_16_bit_greyscale_is_scaled_not_cut(kind: str) -> None:
-    found = row(
-        saved(
-            Image.fromarray(SIXTEEN),
-            kind,
-            **({"irreversible": False} if kind == "JPEG2000" else {}),
-        )
-    )
-    assert found == [0, 0, 1, 1, 128, 255]
+    options = {"irreversible": False} if kind == "JPEG2000" else {}
+    assert row(saved(Image.fromarray(SIXTEEN), kind, **options)) == [0, 0, 1, 1, 128, 255]
     assert row(SIXTEEN) == [0, 0, 1, 1, 128, 255]
     assert row(Image.fromarray(SIXTEEN)) == [0, 0, 1, 1, 128, 255]
 
@@ -71,30 +65,19 @@ def test_16_bit_greyscale_is_scaled_not_cut(kind: str) -> None:
 def tiff(bits: int, photometric: int, width: int, strip: bytes) -> bytes:
     """A TIFF file of one row of grey pixels, with the header written by hand."""
     tags = [
-        (256, 4, width),
-        (257, 4, 1),
-        (258, 3, bits),
-        (259, 3, 1),
-        (262, 3, photometric),
-        (273, 4, 8),
-        (277, 3, 1),
-        (278, 4, 1),
-        (279, 4, len(strip)),
-    ]
+        (256, 4, width), (257, 4, 1), (258, 3, bits), (259, 3, 1), (262, 3, photometric),
+        (273, 4, 8), (277, 3, 1), (278, 4, 1), (279, 4, len(strip)),
+    ]  # fmt: skip
     strip += b"\0" * (len(strip) % 2)
     entries = b"".join(struct.pack("<HHII", tag, kind, 1, value) for tag, kind, value in tags)
     header = struct.pack("<2sHI", b"II", 42, 8 + len(strip))
     return header + strip + struct.pack("<H", len(tags)) + entries + struct.pack("<I", 0)
 
 
-def test_12_bits_are_scaled_by_their_own_depth() -> None:
-    values = [0, 4095, 2048, 16]
-    bits = "".join(f"{value:012b}" for value in values)
+def test_12_bits_are_scaled_by_their_own_depth_and_16_bits_with_a_white_zero_are_inverted() -> None:
+    bits = "".join(f"{value:012b}" for value in [0, 4095, 2048, 16])
     strip = bytes(int(bits[at : at + 8], 2) for at in range(0, len(bits), 8))
     assert row(tiff(12, 1, 4, strip)) == [0, 255, 128, 1]
-
-
-def test_16_bits_whose_zero_is_white_are_inverted() -> None:
     strip = np.array([0, 65535, 32768], dtype="<u2").tobytes()
     assert row(tiff(16, 0, 3, strip)) == [255, 0, 127]
 
@@ -181,32 +164,20 @@ def test_cmyk_follows_the_profile_in_the_file(caplog: pytest.LogCaptureFixture) 
 def test_pictures_are_turned_upright(orientation: int, kind: str) -> None:
     upright = Image.fromarray(np.arange(24, dtype=np.uint8).reshape(2, 4, 3) * 10)
     # What the camera stores is the inverse of what the viewer has to do.
-    stored = {
-        2: Image.Transpose.FLIP_LEFT_RIGHT,
-        3: Image.Transpose.ROTATE_180,
-        4: Image.Transpose.FLIP_TOP_BOTTOM,
-        5: Image.Transpose.TRANSPOSE,
-        6: Image.Transpose.ROTATE_90,
-        7: Image.Transpose.TRANSVERSE,
-        8: Image.Transpose.ROTATE_270,
-    }
-    image = upright.transpose(stored[orientation]) if orientation > 1 else upright
+    turns = Image.Transpose
+    stored = [
+        turns.FLIP_LEFT_RIGHT, turns.ROTATE_180, turns.FLIP_TOP_BOTTOM, turns.TRANSPOSE,
+        turns.ROTATE_90, turns.TRANSVERSE, turns.ROTATE_270,
+    ]  # fmt: skip
+    image = upright.transpose(stored[orientation - 2]) if orientation > 1 else upright
     exif = Image.Exif()
     exif[ORIENTATION] = orientation
     options = {"lossless": True} if kind == "WEBP" else {}
     found = to_rgb(saved(image, kind, exif=exif, **options))
     assert np.array_equal(np.asarray(found), np.asarray(upright))
-
-
-def test_a_16_bit_picture_is_turned_and_scaled() -> None:
-    exif = Image.Exif()
-    exif[ORIENTATION] = 3
-    assert row(saved(Image.fromarray(SIXTEEN), exif=exif)) == [255, 128, 1, 1, 0, 0]
-
-
-def test_damaged_exif_says_nothing() -> None:
-    picture = saved(Image.new("RGB", (3, 2), (1, 2, 3)), "PNG", exif=b"Exif\0\0nonsense")
-    assert to_rgb(picture).size == (3, 2)
+    if kind == "PNG":
+        damaged = saved(upright, kind, exif=b"Exif\0\0nonsense")
+        assert to_rgb(damaged).size == upright.size
 
 
 @pytest.mark.parametrize("kind", ["GIF", "PNG", "WEBP", "TIFF"])
@@ -217,13 +188,6 @@ def test_an_animation_is_its_first_frame(kind: str) -> None:
     with Image.open(io.BytesIO(file)) as image:
         assert getattr(image, "n_frames", 1) == 2
     assert pixel(file) == (255, 0, 0)
-
-
-def test_a_bomb_is_refused_and_one_pixel_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert pixel(saved(Image.new("RGB", (1, 1), (9, 8, 7)))) == (9, 8, 7)
-    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 50)
-    with pytest.raises(UnreadableError, match="too large: expected at most 100 pixels"):
-        to_rgb(saved(Image.new("RGB", (11, 10))))
 
 
 COLOURS = np.array([[[255, 0, 0], [0, 128, 1]]], dtype=np.uint8)
@@ -259,25 +223,6 @@ def test_grey_arrays_are_pictures() -> None:
     assert pixel(see_through) == (255, 255, 255)
 
 
-@pytest.mark.parametrize(
-    ("array", "reason"),
-    [
-        (np.zeros((3, 5, 7)), r"shape \(3, 5, 7\); expected \(h, w\)"),
-        (np.zeros((0, 5, 3)), r"shape \(0, 5, 3\)"),
-        (np.zeros(5), r"shape \(5,\)"),
-        (torch.zeros(5, 4, 3), r"shape \(5, 4, 3\); expected \(h, w\) or \(c, h, w\)"),
-        (np.full((2, 2), 255.0), "float64 from 255 to 255; expected 0 to 1 "),
-        (np.full((2, 2), -1), "int64 from -1 to -1; expected 0 to 255"),
-        (np.full((2, 2), np.nan), "expected 0 to 1"),
-        (np.full((2, 2), "x"), "<U1; expected uint8"),
-        (7, "a int; expected a path, bytes or pixels"),
-    ],
-)
-def test_arrays_that_are_no_pictures_are_told(array: Any, reason: str) -> None:
-    with pytest.raises(UnreadableError, match=reason):
-        to_rgb(array)
-
-
 def test_files_bytes_paths_and_open_files_are_pictures(tmp_path: Path) -> None:
     content = encoded(3)
     path = tmp_path / "picture"
@@ -289,46 +234,42 @@ def test_files_bytes_paths_and_open_files_are_pictures(tmp_path: Path) -> None:
         assert to_rgb(file).tobytes() == wanted
 
 
-def test_a_list_of_pictures_is_told_from_one() -> None:
+def test_one_picture_and_a_list_of_pictures_are_distinguished() -> None:
     image = Image.new("RGB", (2, 2))
     assert picture_list(image) == [image]
     assert picture_list((image, "a.jpg")) == [image, "a.jpg"]
-    assert len(picture_list(np.zeros((4, 6, 3)))) == 1
-    assert len(picture_list(torch.zeros(3, 4, 6))) == 1
+    assert len(picture_list(np.zeros((4, 6, 3)))) == len(picture_list(torch.zeros(3, 4, 6))) == 1
     assert [part.shape for part in picture_list(np.zeros((2, 4, 6, 3)))] == [(4, 6, 3)] * 2
     assert picture_list(path for path in ["a", "b"]) == ["a", "b"]
-    for wrong, told in [
+    for wrong, message in [
         ("a.jpg", r"found 'a\.jpg'; write \[picture\]"),
         (Path("a.jpg"), r"a\.jpg'\); write"),
         (b"x", "the bytes of one file"),
         (io.BytesIO(), "found one BytesIO"),
         (3, "found one int"),
     ]:
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=message):
             picture_list(wrong)
 
 
-def test_reasons_are_short_and_repeatable(tmp_path: Path) -> None:
-    jpeg, png = encoded(0, "JPEG"), encoded(0)
-    (tmp_path / "text.jpg").write_text("no picture")
-    broken = [
-        (None, "missing"),
-        (b"", "missing"),
-        (tmp_path / "absent.jpg", "missing"),
+@pytest.mark.parametrize(
+    ("picture", "reason"),
+    [
+        (Path("absent.jpg"), "missing"),
         (b"no picture", "not an image of a known format"),
-        (tmp_path / "text.jpg", "not an image of a known format"),
-        (jpeg[: len(jpeg) // 2], "damaged: image file is truncated"),
-        (png[:60] + b"\0\0\0\0" + png[64:], "damaged: "),
-    ]
-    for image, reason in broken:
-        found = []
-        for _ in range(2):
-            with pytest.raises(UnreadableError) as error:
-                to_rgb(image)
-            found.append(str(error.value))
-        assert found[0] == found[1]
-        assert found[0].startswith(reason)
-        assert "0x" not in found[0]
+        (encoded(0, "JPEG")[:900], "damaged: image file is truncated"),
+        (encoded(0)[:60] + b"\0\0\0\0" + encoded(0)[64:], "damaged: "),
+        (np.zeros((0, 5, 3)), r".*shape \(0, 5, 3\)"),
+        (np.zeros(5), r".*shape \(5,\)"),
+        (torch.zeros(5, 4, 3), r".*shape \(5, 4, 3\); expected \(h, w\) or \(c, h, w\)"),
+        (np.full((2, 2), -1), ".*int64 from -1 to -1; expected 0 to 255"),
+        (np.full((2, 2), np.nan), ".*expected 0 to 1"),
+    ],
+)
+def test_reasons_are_short_and_repeatable(picture: Any, reason: str) -> None:
+    for _ in range(2):  # an address in memory would differ
+        with pytest.raises(UnreadableError, match=f"^{reason}(?!.*0x)"):
+            to_rgb(picture)
 
 
 def test_images_keep_their_order_and_bad_ones_their_place() -> None:

@@ -1,31 +1,31 @@
+"""Images on the disk: folders, tables, saved sets of `datasets`; embeddings made elsewhere."""
+
 from __future__ import annotations
 
-import pickle
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from infopursuit.core.arrays import unit_rows
 from infopursuit.core.errors import InputError
-from infopursuit.core.settings import read_one_of
-from infopursuit.core.text_lists import read_text_list
-from infopursuit.datasets.dataset_settings import KINDS, HubDataset, LayoutDataset
-from infopursuit.datasets.image_source import check_class_names, labels_of
+from infopursuit.core.tables import EMBEDDED_IMAGES, embedding_matrix, read_table
+from infopursuit.datasets.decoding import UnreadableError, to_rgb
+from infopursuit.datasets.embedded_files import copy_embedded_images
+from infopursuit.datasets.image_folders import open_folder, read_class_names, read_image_folder
 from infopursuit.datasets.open_images import has_embeddings, open_image_source
-from tests.datasets.images import CLASSES, encoded
-
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
+from tests.datasets.images import CLASSES, encoded, write_image_table
 
 
-@pytest.mark.parametrize("start", [0, 1, 6, 7, 11, 12])
+@pytest.mark.parametrize("start", [0, 1, 6, 11, 12])
 @pytest.mark.parametrize("group", [1, 5, 100])
-def test_a_table_gives_its_images_from_any_row(
-    image_table: Callable[..., Path], start: int, group: int
-) -> None:
-    path = image_table()
+def test_a_table_gives_its_images_from_any_row(tmp_path: Path, start: int, group: int) -> None:
+    path = write_image_table(tmp_path / "images.parquet")
     pq.write_table(pq.read_table(path), path, row_group_size=group)
     source = open_image_source(path, CLASSES)
     assert list(source.images(start)) == [encoded(row) for row in range(start, 12)]
@@ -40,38 +40,36 @@ def test_a_table_gives_its_images_from_any_row(
         ({"class_name": ["cat", "zebra", "zebra"]}, "row 1 has the class name 'zebra'"),
         ({"split": ["test", "train", "val"]}, "split of row 2 is 'val'"),
         ({"split": ["test", "test", "test"]}, "split 'train' is empty"),
-        ({"split": ["train", "train", "train"]}, "split 'test' is empty"),
         ({"id": ["a", "b", "a"]}, "id 'a' of row 2 is also that of row 0"),
     ],
 )
-def test_rows_that_do_not_fit_are_told(
-    image_table: Callable[..., Path], columns: dict[str, list[object]], message: str
+def test_mistakes_in_a_table_are_named(
+    tmp_path: Path, columns: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(InputError, match=message):
-        open_image_source(image_table(3, **columns), CLASSES)
-
-
-def test_underscores_in_class_names_are_blanks(image_table: Callable[..., Path]) -> None:
-    path = image_table(3, class_name=["cat", "giant_panda", "zebra"])
-    rows = open_image_source(path, CLASSES).rows
-    assert rows.column("class_name").to_pylist() == CLASSES
-
-
-def test_a_table_without_images_is_told(image_table: Callable[..., Path], tmp_path: Path) -> None:
-    path = image_table()
-    table = pq.read_table(path)
-    pq.write_table(table.drop_columns(["image"]), path)
-    with pytest.raises(InputError, match="no column 'image'"):
-        open_image_source(path, CLASSES)
-    pq.write_table(table.set_column(4, "image", pa.array(["x"] * 12)), path)
-    with pytest.raises(InputError, match="column 'image' is string"):
-        open_image_source(path, CLASSES)
+    path = write_image_table(tmp_path / "images.parquet", 3, **columns)
     assert not has_embeddings(path)
-    (tmp_path / "bad.parquet").write_bytes(b"no")
-    with pytest.raises(InputError, match="not a readable Parquet file"):
-        has_embeddings(tmp_path / "bad.parquet")
-    with pytest.raises(InputError, match="found nothing"):
-        open_image_source(tmp_path / "absent", CLASSES)
+    with pytest.raises(InputError, match=message):
+        open_image_source(path, CLASSES)
+
+
+def files(root: Path, *names: str) -> Path:
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(b"")
+    return root
+
+
+def test_a_folder_of_classes_gives_files_and_labels(tmp_path: Path) -> None:
+    names = ["zebra/b.jpg", "cat/2.png", "cat/1.png", "cat/more/0.jpg", "cat/.hidden", ".git/x"]
+    found = read_image_folder(files(tmp_path, *names))
+    assert [file.relative_to(tmp_path).as_posix() for file in found.pictures] == [
+        "cat/1.png", "cat/2.png", "cat/more/0.jpg", "zebra/b.jpg",
+    ]  # fmt: skip
+    assert found.labels == ["cat", "cat", "cat", "zebra"]
+    assert found.class_names == ["cat", "zebra"]
+    assert found.splits is None
+    with pytest.raises(InputError, match="expected the split 'train', found no splits"):
+        found.split("train")
 
 
 def make_folder(root: Path) -> Path:
@@ -100,15 +98,6 @@ def test_a_folder_is_ordered_by_split_class_and_name(tmp_path: Path) -> None:
     assert open_image_source(root, classes).stamp != stamp
 
 
-def test_a_folder_of_an_unknown_class_or_without_a_split_is_told(tmp_path: Path) -> None:
-    root = make_folder(tmp_path / "set")
-    with pytest.raises(InputError, match=r"giant_panda: no class has this name"):
-        open_image_source(root, ["cat", "zebra"])
-    (root / "test").rename(root / "val")
-    with pytest.raises(InputError, match="no folder 'test'"):
-        open_image_source(root, CLASSES)
-
-
 def test_folders_and_classes_agree_but_for_case_numbers_and_punctuation(tmp_path: Path) -> None:
     root = make_folder(tmp_path / "set")
     for split in ("train", "test"):
@@ -119,163 +108,292 @@ def test_folders_and_classes_agree_but_for_case_numbers_and_punctuation(tmp_path
         open_image_source(root, [*CLASSES, "Giant_Panda"])
 
 
-def make_hub_set(root: Path, names: list[str], count: int = 7) -> Path:
-    """A data set as the hub stores it: Parquet files with a described image and a class label."""
-    import datasets
-
-    features = datasets.Features(
-        {"img": datasets.Image(), "label": datasets.ClassLabel(names=names)}
-    )
-    for split in ("train", "test"):
-        rows = {
-            "img": [{"bytes": encoded(row), "path": None} for row in range(count)],
-            "label": [row % len(names) for row in range(count)],
-        }
-        data = datasets.Dataset.from_dict(rows, features=features)
-        (root / "data").mkdir(parents=True, exist_ok=True)
-        data.to_parquet(str(root / "data" / f"{split}-00000-of-00001.parquet"))
-    return root
+def test_a_folder_without_splits_holds_out_one_image_in_five(tmp_path: Path) -> None:
+    names = [f"cat/{number:02}.jpg" for number in range(11)] + ["dog/a.jpg", "dog/more/b.jpg"]
+    rows = open_folder(files(tmp_path, *names), ["dog", "cat"]).rows.to_pylist()
+    counts = Counter(f"{row['split']} {row['class_name']}" for row in rows)
+    assert counts == {"train cat": 8, "test cat": 3, "train dog": 1, "test dog": 1}
+    assert sorted(row["id"] for row in rows) == names
+    tested = {row["id"] for row in rows if row["split"] == "test"}
+    assert tested != {f"cat/{number:02}.jpg" for number in range(3)} | {"dog/a.jpg"}
+    rows = open_folder(files(tmp_path, "cat/11.jpg"), ["dog", "cat"]).rows.to_pylist()
+    later = {row["id"] for row in rows if row["split"] == "test"}
+    assert len(tested - later) <= 1, "another image changes the place of one at most"
 
 
-def test_a_set_of_the_hub_gives_both_splits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import datasets
-
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    root = make_hub_set(tmp_path / "hub", ["cat", "giant_panda", "zebra"])
-    pinned = tmp_path / "pinned.yaml"
-    pinned.write_text(f"hub: {root}\nrevision: {COMMIT}\nimage: img\n")
-    source = open_image_source(pinned, CLASSES)
-    ids = source.rows.column("id").to_pylist()
-    assert (ids[0], ids[-1]) == ("train/0000000", "test/0000006")
-    assert source.rows.column("label").to_pylist() == [0, 1, 2, 0, 1, 2, 0] * 2
-    assert list(source.images(5)) == [encoded(row) for row in [5, 6, *range(7)]]
-    assert list(source.images(9)) == [encoded(row) for row in range(2, 7)]
-    with pytest.raises(InputError, match=r"label 1 is 'giant_panda' in .* the class 'dog'"):
-        open_image_source(pinned, ["cat", "dog", "zebra"])
-    with pytest.raises(InputError, match="has 3 classes; expected the 2"):
-        open_image_source(pinned, ["cat", "giant panda"])
-    whole = pinned.read_text()
-    pinned.write_text(whole + "renamed: {giant_panda: dog}\ncounts: {train: 7}\n")
-    rows = open_image_source(pinned, ["cat", "dog", "zebra"]).rows
-    assert rows.column("class_name").to_pylist()[:3] == ["cat", "dog", "zebra"]
-    pinned.write_text(whole + "counts: {train: 7, test: 8}\n")
-    message = r"pinned\.yaml: the split 'test' has 7 images; expected 8 \(counts\): .* incomplete"
-    with pytest.raises(InputError, match=message):
-        open_image_source(pinned, CLASSES)
-    pinned.write_text(f"hub: {root}\nrevision: {COMMIT}\n")
-    with pytest.raises(InputError, match="no column 'image'; found img, label"):
-        open_image_source(pinned, CLASSES)
-    pinned.write_text(f"hub: {root}\nrevision: {COMMIT}\nsplits: {{test: validation}}\n")
-    with pytest.raises(
-        InputError, match=r"pinned\.yaml: .*'image'|cannot load the split 'validation'"
-    ):
-        open_image_source(pinned, CLASSES)
-
-
-def test_without_a_network_a_set_of_the_hub_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import datasets
-    import huggingface_hub
-
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    pinned = tmp_path / "pinned.yaml"
-    pinned.write_text(f"hub: nobody/no-images\nrevision: {COMMIT}\n")
-    with pytest.raises(InputError, match=r"cannot load the split 'train' of nobody/no-images"):
-        open_image_source(pinned, CLASSES)
-
-
-def test_a_pinned_torchvision_set_gives_both_splits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from torchvision import datasets
-
-    folder = tmp_path / datasets.CIFAR10.base_folder
-    folder.mkdir()
-    pixels = np.random.default_rng(0).integers(0, 256, (5, 3072), dtype=np.uint8)
-    batches = [name for name, _ in datasets.CIFAR10.train_list + datasets.CIFAR10.test_list]
-    for name in batches:
-        content = {"data": pixels, "labels": [0, 1, 2, 0, 1]}
-        (folder / name).write_bytes(pickle.dumps(content))
-    (folder / "batches.meta").write_bytes(pickle.dumps({"label_names": ["cat", "panda", "zebra"]}))
-    monkeypatch.setattr("torchvision.datasets.cifar.check_integrity", lambda *_: True)
-    pinned = tmp_path / "pinned.yaml"
-    pinned.write_text(f"torchvision: CIFAR10\nroot: {tmp_path}\ndownload: false\n")
-    source = open_image_source(pinned, ["cat", "panda", "zebra"])
-    assert source.rows.column("split").to_pylist() == ["train"] * 25 + ["test"] * 5
-    images = list(source.images(24))
-    assert len(images) == 6
-    first = np.asarray(images[0]())
-    np.testing.assert_array_equal(first, pixels[4].reshape(3, 32, 32).transpose(1, 2, 0))
-    with pytest.raises(InputError, match="class 'dog'"):
-        open_image_source(pinned, ["cat", "dog", "zebra"])
-    pinned.write_text(pinned.read_text() + "counts: {train: 50000, test: 10000}\n")
-    with pytest.raises(InputError, match="split 'train' has 25 images; expected 50000"):
-        open_image_source(pinned, ["cat", "panda", "zebra"])
+def of_two_classes(root: Path) -> object:
+    return open_folder(root, ["cat", "dog"])
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("read", "names", "message"),
     [
-        ("torchvision: NoSuchSet\nroot: data\n", "no data set 'NoSuchSet'"),
-        ("torchvision: CIFAR10\nroot: absent\ndownload: false\n", "cannot load the split 'train'"),
-        ("torchvision: Caltech101\nroot: absent\n", "is not split"),
-        ("clip: x\n", "one of the keys hub, disk, torchvision, layout"),
-        ("hub: x\nlayout: cub200\n", "one of the keys hub, disk, torchvision, layout"),
+        (read_image_folder, [], "the folder is empty; expected CLASS/IMAGE"),
+        (
+            read_image_folder,
+            ["a.jpg", "cat/b.jpg"],
+            r"a\.jpg: a file; expected one folder for each",
+        ),
+        (read_image_folder, ["cat/.b.jpg"], "cat: the folder of a class is empty"),
+        (read_image_folder, ["test/cat/1", "car/2"], "a folder 'test', but none called 'train'"),
+        (read_image_folder, ["train/cat/1", "test/dog/1"], "the class 'cat' is in train/ only"),
+        (
+            read_image_folder,
+            ["train/a/1", "test/a/1", "test/b/1"],
+            "the class 'b' is in test/ only",
+        ),
+        (
+            of_two_classes,
+            ["cat/1", "cat/2", "dog/1"],
+            "1 image of the class 'dog'; expected two or",
+        ),
+        (of_two_classes, ["train/cat/1", "train/dog/1"], "none called .test."),
     ],
 )
-def test_mistakes_in_a_pinned_set_are_told(
-    tmp_path: Path, text: str, message: str, monkeypatch: pytest.MonkeyPatch
+def test_mistakes_in_a_folder_are_named(
+    tmp_path: Path, read: Callable, names: list[str], message: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    pinned = tmp_path / "pinned.yaml"
-    pinned.write_text(text)
     with pytest.raises(InputError, match=message):
+        read(files(tmp_path, *names))
+
+
+def test_class_names_come_from_a_list_or_from_folders(tmp_path: Path) -> None:
+    (tmp_path / "classes.txt").write_text("dog\ncat\n")
+    assert read_class_names(tmp_path / "classes.txt") == ["dog", "cat"]
+    assert read_class_names(files(tmp_path / "plain", "dog/1", "cat/1", ".x/1")) == ["cat", "dog"]
+    split = files(tmp_path / "split", "train/b/1", "train/a/1", "test/a/1")
+    assert read_class_names(split) == ["a", "b"]
+
+
+CSV = "path,label,split\na.png,cat,train\nsub/b.png,Giant_Panda,train\nc.png,2,test\n"
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> Path:
+    (tmp_path / "sub").mkdir()
+    for seed, name in enumerate(["a.png", "sub/b.png", "c.png"]):
+        (tmp_path / name).write_bytes(encoded(seed))
+    return tmp_path
+
+
+def test_a_csv_gives_its_files_in_its_order(pictures: Path) -> None:
+    path = pictures / "set.csv"
+    # As Excel writes it, with a column of its own.
+    path.write_bytes(b"\xef\xbb\xbf" + CSV.replace("\n", ",x\r\n").encode())
+    source = open_image_source(path, CLASSES)
+    assert [tuple(row.values()) for row in source.rows.to_pylist()] == [
+        ("a.png", "train", 0, "cat"),
+        ("sub/b.png", "train", 1, "giant panda"),
+        ("c.png", "test", 2, "zebra"),
+    ]
+    assert [to_rgb(image).tobytes() for image in source.images(1)] == [
+        to_rgb(encoded(seed)).tobytes() for seed in (1, 2)
+    ]
+    before = source.stamp
+    (pictures / "c.png").unlink()
+    source = open_image_source(path, CLASSES)
+    assert source.stamp != before
+    with pytest.raises(UnreadableError, match="missing"):
+        to_rgb(next(source.images(2)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (",2,", ",3,", "line 4: no class '3'"),
+        ("cat,train", "cat", "line 2: no split; expected a value"),
+        ("a.png", "", "line 2: no path"),
+        ("2,test", "2,train", "split 'test' is empty"),
+        ("cat", '\x00""x"', "not a readable CSV|no class"),
+        ("cat", "k\xf6ter", "not a readable CSV file in UTF-8"),
+    ],
+)
+def test_mistakes_in_a_csv_are_named(pictures: Path, old: str, new: str, message: str) -> None:
+    assert old in CSV
+    (pictures / "set.csv").write_bytes(CSV.replace(old, new).encode("latin-1"))
+    with pytest.raises(InputError, match=r"set\.csv: .*" + message):
+        open_image_source(pictures / "set.csv", CLASSES)
+
+
+def save_set(folder: Path, splits: tuple[str, ...] = ("train", "test"), **more: Any) -> Path:
+    import datasets
+
+    names = datasets.ClassLabel(names=["cat", "giant_panda", "zebra"])
+    features = {"picture": datasets.Image(), "kind": names}
+    rows = {
+        "picture": [{"bytes": encoded(row), "path": None} for row in range(5)],
+        "kind": [row % 3 for row in range(5)],
+    }
+    for name, (feature, values) in more.items():
+        features[name], rows[name] = feature, values
+    one = datasets.Dataset.from_dict(rows, features=datasets.Features(features))
+    whole = datasets.DatasetDict(dict.fromkeys(splits, one)) if splits else one
+    whole.save_to_disk(str(folder))
+    return folder
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_saved_folder_names_no_file_outside_it(tmp_path: Path, inside: bool) -> None:
+    folder = save_set(tmp_path / "set")
+    file = (folder if inside else tmp_path) / "private.png"
+    file.write_bytes(encoded(0))
+    arrow = next((folder / "test").glob("*.arrow"))
+    with pa.ipc.open_stream(arrow) as reader:
+        table = pa.Table.from_pylist(reader.read_all().to_pylist(), reader.schema)
+    pictures = [{"bytes": None, "path": str(file)}] * len(table)
+    column = pa.array(pictures, table.schema.field("picture").type)
+    table = table.set_column(0, table.schema.field("picture"), column)
+    with pa.OSFile(str(arrow), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    images = open_image_source(folder, CLASSES).images(5)
+    if inside:
+        assert next(images) == file
+    else:
+        with pytest.raises(InputError, match=r"private\.png is not in it; expected files in"):
+            next(images)
+
+
+def test_a_folder_that_datasets_saved_gives_both_splits(tmp_path: Path) -> None:
+    source = open_image_source(save_set(tmp_path / "set"), CLASSES)
+    assert source.rows.column("split").to_pylist() == ["train"] * 5 + ["test"] * 5
+    assert source.rows.column("label").to_pylist() == [0, 1, 2, 0, 1] * 2
+    assert source.rows.column("class_name").to_pylist()[1] == "giant panda"
+    assert list(source.images(7)) == [encoded(row) for row in (2, 3, 4)]
+    assert open_image_source(tmp_path / "set", CLASSES).stamp == source.stamp
+    with pytest.raises(InputError, match=r"label 1 is 'giant_panda' .* the class 'dog'"):
+        open_image_source(tmp_path / "set", ["cat", "dog", "zebra"])
+
+
+def test_other_splits_and_columns_are_named_in_a_file(tmp_path: Path) -> None:
+    import datasets
+
+    second = (datasets.ClassLabel(names=["x"]), [0] * 5)
+    folder = save_set(tmp_path / "set", ("train", "validation"), colour=second)
+    (tmp_path / "cut/train").mkdir(parents=True)
+    (tmp_path / "cut/dataset_dict.json").write_text('{"splits": ["train", "test"]}')
+    for given, message in [
+        (folder, r"no split 'test'; .* the splits train, validation"),
+        (save_set(tmp_path / "one", splits=()), r"no split 'train'; .* data set without splits"),
+        (tmp_path / "cut", "cut: not a folder that `save_to_disk` wrote"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            open_image_source(given, CLASSES)
+    pinned = tmp_path / "pinned.yaml"
+    pinned.write_text(f"disk: {folder}\nsplits: {{test: validation}}\n")
+    with pytest.raises(InputError, match="one column of labels, found kind, colour"):
         open_image_source(pinned, CLASSES)
+    pinned.write_text(pinned.read_text() + "label: kind\ncounts: {train: 5, test: 5}\n")
+    assert len(open_image_source(pinned, CLASSES).rows) == 10
 
 
-SHIPPED = {
-    "cifar10": ("cifar10", 10, 50000, 10000),
-    "cifar100": ("cifar100", 100, 50000, 10000),
-    "cifar100-torchvision": ("cifar100", 100, 50000, 10000),
-    "rival10": ("rival10", 10, 21098, 5286),
-    "imagenet100": ("imagenet100", 100, 130000, 5000),
-    "cub200": ("cub200", 200, 5994, 5794),
-    "stanford_cars": ("stanford_cars", 196, 8144, 8041),
-    "stanford_cars-hub": ("stanford_cars", 196, 8144, 8041),
+MATRIX = np.random.default_rng(0).normal(size=(6, 4))
+
+
+def copied(path: Path, classes: list[str] = CLASSES, width: int = 4) -> pa.Table:
+    assert has_embeddings(path)
+    out, rejected = path.parent / "out.parquet", path.parent / "rejected.parquet"
+    assert copy_embedded_images(path, classes, out, rejected, width, None) == (6, 6)
+    return read_table(out, EMBEDDED_IMAGES)
+
+
+def check(table: pa.Table) -> None:
+    assert table.column("label").to_pylist() == [0, 1, 2] * 2
+    assert table.column("class_name").to_pylist() == CLASSES * 2
+    np.testing.assert_allclose(embedding_matrix(table), unit_rows(MATRIX, ""), atol=1e-3)
+
+
+def lists(path: Path, column: pa.Array) -> Path:
+    columns = {
+        "id": [f"image-{row}" for row in range(6)],
+        "split": ["train"] * 4 + ["test"] * 2,
+        "label": [0, 1, 2] * 2,
+        "class_name": CLASSES * 2,
+        "embedding": column,
+    }
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+@pytest.mark.parametrize("of", [pa.list_, pa.large_list, lambda kind: pa.list_(kind, 4)])
+@pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64()])
+def test_parquet_files_with_lists_of_any_kind_are_read(tmp_path: Path, of: Any, kind: Any) -> None:
+    rows = [list(row) for row in MATRIX.astype(kind.to_pandas_dtype())]
+    check(copied(lists(tmp_path / "x.parquet", pa.array(rows, of(kind)))))
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind", "message"),
+    [
+        ([[1.0, 2.0]] * 5 + [[1.0]], None, "row 5 has 1 numbers, that of row 0 has 2"),
+        ([[1.0, 2.0]] * 5 + [None], None, "row 5 is empty"),
+        ([[1.0, 2.0]] * 5 + [[1.0, None]], None, "row 5 is NaN"),
+        ([[1.0, np.inf]] + [[1.0, 2.0]] * 5, None, "row 0 is NaN, infinite"),
+        ([[1, 2]] * 6, None, "is list<.*int64> *; expected a list of floats"),
+        (["x"] * 6, None, "is string; expected a list of floats"),
+        ([[1.0, 2.0]] * 6, None, "width 2, but `clip` has width 4"),
+        ([[]] * 6, pa.list_(pa.float32()), "row 0 has no numbers"),
+    ],
+)
+def test_mistakes_in_lists_are_named(
+    tmp_path: Path, rows: list[Any], kind: Any, message: str
+) -> None:
+    with pytest.raises(InputError, match=r"x\.parquet: .*" + message):
+        copied(lists(tmp_path / "x.parquet", pa.array(rows, kind)))
+
+
+ARRAYS: dict[str, Any] = {
+    "train_embeddings": MATRIX[:4],
+    "train_labels": np.array([0, 1, 2, 0]),
+    "test_embeddings": MATRIX[4:].astype(np.float32),
+    "test_labels": np.array(["Giant_Panda", "zebra"]),
+    "class_names": np.array(["cat", "giant panda", "zebra"]),
 }
 
 
+def numpy_files(place: Path, arrays: dict[str, Any]) -> Path:
+    if place.suffix == ".npz":
+        np.savez(place, **arrays)
+    else:
+        place.mkdir()
+        for name, array in arrays.items():
+            np.save(place / name, array)
+    return place
+
+
+@pytest.mark.parametrize("name", ["set.npz", "set"])
+def test_arrays_of_numpy_are_read(tmp_path: Path, name: str) -> None:
+    table = copied(numpy_files(tmp_path / name, ARRAYS))
+    check(table)
+    assert table.column("split").to_pylist() == ["train"] * 4 + ["test"] * 2
+    assert table.column("id").to_pylist()[3:5] == ["train/0000003", "test/0000000"]
+    ids = {"train_ids": np.arange(4), "test_ids": np.array(["x", "y"])}
+    table = copied(numpy_files(tmp_path / f"named-{name}", ARRAYS | ids))
+    assert table.column("id").to_pylist() == ["0", "1", "2", "3", "x", "y"]
+
+
+@pytest.mark.parametrize("name", ["set.npz", "set"])
 @pytest.mark.parametrize(
-    "path", sorted(Path("params/images").iterdir()), ids=lambda path: path.stem
+    ("change", "message"),
+    [
+        ({"train_ids": np.arange(5)}, "train_ids has 5 values for the 4 rows"),
+        ({"train_labels": np.array([0, 1, 2, 3])}, "label 3 of row 3 has no class name"),
+        ({"train_labels": np.ones(4)}, "and train_labels float64; expected floats .* and integers"),
+        ({"test_embeddings": MATRIX[4:, :3]}, "embeddings of width 3"),
+        ({"train_embeddings": np.ones((4, 4), int)}, "train_embeddings is int64"),
+        ({"test_embeddings": MATRIX[4:] * np.nan}, "the embedding of row 4 is NaN"),
+        ({"train_labels": np.array([0, None, 1, 2])}, "not readable as plain arrays of numpy"),
+    ],
 )
-def test_the_shipped_data_sets_fit_their_class_lists(path: Path) -> None:
-    pinned = read_one_of(path, KINDS, "a pinned data set")
-    name, classes, train, test = SHIPPED[path.stem]
-    assert (pinned.counts.train, pinned.counts.test) == (train, test)
-    listed = read_text_list(f"params/classes/{name}.txt")
-    assert len(labels_of(name, listed)) == len(listed) == classes
-    if isinstance(pinned, LayoutDataset) and pinned.wnids is not None:
-        check_class_names(path, list(pinned.wnids.values()), listed, pinned.renamed)
-        assert [*pinned.wnids][:3] == ["n01968897", "n01770081", "n01818515"]
-    if isinstance(pinned, HubDataset):
-        assert set(pinned.renamed.values()) <= set(listed)
+def test_mistakes_in_arrays_are_named(
+    tmp_path: Path, name: str, change: dict[str, Any], message: str
+) -> None:
+    arrays = {key: array for key, array in (ARRAYS | change).items() if array is not None}
+    with pytest.raises(InputError, match=rf"{name}(/\w+\.npy)?: .*{message}"):
+        copied(numpy_files(tmp_path / name, arrays))
 
 
-def test_the_shipped_class_lists_are_in_the_order_of_the_labels() -> None:
-    """Names at places that are known from the data sets' own files."""
-    places = {
-        "cifar10": {0: "airplane", 9: "truck"},
-        "cifar100": {0: "apple", 26: "crab", 41: "lawn mower", 99: "worm"},
-        "rival10": {0: "truck", 6: "equine", 9: "bird"},
-        "imagenet100": {0: "chambered nautilus", 13: "tench", 99: "rooster"},
-        "cub200": {0: "Black footed Albatross", 111: "Great Grey Shrike", 140: "Artic Tern"},
-        "stanford_cars": {0: "AM General Hummer SUV 2000", 195: "smart fortwo Convertible 2012"},
-    }
-    for name, expected in places.items():
-        listed = read_text_list(f"params/classes/{name}.txt")
-        assert {place: listed[place] for place in expected} == expected
+def test_a_single_array_is_refused(tmp_path: Path) -> None:
+    with (tmp_path / "x.npz").open("wb") as file:
+        np.save(file, MATRIX)
+    with pytest.raises(InputError, match=r"x\.npz: not readable as plain arrays"):
+        copied(tmp_path / "x.npz")

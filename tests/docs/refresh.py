@@ -9,9 +9,9 @@ import os
 import tempfile
 from pathlib import Path
 
-from tests.docs.notebook import NOTEBOOK, executed, write
 from tests.docs.snippets import run_page
 from tests.docs.test_pages import PAGES, ROOT
+from tests.docs.test_tutorial import NOTEBOOK, executed, write
 from tests.docs.world import make_world
 
 

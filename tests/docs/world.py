@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from tests.clip.tiny import write_tiny_clip
+from tests.clip.conftest import write_tiny_clip
 
 CLASSES = {"circle": (40, 80, 200), "stripes": (210, 60, 40), "dots": (60, 170, 70)}
 

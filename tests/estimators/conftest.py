@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 
 CLASSES = ("zebra", "horse", "penguin", "parrot")
 PROPERTIES = {

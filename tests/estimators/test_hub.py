@@ -8,10 +8,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from sklearn.datasets import load_iris
 
-from infopursuit.estimators.model_card import model_card
+from infopursuit.estimators import hub as hub_module
+from infopursuit.estimators.hub import model_card
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from tests.estimators.hub_stand_in import Hub, running
 
 PUSH = """
@@ -21,22 +25,14 @@ print(model.to_hub("user/animals", private=True))
 """
 LOAD = """
 import sys, infopursuit
-from infopursuit.estimators.hub import HubModel
-model = infopursuit.load("user/animals")
-model.save(sys.argv[1])
-HubModel.from_pretrained("user/animals").model.save(sys.argv[2])
+infopursuit.load("user/animals").save(sys.argv[1])
 """
-LOAD_NOTHING = """
-import infopursuit
-try:
-    infopursuit.load("user/nothing")
-except infopursuit.InputError as error:
-    print(error)
-"""
-PUSH_NOWHERE = """
+REFUSED = """
 import sys, infopursuit
 try:
-    infopursuit.load(sys.argv[1]).to_hub("user/animals")
+    if len(sys.argv) > 1:
+        infopursuit.load(sys.argv[1]).to_hub("user/animals")
+    infopursuit.load("user/nothing")
 except infopursuit.InputError as error:
     print(error)
 """
@@ -48,13 +44,13 @@ def hub() -> Iterator[Hub]:
         yield server
 
 
-def ran(script: str, address: str, home: Path, *arguments: Path, token: str = "hf_x") -> str:
+def ran(script: str, address: str, home: Path, *arguments: Path) -> str:
     """What a script prints that runs where `address` is the hub."""
     environment = {
         **os.environ,
         "HF_ENDPOINT": address,
         "HF_HOME": str(home),
-        "HF_TOKEN": token,
+        "HF_TOKEN": "hf_x",
         "HF_HUB_DISABLE_TELEMETRY": "1",
         "NO_PROXY": "127.0.0.1",
     }
@@ -71,35 +67,64 @@ def ran(script: str, address: str, home: Path, *arguments: Path, token: str = "h
 
 def test_a_model_goes_to_the_hub_and_comes_back(model, hub: Hub, tmp_path: Path) -> None:
     model.save(tmp_path / "model")
-    told = ran(PUSH, hub.address, tmp_path / "home", tmp_path / "model")
-    assert told.strip() == f"{hub.address}/user/animals/commit/{hub.commit_of('user/animals')}"
+    address = ran(PUSH, hub.address, tmp_path / "home", tmp_path / "model")
+    assert address.strip() == f"{hub.address}/user/animals/commit/{hub.commit_of('user/animals')}"
     assert hub.private == {"user/animals": True}
     files = hub.files["user/animals"]
     assert sorted(files) == ["README.md", "model.json", "weights.safetensors"]
     card = files["README.md"].decode()
-    assert card == model_card(model, "user/animals")
+    assert card == model_card(model.as_saved(), "user/animals")
 
-    ran(LOAD, hub.address, tmp_path / "other", tmp_path / "again", tmp_path / "mixin")
-    for folder in ("again", "mixin"):
-        for name in ("model.json", "weights.safetensors"):
-            there = (tmp_path / folder / name).read_bytes()
-            assert there == (tmp_path / "model" / name).read_bytes() == files[name]
+    ran(LOAD, hub.address, tmp_path / "other", tmp_path / "again")
+    for name in ("model.json", "weights.safetensors"):
+        loaded = (tmp_path / "again" / name).read_bytes()
+        assert loaded == (tmp_path / "model" / name).read_bytes() == files[name]
 
 
-def test_what_the_hub_refuses_is_told_in_one_line(model, hub: Hub, tmp_path: Path) -> None:
-    told = ran(LOAD_NOTHING, hub.address, tmp_path / "home")
-    assert told.startswith("user/nothing: no such folder here, and no such model on the Hugging")
-    assert told.count("\n") == 1
+def test_what_the_hub_refuses_is_reported_in_one_line(model, hub: Hub, tmp_path: Path) -> None:
     model.save(tmp_path / "model")
-    nowhere = "http://127.0.0.1:9"
-    for script in (LOAD_NOTHING, PUSH_NOWHERE):
-        told = ran(script, nowhere, tmp_path / "home", tmp_path / "model")
-        assert told.count("\n") == 1
-        assert told.startswith("user/")
+    unknown = ran(REFUSED, hub.address, tmp_path / "home")
+    assert unknown.startswith("user/nothing: no such folder here, and no such model on the Hugging")
+    nowhere = [ran(REFUSED, "http://127.0.0.1:9", tmp_path / "home", *each)
+               for each in ((), (tmp_path / "model",))]  # fmt: skip
+    for message, name in zip((unknown, *nowhere), ("nothing", "nothing", "animals"), strict=True):
+        assert message.count("\n") == 1
+        assert message.startswith(f"user/{name}")
+
+
+class FakeApi:
+    """Takes what is uploaded, and remembers the names and contents of the files."""
+
+    uploaded: dict[str, bytes]
+
+    def __init__(self, token: str | None) -> None: ...
+
+    def create_repo(self, repository: str, **_: object) -> SimpleNamespace:
+        return SimpleNamespace(repo_id=repository)
+
+    def upload_folder(self, *, folder_path: str, **_: object) -> SimpleNamespace:
+        FakeApi.uploaded = {file.name: file.read_bytes() for file in Path(folder_path).iterdir()}
+        return SimpleNamespace(commit_url="address")
+
+
+@pytest.mark.parametrize(
+    ("name", "source"), [("clip.yml", "./clip.yaml"), ("clip.yaml", "./clip.yaml"), ("clip", None)]
+)
+def test_only_pinned_weights_travel_with_a_model(
+    world, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, source: str | None
+) -> None:
+    monkeypatch.setattr(hub_module, "HfApi", FakeApi)
+    (tmp_path / name).write_text("pins")
+    fitted = world.fitted(n_queries=2)
+    fitted.clip_source_ = str(tmp_path / name)
+    assert fitted.to_hub("user/animals") == "address"
+    files = FakeApi.uploaded
+    assert json.loads(files["model.json"])["clip"]["source"] == source
+    assert files.get("clip.yaml") == (b"pins" if source else None)
 
 
 def test_the_card_says_what_a_stranger_must_know(world, model) -> None:
-    card = model_card(model, "user/animals")
+    card = model_card(model.as_saved(), "user/animals")
     assert card.startswith("---\nlibrary_name: infopursuit\npipeline_tag: image-classification\n")
     assert 'infopursuit.load("user/animals")' in card
     for line in (*model.queries_, *model.classes_):
@@ -113,20 +138,16 @@ def test_the_card_says_what_a_stranger_must_know(world, model) -> None:
     measured = world.fitted()
     measured.provenance_ |= {"test_accuracy": 0.904, "test_images": 11}
     measured.clip_, measured.clip_source_ = "open_clip:tiny:1", "ViT-B-32:openai"
-    card = model_card(measured)
+    card = model_card(measured.as_saved())
     assert "Accuracy 90 % on 11 test images" in card
     assert 'model.explain(["photo.png"])' in card
     assert "of the CLIP `open_clip:tiny:1`" in card
 
 
 def test_the_card_of_a_table_names_its_columns() -> None:
-    from sklearn.datasets import load_iris
-
-    from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
-
     iris = load_iris(as_frame=True)
     model = InformationPursuitClassifier(validation_fraction=0.0).fit(iris.data, iris.target)
-    card = model_card(model)
+    card = model_card(model.as_saved())
     assert "pipeline_tag: tabular-classification" in card
     assert "rows of 4 columns: sepal length (cm), sepal width (cm)" in card
     assert "Not measured." in card

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from safetensors.torch import load_file, save_file
 
 import infopursuit
 from infopursuit.core.errors import InputError
@@ -68,22 +70,14 @@ def test_pictures_of_any_kind_are_one(photos: Path, tiny_clip: Path) -> None:
     model = infopursuit.fit(photos, None, TEXTS, clip=tiny_clip)
     file = photos / "green" / "3.png"
     pixels = np.asarray(Image.open(file))
-    kinds = [
-        [file],
-        [str(file)],
-        file,
-        file.read_bytes(),
-        Image.open(file),
-        [Image.open(file)],
-        pixels[None],
-        [pixels],
-        [torch.from_numpy(pixels.transpose(2, 0, 1).copy())],
-        [torch.from_numpy(pixels.transpose(2, 0, 1) / 255).half()],
-    ]
+    channels = torch.from_numpy(pixels.transpose(2, 0, 1).copy())
     expected = model.predict_proba([file])
-    for kind in kinds[:-1]:
-        assert np.array_equal(model.predict_proba(kind), expected)
-    assert model.predict_proba(kinds[-1]) == pytest.approx(expected, abs=1e-3)
+    one = Image.open(file)
+    for given in ([str(file)], file, file.read_bytes(), one, [one], pixels[None], [pixels]):
+        assert np.array_equal(model.predict_proba(given), expected)
+    assert np.array_equal(model.predict_proba([channels]), expected)
+    rounded = model.predict_proba([(channels / 255).half()])
+    assert rounded == pytest.approx(expected, abs=1e-3)
 
 
 def test_a_list_with_labels_is_a_folder(photos: Path, tiny_clip: Path) -> None:
@@ -93,17 +87,8 @@ def test_a_list_with_labels_is_a_folder(photos: Path, tiny_clip: Path) -> None:
     assert sorted(model.classes_.tolist()) == [20, 30, 230]
     folder = infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip)
     assert folder.queries_ == model.queries_
-    with pytest.raises(InputError, match="2 labels for 24 pictures"):
-        infopursuit.fit(files, ["red", "blue"], TEXTS, clip=tiny_clip)
-    with pytest.raises(InputError, match="0 labels for 24 pictures"):
-        infopursuit.fit(files, clip=tiny_clip)
-
-
-def test_some_classes_of_a_folder(photos: Path, tiny_clip: Path) -> None:
-    model = infopursuit.fit(photos, ["red", "blue"], TEXTS, clip=tiny_clip)
-    assert list(model.classes_) == ["blue", "red"]
-    with pytest.raises(InputError, match="no class 'pink'; expected some of blue, green, red"):
-        infopursuit.fit(photos, ["pink"], TEXTS, clip=tiny_clip)
+    fewer = infopursuit.fit(photos, ["red", "blue"], TEXTS, clip=tiny_clip)
+    assert list(fewer.classes_) == ["blue", "red"]
 
 
 def test_a_folder_with_test_images_is_measured_on_them(tmp_path: Path, tiny_clip: Path) -> None:
@@ -125,13 +110,6 @@ def test_unreadable_pictures_are_listed(photos: Path, tiny_clip: Path) -> None:
     assert list(model.provenance_["rejected"]) == [str(photos / "red" / "x.png")]
     with pytest.raises(InputError, match=r"1 of 2 pictures cannot be read .*x\.png"):
         model.explain([photos / "red" / "0.png", photos / "red" / "x.png"])
-    for file in (photos / "red").glob("[0-9].png"):
-        file.write_text("no picture")
-    with (
-        pytest.warns(UserWarning, match="9 of 25 pictures"),
-        pytest.raises(InputError, match="the class 'red' has no readable picture"),
-    ):
-        infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip)
 
 
 def test_a_saved_model_finds_its_clip_from_any_folder(
@@ -149,13 +127,9 @@ def test_a_saved_model_finds_its_clip_from_any_folder(
     assert np.array_equal(again.predict_proba([file]), model.predict_proba([file]))
 
 
-def test_a_clip_that_has_gone_or_changed_is_told(
+def test_a_clip_that_has_gone_or_changed_is_reported(
     photos: Path, tiny_clip: Path, tmp_path: Path
 ) -> None:
-    import shutil
-
-    from safetensors.torch import load_file, save_file
-
     moved = tmp_path / "clip"
     shutil.copytree(tiny_clip, moved)
     infopursuit.fit(photos, texts=TEXTS, clip=moved).save(tmp_path / "model")
@@ -173,11 +147,23 @@ def test_a_clip_that_has_gone_or_changed_is_told(
         infopursuit.load(tmp_path / "model", clip=tmp_path / "other").explain([file])
 
 
-def test_names_of_clips_are_checked_at_once(photos: Path) -> None:
-    with pytest.raises(InputError, match=r"'ViT-B-33'; did you mean ViT-B-32"):
-        infopursuit.fit(photos, clip="ViT-B-33")
-    with pytest.raises(InputError, match="no weights 'nobody' for ViT-B-32"):
-        infopursuit.fit(photos, clip="ViT-B-32", pretrained="nobody")
+@pytest.mark.parametrize(
+    ("labels", "settings", "message"),
+    [
+        (["pink"], {}, "no class 'pink'; expected some of blue, green, red"),
+        (None, {"clip": "ViT-B-33"}, r"'ViT-B-33'; did you mean ViT-B-32"),
+        (None, {"clip": "ViT-B-32", "pretrained": "nobody"}, "no weights 'nobody' for ViT-B-32"),
+    ],
+)
+def test_bad_arguments_are_refused(
+    photos: Path, tiny_clip: Path, labels: list | None, settings: dict, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        infopursuit.fit(photos, labels, TEXTS, **{"clip": tiny_clip, **settings})
+    files = sorted(photos.rglob("*.png"))
+    for few in (["red", "blue"], None):
+        with pytest.raises(InputError, match=r"[02] labels for 24 pictures"):
+            infopursuit.fit(files, few, TEXTS, clip=tiny_clip)
 
 
 OFFLINE = """
@@ -189,10 +175,9 @@ except infopursuit.InputError as error:
 """
 
 
-@pytest.mark.parametrize("name", [("ViT-B-32", "openai"), ("ViT-B-32", "laion2b_s34b_b79k")])
-def test_without_a_network_one_sentence_says_so(
-    photos: Path, tmp_path: Path, name: tuple[str, str]
-) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("weights", ["openai", "laion2b_s34b_b79k"])
+def test_without_a_network_one_sentence_says_so(photos: Path, tmp_path: Path, weights: str) -> None:
     nowhere = "http://127.0.0.1:9"
     environment = {
         **os.environ,
@@ -202,7 +187,7 @@ def test_without_a_network_one_sentence_says_so(
         **dict.fromkeys(("http_proxy", "https_proxy", "HTTPS_PROXY", "HTTP_PROXY"), nowhere),
     }
     done = subprocess.run(
-        [sys.executable, "-c", OFFLINE, str(photos), *name],
+        [sys.executable, "-c", OFFLINE, str(photos), "ViT-B-32", weights],
         env=environment,
         capture_output=True,
         text=True,

@@ -13,13 +13,11 @@ import torch
 from torch.nn import functional
 
 from infopursuit import InformationPursuitClassifier, InputError
-from infopursuit.core.shard_files import table_files
-from infopursuit.core.tables import EMBEDDED_IMAGES, embedding_array, table_writer
-from infopursuit.datasets.image_shards import EmbeddedShards, Shard
-from infopursuit.estimators import sharded_rows
-from infopursuit.estimators.sharded_rows import ShardedRows
-from infopursuit.naive_bayes import image_passes, selection
-from infopursuit.naive_bayes.image_passes import Passes
+from infopursuit.core.tables import EMBEDDED_IMAGES, embedding_array, table_files, table_writer
+from infopursuit.datasets.labelled_images import EmbeddedShards, Shard
+from infopursuit.datasets.matrix import UnitMatrix
+from infopursuit.pursuit.naive_bayes import training_set
+from infopursuit.pursuit.naive_bayes.training_set import ShardedSet
 
 CLASSES = ("bee", "cow", "owl")
 GENERATOR = np.random.default_rng(0)
@@ -49,21 +47,18 @@ def write(
     rows = np.sort(np.r_[np.arange(700), np.arange(0, 700, 10)])
     test = np.r_[False, rows[1:] == rows[:-1]]
     picked = order[rows]
+    columns = {
+        "id": [f"{'test' if late else 'train'}{row}" for row, late in zip(rows, test, strict=True)],
+        "split": np.where(test, "test", "train"),
+        "label": LABELS[picked].astype(np.int32),
+        "class_name": NAMES[picked],
+        "embedding": embedding_array(IMAGES[picked]),
+    }
     shards = None if shard_rows is None else (len(rows), shard_rows)
     with table_writer(path, EMBEDDED_IMAGES, 24, "ViT", shards) as writer:
+        table = pa.table(columns, schema=writer.schema)
         for start in range(0, len(rows), chunk):
-            part = slice(start, start + chunk)
-            columns = {
-                "id": [
-                    f"{'test' if late else 'train'}{row}"
-                    for row, late in zip(rows[part], test[part], strict=True)
-                ],
-                "split": np.where(test[part], "test", "train"),
-                "label": LABELS[picked[part]].astype(np.int32),
-                "class_name": NAMES[picked[part]],
-                "embedding": embedding_array(IMAGES[picked[part]]),
-            }
-            writer.write_table(pa.table(columns, schema=writer.schema))
+            writer.write_table(table.slice(start, chunk))
     return path
 
 
@@ -124,6 +119,14 @@ def test_images_that_are_left_out_and_rows_to_validate_on_are_those_given(tmp_pa
     assert found.provenance_["images"] == 600
 
 
+def test_fitted_rates_on_shards_are_those_on_the_array(tmp_path: Path) -> None:
+    expected = model(rates="fitted").fit(READ, NAMES)
+    found = model(rates="fitted").fit_shards(write(tmp_path / "images.parquet", 100))
+    tables = [each.pursuit_.classifier.tensors()["log_likelihood"] for each in (found, expected)]
+    torch.testing.assert_close(tables[0].exp(), tables[1].exp(), atol=1e-3, rtol=0)
+    np.testing.assert_array_equal(found.predict(READ), expected.predict(READ))
+
+
 def test_class_names_in_any_order_are_those_of_rows_to_validate_on(tmp_path: Path) -> None:
     held = np.arange(700) % 7 == 3
     shards = EmbeddedShards(write(tmp_path / "x.parquet", 120))
@@ -160,16 +163,16 @@ def test_the_order_in_which_shards_are_done_changes_no_byte(
     small_samples(monkeypatch)
     path = write(tmp_path / "images.parquet", 70)
     first = saved(model().fit_shards(path), tmp_path / "one")
-    monkeypatch.setattr(image_passes, "run_shards", backwards)
+    monkeypatch.setattr(training_set, "run_shards", backwards)
     assert saved(model().fit_shards(path), tmp_path / "two") == first
 
 
 def small_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sharded_rows, "THRESHOLD_IMAGES", 90)
-    monkeypatch.setattr(sharded_rows, "HELD_OUT", 31)
-    monkeypatch.setattr(sharded_rows, "HELD_OUT_OF_A_CLASS", 15)
-    monkeypatch.setattr(selection, "IMAGES", 40)
-    monkeypatch.setattr(selection, "IMAGES_PER_CLASS", 2)
+    monkeypatch.setattr(training_set, "THRESHOLD_IMAGES", 90)
+    monkeypatch.setattr(training_set, "HELD_OUT", 31)
+    monkeypatch.setattr(training_set, "HELD_OUT_OF_A_CLASS", 15)
+    monkeypatch.setattr(training_set, "SCREENED_IMAGES", 40)
+    monkeypatch.setattr(training_set, "SCREENED_OF_A_CLASS", 2)
 
 
 def test_samples_are_those_whose_checksums_come_first_however_images_are_cut_and_ordered(
@@ -180,48 +183,35 @@ def test_samples_are_those_whose_checksums_come_first_however_images_are_cut_and
     found = []
     for name, shard_rows, order in (("a", None, None), ("b", 64, None), ("c", 200, shuffled)):
         shards = EmbeddedShards(write(tmp_path / f"{name}.parquet", shard_rows, order), rows=50)
-        found.append(ShardedRows(Passes(shards), 0.1))
-    for rows in found:
-        assert rows.held_out is not None
-        assert rows.facts["held_out_images"] == 45
-        samples = [rows.held_out, rows.sample(90), rows.to_screen()]
+        found.append(ShardedSet(shards).split(0.1))
+    for rows, held_out in found:
+        assert held_out is not None
+        assert rows.facts(held_out)["held_out_images"] == 45
+        samples = [held_out, rows.sample(90), rows.to_screen()]
         sizes = [np.bincount(each.labels).tolist() for each in samples]
         assert sizes == [[11, 10, 10], [30, 30, 30], [14, 13, 13]]
     keys = [
-        [
-            sorted(each.checksums.tolist())
-            for each in (rows.held_out, rows.sample(90), rows.to_screen())
-        ]
-        for rows in found
-        if rows.held_out is not None
+        [sorted(each.checksums.tolist()) for each in (held_out, rows.sample(90), rows.to_screen())]
+        for rows, held_out in found
+        if held_out is not None
     ]
     assert keys[0] == keys[1] == keys[2]
     held, sample, screened = keys[0]
     assert set(screened) < set(sample)
     assert not set(held) & set(sample)
-    of_class = {
-        label: found[0].sample(90).subset(torch.nonzero(found[0].sample(90).labels == label)[:, 0])
-        for label in range(3)
-    }
-    everything = sharded_checksums(tmp_path / "a.parquet")
-    for label, rows in of_class.items():
-        mine = np.unique(everything[label])[15:]
-        assert sorted(rows.checksums.tolist()) == mine[:30].tolist()
-
-
-def sharded_checksums(path: Path) -> dict[int, np.ndarray]:
-    from infopursuit.datasets.rows import UnitRows
-
-    keys = UnitRows(READ, "images").checksums()
-    return {label: keys[label == LABELS] for label in range(3)}
+    rows = found[0][0].sample(90)
+    keys_of_all = UnitMatrix(READ, "images").checksums()
+    for label in range(3):
+        mine = np.unique(keys_of_all[label == LABELS])[15:]
+        assert sorted(rows.checksums[rows.labels.numpy() == label].tolist()) == mine[:30].tolist()
 
 
 def test_equal_images_do_not_crowd_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of one image that stands a hundred times, as many as are wanted come, and no more."""
     small_samples(monkeypatch)
-    rows = ShardedRows(Passes(Copies()), 0.1)
+    rows, held_out = ShardedSet(Copies()).split(0.1)
     assert np.bincount(rows.sample(90).labels).tolist() == [45, 45]
-    assert rows.facts["images"] == 600
+    assert rows.facts(held_out)["images"] == 600
 
 
 class Copies:
@@ -238,18 +228,22 @@ class Copies:
         return Shard(unit(rows), np.repeat([0, 1], 100))
 
 
-def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
-    path = write(tmp_path / "x.parquet", 300)
-    with pytest.raises(InputError, match="width 24 and text_embeddings 5; expected one CLIP"):
-        InformationPursuitClassifier(["a", "b"], np.eye(5)[:2]).fit_shards(path)
-    with pytest.raises(InputError, match="texts is missing"):
-        InformationPursuitClassifier().fit_shards(path)
-    with pytest.raises(InputError, match="left_out has 3 values for the 700 images"):
-        model().fit_shards(path, left_out=[True, False, True])
-    with pytest.raises(InputError, match="the class 'bee' has no image to learn from"):
-        model().fit_shards(path, left_out=LABELS == 0)
-    with pytest.raises(InputError, match="split 'validation' is empty; found test, train"):
-        EmbeddedShards(path, "validation")
-    table_files(path)[1].unlink()
-    with pytest.raises(InputError, match="is missing"):
-        model().fit_shards(path)
+@pytest.mark.parametrize(
+    ("fit", "message"),
+    [
+        (
+            lambda path: InformationPursuitClassifier(["a", "b"], np.eye(5)[:2]).fit_shards(path),
+            "width 24 and text_embeddings 5; expected one CLIP",
+        ),
+        (lambda path: InformationPursuitClassifier().fit_shards(path), "texts is missing"),
+        (lambda path: model().fit_shards(path, left_out=[True, False]), "2 values for the 700"),
+        (lambda path: model().fit_shards(path, left_out=LABELS == 0), "'bee' has no image to"),
+        (lambda path: EmbeddedShards(path, "validation"), "is empty; found test, train"),
+        (lambda path: (table_files(path)[1].unlink(), model().fit_shards(path)), "is missing"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    tmp_path: Path, fit: Callable[[Path], object], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        fit(write(tmp_path / "x.parquet", 300))

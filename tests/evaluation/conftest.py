@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch.nn import functional
 
-from infopursuit.answers.rules import MinMaxAnswers
 from infopursuit.datasets.labelled_images import LabelledImages
-from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.pursuit.answers.rules import MinMaxAnswers
 from infopursuit.pursuit.pursuit import Pursuit
-from infopursuit.vip.networks import HistoryNetwork
+from infopursuit.pursuit.vip.networks import HistoryNetwork
 
 K, D, NAMES = 7, 5, ("cat", "dog", "owl")
 QUERIES = tuple(f"query {i}" for i in range(K))

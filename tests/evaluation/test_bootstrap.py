@@ -1,11 +1,17 @@
+"""Accuracies of baselines, with intervals at the largest budget."""
+
 import numpy as np
 import pytest
 
+from infopursuit.evaluation.baseline_metrics import (
+    accuracy_metrics,
+    budgets_up_to,
+    fixed_order_metrics,
+)
 from infopursuit.evaluation.bootstrap import (
     BLOCK,
     SeedMeans,
     accuracy_interval,
-    percentiles,
     resampled_means,
     seed_means,
     seed_shares,
@@ -46,22 +52,6 @@ def test_interval_covers_the_truth_about_as_often_as_it_says() -> None:
         found = accuracy_interval(draw.random(200) < 0.7, 200, seed)
         covered += found.low <= 0.7 <= found.high
     assert 180 <= covered <= 199
-
-
-def test_percentiles_of_a_line() -> None:
-    low, high = percentiles(np.arange(101.0)[:, None], level=0.9)
-    assert (low[0], high[0]) == pytest.approx((5.0, 95.0))
-
-
-def test_paired_difference_is_narrower_than_two_separate_intervals() -> None:
-    draw = np.random.default_rng(0)
-    hard = draw.random((1, 500, 1))
-    runs = [seed_means(hard < share, 1000) for share in (0.65, 0.63)]
-    paired = SeedMeans(*(one - two for one, two in zip(*runs, strict=True)))
-    (found,) = two_level_intervals(paired)
-    assert found.low <= found.value <= found.high
-    widths = [each.high - each.low for run in runs for each in two_level_intervals(run)]
-    assert found.high - found.low < min(widths) / 2
 
 
 def test_seed_shares_are_draws_with_replacement_equal_on_repeat() -> None:
@@ -105,3 +95,29 @@ def test_paired_difference_over_seeds_cancels_what_both_share() -> None:
     assert paired.value == pytest.approx(first.mean() - second.mean())
     assert paired.low > 0  # two points, told apart although each interval spans many more
     assert apart.high - apart.low > 5 * (paired.high - paired.low)
+
+
+def test_accuracy_of_each_baseline_with_its_interval() -> None:
+    hits = np.random.default_rng(0).random(60) < 0.8
+    metrics = accuracy_metrics({"good": hits, "bad": ~hits}, 200)
+    found = [metrics[f"good_accuracy{edge}"] for edge in ("", "_low", "_high")]
+    assert found == pytest.approx(list(accuracy_interval(hits, 200)))
+    assert metrics["bad_accuracy"] == (~hits).mean() < 0.4
+
+
+def test_budgets_end_at_the_largest() -> None:
+    assert budgets_up_to(4) == [4]
+    assert budgets_up_to(20) == [5, 10, 20]
+    assert budgets_up_to(64) == [5, 10, 20, 50, 64]
+
+
+def test_metrics_at_each_budget_and_with_intervals_at_the_largest() -> None:
+    hits = np.random.default_rng(0).random((5, 400)) < np.linspace(0.5, 0.9, 5)[:, None]
+    many = fixed_order_metrics("many", {5: ~hits, 8: hits}, 200)
+    one = fixed_order_metrics("one", {5: ~hits[:1], 8: hits[:1]}, 200)
+    assert set(many) == {f"many_{at}" for at in ("at_5", "at_T", "at_T_low", "at_T_high")}
+    assert many["many_at_5"] == pytest.approx((~hits).mean())
+    assert one["one_at_T"] == pytest.approx(hits[0].mean())
+    narrow = one["one_at_T_high"] - one["one_at_T_low"]
+    wide = many["many_at_T_high"] - many["many_at_T_low"]
+    assert 0 < narrow < wide, "orders differ more than images do"

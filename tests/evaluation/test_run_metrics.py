@@ -1,22 +1,164 @@
+"""Stopping rules on summaries of posteriors, the same as on the posteriors themselves."""
+
 import csv
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
+from infopursuit.core.errors import InputError
 from infopursuit.evaluation.bootstrap import accuracy_interval
 from infopursuit.evaluation.files import write_csv, write_json
-from infopursuit.evaluation.posteriors import PosteriorSummary, summarize
+from infopursuit.evaluation.measurement import PosteriorSummary, summarize
 from infopursuit.evaluation.run_metrics import (
     BudgetCurve,
+    StoppingPoint,
+    accuracy_curve,
+    area_under_curve,
     budget_curve,
+    expected_calibration_error,
     run_metrics,
+    stopped,
+    sweep,
     usage_metrics,
 )
-from infopursuit.evaluation.stopping import stopped
-from infopursuit.explanation.stopping import StoppingRule
+from infopursuit.pursuit.rollout import roll_out
+from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.pursuit.vip import early_stopping
+from infopursuit.pursuit.vip.early_stopping import mean_accuracy_by_budget
+from infopursuit.pursuit.vip.networks import HistoryNetwork
+
+CORRECT = hnp.arrays(bool, st.tuples(st.integers(1, 8), st.integers(2, 6)))
+
+
+@given(CORRECT)
+def test_curve_and_area_agree_with_counting(correct: np.ndarray) -> None:
+    images, budgets = correct.shape
+    by_hand = [sum(bool(row[t]) for row in correct) / images for t in range(budgets)]
+    assert accuracy_curve(correct).tolist() == by_hand
+    area = area_under_curve(accuracy_curve(correct))
+    assert float(area) == pytest.approx(sum(by_hand[1:]) / (budgets - 1))
+
+
+def test_area_is_the_one_that_training_selects_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    querier, classifier = HistoryNetwork(6, 6, (8, 4)).eval(), HistoryNetwork(6, 3, (8, 4)).eval()
+    answers = torch.randint(0, 2, (40, 6)).float()
+    labels = torch.randint(0, 3, (40,))
+    posteriors = roll_out(querier, classifier, answers, 5).posteriors
+    correct = (posteriors.argmax(dim=2) == labels[:, None]).numpy()
+    for at_once in (1024, 7):
+        monkeypatch.setattr(early_stopping, "images_at_once", lambda *_, count=at_once: count)
+        expected = mean_accuracy_by_budget(querier, classifier, answers, labels, 5, 3)
+        area = float(area_under_curve(accuracy_curve(correct)))
+        assert area == pytest.approx(expected, abs=1e-12)
+
+
+def slow_error(confidence: list[float], correct: list[bool], bins: int) -> float:
+    """One budget, one interval after the other, with the same edges."""
+    edges = np.linspace(0.0, 1.0, bins + 1).tolist()
+    error = 0.0
+    for low, high in pairwise(edges):
+        inside = [i for i, value in enumerate(confidence) if low < value <= high]
+        if inside:
+            accuracy = sum(correct[i] for i in inside) / len(inside)
+            mean = sum(confidence[i] for i in inside) / len(inside)
+            error += len(inside) / len(confidence) * abs(accuracy - mean)
+    return error
+
+
+@given(st.integers(0, 10_000), st.integers(2, 20))
+def test_error_agrees_with_a_slow_reference(seed: int, bins: int) -> None:
+    draw = np.random.default_rng(seed)
+    confidence = draw.uniform(0.01, 1.0, size=(30, 4)).astype(np.float32)
+    correct = draw.random((30, 4)) < 0.6
+    expected = [
+        slow_error(confidence[:, t].tolist(), correct[:, t].tolist(), bins) for t in range(4)
+    ]
+    assert expected_calibration_error(confidence, correct, bins) == pytest.approx(expected)
+
+
+def test_a_probability_rounded_over_one_counts_in_the_last_interval() -> None:
+    over = np.nextafter(np.float32(1), np.float32(2)) * np.ones((1, 1), dtype=np.float32)
+    assert expected_calibration_error(over, np.ones((1, 1), dtype=bool), 10)[0] < 1e-6
+
+
+def summary_of(posteriors: list[list[list[float]]], labels: list[int]) -> PosteriorSummary:
+    return summarize(torch.tensor(posteriors), torch.tensor(labels))
+
+
+def random_posteriors(
+    seed: int, n: int = 20, budgets: int = 9
+) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    logits = torch.randn(n, budgets, 4, generator=generator).cumsum(dim=1)
+    return logits.softmax(dim=2), torch.randint(0, 4, (n,), generator=generator)
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    probability=st.none() | st.floats(0.3, 1.0),
+    entropy=st.none() | st.floats(0.0, 1.4),
+    stability=st.none() | st.integers(1, 4),
+    most=st.none() | st.integers(0, 12),
+)
+def test_a_rule_stops_a_summary_where_it_stops_the_posteriors(
+    seed: int,
+    probability: float | None,
+    entropy: float | None,
+    stability: int | None,
+    most: int | None,
+) -> None:
+    posteriors, labels = random_posteriors(seed)
+    rule = StoppingRule(probability, most, entropy, stability)
+    steps, confident = rule.steps(posteriors)
+    predicted = posteriors.argmax(dim=2)[torch.arange(len(steps)), steps]
+    found = stopped(summarize(posteriors, labels), rule)
+    assert found.mean_length == steps.double().mean().item()
+    assert found.accuracy == (predicted == labels).double().mean().item()
+    assert found.confident == confident.double().mean().item()
+
+
+def test_a_rule_out_of_range_is_refused() -> None:
+    with pytest.raises(InputError, match="stability is 0; expected a whole number from 1 on"):
+        sweep(summary_of([[[0.5, 0.5], [0.9, 0.1]]], [0]), {"stability": [0]})
+
+
+def test_sweep_of_two_images_by_hand() -> None:
+    """Image 0 is sure after one query and wrong later; image 1 never gets sure."""
+    summary = summary_of(
+        [
+            [[0.5, 0.5], [0.9, 0.1], [0.2, 0.8]],
+            [[0.5, 0.5], [0.6, 0.4], [0.4, 0.6]],
+        ],
+        [0, 1],
+    )
+    thresholds = {"max_probability": [0.85, 1.0], "entropy": [0.4], "stability": [1]}
+    assert sweep(summary, thresholds) == [
+        StoppingPoint("max_probability", 0.85, 1.5, 1.0),
+        StoppingPoint("max_probability", 1.0, 2.0, 0.5),
+        StoppingPoint("entropy", 0.4, 1.5, 1.0),
+        StoppingPoint("stability", 1.0, 1.0, 0.5),
+    ]
+    assert stopped(summary, StoppingRule(0.85)).confident == 0.5
+
+
+def test_stricter_thresholds_never_ask_less() -> None:
+    summary = summarize(*random_posteriors(0, n=50, budgets=12))
+    thresholds = {
+        "max_probability": [0.4, 0.6, 0.8, 0.95],
+        "entropy": [1.2, 0.8, 0.4, 0.1],
+        "stability": [1, 2, 4, 8],
+    }
+    for rule, values in thresholds.items():
+        lengths = [point.mean_length for point in sweep(summary, {rule: values})]
+        assert lengths == sorted(lengths), rule
 
 
 @pytest.fixture

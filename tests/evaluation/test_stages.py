@@ -1,140 +1,282 @@
-"""The stage scripts on a small model and data set of random numbers."""
+"""The stages evaluate, explain, baselines and read_dataset on a small made-up data set."""
+
+from __future__ import annotations
 
 import csv
+import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.stage import Rows
-from infopursuit.core.tables import EMBEDDED_CLASSES, EMBEDDED_IMAGES, EMBEDDED_TEXTS, write_table
-from infopursuit.datasets.labelled_images import LabelledImages
-from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
-from infopursuit.evaluation.predictions import read_predictions
+from infopursuit.core.files import write_text_list
+from infopursuit.core.stage import RowCounts
+from infopursuit.core.tables import (
+    EMBEDDED_CLASSES,
+    EMBEDDED_IMAGES,
+    EMBEDDED_TEXTS,
+    IMAGES,
+    UNIVERSE,
+    write_table,
+)
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.evaluation.files import read_predictions
+from infopursuit.meaning.worst_answers import read_worst
 from infopursuit.pipeline.params import Params, load_params
+from infopursuit.pursuit.explanation import read_explanations
+from infopursuit.texts.knowledge import KnowledgeTable, write_knowledge
 from tests.stage_scripts import ROOT, stage
 
+KEY = ("menagerie", "llm", "naive_bayes", 0)
 RUN = "menagerie-llm-naive_bayes-0"
+EVALUATION, MEANING, EXPLANATIONS = (
+    Path(f"artifacts/{kind}/{RUN}") for kind in ("evaluation", "meaning", "explanations")
+)
+N, K, WIDTH = 60, 12, 16
+CLASSES = ["cat", "dog", "bus"]
+TEXTS = [f"text {number}" for number in range(K)]
 
 
 @pytest.fixture
-def params(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    model: InformationPursuitClassifier,
-    images: LabelledImages,
-) -> Params:
-    """Write the inputs of both stages below a temporary folder and work there."""
+def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
+    """Write a model and all that the stages read below a temporary folder, and work there."""
     monkeypatch.chdir(tmp_path)
-    Path("artifacts/images").mkdir(parents=True)
-    names, labels = images.class_names, images.labels.tolist()
+    draw = np.random.default_rng(0)
     columns = {
-        "id": [f"{split}/{name}" for split in ("train", "test") for name in images.ids],
-        "split": ["train"] * len(labels) + ["test"] * len(labels),
-        "label": 2 * labels,
-        "class_name": 2 * [names[label] for label in labels],
-        "embedding": np.tile(images.embeddings.numpy(), (2, 1)),
+        "id": [f"image/{row}" for row in range(N)],
+        "split": ["train" if row % 2 else "test" for row in range(N)],
+        "label": [row // 2 % 3 for row in range(N)],
+        "class_name": [CLASSES[row // 2 % 3] for row in range(N)],
     }
-    write_table("artifacts/images/menagerie.parquet", EMBEDDED_IMAGES, columns)
-    write_class_embeddings(np.eye(3, 5))
-    texts = {"text": [f"text {i}" for i in range(60)], "source": ["menagerie"] * 60}
-    rows = np.random.default_rng(0).normal(size=(60, 5))
-    write_table(
-        "artifacts/universe/embeddings.parquet", EMBEDDED_TEXTS, {**texts, "embedding": rows}
-    )
-    model.save(f"artifacts/models/{RUN}")
+    centres = draw.normal(size=(3, WIDTH))
+    embeddings = centres[columns["label"]] + draw.normal(size=(N, WIDTH))
+    embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
+    embedded = columns | {"embedding": embeddings}
+    write_table("artifacts/images/menagerie.parquet", EMBEDDED_IMAGES, embedded)
+    write_class_embeddings(centres)
+    save_model(embeddings, columns["class_name"])
+    texts = {"text": TEXTS, "source": ["corpus/given"] * K, "embedding": np.eye(K, WIDTH)}
+    write_table("artifacts/universe/embeddings.parquet", EMBEDDED_TEXTS, texts)
+    universe = {"text": TEXTS, "sources": [["corpus/given"]] * K, "caption_ids": [[]] * K}
+    write_table("artifacts/universe/texts.parquet", UNIVERSE, universe)
+    write_text_list("artifacts/classes/menagerie.txt", CLASSES)
+    known = draw.choice([0.0, 0.5, 1.0], (3, K)).astype(np.float32)
+    table = KnowledgeTable(tuple(CLASSES), tuple(TEXTS), known)
+    write_knowledge("artifacts/knowledge/menagerie.parquet", table)
+    buffer = io.BytesIO()
+    Image.new("RGB", (400, 200), "red").save(buffer, "PNG")
+    write_table("pictures.parquet", IMAGES, columns | {"image": [buffer.getvalue()] * N})
     settings = load_params(ROOT / "params.yaml")
     baselines = settings.baselines.model_copy(update={"hidden": 16, "updates": 40})
-    return settings.model_copy(update={"baselines": baselines})
+    explain = settings.explain.model_copy(update={"ids": {}})
+    return with_files(settings.model_copy(update={"baselines": baselines, "explain": explain}))
+
+
+def save_model(embeddings: np.ndarray, labels: list[str]) -> None:
+    model = InformationPursuitClassifier(TEXTS, np.eye(K, WIDTH), queries=TEXTS)
+    model = model.fit(embeddings, labels).with_class_names(CLASSES)
+    settings = {
+        "method": "naive_bayes",
+        "answers": "threshold",
+        "knowledge": False,
+        "select_on": "held_out",
+        "validation_fraction": 0.1,
+    }
+    model.provenance_ = {"settings": settings, "budget": 5}
+    model.save(f"artifacts/models/{RUN}")
 
 
 def write_class_embeddings(embeddings: np.ndarray) -> None:
     labels = list(range(len(embeddings)))
-    names = ["cat", "dog", "owl"][: len(labels)]
-    columns = {"label": labels, "class_name": names, "embedding": embeddings}
+    columns = {"label": labels, "class_name": CLASSES[: len(labels)], "embedding": embeddings}
     write_table("artifacts/images/menagerie.classes.parquet", EMBEDDED_CLASSES, columns)
 
 
-def contents(folder: str) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
+def with_files(params: Params, **files: str) -> Params:
+    """The same with other files of the data set, and its judgements read."""
+    nothing = str(ROOT / "params/no_knowledge.jsonl")
+    classes = "artifacts/classes/menagerie.txt"
+    sources = {
+        "judge": nothing,
+        "strict": nothing,
+        "images": "pictures.parquet",
+        "classes": classes,
+    }
+    dataset = params.datasets["menagerie"].model_copy(update={"k": K, **sources, **files})
+    params = params.model_copy(update={"datasets": {"menagerie": dataset}})
+    stage("read_dataset")(params, "menagerie")
+    return params
 
 
-def read_csv(path: str) -> list[dict[str, str]]:
-    with Path(path).open(newline="") as file:
+def judged() -> dict[str, str]:
+    """Files of a judge and of a strict list, of which few answers can be right."""
+    Path("judge.jsonl").write_text(
+        '{"complete": true}\n{"text": "Text 1", "true": ["cat"], "often": ["dog"]}\n',
+        encoding="utf-8",
+    )
+    lines = [
+        {"text": text, "kind": "part", "true": [CLASSES[number % 3]], "unknown": []}
+        for number, text in enumerate(TEXTS[:9])
+    ]
+    Path("strict.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return {"judge": "judge.jsonl", "strict": "strict.jsonl"}
+
+
+def contents(*folders: str | Path) -> dict[Path, bytes]:
+    paths = [path for folder in folders for path in Path(folder).rglob("*") if path.is_file()]
+    return {path: path.read_bytes() for path in paths}
+
+
+def read_json(path: Path | str) -> dict:
+    return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
         return list(csv.DictReader(file))
 
 
 def test_evaluate_writes_one_consistent_set_of_numbers(params: Params) -> None:
-    rows = stage("evaluate")(params, "menagerie", "llm", "naive_bayes", 0)
-    assert rows == Rows(20, 20)
-    metrics = json.loads(Path(f"artifacts/evaluation/{RUN}.json").read_text())
-    curve = read_csv(f"artifacts/evaluation/{RUN}/curve.csv")
-    stopping = read_csv(f"artifacts/evaluation/{RUN}/stopping.csv")
-    predictions = read_predictions(f"artifacts/evaluation/{RUN}/predictions.parquet")
+    assert stage("evaluate")(params, *KEY) == RowCounts(30, 30)
+    metrics = read_json(f"{EVALUATION}.json")
+    predictions = read_predictions(EVALUATION / "predictions.parquet")
     accuracies = predictions.correct.mean(axis=0)
+    curve = read_csv(EVALUATION / "curve.csv")
     assert [float(row["accuracy"]) for row in curve] == accuracies.tolist()
     assert metrics["auc"] == pytest.approx(accuracies[1:].mean())
     assert metrics["selected_on"] == "held_out"
     assert (metrics["stop_probability"], metrics["stop_max_queries"]) == (0.85, 20)
     assert metrics["mean_length_at_stop"] <= metrics["budget"] == 5
-    assert predictions.ids[0] == "test/0"
+    assert predictions.ids[0] == "image/0"
     settings = params.evaluate
     expected = [
         *(("max_probability", value) for value in settings.max_probability),
         *(("entropy", value) for value in settings.entropy_nats),
         *(("stability", value) for value in settings.stability_steps),
     ]
+    stopping = read_csv(EVALUATION / "stopping.csv")
     assert [(row["rule"], float(row["threshold"])) for row in stopping] == expected
 
 
-def test_baselines_reports_five_of_them(params: Params) -> None:
-    assert stage("baselines")(params, "menagerie") == Rows(40, 5)
-    metrics = json.loads(Path("artifacts/baselines/menagerie.json").read_text())
+def test_evaluate_measures_by_judge_and_list_and_keeps_the_worst_answers(params: Params) -> None:
+    params = with_files(params, **judged())
+    assert stage("read_dataset")(params, "menagerie") == RowCounts(13, 13)
+    stage("evaluate")(params, *KEY)
+    figures = read_json(f"{MEANING}.json")
+    assert (figures["truth"]["by"], figures["truth"]["texts"]) == ("strict", 9)
+    assert figures["sense"]["by"] == "judge"
+    assert figures["sense"]["plausible"] < 0.5, "one text of twelve"
+    worst = read_worst(MEANING)
+    assert worst
+    for answer in worst:
+        row = int(answer.image.removeprefix("image/"))
+        assert answer.true_class == CLASSES[row // 2 % 3]
+        assert answer.toward != answer.true_class
+        assert answer.after > answer.before
+        assert answer.query in TEXTS
+        with Image.open(MEANING / str(answer.picture)) as picture:
+            assert picture.size == (192, 96)
+            assert picture.getpixel((5, 5)) == (255, 0, 0)
+
+
+def test_explain_draws_what_evaluate_explained(params: Params) -> None:
+    explain = params.explain.model_copy(update={"ids": {"menagerie": ["image/58"]}, "images": 3})
+    params = params.model_copy(update={"explain": explain})
+    stage("evaluate")(params, *KEY)
+    assert stage("explain")(params, *KEY) == RowCounts(4, 4)
+    stop, explained = read_explanations(EXPLANATIONS / "explanations.json")
+    assert (stop.probability, stop.max_queries) == (0.85, 20)
+    assert [each.explanation.image for each in explained][-1] == "image/58"
+    for each in explained:
+        assert each.short is not None, "naive Bayes names the decisive answers"
+        assert (EXPLANATIONS / each.figure).read_bytes().startswith(b"\x89PNG")
+    assert len(list(EXPLANATIONS.iterdir())) == 5
+    odd = explain.model_copy(update={"ids": {"menagerie": ["nope"]}})
+    with pytest.raises(InputError, match=r"explain\.ids: 'nope' is not a test image"):
+        stage("evaluate")(params.model_copy(update={"explain": odd}), *KEY)
+
+
+def test_of_a_large_split_all_runs_look_at_one_sample_and_named_images(params: Params) -> None:
+    explain = params.explain.model_copy(
+        update={"ids": {"menagerie": [f"image/{row}" for row in range(0, 60, 2)]}}
+    )
+    few = params.model_copy(update={"max_images": 12, "explain": explain})
+    rows = stage("evaluate")(few, *KEY)
+    assert 11 <= rows.read == rows.written <= 13
+    seen = read_predictions(EVALUATION / "predictions.parquet")
+    assert len(seen.ids) == rows.read
+    assert set(seen.labels.tolist()) == {0, 1, 2}
+    metrics = read_json(f"{EVALUATION}.json")
+    assert metrics["test_images"] == rows.read
+    assert metrics["accuracy_at_T"] == seen.correct[:, -1].mean()
+    assert len(read_explanations(EVALUATION / "explanations.json")[1]) == 30
+    stage("baselines")(few, "menagerie")
+    metrics = read_json("artifacts/baselines/menagerie.json")
+    assert metrics["test_images"] == rows.read
+    assert metrics["train_images"] < 30
+
+
+def test_baselines_reports_five_of_them_or_four(params: Params) -> None:
+    assert stage("baselines")(params, "menagerie") == RowCounts(60, 5)
+    metrics = read_json("artifacts/baselines/menagerie.json")
     for name in ("mlp", "linear_probe", "zero_shot"):
         accuracy = metrics[f"{name}_accuracy"]
         assert metrics[f"{name}_accuracy_low"] <= accuracy <= metrics[f"{name}_accuracy_high"]
     for name in ("random_texts", "selected_texts"):
         assert metrics[f"{name}_at_T_low"] <= metrics[f"{name}_at_T"]
         assert metrics[f"{name}_at_T"] <= metrics[f"{name}_at_T_high"]
-        assert f"{name}_at_20" in metrics
-        assert f"{name}_at_50" not in metrics  # T is 48
-
-
-def test_baselines_leave_zero_shot_out_where_no_class_could_be_embedded(params: Params) -> None:
-    write_class_embeddings(np.zeros((0, 5)))
-    assert stage("baselines")(params, "menagerie") == Rows(40, 4)
-    metrics = json.loads(Path("artifacts/baselines/menagerie.json").read_text())
+    write_class_embeddings(np.zeros((0, WIDTH)))
+    assert stage("baselines")(params, "menagerie") == RowCounts(60, 4)
+    metrics = read_json("artifacts/baselines/menagerie.json")
     assert not [name for name in metrics if name.startswith("zero_shot")]
 
 
-def test_of_a_large_split_all_runs_look_at_one_sample(params: Params) -> None:
-    few = params.model_copy(update={"max_images": 12})
-    rows = stage("evaluate")(few, "menagerie", "llm", "naive_bayes", 0)
-    assert 11 <= rows.read == rows.written <= 13
-    seen = read_predictions(f"artifacts/evaluation/{RUN}/predictions.parquet")
-    assert len(seen.ids) == rows.read
-    assert set(seen.labels.tolist()) == {0, 1, 2}
-    metrics = json.loads(Path(f"artifacts/evaluation/{RUN}.json").read_text())
-    assert metrics["test_images"] == rows.read
-    assert metrics["accuracy_at_T"] == seen.correct[:, -1].mean()
-    stage("baselines")(few, "menagerie")
-    metrics = json.loads(Path("artifacts/baselines/menagerie.json").read_text())
-    assert metrics["test_images"] == rows.read
-    assert metrics["train_images"] < 20
-
-
-def test_repeats_are_equal_bytes(params: Params) -> None:
+def test_repeats_are_equal_bytes_and_nothing_old_stays(params: Params) -> None:
+    params = with_files(params, **judged())
     written = []
     for _ in range(2):
-        stage("evaluate")(params, "menagerie", "llm", "naive_bayes", 0)
+        stage("evaluate")(params, *KEY)
+        stage("explain")(params, *KEY)
         stage("baselines")(params, "menagerie")
-        written.append(contents("artifacts/evaluation") | contents("artifacts/baselines"))
-    assert len(written[0]) == 5
+        written.append(
+            contents(*(f"artifacts/{each}" for each in ("evaluation", "meaning", "explanations")))
+        )
+        (MEANING / "stale.png").write_bytes(b"")
+        (EXPLANATIONS / "stale.png").write_bytes(b"")
     assert written[0] == written[1]
 
 
-def test_a_missing_model_is_told_in_one_line(params: Params) -> None:
-    with pytest.raises(InputError, match="menagerie-random-naive_bayes-0: no trained model"):
+def test_without_a_judge_the_knowledge_table_is_taken_and_named(
+    params: Params, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    assert stage("read_dataset")(params, "menagerie") == RowCounts(3, 3)
+    assert "no judge for menagerie: measured by the knowledge table instead" in caplog.text
+    stage("evaluate")(params, *KEY)
+    assert "by the knowledge table, which is not independent" in caplog.text
+    figures = read_json(f"{MEANING}.json")
+    assert figures["truth"]["by"] == figures["sense"]["by"] == "knowledge"
+    assert figures["explained"] is not None
+    nothing = KnowledgeTable((), (), np.zeros((0, 0), np.float32))
+    write_knowledge("artifacts/knowledge/menagerie.parquet", nothing)
+    stage("evaluate")(params, *KEY)
+    assert "nobody has said what is true of the classes" in caplog.text
+    assert read_json(f"{MEANING}.json") == {"truth": None, "sense": None, "explained": None}
+
+
+def test_embeddings_without_pixels_have_no_pictures(params: Params) -> None:
+    params = with_files(params, images="artifacts/images/menagerie.parquet", **judged())
+    stage("evaluate")(params, *KEY)
+    assert [path.name for path in MEANING.iterdir()] == ["answers.json"]
+    assert all(answer.picture is None for answer in read_worst(MEANING))
+
+
+def test_bad_input_is_reported_by_name(params: Params) -> None:
+    with pytest.raises(InputError, match="menagerie-random-naive_bayes-0: no such folder"):
         stage("evaluate")(params, "menagerie", "random", "naive_bayes", 0)
+    Path("odd.jsonl").write_text('{"text": "x", "true": [], "often": []}\n', encoding="utf-8")
+    with pytest.raises(InputError, match=r"menagerie\.judge: odd\.jsonl: none of its texts is in"):
+        stage("evaluate")(with_files(params, judge="odd.jsonl"), *KEY)

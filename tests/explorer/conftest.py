@@ -1,16 +1,23 @@
-"""One real browser for all tests of the page."""
+"""One real browser for all tests of the page, and the server as `infopursuit serve` runs it."""
 
 from __future__ import annotations
 
 import shutil
+import socket
+import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import uvicorn
 from playwright.sync_api import Browser, Page, sync_playwright
+from starlette.types import ASGIApp
 
 from infopursuit.explorer import payload
 from infopursuit.explorer.page import page as exported
+from infopursuit.explorer.server import configured
 
 HEIGHT = 900
 
@@ -26,6 +33,12 @@ def browser() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=path)
         yield browser
         browser.close()
+
+
+@pytest.fixture(params=[360, 1280])
+def width(request: pytest.FixtureRequest) -> int:
+    """Return the width of a telephone, then that of a desktop."""
+    return request.param
 
 
 @pytest.fixture
@@ -69,3 +82,20 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
     for context in contexts:
         context.close()
     assert not complaints
+
+
+@contextmanager
+def serving(app: ASGIApp) -> Iterator[str]:
+    """The application at a free port of this machine, for as long as the block runs."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    running = uvicorn.Server(configured(app))
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    while not running.started:
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
+    finally:
+        running.should_exit = True
+        thread.join(10)
+        listening.close()

@@ -9,17 +9,15 @@ import torch
 from PIL import Image
 from torch.nn import functional
 
-from infopursuit.answers.rules import MinMaxAnswers, ThresholdAnswers
-from infopursuit.answers.table import AnswerTable
-from infopursuit.explanation.stopping import StoppingRule
 from infopursuit.explorer import payload
-from infopursuit.explorer.contents import Chosen, contents
-from infopursuit.explorer.described_model import Facts
-from infopursuit.explorer.shown_images import AnsweredImages
-from infopursuit.naive_bayes.model import InformationGain, NaiveBayes
+from infopursuit.explorer.contents import AnsweredImages, Chosen, Facts, contents
+from infopursuit.pursuit.answers.rules import MinMaxAnswers, ThresholdAnswers
+from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.familiarity import Familiarity
+from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
-from infopursuit.vip.networks import HistoryNetwork
+from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.pursuit.vip.networks import HistoryNetwork
 
 # What may stand in a class name, a question or a file name, and must run nowhere.
 HOSTILE = (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,14 +12,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from infopursuit.explanation.stopping import StoppingRule
 from infopursuit.explorer import payload
-from infopursuit.explorer.described_model import Facts, described, joined_answers, written_answers
-from infopursuit.naive_bayes.model import InformationGain
-from infopursuit.naive_bayes.put_off import PutOff
+from infopursuit.explorer.contents import Facts, described, joined_answers
 from infopursuit.pursuit.dialogue import Dialogue
+from infopursuit.pursuit.naive_bayes.model import InformationGain, RedundantQuestions
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.rollout import RollOut, roll_out
+from infopursuit.pursuit.stopping import StoppingRule
 from tests.explorer.conftest import Opened
 from tests.explorer.made_up import naive_bayes, networks, unit
 
@@ -53,7 +54,9 @@ def document(pursuit: Pursuit, answers: Tensor, stop: StoppingRule = STOP) -> pa
     half = len(answers) // 2
     test = [
         payload.Image(id=f"image {row}", label=int(labels[row]), thumbnail=None, answers=[written])
-        for row, written in enumerate(written_answers(pursuit, answers[:half]))
+        for row, written in enumerate(
+            joined_answers(pursuit, each) for each in answers[:half].split(1)
+        )
     ]
     scored = payload.Scored(
         labels=payload.labels(labels[half:]), answers=[joined_answers(pursuit, answers[half:])]
@@ -71,7 +74,7 @@ def assert_agree(
     plans: list[dict[str, Any]], pursuit: Pursuit, answers: Tensor, stop: StoppingRule, close: float
 ) -> None:
     """The same questions and answers, and posteriors that differ by at most `close`."""
-    rolled = pursuit_roll_out(pursuit, answers, stop)
+    rolled = roll_out_of(pursuit, answers, stop)
     counts, confident = stop.steps(rolled.posteriors)
     assert len(plans) == len(answers)
     for row, plan in enumerate(plans):
@@ -97,50 +100,31 @@ def assert_agree(
                 assert plan["values"][step] == pytest.approx(float(value), abs=close)
 
 
-def pursuit_roll_out(pursuit: Pursuit, answers: Tensor, stop: StoppingRule) -> RollOut:
+def roll_out_of(pursuit: Pursuit, answers: Tensor, stop: StoppingRule) -> RollOut:
     budget = stop.budget(len(pursuit.queries))
     return roll_out(pursuit.querier, pursuit.classifier, answers, budget, pursuit.first, 4)
 
 
-@pytest.mark.parametrize(("levels", "count"), [(2, 200), (3, 1000)])
-def test_1000_images_are_asked_and_judged_as_in_python(
-    open_page: Opened, levels: int, count: int
-) -> None:
-    worth = None if levels == 2 else torch.linspace(0.7, 1, 48)
-    pursuit = naive_bayes(48, CLASSES, levels, first=None if levels == 2 else 7)
-    pursuit = with_worth(pursuit, worth)
-    answers = pursuit.answers(unit(count, 11))
-    page = open_page(document(pursuit, answers))
-    plans = page.evaluate(PLANS, [0, {}])
-    assert len({tuple(plan["queries"]) for plan in plans}) > count / 10  # not the same for all
-    assert_agree(plans, pursuit, answers, STOP, 1e-6)
+# Each case: the model, the number of images, the rule to stop and by how much numbers may differ.
+Case = tuple[Pursuit, int, StoppingRule, float]
 
 
-def with_worth(pursuit: Pursuit, worth: Tensor | None) -> Pursuit:
-    return replace(pursuit, querier=InformationGain(pursuit.querier.table, worth))  # type: ignore[attr-defined]
+def naive_bayes_case(
+    stop: StoppingRule = STOP, k: int = 24, count: int = 60, levels: int = 3, **more: Any
+) -> Case:
+    return naive_bayes(k, CLASSES, levels, **more), count, stop, 1e-6
 
 
-@pytest.mark.parametrize(
-    "stop",
-    [
-        StoppingRule(0.6, 5),
-        StoppingRule(None, None),
-        StoppingRule(None, 30, entropy=0.4),
-        StoppingRule(None, 30, stability=3),
-        StoppingRule(0.9, 0),
-    ],
-)
-def test_all_stopping_rules(open_page: Opened, stop: StoppingRule) -> None:
-    pursuit = naive_bayes(24, CLASSES)
-    answers = pursuit.answers(unit(60, 5))
-    page = open_page(document(pursuit, answers, stop))
-    assert_agree(page.evaluate(PLANS, [0, {}]), pursuit, answers, stop, 1e-6)
+def usefulness_case() -> Case:
+    pursuit, *others = naive_bayes_case(k=48, count=1000, first=7)
+    table = pursuit.querier.table  # type: ignore[attr-defined]
+    return replace(pursuit, querier=InformationGain(table, torch.linspace(0.7, 1, 48))), *others
 
 
-def test_duplicate_questions_are_asked_in_the_same_order(open_page: Opened) -> None:
-    """Their gains are equal, so that only the rule for equals decides."""
-    pursuit = naive_bayes(12, CLASSES)
-    columns = torch.tensor([*range(12), *range(12), *range(12)])
+def duplicates_case() -> Case:
+    """Gains of equal questions are equal, so that only the rule for equals decides."""
+    pursuit, _, *others = naive_bayes_case(k=12)
+    columns = torch.arange(36) % 12
     pursuit = replace(
         pursuit,
         queries=tuple(f"query {number}" for number in range(36)),
@@ -149,49 +133,66 @@ def test_duplicate_questions_are_asked_in_the_same_order(open_page: Opened) -> N
         classifier=pursuit.classifier.select(columns),
         familiarity=None,
     )
-    answers = pursuit.answers(unit(200, 5))
-    page = open_page(document(pursuit, answers))
-    assert_agree(page.evaluate(PLANS, [0, {}]), pursuit, answers, STOP, 1e-6)
+    return pursuit, 200, *others
 
 
-def test_questions_are_put_off_as_in_python(open_page: Opened) -> None:
-    pursuit = naive_bayes(24, CLASSES)
-    generator = torch.Generator().manual_seed(1)
-    pairs = torch.randint(0, 24, (60, 3), generator=generator)
+def redundant_case() -> Case:
+    pursuit, _, *others = naive_bayes_case()
+    pairs = torch.randint(0, 24, (60, 3), generator=torch.Generator().manual_seed(1))
     pairs[:, 2] %= 2
-    plain = pursuit.querier
-    querier = InformationGain(plain.table, None, PutOff(pairs, 24))  # type: ignore[attr-defined]
+    table = pursuit.querier.table  # type: ignore[attr-defined]
+    querier = InformationGain(table, None, RedundantQuestions(pairs, 24))
     answers = pursuit.answers(unit(200, 5))
-    put_off = replace(pursuit, querier=querier)
-    page = open_page(document(put_off, answers))
-    plans = page.evaluate(PLANS, [0, {}])
-    assert_agree(plans, put_off, answers, STOP, 1e-6)
-    without = pursuit_roll_out(pursuit, answers, STOP).order
-    assert any(
-        plan["queries"] != without[row, : len(plan["queries"])].tolist()
-        for row, plan in enumerate(plans)
-    )
+    orders = [
+        roll_out_of(each, answers, STOP).order
+        for each in (pursuit, replace(pursuit, querier=querier))
+    ]
+    assert not torch.equal(*orders), "otherwise the case tests nothing"
+    return replace(pursuit, querier=querier), 200, *others
 
 
-@pytest.mark.parametrize("hard", [True, False])
-def test_networks_think_as_in_python(open_page: Opened, hard: bool) -> None:
-    pursuit = networks(24, CLASSES, hard)
-    answers = pursuit.answers(unit(100, 5))
-    page = open_page(document(pursuit, answers))
-    assert_agree(page.evaluate(PLANS, [0, {}]), pursuit, answers, STOP, 1e-5)
+CASES: dict[str, Callable[[], Case]] = {
+    "two answers": partial(naive_bayes_case, k=48, count=200, levels=2),
+    "three answers, weights of questions, a fixed first question": usefulness_case,
+    "less certainty, 5 questions": partial(naive_bayes_case, StoppingRule(0.6, 5)),
+    "all questions": partial(naive_bayes_case, StoppingRule(None, None)),
+    "entropy": partial(naive_bayes_case, StoppingRule(None, 30, entropy=0.4)),
+    "stability": partial(naive_bayes_case, StoppingRule(None, 30, stability=3)),
+    "no question": partial(naive_bayes_case, StoppingRule(0.9, 0)),
+    "duplicates": duplicates_case,
+    "redundant questions": redundant_case,
+    "networks": lambda: (networks(24, CLASSES, True), 100, STOP, 1e-5),
+    "networks, soft answers": lambda: (networks(24, CLASSES, False), 100, STOP, 1e-5),
+}
 
 
-def test_a_changed_answer_is_as_an_override_in_python(open_page: Opened) -> None:
-    pursuit = naive_bayes(24, CLASSES)
+@pytest.mark.parametrize("name", CASES)
+def test_images_are_asked_and_judged_as_in_python(open_page: Opened, name: str) -> None:
+    pursuit, count, stop, close = CASES[name]()
+    answers = pursuit.answers(unit(count, 5))
+    plans = open_page(document(pursuit, answers, stop)).evaluate(PLANS, [0, {}])
+    assert_agree(plans, pursuit, answers, stop, close)
+    if name == "two answers":
+        assert len({tuple(plan["queries"]) for plan in plans}) > count / 10  # they differ
+
+
+@pytest.mark.parametrize(
+    ("levels", "given"), [(3, {3: 1.0, 5: 0.5, 9: 0.0}), (2, {3: 0.5, 8: 0.75})]
+)
+def test_a_changed_answer_acts_like_an_override_in_python(
+    open_page: Opened, levels: int, given: dict[int, float]
+) -> None:
+    """A person may also say "not sure" to a model that heard only yes and no."""
+    pursuit = naive_bayes(24, CLASSES, levels)
     answers = pursuit.answers(unit(60, 5))
     page = open_page(document(pursuit, answers))
-    changed = answers.clone()
-    changed[:, 3], changed[:, 5], changed[:, 9] = 1, 0.5, 0
-    plans = page.evaluate(PLANS, [0, {"given": [[3, 1], [5, 0.5], [9, 0]]}])
-    assert_agree(plans, pursuit, changed, STOP, 1e-6)
+    plans = page.evaluate(PLANS, [0, {"given": [*given.items()]}])
+    for query, answer in given.items():
+        answers[:, query] = answer
+    assert_agree(plans, pursuit, answers, STOP, 1e-6)
 
 
-def test_struck_questions_are_as_a_model_without_them(open_page: Opened) -> None:
+def test_struck_questions_act_like_a_model_without_them(open_page: Opened) -> None:
     pursuit = naive_bayes(24, CLASSES, first=4)
     answers = pursuit.answers(unit(60, 5))
     page = open_page(document(pursuit, answers))
@@ -204,7 +205,7 @@ def test_struck_questions_are_as_a_model_without_them(open_page: Opened) -> None
     assert_agree(plans, pursuit.without(struck), answers[:, kept], STOP, 1e-6)
 
 
-def test_a_chosen_question_is_as_in_a_dialogue(open_page: Opened) -> None:
+def test_a_chosen_question_acts_like_a_dialogue_in_python(open_page: Opened) -> None:
     pursuit = naive_bayes(24, CLASSES)
     answers = pursuit.answers(unit(8, 5))
     page = open_page(document(pursuit, answers))
@@ -220,40 +221,14 @@ def test_a_chosen_question_is_as_in_a_dialogue(open_page: Opened) -> None:
         assert np.allclose(plan["posteriors"][-1], expected.posterior, atol=1e-6)
 
 
-def test_answers_between_levels_count_as_in_python(open_page: Opened) -> None:
-    """A person may say "not sure" to a model that heard only yes and no."""
-    pursuit = naive_bayes(24, CLASSES, levels=2)
-    answers = pursuit.answers(unit(60, 5))
-    page = open_page(document(pursuit, answers))
-    changed = answers.clone()
-    changed[:, 3], changed[:, 8] = 0.5, 0.75
-    plans = page.evaluate(PLANS, [0, {"given": [[3, 0.5], [8, 0.75]]}])
-    assert_agree(plans, pursuit, changed, STOP, 1e-6)
-
-
-@pytest.mark.parametrize("struck", [[], [0, 3, 13]])
-def test_accuracy_is_that_of_python(open_page: Opened, struck: list[int]) -> None:
-    pursuit = naive_bayes(24, CLASSES, first=2)
-    answers = pursuit.answers(unit(300, 5))
-    page = open_page(document(pursuit, answers))
-    page.evaluate(f"location.hash = 'view=dictionary&strike={'.'.join(map(str, struck))}'")
-    kept = [query for query in range(24) if query not in struck]
-    ending = pursuit.without(struck).ask_until(answers[:, kept], STOP)
-    labels = torch.arange(300) % 16
-    right = (ending.posterior.argmax(dim=1) == labels).double().mean()
-    said = page.locator(".effect p").first
-    said.filter(has_text=f"{100 * right:.1f}\u00a0% of 300 test images").wait_for()
-    said.filter(has_text=f"{ending.length.double().mean():.1f} questions").wait_for()
-
-
-def test_familiarity_is_that_of_python(open_page: Opened) -> None:
+def test_familiarity_equals_that_of_python(open_page: Opened) -> None:
     pursuit = naive_bayes(24, CLASSES)
     assert pursuit.familiarity is not None
     answers = pursuit.answers(unit(40, 5))
     flipped = 1 - answers
     both = torch.cat((answers, flipped))
     page = open_page(document(pursuit, both))
-    expected = pursuit.familiarity.of(both)
+    expected = pursuit.familiarity.p_values(both)
     found = page.evaluate("explorer.scorable.map((image) => explorer.familiarity(image))")
     assert np.allclose(found, expected, atol=1e-6)
     assert len(set(found)) > 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from infopursuit.answers.table import AnswerTable
+from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.rollout import RollOut
 
 

@@ -2,8 +2,10 @@ import numpy as np
 import pytest
 import torch
 
-from infopursuit.meaning.worst import denied, worst_answers
+from infopursuit.meaning.worst_answers import denied, worst_answers
 from infopursuit.pursuit.rollout import RollOut
+
+NAMES = tuple([f"{kind} {n}" for n in range(30)] for kind in ("image", "class", "query"))
 
 
 def roll_out(order: list, answers: list, posteriors: list) -> RollOut:
@@ -45,23 +47,26 @@ def test_as_found_one_by_one(seed: int) -> None:
         cells = {one[3:] for one in told}
         if each[1] not in rows and each[3:] not in cells:
             told.append(each)
-    found = worst_answers(asked, lengths, {"strict": truth}, labels, most=5)
-    assert [(one.row, one.number, one.query, one.toward) for one in found] == [
-        each[1:] for each in told[:5]
+    found = worst_answers(asked, lengths, {"strict": truth}, labels, *NAMES, most=5)
+    assert [(one.image, one.number, one.query, one.toward) for one in found] == [
+        (f"image {row}", number, f"query {query}", f"class {wrong}")
+        for _, row, number, query, wrong in told[:5]
     ]
-    for one in found:
-        posteriors = asked.posteriors[one.row, one.number - 1 : one.number + 1].numpy()
-        assert np.allclose(posteriors[:, one.toward], (one.before, one.after))
-        assert np.allclose(posteriors[:, labels[one.row]], (one.true_before, one.true_after))
-        assert one.yes == (truth[one.row, one.query] == 0)
+    for one, (_, row, number, query, wrong) in zip(found, told, strict=False):
+        posteriors = asked.posteriors[row, number - 1 : number + 1].numpy()
+        assert np.allclose(posteriors[:, wrong], (one.before, one.after), atol=1e-6)
+        of_true = posteriors[:, labels[row]]
+        assert np.allclose(of_true, (one.true_before, one.true_after), atol=1e-6)
+        assert one.true_class == f"class {labels[row]}"
+        assert one.yes == (truth[row, query] == 0)
 
 
-def test_who_comes_first_is_believed_and_others_fill_what_he_leaves_open() -> None:
+def test_the_first_source_that_knows_decides() -> None:
     asked = roll_out([[0, 1]], [[1.0, 1.0]], [[[0.5, 0.5], [0.3, 0.7], [0.1, 0.9]]])
     truths = {"strict": np.array([[1.0, np.nan]]), "knowledge": np.array([[0.0, 0.0]])}
-    (found,) = worst_answers(asked, np.array([2]), truths, np.array([0]))
-    assert (found.query, found.by) == (1, "knowledge")
-    assert worst_answers(asked, np.array([1]), truths, np.array([0])) == []
+    (found,) = worst_answers(asked, np.array([2]), truths, np.array([0]), *NAMES)
+    assert (found.query, found.by) == ("query 1", "knowledge")
+    assert worst_answers(asked, np.array([1]), truths, np.array([0]), *NAMES) == []
 
 
 def test_knowledge_denies_and_affirms_nothing() -> None:

@@ -1,10 +1,7 @@
 """Which pictures are asked, which questions are counted, and what is said of each."""
 
-import runpy
-
 import numpy as np
 import pytest
-import torch
 from menagerie.first_questions import (
     ASKED_COLUMNS,
     AskedQuestion,
@@ -12,11 +9,6 @@ from menagerie.first_questions import (
     first_question_measures,
     spread_sample,
 )
-
-from infopursuit.datasets.labelled_images import LabelledImages
-from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
-from infopursuit.explanation.stopping import StoppingRule
-from tests.stage_scripts import ROOT
 
 QUERIES = ["striped body", "no wings"]
 # Of two pictures: the first is striped, and neither has wings.
@@ -72,29 +64,3 @@ def test_each_question_is_listed_with_its_truth() -> None:
     assert rows[1][1:] == (2, "mortgage", "yes", "", "", "", "")
     assert rows[2][1:] == (3, "no wings", "not sure", "wings", False, True, "")
     assert rows[4][1:] == (2, "no wings", "no", "wings", False, True, False)
-
-
-def test_the_worst_answers_are_those_that_the_pictures_deny() -> None:
-    draw = np.random.default_rng(0)
-    texts = ["striped body", "mortgage", "no wings", "wheels"]
-    directions, labels = np.eye(4, 8), np.arange(80) % 4
-    rows = directions[labels] + 0.3 * draw.standard_normal((80, 8))
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    model = InformationPursuitClassifier(texts, directions, queries=texts)
-    pursuit = model.fit(rows, np.array(list("abcd"))[labels]).pursuit_
-    ids = tuple(f"picture {row}" for row in range(80))
-    images = LabelledImages(ids, torch.tensor(labels), torch.tensor(rows).float(), tuple("abcd"))
-    places, answers = [0, 2], pursuit.answers(images.embeddings).numpy()
-    stop = StoppingRule(None, 20)
-    said = answers[:, places] > 0.5
-    stage = runpy.run_path(str(ROOT / "stages/menagerie/truth.py"))
-    worst_of_pictures = stage["worst_of_pictures"]
-    assert worst_of_pictures(pursuit, images, places, said, stop) == []
-    found = worst_of_pictures(pursuit, images, places, ~said, stop)
-    assert found
-    for each in found:
-        row = ids.index(each.image)
-        assert each.query in ("striped body", "no wings")
-        assert each.yes == (answers[row, texts.index(each.query)] == 1)
-        assert each.by == "pictures"
-        assert each.true_class == "abcd"[labels[row]]

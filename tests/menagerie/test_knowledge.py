@@ -10,12 +10,11 @@ from menagerie.scenes import scene_for
 from menagerie.species import CLASS_NAMES, SPECIES
 from menagerie.truths import CLAIMS
 
+from infopursuit.core.files import write_text_list
 from infopursuit.core.tables import UNIVERSE, read_table
-from infopursuit.core.text_lists import write_text_list
-from infopursuit.meaning.judgements import read_judge
 from infopursuit.pipeline.configure import configure
 from infopursuit.pipeline.params import Params, load_params
-from infopursuit.queries.knowledge import KnowledgeTable, read_knowledge
+from infopursuit.texts.knowledge import KnowledgeTable, read_judge, read_knowledge
 from tests.stage_scripts import ROOT, stage
 
 JUDGE = ROOT / "stages/menagerie/judge.jsonl"

@@ -1,19 +1,32 @@
 """The stage scripts on a shrunken world: what they write, and that repeats are equal bytes."""
 
+from __future__ import annotations
+
 import hashlib
+import io
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
-from menagerie.counterfactuals import COUNTERFACTUALS
+import torch
+from menagerie.counterfactuals import COUNTERFACTUALS, counterfactual_columns, draw_pairs
+from menagerie.embedded_pairs import load_pair_embeddings
 from menagerie.pairs import PAIRS
 from menagerie.pictures import ATTRIBUTES
+from menagerie.settings import load_settings
+from PIL import Image
 
-from infopursuit.core.tables import IMAGES, read_table
+from infopursuit.clip.towers import load_clip
+from infopursuit.core.errors import InputError
+from infopursuit.core.stage import RowCounts
+from infopursuit.core.tables import IMAGES, clip_of, read_table, write_table
+from infopursuit.pipeline.params import load_params
 
 ROOT = Path(__file__).parents[2]
 SHRUNKEN = {
@@ -107,14 +120,6 @@ def test_the_stages_write_the_whole_world(world: Path) -> None:
     assert len(captions["annotations"]) == 20
 
 
-def test_drawing_the_world_needs_no_pairs(world: Path, tmp_path: Path) -> None:
-    shrink(tmp_path)
-    assert run("draw.py", tmp_path).returncode == 0
-    drawn = digests(tmp_path / "artifacts/menagerie")
-    assert set(drawn) == WORLD
-    assert drawn.items() <= digests(world / "artifacts/menagerie").items()
-
-
 def test_repeats_are_equal_bytes(world: Path) -> None:
     before = digests(world)
     for stage in STAGES:
@@ -127,3 +132,59 @@ def test_a_mistake_ends_with_one_line_and_status_1(tmp_path: Path) -> None:
     finished = run("train_clip.py", tmp_path)
     assert finished.returncode == 1
     assert "pairs.parquet: no such file" in finished.stderr.splitlines()[-1]
+
+
+SHIPPED = Path(__file__).parents[2] / "stages/menagerie/params.yaml"
+
+
+def test_the_shipped_settings_are_valid() -> None:
+    settings = load_settings(SHIPPED)
+    assert settings.draw.seed == 2
+    assert settings.draw.captions == 240
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("  seed: 2", "  sede: 2", "draw.seed"),
+        ("  steps: ", "  steps: many #", "training.steps"),
+        ("layers: [1, 1, 2, 1]", "layers: [1, 1]", "training.vision.layers"),
+        ("  size: 64", "  size: 8", "draw.size"),
+        ("  batch_size: 64", "  batch_size: 65", "training.batch_size"),
+        ("draw:", "draw: [", "not valid YAML"),
+    ],
+)
+def test_a_mistake_is_named_with_its_key(tmp_path: Path, old: str, new: str, message: str) -> None:
+    text = SHIPPED.read_text(encoding="utf-8")
+    assert old in text
+    path = tmp_path / "params.yaml"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        load_settings(path)
+
+
+CLIP = ROOT / "stages/menagerie/clip"
+DRAWN = Path("artifacts/menagerie/counterfactuals.parquet")
+OUT = Path("artifacts/images/menagerie.pairs.parquet")
+
+
+def test_the_embeddings_are_those_of_the_pictures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pictures = draw_pairs(1, 2, 64, workers=1)
+    write_table(DRAWN, COUNTERFACTUALS, counterfactual_columns(pictures))
+    params = load_params(ROOT / "params.yaml").model_copy(update={"clip": str(CLIP)})
+    main = runpy.run_path(str(ROOT / "stages/menagerie/embed_pairs.py"))["main"]
+    assert main(params, "menagerie") == RowCounts(24, 24)
+    written = OUT.read_bytes()
+
+    clip = load_clip(CLIP, "cpu")
+    opened = [Image.open(io.BytesIO(picture.png)).convert("RGB") for picture in pictures]
+    expected = clip.encode_images(torch.stack([clip.preprocess(picture) for picture in opened]))
+    found = load_pair_embeddings(OUT, DRAWN)
+    assert np.abs(found.numpy() - expected).max() < 1e-3
+    assert torch.linalg.vector_norm(found, dim=1).tolist() == pytest.approx([1.0] * 24, abs=1e-6)
+    assert clip_of(OUT) == clip.name
+    main(params, "menagerie")
+    assert OUT.read_bytes() == written

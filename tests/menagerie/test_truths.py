@@ -20,16 +20,17 @@ from menagerie.scenes import ATTRIBUTE_NAMES, scene_for
 from menagerie.truths import CLAIMS, DENIED, NAMED, Claim, claims_truth
 from PIL import Image
 
-from infopursuit.answers.rules import MinMaxAnswers, ThresholdAnswers
 from infopursuit.core.errors import InputError
-from infopursuit.core.stage import Rows
+from infopursuit.core.stage import RowCounts
 from infopursuit.core.tables import EMBEDDED_IMAGES, EMBEDDED_TEXTS, IMAGES, write_table
-from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
-from infopursuit.evaluation.agreement import Agreement
-from infopursuit.naive_bayes.model import AnswerTable, InformationGain, NaiveBayes
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.evaluation.agreement import QUERY_SHARES
+from infopursuit.meaning.worst_answers import read_worst
 from infopursuit.pipeline.params import Params, load_params
+from infopursuit.pursuit.answers.rules import MinMaxAnswers, ThresholdAnswers
+from infopursuit.pursuit.naive_bayes.model import AnswerTable, InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
-from infopursuit.queries.normalization import normalize
+from infopursuit.texts.normalization import normalize
 
 ROOT = Path(__file__).parents[2]
 RUN = "menagerie-llm-fixed-0"
@@ -151,7 +152,7 @@ def save_model(
     model.save(f"artifacts/models/{RUN}")
 
 
-def run_stage(params: Params) -> tuple[Rows, dict[str, Any]]:
+def run_stage(params: Params) -> tuple[RowCounts, dict[str, Any]]:
     main = runpy.run_path(str(ROOT / "stages/menagerie/truth.py"))["main"]
     rows = main(params, "menagerie", "llm", "fixed", 0)
     return rows, json.loads(
@@ -168,7 +169,7 @@ def test_the_stage_compares_the_dictionary_and_all_phrases_with_the_truth(params
     save_model("threshold")
     rows, metrics = run_stage(params)
     # Four rows of queries, and two questions to each of forty pictures.
-    assert rows == Rows(44, 84)
+    assert rows == RowCounts(44, 84)
     for of, count in (("dictionary", 1), ("phrases", 3)):
         assert metrics[f"{of}_queries"] == count
         for share in ("agreement", "balanced_agreement"):
@@ -177,7 +178,7 @@ def test_the_stage_compares_the_dictionary_and_all_phrases_with_the_truth(params
         assert metrics[f"{of}_share_of_yes"] == pytest.approx(0.5, abs=0.1)
     assert metrics["dictionary_agreement"] == 1.0, "the thresholds are the model's"
     told = read_rows("truth")
-    assert list(told[0]) == ["of", "query", "attribute", "holds", *Agreement._fields]
+    assert list(told[0]) == ["of", "query", "attribute", "holds", *QUERY_SHARES]
     assert [(row["of"], row["query"], row["attribute"], row["holds"]) for row in told] == [
         ("dictionary", "striped body", "striped", "True"),
         ("phrases", "striped body", "striped", "True"),
@@ -234,6 +235,8 @@ def test_the_stage_counts_false_answers_among_the_first_questions(params: Params
     save_model("minmax", ("something else", "striped body"))
     _, metrics = run_stage(params)
     assert metrics["first_ten"]["false"] == metrics["first_ten"]["claims"] == 40
+    worst = read_worst(f"artifacts/evaluation/{RUN}.worst")
+    assert all((each.query, each.by) == ("striped body", "pictures") for each in worst)
 
 
 def test_three_answers_leave_some_claims_unanswered(params: Params) -> None:

@@ -11,14 +11,14 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from infopursuit.benchmark.tables import table
-from infopursuit.core.whole_files import write_text
+from infopursuit.core.files import write_text
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "licences.md"
@@ -26,27 +26,10 @@ PINNED = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;]+)", re.MULTILINE)
 
 # What a licence may be. These ask for their notice, or for changes to their own files to be open.
 ALLOWED = {
-    "0BSD",
-    "Apache-2.0",
-    "Apache-2.0 WITH LLVM-exception",
-    "BSD-2-Clause",
-    "BSD-3-Clause",
-    "BSL-1.0",
-    "CC0-1.0",
-    "CNRI-Python",
-    "EPL-1.0",
-    "EPL-2.0",
-    "ISC",
-    "MIT",
-    "MIT-0",
-    "MIT-CMU",
-    "MPL-2.0",
-    "PSF-2.0",
-    "Python-2.0",
-    "Unlicense",
-    "ZPL-2.1",
-    "Zlib",
-}
+    "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause",
+    "BSL-1.0", "CC0-1.0", "CNRI-Python", "EPL-1.0", "EPL-2.0", "ISC", "MIT", "MIT-0", "MIT-CMU",
+    "MPL-2.0", "PSF-2.0", "Python-2.0", "Unlicense", "ZPL-2.1", "Zlib",
+}  # fmt: skip
 # Others, each for a reason. What is for tests alone is used by nobody but those who run them.
 NVIDIA = "they come with torch for NVIDIA GPUs, and may be passed on unchanged"
 EXCEPTIONS = {
@@ -111,11 +94,7 @@ def pinned() -> dict[str, str]:
 
 
 def licence(name: str) -> str:
-    """The SPDX expression of a distribution.
-
-    Raises:
-        KeyError: its metadata says it in a form that is not known.
-    """
+    """Return the SPDX expression of a distribution; a KeyError if it is spelled in a new way."""
     if name in BY_HAND:
         return BY_HAND[name]
     metadata = distribution(name).metadata
@@ -124,18 +103,17 @@ def licence(name: str) -> str:
         return expression
     given = next(iter((metadata.get("License") or "").strip().splitlines()), "")
     classifiers = [each for each in metadata.get_all("Classifier") or [] if "License ::" in each]
-    for told in (given, *(each.rpartition(" :: ")[2] for each in classifiers)):
-        if told in SPELLED:
-            return SPELLED[told]
-        if _choices(told) and _atoms(told) <= ALLOWED | {PROPRIETARY, *EXCEPTIONS}:
-            return told
-        if any(_atoms(choice) <= ALLOWED for choice in _choices(told)):
-            return told
+    known = ALLOWED | {PROPRIETARY, *EXCEPTIONS}
+    for found in (given, *(each.rpartition(" :: ")[2] for each in classifiers)):
+        if found in SPELLED:
+            return SPELLED[found]
+        if any(_atoms(choice) <= known for choice in _choices(found)):
+            return found
     raise KeyError(f"{name}: License {given!r}, classifiers {classifiers}; expected it in SPELLED")
 
 
 def objection(name: str, expression: str) -> str | None:
-    """Why a licence is not one that a dependency may have; None where it is."""
+    """Why a licence is not one that a dependency may have; None if it is."""
     if any(_atoms(choice) <= ALLOWED for choice in _choices(expression)):
         return None
     if expression == PROPRIETARY:
@@ -181,22 +159,16 @@ def _follow(requirements: Iterable[str], part: str, found: dict[str, str]) -> No
         extras = {"", *requirement.extras}
         if found.setdefault(name, part) != part and not requirement.extras:
             continue
-        installed = _installed(name)
-        for each in (installed.requires or []) if installed else []:
-            marker = Requirement(each).marker
-            if marker is None or any(
-                marker.evaluate({**ENVIRONMENT, "extra": extra}) for extra in extras
-            ):
-                below = Requirement(each)
-                if canonicalize_name(below.name) not in found:
-                    _follow([each], part, found)
-
-
-def _installed(name: str) -> Distribution | None:
-    try:
-        return distribution(name)
-    except PackageNotFoundError:
-        return None
+        try:
+            needed = [Requirement(each) for each in distribution(name).requires or []]
+        except PackageNotFoundError:
+            continue
+        for below in needed:
+            wanted = below.marker is None or any(
+                below.marker.evaluate({**ENVIRONMENT, "extra": extra}) for extra in extras
+            )
+            if wanted and canonicalize_name(below.name) not in found:
+                _follow([str(below)], part, found)
 
 
 def page() -> str:

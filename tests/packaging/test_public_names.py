@@ -12,15 +12,9 @@ import pytest
 import infopursuit
 
 NAMES = {
-    "Explanation",
-    "InformationPursuitClassifier",
-    "InputError",
-    "StoppingRule",
-    "VariationalInformationPursuit",
-    "fit",
-    "load",
-    "texts",
-}
+    "Explanation", "InformationPursuitClassifier", "InputError", "StoppingRule",
+    "VariationalInformationPursuit", "fit", "load", "texts",
+}  # fmt: skip
 # What `pip install infopursuit` does not bring.
 PIPELINE_ONLY = ("datasets", "dvc", "httpx", "jinja2", "polars")
 IMPORT = """
@@ -39,18 +33,12 @@ def test_the_public_names_are_these() -> None:
         _ = infopursuit.Classifier
 
 
-@pytest.mark.parametrize("name", sorted(NAMES))
-def test_a_public_name_is_there(name: str) -> None:
-    found = getattr(infopursuit, name)
-    home = infopursuit._HOMES.get(name)
-    assert found is (getattr(import_module(home), name) if home else infopursuit.texts)
-    assert found.__doc__
-
-
-def test_the_version_is_that_of_the_package() -> None:
-    from importlib.metadata import version
-
-    assert infopursuit.__version__ == version("infopursuit")
+def test_each_public_name_is_that_of_its_module() -> None:
+    for name in NAMES:
+        found, home = getattr(infopursuit, name), infopursuit._HOMES.get(name)
+        assert found is (getattr(import_module(home), name) if home else infopursuit.texts)
+        assert found.__doc__
+    assert (Path(infopursuit.__file__).parent / "py.typed").is_file(), "types are for everybody"
 
 
 def test_the_import_is_light() -> None:
@@ -71,11 +59,7 @@ def test_all_of_it_is_imported_without_the_packages_of_the_pipeline() -> None:
         f"sys.modules.update(dict.fromkeys({PIPELINE_ONLY!r}))\n"  # None: an import of it fails
         "import infopursuit\n"
         "for name in infopursuit.__all__: getattr(infopursuit, name)\n"
-        "import infopursuit.cli.fit, infopursuit.cli.explain, infopursuit.cli.export\n"
+        "import infopursuit.cli.fit, infopursuit.cli.explain, infopursuit.cli.explore\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-
-
-def test_types_are_for_everybody() -> None:
-    assert (Path(infopursuit.__file__).parent / "py.typed").is_file()

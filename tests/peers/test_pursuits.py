@@ -1,17 +1,14 @@
-"""Pursuits as peers: generative IP by hand, ours as the estimator has it, and the tree."""
+"""Pursuits as peers: generative IP by hand, ours and the paper's networks as the estimators."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import torch
-from sklearn.tree import DecisionTreeClassifier
 
-from infopursuit import InformationPursuitClassifier
+from infopursuit import InformationPursuitClassifier, VariationalInformationPursuit
 from infopursuit.peers.binary_answers import answers_of, fit_answers
-from infopursuit.peers.decision_tree import AnswerTree
-from infopursuit.peers.generative_ip import GenerativeIP
-from infopursuit.peers.pursuit_classifier import Ours, OursDecisive
+from infopursuit.peers.pursuits import TUNING, GenerativeIP, Ours, OursDecisive, PaperNetworks
 from tests.peers.planted import Planted, planted
 
 
@@ -101,15 +98,48 @@ def test_ours_in_short_rests_on_the_answers_that_decide() -> None:
     assert curve[-1] == pytest.approx(model.score(data.X_test, data.y_test))
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3])
-def test_a_tree_cut_at_a_depth_is_a_tree_grown_to_it(depth: int) -> None:
-    data = planted(noise=0.5)
-    model = AnswerTree(data.texts, data.embeddings, budgets=(depth,)).fit(data.X, data.y)
-    seen = answers_of(model.rule_, torch.from_numpy(data.X)).numpy()
-    shown = answers_of(model.rule_, torch.from_numpy(data.X_test)).numpy()
-    grown = DecisionTreeClassifier(criterion="entropy", max_depth=depth, random_state=0)
-    expected = grown.fit(seen, data.y).predict(shown)
-    assert (model.at(depth).predict(data.X_test) == expected).all()
-    whole = DecisionTreeClassifier(criterion="entropy", random_state=0).fit(seen, data.y)
-    assert (model.predict(data.X_test) == whole.predict(shown)).all()
-    assert model.at(depth).explain(data.X_test).used.sum(axis=1).max() <= depth
+NET = planted(noise=0.3)
+
+
+@pytest.fixture(scope="module")
+def peer() -> PaperNetworks:
+    made = PaperNetworks(
+        NET.texts,
+        NET.embeddings,
+        NET.texts[:8],
+        patience=50,
+        updates=(300, 300),
+        budgets=(2, 5),
+    )
+    return made.fit(NET.X, NET.y, validation=(NET.X_test[::2], NET.y_test[::2]))
+
+
+def test_it_decides_as_the_estimator(peer: PaperNetworks) -> None:
+    alone = VariationalInformationPursuit(
+        NET.texts, NET.embeddings, queries=NET.texts[:8], schedule="plateau", patience=50,
+        random_updates=300, biased_updates=300,
+    ).fit(NET.X, NET.y, validation=(NET.X_test[::2], NET.y_test[::2]))  # fmt: skip
+    curve = alone.accuracy_by_budget(NET.X_test, NET.y_test)
+    np.testing.assert_allclose(peer.curve(NET.X_test, NET.y_test), curve)
+    for count in (2, 5):
+        assert peer.at(count).score(NET.X_test, NET.y_test) == pytest.approx(curve[count])
+    assert peer.facts_["selected"] <= peer.facts_["updates"] <= 600
+
+
+def test_contributions_are_what_each_answer_added(peer: PaperNetworks) -> None:
+    told = peer.at(2).explain(NET.X_test[:6])
+    for row, each in enumerate(peer.model_.explain(NET.X_test[:6])):
+        before = np.array(each.prior)
+        for step in each.steps[:2]:
+            after = np.array(step.posterior)
+            place = told.texts.index(step.query)
+            np.testing.assert_allclose(
+                told.values[row, :, place], np.log(after) - np.log(before), atol=1e-3
+            )
+            before = after
+
+
+def test_a_try_is_short_and_leaves_the_peer_as_it_is(peer: PaperNetworks) -> None:
+    tried = peer.for_tuning(10)
+    assert (tried.updates, tried.schedule) == (TUNING, "cosine")
+    assert (peer.updates, peer.schedule) == ((300, 300), "plateau")

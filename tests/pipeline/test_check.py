@@ -114,7 +114,7 @@ def test_all_mistakes_are_told_at_once_with_their_keys(project: Path) -> None:
         "found 2"
     )
     assert lines[2].startswith(
-        "params.yaml: datasets.pets.knowledge: known.jsonl: 'dog' is no class"
+        "params.yaml: datasets.pets.knowledge: known.jsonl: 'dog' is not a class"
     )
     assert lines[3].startswith(
         "params.yaml: datasets.pets.judge: judge.jsonl: line 1, 'fur': 'dog'"
@@ -145,7 +145,7 @@ def test_images_of_another_clip_are_told(project: Path) -> None:
         (("datasets", "pets", "knowledge"), "a.jinja", r"pets\.knowledge: a\.jinja: no such file"),
         (("datasets", "pets", "judge"), "a.jsonl", r"pets\.judge: a\.jsonl: no such file"),
         (("datasets", "pets", "strict"), None, r"pets\.strict: null; expected a path"),
-        (("datasets", "pets", "strict"), "judge.jsonl", r"pets\.strict: judge\.jsonl: line 1 is"),
+        (("datasets", "pets", "strict"), "judge.jsonl", r"pets\.strict: judge\.jsonl: line 1"),
         (("initialize", "k"), 1, r"initialize\.k: "),
         (("clip",), "away", r"clip: away: "),
         (("clip",), "ViT-B-32:openai", r"clip: ViT-B-32:openai is a name.*params/clip"),
@@ -154,7 +154,7 @@ def test_images_of_another_clip_are_told(project: Path) -> None:
         (("queries", "lists"), {"pts": "list.txt"}, r"lists: 'pts' is not a key of datasets"),
         (("queries", "lists"), {"pets": "away.txt"}, r"queries\.lists\.pets: away\.txt: no such"),
         (("questions", "ban"), "photo", r"questions\.ban: .*list"),
-        (("questions", "keep"), ["..."], r"questions\.keep: '\.\.\.' is no text"),
+        (("questions", "keep"), ["..."], r"questions\.keep: '\.\.\.' is not a text"),
         (("run", "inits"), ["random_words"], r"run\.inits: random_words need a CLIP"),
         (("methods", "naive_bayes", "random_updates"), 3, r"naive_bayes.*updates: unknown key"),
     ],

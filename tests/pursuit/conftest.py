@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch.nn import functional
 
-from infopursuit.answers.rules import MinMaxAnswers, ThresholdAnswers
-from infopursuit.naive_bayes.model import AnswerTable, InformationGain, NaiveBayes
+from infopursuit.pursuit.answers.rules import MinMaxAnswers, ThresholdAnswers
+from infopursuit.pursuit.naive_bayes.model import AnswerTable, InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
-from infopursuit.vip.networks import HistoryNetwork
+from infopursuit.pursuit.vip.networks import HistoryNetwork
 
 K, C, D, IMAGES = 9, 4, 6, 40
 QUERIES = (
@@ -33,11 +33,11 @@ def with_networks() -> Pursuit:
     return Pursuit(QUERIES, NAMES, MinMaxAnswers(unit(K, 1)), networks[0], networks[1])
 
 
-def with_naive_bayes(worth: float = 5.0) -> Pursuit:
+def with_naive_bayes(independent_answers: float = 5.0) -> Pursuit:
     generator = torch.Generator().manual_seed(4)
     rates = 0.05 + 0.9 * torch.rand(K, C, generator=generator)
     prior = torch.tensor([0.4, 0.3, 0.2, 0.1]).log()
-    table = AnswerTable(torch.stack([(1 - rates).log(), rates.log()]), prior, worth)
+    table = AnswerTable(torch.stack([(1 - rates).log(), rates.log()]), prior, independent_answers)
     rule = ThresholdAnswers(unit(K, 1), torch.linspace(-0.2, 0.2, K))
     return Pursuit(QUERIES, NAMES, rule, InformationGain(table), NaiveBayes(table))
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import torch
 
-from infopursuit.answers.rules import AnswerRule, MinMaxAnswers, ThresholdAnswers
-from infopursuit.answers.table import AnswerTable
-from infopursuit.explanation.stopping import StoppingRule
-from infopursuit.naive_bayes.model import InformationGain, NaiveBayes
+from infopursuit.pursuit.answers.rules import AnswerRule, MinMaxAnswers, ThresholdAnswers
+from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.rollout import ask_until, roll_out
+from infopursuit.pursuit.stopping import StoppingRule
 
 IMAGES, WIDTH, K, CLASSES = 500, 64, 60, 12
 

@@ -1,4 +1,4 @@
-"""The loop of Information Pursuit for one image, each history computed anew."""
+"""The loop of Information Pursuit for one image, each history computed from its start."""
 
 from __future__ import annotations
 

@@ -1,20 +1,16 @@
-"""Whether an image looks like any class: p-values that hold, and what is told of strangers."""
+"""Whether an image looks like any class: p-values that hold, and strangers."""
 
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
-from infopursuit.answers.table import AnswerTable
-from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
-from infopursuit.estimators.saved import load
+from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.familiarity import Familiarity
-from tests.naive_bayes import textbook
+from tests.pursuit.naive_bayes import textbook
 
 K, C = 30, 4
 
@@ -50,17 +46,13 @@ def test_a_p_value_is_the_share_of_held_out_images_as_unlikely(levels: int) -> N
     def likelihood(answers: Tensor) -> float:
         totals = []
         for label in range(C):
-            heard = zip(range(K), answers.tolist(), strict=True)
-            totals.append(
-                sum(
-                    float(found.table.log_likelihood[round(answer * (levels - 1)), query, label])
-                    for query, answer in heard
-                )
-            )
+            of_class = found.table.log_likelihood[:, :, label]
+            given = enumerate(answers.tolist())
+            totals.append(sum(float(of_class[round(a * (levels - 1)), i]) for i, a in given))
         return max(totals)
 
     before = [likelihood(row) for row in found.held_out]
-    for row, value in zip(given, found.of(given).tolist(), strict=True):
+    for row, value in zip(given, found.p_values(given).tolist(), strict=True):
         as_unlikely = sum(each <= likelihood(row) + 1e-9 for each in before)
         assert math.isclose(value, (1 + as_unlikely) / 20, rel_tol=1e-6)
 
@@ -68,7 +60,7 @@ def test_a_p_value_is_the_share_of_held_out_images_as_unlikely(levels: int) -> N
 @pytest.mark.parametrize("levels", [2, 3])
 def test_of_images_like_the_held_out_ones_a_share_p_has_at_most_p(levels: int) -> None:
     found = familiarity(levels)
-    values = found.of(drawn_answers(found.table, 4000, seed=2))
+    values = found.p_values(drawn_answers(found.table, 4000, seed=2))
     assert ((values > 0) & (values <= 1)).all()
     for share in (0.05, 0.1, 0.25, 0.5, 0.75):
         assert (values <= share).double().mean().item() == pytest.approx(share, abs=0.05)
@@ -78,9 +70,9 @@ def test_of_images_like_the_held_out_ones_a_share_p_has_at_most_p(levels: int) -
 def test_an_image_of_none_of_the_classes_is_unfamiliar(levels: int) -> None:
     found = familiarity(levels)
     foreign = textbook.answers(levels, count=300, k=K)
-    values = found.of(foreign)
+    values = found.p_values(foreign)
     assert (values <= 0.02).double().mean() > 0.9
-    assert found.of(drawn_answers(found.table, 300, seed=3)).mean() > 0.4
+    assert found.p_values(drawn_answers(found.table, 300, seed=3)).mean() > 0.4
 
 
 def test_the_prior_of_a_class_makes_no_image_unfamiliar() -> None:
@@ -88,7 +80,7 @@ def test_the_prior_of_a_class_makes_no_image_unfamiliar() -> None:
     prior = torch.tensor([0.997, 0.001, 0.001, 0.001]).double().log()
     other = Familiarity(AnswerTable(found.table.log_likelihood, prior), found.held_out)
     given = drawn_answers(found.table, 50, seed=2)
-    assert torch.equal(other.of(given), found.of(given))
+    assert torch.equal(other.p_values(given), found.p_values(given))
 
 
 def test_ties_are_ties_in_every_batch() -> None:
@@ -101,48 +93,8 @@ def test_ties_are_ties_in_every_batch() -> None:
     counts = unusual.sum(dim=2).amin(dim=0)
     expected = (1 + (counts >= counts.unsqueeze(1)).sum(dim=1)) / 201
     assert len(counts.unique()) < 15
-    torch.testing.assert_close(found.of(held_out), expected)
+    torch.testing.assert_close(found.p_values(held_out), expected)
     for row in range(20):
-        assert torch.equal(found.of(held_out[row : row + 1]), found.of(held_out)[row : row + 1])
-
-
-@pytest.mark.parametrize("levels", [2, 3])
-def test_fewer_queries_compare_fewer_answers(levels: int) -> None:
-    found, columns = familiarity(levels), torch.tensor([4, 0, 7, 8, 20])
-    given = drawn_answers(found.table, 50, seed=2)
-    expected = Familiarity(found.table.select(columns), found.held_out[:, columns])
-    values = found.select(columns).of(given[:, columns])
-    assert torch.equal(values, expected.of(given[:, columns]))
-    assert not torch.equal(values, found.of(given))
-
-
-@pytest.mark.parametrize("levels", [2, 3])
-def test_tensors_give_the_same_values_back(levels: int) -> None:
-    found = familiarity(levels)
-    kept = found.tensors()
-    assert kept["held_out"].dtype == torch.uint8
-    again = Familiarity.from_tensors(kept)
-    again = Familiarity(again.table, again.held_out.double())
-    given = drawn_answers(found.table, 50, seed=2)
-    assert torch.equal(again.of(given), found.of(given))
-
-
-def test_a_saved_model_tells_the_same_of_images(tmp_path: Path) -> None:
-    generator = np.random.default_rng(0)
-    texts = [f"text {number}" for number in range(20)]
-    embeddings = unit(generator.standard_normal((20, 16)))
-    points, labels = generator.standard_normal((3, 16)), np.arange(300) % 3
-    X = unit(points[labels] + 0.5 * generator.standard_normal((300, 16)))
-    model = InformationPursuitClassifier(texts, embeddings, 12).fit(X, labels)
-    model.save(tmp_path)
-    found, again = model.pursuit_, load(tmp_path).pursuit_
-    unseen = torch.from_numpy(unit(points[labels[:60]] + generator.standard_normal((60, 16))))
-    assert found.familiarity is not None
-    assert again.familiarity is not None
-    answers = found.answers(unseen)
-    assert torch.equal(again.familiarity.of(answers), found.familiarity.of(answers))
-    assert len(found.familiarity.of(answers).unique()) > 5
-
-
-def unit(rows: np.ndarray) -> np.ndarray:
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+        assert torch.equal(
+            found.p_values(held_out[row : row + 1]), found.p_values(held_out)[row : row + 1]
+        )

@@ -1,16 +1,17 @@
-"""A fitted pursuit: explanations, questions by name, and leaving questions out."""
+"""Explanations of a fitted pursuit and dialogues with it, against the loop for one image."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 import torch
 
 from infopursuit.core.errors import InputError
-from infopursuit.explanation.stopping import StoppingRule
-from infopursuit.naive_bayes.model import NaiveBayes
 from infopursuit.pursuit import rollout
+from infopursuit.pursuit.dialogue import Dialogue
+from infopursuit.pursuit.explanation import Explanation
+from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.pursuit import RUNNERS_UP, Pursuit
+from infopursuit.pursuit.stopping import StoppingRule
 from tests.pursuit import reference
 from tests.pursuit.conftest import IMAGES, NAMES, QUERIES, K, unit, with_naive_bayes, with_networks
 
@@ -18,15 +19,16 @@ IDS = [f"image {row}" for row in range(IMAGES)]
 
 
 def test_explanations_hold_what_the_loop_says(pursuit: Pursuit, answers: torch.Tensor) -> None:
-    stop = StoppingRule(0.7, 6)
+    stop = StoppingRule(0.9, 8)
     classes = [NAMES[row % 4] if row % 3 else None for row in range(IMAGES)]
-    told = pursuit.explain(answers, stop, IDS, classes)
-    for row, explanation in enumerate(told):
+    for row, explanation in enumerate(pursuit.explain(answers, stop, IDS, classes)):
         asked = reference.ask(pursuit, answers[row], K)
         steps, confident = stop.steps(torch.stack(asked.posteriors).unsqueeze(0))
         count = int(steps[0])
         assert (explanation.image, explanation.true_class) == (IDS[row], classes[row])
         assert explanation.class_names == NAMES
+        gains = isinstance(pursuit.querier, InformationGain)
+        assert explanation.criterion == ("information gain" if gains else "querier probability")
         assert explanation.questions == tuple(QUERIES[query] for query in asked.order[:count])
         assert explanation.confident == bool(confident[0])
         assert explanation.prior == pytest.approx(asked.posteriors[0].tolist(), abs=1e-5)
@@ -45,66 +47,21 @@ def test_explanations_hold_what_the_loop_says(pursuit: Pursuit, answers: torch.T
             assert not step.overridden
 
 
-class Silent(NaiveBayes):
-    """Nobody asks for its opinion."""
-
-    def incremental(self, batch: int) -> Any:
-        raise AssertionError(f"{batch} images were judged")
-
-
 @pytest.mark.parametrize("first", [None, 3])
-def test_what_is_asked_is_that_of_the_loop_and_nobody_judges(
+def test_what_is_asked_is_that_of_the_loop(
     pursuit: Pursuit, answers: torch.Tensor, first: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rollout, "CPU_BLOCK", 7)
     pursuit = replace(pursuit, first=first)
-    silent = replace(pursuit, classifier=Silent(with_naive_bayes().classifier.table))  # pyright: ignore
-    found = silent.asked(answers, 6).tolist()
+    found = pursuit.asked(answers, 6).tolist()
     assert found == [reference.ask(pursuit, each, 6).order for each in answers]
-    with pytest.raises(InputError, match=f"expected 0 to {K}"):
-        pursuit.asked(answers, K + 1)
-
-
-@pytest.mark.parametrize(
-    ("budget", "classes", "count"), [(127, 100, 1024), (127, 1000, 262), (9, 10**7, 32)]
-)
-def test_posteriors_held_at_once_take_128_mebibytes_at_most_but_for_32_images(
-    budget: int, classes: int, count: int
-) -> None:
-    assert rollout.images_at_once(budget, classes) == count
-    assert count == 32 or count * (budget + 1) * classes * 4 <= 2**27
-
-
-def test_questions_asked_before_are_no_runners_up(pursuit: Pursuit, answers: torch.Tensor) -> None:
-    for told in pursuit.explain(answers, StoppingRule(None, None), IDS):
-        assert len(told.steps) == K
-        for t, step in enumerate(told.steps):
-            others = {each.query for each in step.runners_up}
-            assert not others & set(told.questions[: t + 1])
-            assert len(others) == min(RUNNERS_UP, K - 1 - t)
-
-
-def test_the_criterion_is_named() -> None:
-    for pursuit, criterion in (
-        (with_networks(), "querier probability"),
-        (with_naive_bayes(), "information gain"),
-    ):
-        answers = pursuit.answers(unit(1, 0))
-        assert pursuit.explain(answers, StoppingRule(), ["x"])[0].criterion == criterion
-
-
-def test_a_forced_first_question_opens_every_explanation(
-    pursuit: Pursuit, answers: torch.Tensor
-) -> None:
-    forced = replace(pursuit, first=pursuit.number("whiskers"))
-    for told in forced.explain(answers, StoppingRule(None, 3), IDS):
-        assert told.questions[0] == "whiskers"
-        assert len(set(told.questions)) == 3
 
 
 def test_overridden_answers_are_marked(pursuit: Pursuit, answers: torch.Tensor) -> None:
-    (told,) = pursuit.explain(answers[:1], StoppingRule(None, None), ["x"], overridden=[2, 5])
-    marked = {step.query for step in told.steps if step.overridden}
+    (explanation,) = pursuit.explain(
+        answers[:1], StoppingRule(None, None), ["x"], overridden=[2, 5]
+    )
+    marked = {step.query for step in explanation.steps if step.overridden}
     assert marked == {"four wheels", "red body"}
 
 
@@ -123,7 +80,7 @@ def test_without_a_question_the_answers_to_the_others_stay() -> None:
     kept = [query for query in range(K) if query not in (1, 7)]
     assert fewer.queries == tuple(QUERIES[query] for query in kept)
     assert torch.equal(fewer.answers(images), pursuit.answers(images)[:, kept])
-    # Asked everything that is left, both believe the same of it.
+    # After everything that is left, both have the same posterior.
     mask = torch.zeros(IMAGES, K)
     mask[:, kept] = 1
     expected = pursuit.classifier(pursuit.answers(images), mask).softmax(dim=1)
@@ -131,11 +88,8 @@ def test_without_a_question_the_answers_to_the_others_stay() -> None:
     torch.testing.assert_close(found, expected)
     assert len(pursuit.queries) == K, "the model itself keeps its questions"
 
-
-def test_the_first_question_moves_with_its_number_or_goes() -> None:
-    pursuit = replace(with_naive_bayes(), first=5)
-    assert pursuit.without([1]).first == 4
-    assert pursuit.without([5]).first is None
+    first = replace(pursuit, first=5)
+    assert (first.without([1]).first, first.without([5]).first) == (4, None)
 
 
 def test_what_cannot_be_left_out_is_refused() -> None:
@@ -145,8 +99,115 @@ def test_what_cannot_be_left_out_is_refused() -> None:
         with_networks().without([0])
 
 
-def test_a_pursuit_moves_to_a_device(pursuit: Pursuit) -> None:
-    moved = pursuit.to("cpu")
-    assert moved.device == torch.device("cpu")
-    images = unit(5, 0)
-    assert torch.equal(moved.roll_out(images, K).order, pursuit.roll_out(images, K).order)
+EVERYTHING = StoppingRule(None, None)
+
+
+def assert_alike(one: Explanation, two: Explanation) -> None:
+    """Equal but for the rounding of sums."""
+    assert (one.questions, one.answers) == (two.questions, two.answers)
+    assert (one.confident, one.criterion) == (two.confident, two.criterion)
+    assert one.prior == pytest.approx(two.prior, abs=1e-5)
+    for first, second in zip(one.steps, two.steps, strict=True):
+        assert first.posterior == pytest.approx(second.posterior, abs=1e-5)
+        assert first.entropy == pytest.approx(second.entropy, abs=1e-5)
+        assert first.value == pytest.approx(second.value, abs=1e-5)
+        assert [each.query for each in first.runners_up] == [
+            each.query for each in second.runners_up
+        ]
+
+
+def explained(pursuit: Pursuit, answers: torch.Tensor, stop: StoppingRule) -> Explanation:
+    return pursuit.explain(answers.unsqueeze(0), stop, ["image"])[0]
+
+
+@pytest.mark.parametrize("stop", [StoppingRule(0.7, 5), EVERYTHING, StoppingRule(0.99, 0)], ids=str)
+@pytest.mark.parametrize("first", [None, 6])
+def test_a_dialogue_without_changes_is_the_explanation(
+    pursuit: Pursuit, answers: torch.Tensor, stop: StoppingRule, first: int | None
+) -> None:
+    pursuit = replace(pursuit, first=first)
+    for row in answers[:12]:
+        dialogue = Dialogue(pursuit, row).finish(stop)
+        assert_alike(dialogue.explanation(stop), explained(pursuit, row, stop))
+
+
+def test_a_step_asks_the_best_candidate(pursuit: Pursuit, answers: torch.Tensor) -> None:
+    dialogue = Dialogue(pursuit, answers[0], "photo.jpg")
+    expected = explained(pursuit, answers[0], EVERYTHING)
+    for asked, step in enumerate(expected.steps):
+        best = dialogue.candidates(K + 3)
+        assert len(best) == K - asked
+        values = [each.value for each in best]
+        assert values == sorted(values, reverse=True)
+        assert dialogue.next_question() == step.query == best[0].query
+        assert dialogue.step() == (step.query, step.answer)
+        posterior = dict(zip(NAMES, step.posterior, strict=True))
+        assert dialogue.posterior == pytest.approx(posterior, abs=1e-5)
+    assert dialogue.next_question() is None
+    assert dialogue.candidates() == []
+    assert dialogue.explanation().image == "photo.jpg"
+
+
+def test_a_changed_answer_plans_the_rest_again(pursuit: Pursuit, answers: torch.Tensor) -> None:
+    replanned = 0
+    for row in answers[:12]:
+        dialogue = Dialogue(pursuit, row).finish(EVERYTHING)
+        before = dialogue.explanation().questions
+        changed, place = row.clone(), QUERIES.index(before[2])
+        changed[place] = 1 - row[place]
+        dialogue.answer(float(changed[place]), before[2])
+        assert dialogue.explanation().questions == before[:3], "what came after is forgotten"
+        after = dialogue.finish(EVERYTHING).explanation(EVERYTHING)
+        assert_alike(after, explained(pursuit, changed, EVERYTHING))
+        assert [step.overridden for step in after.steps] == [False] * 2 + [True] + [False] * (K - 3)
+        replanned += after.questions != before
+    assert replanned, "no answer made a difference"
+
+
+def test_a_person_answers_as_an_image_would(pursuit: Pursuit, answers: torch.Tensor) -> None:
+    dialogue = Dialogue(pursuit)
+    while (question := dialogue.next_question()) is not None:
+        dialogue.answer("yes" if answers[0, pursuit.number(question)] else "no")
+    explanation = dialogue.explanation(EVERYTHING)
+    assert_alike(explanation, explained(pursuit, answers[0], EVERYTHING))
+    assert all(step.overridden for step in explanation.steps)
+    with pytest.raises(InputError, match=f"all {K} questions have been asked"):
+        dialogue.answer("yes")
+
+
+def test_a_person_chooses_the_question(pursuit: Pursuit, answers: torch.Tensor) -> None:
+    dialogue = Dialogue(pursuit, answers[0])
+    best = dialogue.next_question()
+    other = next(query for query in QUERIES if query != best)
+    assert dialogue.step(other) == (other, float(answers[0, QUERIES.index(other)]))
+    (step,) = dialogue.explanation().steps
+    assert step.value is None, "the querier did not choose it"
+    assert best in [each.query for each in step.runners_up]
+    dialogue.answer("not sure", other)
+    assert dialogue.explanation().answers == ("not sure",)
+
+
+def test_what_cannot_be_asked_or_answered_is_refused(
+    pursuit: Pursuit, answers: torch.Tensor
+) -> None:
+    dialogue, without_image = Dialogue(pursuit, answers[0]), Dialogue(pursuit)
+    start = dialogue.posterior
+    asked = dialogue.step()
+    dialogue.undo()
+    assert dialogue.posterior == start
+    assert dialogue.step() == asked
+    dialogue.undo()
+    with pytest.raises(InputError, match="nothing has been asked; expected a question to take"):
+        dialogue.undo()
+    dialogue.step("wings")
+    for refused, message in [
+        (lambda: dialogue.step("wings"), "'wings' has been asked already; expected another"),
+        (lambda: dialogue.step("wing"), r"the model has no question 'wing'.*'wings'"),
+        (lambda: dialogue.answer("maybe"), "the answer 'maybe'; expected 'yes', 'no'"),
+        (lambda: dialogue.finish(StoppingRule(2.0)), "stop at probability 2"),
+        (without_image.step, "this dialogue has no image; expected answer"),
+        (lambda: without_image.finish(EVERYTHING), "this dialogue has no image"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            refused()
+    assert dialogue.explanation().questions == ("wings",), "nothing else was asked"

@@ -1,84 +1,141 @@
+"""Roll-outs and stopping rules against the loop for one image, with both kinds of model."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-from infopursuit.pursuit.rollout import greedy_orders, roll_out
-from infopursuit.vip.networks import HistoryNetwork
-from infopursuit.vip.updates import pursuit_loss, straight_through_choice
-from tests.vip import reference
+from infopursuit.core.errors import InputError
+from infopursuit.pursuit import rollout
+from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.pursuit.rollout import greedy_orders
+from infopursuit.pursuit.stopping import StoppingRule, posterior_entropy
+from infopursuit.pursuit.vip.networks import HistoryNetwork
+from infopursuit.pursuit.vip.updates import pursuit_loss, straight_through_choice
+from tests.pursuit import reference
+from tests.pursuit.conftest import IMAGES, C, K, unit
+from tests.pursuit.vip import reference as of_networks
 
-K, CLASSES, IMAGES = 11, 4, 23
+STOPS = [
+    StoppingRule(),
+    StoppingRule(0.6, None),
+    StoppingRule(None, None, entropy=0.9),
+    StoppingRule(None, None, stability=3),
+    StoppingRule(0.7, 6, 0.5, 4),
+    StoppingRule(None, None),
+    StoppingRule(0.01, None),
+    StoppingRule(0.99, 0),
+]
+
+
+@pytest.mark.parametrize("first", [None, 6])
+def test_a_roll_out_is_the_loop_of_each_image(
+    pursuit: Pursuit, answers: torch.Tensor, first: int | None
+) -> None:
+    pursuit = replace(pursuit, first=first)
+    found = pursuit.roll_out(unit(IMAGES, 2), K, best=4)
+    for row in range(IMAGES):
+        expected = reference.ask(pursuit, answers[row], K)
+        assert found.order[row].tolist() == expected.order
+        assert found.answers[row].tolist() == answers[row, expected.order].tolist()
+        torch.testing.assert_close(found.posteriors[row], torch.stack(expected.posteriors))
+        for step in range(K):
+            ranked = expected.ranked[step][:4]
+            best, values = found.best[row, step], found.values[row, step]
+            assert best[: len(ranked)].tolist() == ranked
+            torch.testing.assert_close(
+                values[: len(ranked)], expected.values[step][ranked].float(), atol=1e-6, rtol=1e-4
+            )
+            # Near the end fewer are left than are wanted.
+            assert values[len(ranked) :].tolist() == [-torch.inf] * (4 - len(ranked))
+        assert found.best[row, 1:, 0].tolist() == expected.order[1:]
+        assert expected.order[0] == (found.best[row, 0, 0] if first is None else first)
+
+
+def test_blocks_and_shorter_budgets_change_nothing(
+    pursuit: Pursuit, answers: torch.Tensor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = pursuit.roll_out(unit(IMAGES, 2), K)
+    ending = pursuit.ask_until(answers, STOPS[1])
+    monkeypatch.setattr(rollout, "CPU_BLOCK", 7)
+    shorter = pursuit.roll_out(unit(IMAGES, 2), 4)
+    assert torch.equal(shorter.order, whole.order[:, :4])
+    torch.testing.assert_close(shorter.posteriors, whole.posteriors[:, :5])
+    assert whole.best.shape == (IMAGES, K, 0)
+    assert torch.equal(pursuit.ask_until(answers, STOPS[1]).length, ending.length)
+    assert len(ending.length.unique()) > 2
+
+
+@pytest.mark.parametrize("stop", STOPS, ids=str)
+@pytest.mark.parametrize("first", [None, 6])
+def test_asking_until_a_rule_holds_ends_where_the_roll_out_does(
+    pursuit: Pursuit, answers: torch.Tensor, stop: StoppingRule, first: int | None
+) -> None:
+    pursuit = replace(pursuit, first=first)
+    rolled = pursuit.roll_out(unit(IMAGES, 2), K)
+    counts, confident = stop.steps(rolled.posteriors)
+    found = pursuit.ask_until(answers, stop)
+    assert found.length.tolist() == counts.tolist()
+    assert found.confident.tolist() == confident.tolist()
+    ends = rolled.posteriors[torch.arange(IMAGES), counts]
+    torch.testing.assert_close(found.posterior, ends)
+
+
+@pytest.mark.parametrize("budget", [-1, K + 1])
+def test_a_budget_beyond_the_dictionary_is_refused(
+    pursuit: Pursuit, answers: torch.Tensor, budget: int
+) -> None:
+    with pytest.raises(InputError, match=f"a budget of {budget} queries; expected 0 to {K}"):
+        pursuit.roll_out(unit(1, 0), budget)
+    with pytest.raises(InputError, match=f"expected 0 to {K}"):
+        pursuit.asked(answers, budget)
 
 
 @pytest.fixture
 def networks() -> tuple[HistoryNetwork, HistoryNetwork]:
     torch.manual_seed(3)
-    querier = HistoryNetwork(K, K, (16, 8)).double()
-    classifier = HistoryNetwork(K, CLASSES, (16, 8)).double()
-    for network in (querier, classifier):  # LayerNorm starts as the identity: move it away
+    pair = HistoryNetwork(K, K, (16, 8)).double(), HistoryNetwork(K, C, (16, 8)).double()
+    for network in pair:  # LayerNorm starts as the identity: move it away
         for parameter in network.parameters():
             parameter.data += 0.1 * torch.randn_like(parameter)
-    return querier, classifier
+    return pair
 
 
-@pytest.fixture
-def answers() -> torch.Tensor:
-    return torch.randint(2, (IMAGES, K), generator=torch.Generator().manual_seed(5)).double()
+def bits(seed: int, share: float = 0.5) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return (torch.rand(IMAGES, K, generator=generator) < share).double()
 
 
-def test_network_equals_the_definition(networks, answers) -> None:
-    mask = torch.randint(2, (IMAGES, K), generator=torch.Generator().manual_seed(6)).double()
+def test_a_network_equals_the_definition_and_does_not_see_what_was_not_asked(networks) -> None:
+    answers, mask = bits(5), bits(6)
+    changed = torch.where(mask > 0, answers, 1 - answers)
     for network in networks:
-        expected = torch.stack(
-            [reference.network(network, *pair) for pair in zip(answers, mask, strict=True)]
-        )
+        rows = zip(answers, mask, strict=True)
+        expected = torch.stack([of_networks.network(network, *row) for row in rows])
         torch.testing.assert_close(network(answers, mask), expected)
-
-
-def test_unasked_answers_do_not_reach_the_networks(networks, answers) -> None:
-    mask = torch.zeros(IMAGES, K, dtype=torch.float64)
-    mask[:, :4] = 1
-    changed = answers.clone()
-    changed[:, 4:] = 1 - changed[:, 4:]
-    for network in networks:
         assert torch.equal(network(answers, mask), network(changed, mask))
 
 
-def test_orders_equal_a_roll_out_of_each_image_by_itself(networks, answers) -> None:
-    lengths = torch.arange(IMAGES) % (K + 1)
+def test_orders_equal_a_roll_out_of_each_image_by_itself(networks) -> None:
+    answers, lengths = bits(5), torch.arange(IMAGES) % (K + 1)
     orders = greedy_orders(networks[0], answers, lengths, K)
     for row in range(IMAGES):
-        order, margin = reference.greedy_order(networks[0], answers[row], int(lengths[row]))
+        order, margin = of_networks.greedy_order(networks[0], answers[row], int(lengths[row]))
         assert margin > 1e-9, "a near tie would make this test meaningless"
         assert orders[row, : len(order)].tolist() == order
 
 
-def test_roll_out_asks_every_query_once_and_judges_each_prefix(networks, answers) -> None:
-    querier, classifier = networks
-    result = roll_out(querier, classifier, answers, K)
-    assert result.order.sort(dim=1).values.tolist() == [list(range(K))] * IMAGES
-    assert torch.equal(result.answers, answers.gather(1, result.order))
-    for step in range(K + 1):
-        mask = torch.zeros_like(answers).scatter_(1, result.order[:, :step], 1)
-        expected = classifier(answers, mask).softmax(dim=1)
-        torch.testing.assert_close(result.posteriors[:, step], expected)
-
-
-def test_ties_go_to_the_lowest_query() -> None:
-    querier = HistoryNetwork(5, 5, (4, 3))
-    torch.nn.init.zeros_(querier.head.weight)
-    torch.nn.init.zeros_(querier.head.bias)
-    orders = greedy_orders(querier, torch.zeros(2, 5), torch.tensor([5, 3]), longest=5)
-    assert orders[0].tolist() == [0, 1, 2, 3, 4]
-    assert orders[1, :3].tolist() == [0, 1, 2]
-
-
-def test_loss_equals_the_definition(networks, answers) -> None:
-    generator = torch.Generator().manual_seed(8)
-    masks = (torch.rand(IMAGES, K, generator=generator) < 0.4).double()
+def test_loss_equals_the_definition(networks) -> None:
+    answers, masks = bits(5), bits(8, 0.4)
     masks[:, 0] = 0  # something is left to ask
-    labels = torch.randint(CLASSES, (IMAGES,), generator=generator)
+    labels = torch.arange(IMAGES) % C
     found = pursuit_loss(*networks, answers, masks, labels)
-    assert found.item() == pytest.approx(reference.loss(*networks, answers, masks, labels))
+    assert found.item() == pytest.approx(of_networks.loss(*networks, answers, masks, labels))
 
 
 def test_choice_is_one_hot_and_never_asks_twice() -> None:
@@ -91,3 +148,72 @@ def test_choice_is_one_hot_and_never_asks_twice() -> None:
     (open_choice * torch.randn(40, 7)).sum().backward()
     assert logits.grad is not None
     assert logits.grad.abs().sum() > 0
+
+
+RULES = st.builds(
+    StoppingRule,
+    probability=st.none() | st.floats(0.2, 1.0),
+    max_queries=st.none() | st.integers(0, 12),
+    entropy=st.none() | st.floats(0.0, 1.4),
+    stability=st.none() | st.integers(1, 5),
+)
+
+
+def posteriors(seed: int, n: int = 6, budgets: int = 9, c: int = 4) -> torch.Tensor:
+    """Posteriors that wander and grow surer."""
+    generator = torch.Generator().manual_seed(seed)
+    logits = torch.randn(n, budgets, c, generator=generator, dtype=torch.float64).cumsum(dim=1)
+    return logits.softmax(dim=2)
+
+
+def slow_stop(rows: list[list[float]], rule: StoppingRule) -> tuple[int, bool]:
+    """The definition, one question at a time."""
+    last = len(rows) - 1 if rule.max_queries is None else min(rule.max_queries, len(rows) - 1)
+    leaders = [row.index(max(row)) for row in rows]
+    for t in range(last + 1):
+        if rule.probability is not None and max(rows[t]) >= rule.probability:
+            return t, True
+        entropy = -sum(p * math.log(p) for p in rows[t] if p > 0)
+        if rule.entropy is not None and entropy <= rule.entropy:
+            return t, True
+        m = rule.stability
+        if m is not None and t >= m and len(set(leaders[t - m : t + 1])) == 1:
+            return t, True
+    return last, False
+
+
+@given(seed=st.integers(0, 10_000), rule=RULES)
+def test_steps_agree_with_a_loop(seed: int, rule: StoppingRule) -> None:
+    shown = posteriors(seed)
+    steps, confident = rule.steps(shown)
+    expected = [slow_stop(rows, rule) for rows in shown.tolist()]
+    assert list(zip(steps.tolist(), confident.tolist(), strict=True)) == expected
+
+
+def test_the_budget_is_the_most_questions_of_the_rule_or_of_the_model() -> None:
+    rules = (StoppingRule(None, None), StoppingRule(max_queries=3), StoppingRule(max_queries=9))
+    assert [rule.budget(5) for rule in rules] == [5, 3, 5]
+
+
+def test_entropy_counts_zero_as_nothing() -> None:
+    found = posterior_entropy(torch.tensor([[1.0, 0.0], [0.5, 0.5]]))
+    assert found.tolist() == [0.0, pytest.approx(math.log(2))]
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (StoppingRule(0.0), "stop at probability 0.0; expected more than 0, at most 1"),
+        (StoppingRule(1.01), "stop at probability 1.01"),
+        (StoppingRule(math.nan), "stop at probability nan"),
+        (StoppingRule(entropy=-0.1), "stop at entropy -0.1; expected 0 nats or more"),
+        (StoppingRule(stability=0), "stability is 0; expected a whole number from 1 on"),
+        (StoppingRule(max_queries=-1), "max_queries is -1; expected a whole number from 0 on"),
+        (StoppingRule(max_queries=True), "max_queries is True"),
+    ],
+)
+def test_values_out_of_range_are_refused(rule: StoppingRule, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        rule.checked()
+    sound = StoppingRule(1.0, 0, 0.0, 1)
+    assert sound.checked() is sound

@@ -1,11 +1,20 @@
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infopursuit.queries.language_models import Answer
-from infopursuit.queries.parsing import LONGEST_KEPT, MAX_WORDS, Reason, parse_answer
-from tests.queries import grammar
+from infopursuit.queries.parsing import (
+    LONGEST_KEPT,
+    MAX_WORDS,
+    Rejection,
+    answer_pattern,
+    parse_answer,
+)
+from infopursuit.texts.normalization import normalize
 from tests.queries import reference_parsing as reference
+from tests.texts import grammar
 
 MARKS = [
     "{n}. ", "{n}) ", "({n}) ", "{n}: ", "{n}.", "[{n}] ", "{n}] ", "{n} - ", "- ",
@@ -21,8 +30,8 @@ def concepts(text: str, finish_reason: str = "stop", limit: int = 20) -> list[st
     return parse_answer(Answer(text, finish_reason), limit).concepts
 
 
-def reasons(text: str, finish_reason: str = "stop", limit: int = 20) -> list[Reason]:
-    rejected = parse_answer(Answer(text, finish_reason), limit).rejected
+def reasons(text: str, finish_reason: str = "stop") -> list[Rejection]:
+    rejected = parse_answer(Answer(text, finish_reason), 20).rejected
     return [line.reason for line in rejected]
 
 
@@ -41,24 +50,7 @@ def test_a_list_in_any_style_gives_its_concepts(
         Answer(f"Sure! Here is the list:\n{answer}\nHope this helps!", "stop"), 20
     )
     assert parsed.concepts == texts
-    assert [line.reason for line in parsed.rejected] == [Reason.CHATTER] * 2
-
-
-@given(st.lists(CONCEPT, min_size=1, max_size=20, unique=True))
-def test_a_plain_list_gives_its_concepts(texts: list[str]) -> None:
-    assert concepts("\n".join(texts)) == texts
-
-
-@given(
-    st.text(alphabet=st.sampled_from('ab1.-*•(),:;"\n\r \tUNFIT<>/#é\ufffd')),
-    st.sampled_from(["stop", "length"]),
-    st.integers(1, 4),
-)
-def test_every_line_ends_up_once(text: str, finish_reason: str, limit: int) -> None:
-    parsed = parse_answer(Answer(text, finish_reason), limit)
-    lines = [line for line in text.splitlines() if line.strip()]
-    assert len(parsed.concepts) + len(parsed.rejected) == len(lines)
-    assert {line.line for line in parsed.rejected} <= {line.strip() for line in lines}
+    assert [line.reason for line in parsed.rejected] == [Rejection.CHATTER] * 2
 
 
 @given(st.text(), st.sampled_from(["stop", "length"]), st.integers(1, 5))
@@ -75,25 +67,19 @@ def test_concepts_keep_the_promises_of_the_prompt(text: str, reason: str, limit:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("2. black or white", Reason.OR),
-        ("2. tail (long)", Reason.PARENTHESES),
-        ("2. black, white", Reason.SEVERAL),
-        ("2. black/white", Reason.SEVERAL),
-        ("2. stripes: black bands", Reason.SEVERAL),
-        ("2. stripes - black bands", Reason.SEVERAL),
-        ("2. stripes 3. four legs", Reason.SEVERAL),
-        ("2. one two three four five six", Reason.TOO_MANY_WORDS),
-        ("2.", Reason.EMPTY),
-        ("---", Reason.EMPTY),
-        ('2. ""', Reason.EMPTY),
-        ("2. **Body parts:**", Reason.CHATTER),
-        ("Note: these are visible", Reason.CHATTER),
-        ("2. Striped Coat", Reason.REPEATED),
-        ("2. a\u200bb", Reason.UNPRINTABLE),
-        ("2. tail\ufffd", Reason.UNPRINTABLE),
+        ("2. black or white", Rejection.OR),
+        ("2. tail (long)", Rejection.PARENTHESES),
+        ("2. black, white", Rejection.SEVERAL),
+        ("2. stripes 3. four legs", Rejection.SEVERAL),
+        ("2. one two three four five six", Rejection.TOO_MANY_WORDS),
+        ("2.", Rejection.EMPTY),
+        ("2. **Body parts:**", Rejection.CHATTER),
+        ("Note: these are visible", Rejection.CHATTER),
+        ("2. Striped Coat", Rejection.REPEATED),
+        ("2. a\u200bb", Rejection.UNPRINTABLE),
     ],
 )
-def test_reasons(line: str, reason: Reason) -> None:
+def test_reasons(line: str, reason: Rejection) -> None:
     parsed = parse_answer(Answer(f"1. striped coat\n{line}\n3. long tail", "stop"), 20)
     assert parsed.concepts == ["striped coat", "long tail"]
     assert parsed.rejected == [(line.strip(), reason)]
@@ -105,12 +91,20 @@ def test_numbers_that_are_part_of_a_concept() -> None:
     assert concepts("1. 2-door car\n2.4 legs\n3.stripes") == ["2-door car", "stripes"]
 
 
-def test_an_answer_that_was_cut_off() -> None:
-    assert concepts("1. tail\n2. striped co", "length") == ["tail"]
-    assert reasons("1. tail\n2. striped co", "length") == [Reason.TRUNCATED]
-    assert concepts("1. tail\n2. striped coat\n", "length") == ["tail", "striped coat"]
-    assert concepts("1. tail\n2. striped co", "stop") == ["tail", "striped co"]
-    assert reasons("1. tai", "length") == [Reason.TRUNCATED]
+@pytest.mark.parametrize(
+    ("text", "reason", "kept", "rejected"),
+    [
+        ("1. tail\n2. striped co", "length", ["tail"], [Rejection.TRUNCATED]),
+        ("1. tail\n2. striped coat\n", "length", ["tail", "striped coat"], []),
+        ("1. tail\n2. striped co", "stop", ["tail", "striped co"], []),
+        ("1. tai", "length", [], [Rejection.TRUNCATED]),
+    ],
+)
+def test_an_answer_that_was_cut_off(
+    text: str, reason: str, kept: list[str], rejected: list[Rejection]
+) -> None:
+    assert concepts(text, reason) == kept
+    assert reasons(text, reason) == rejected
 
 
 @pytest.mark.parametrize(
@@ -119,28 +113,19 @@ def test_an_answer_that_was_cut_off() -> None:
 )
 def test_the_sentinel_holds_for_the_whole_answer(text: str) -> None:
     assert concepts(text) == []
-    assert set(reasons(text)) == {Reason.UNFIT}
-
-
-def test_a_concept_may_contain_the_letters_of_the_sentinel() -> None:
-    assert concepts("1. unfit dog\n2. unfitted sheet") == ["unfit dog", "unfitted sheet"]
-
-
-def test_a_refusal_holds_for_an_answer_without_a_list() -> None:
-    assert set(reasons("I'm sorry, I can't do that.\nAnything else?")) == {Reason.REFUSAL}
-    assert concepts("Sorry for the wait:\n1. long tail") == ["long tail"]
+    assert set(reasons(text)) == {Rejection.UNFIT}
 
 
 def test_the_model_may_go_on_with_captions_of_its_own() -> None:
     text = "1. long tail\n\nCaption: a cat\n1. whiskers\nUNFIT"
     assert concepts(text) == ["long tail"]
-    assert reasons(text) == [Reason.NEXT_CAPTION] * 3
+    assert reasons(text) == [Rejection.NEXT_CAPTION] * 3
 
 
-def test_thoughts_are_no_concepts() -> None:
+def test_reasoning_holds_no_concepts() -> None:
     assert concepts("<think>\n1. a horse\n</think>\n\n1. long tail") == ["long tail"]
     assert concepts("the caption says horse\n</think>\n1. long tail") == ["long tail"]
-    assert reasons("<think>\n1. a horse\n2. a", "length") == [Reason.REASONING] * 3
+    assert reasons("<think>\n1. a horse\n2. a", "length") == [Rejection.REASONING] * 3
 
 
 def test_beyond_the_limit() -> None:
@@ -148,22 +133,22 @@ def test_beyond_the_limit() -> None:
     parsed = parse_answer(Answer(text, "stop"), 2)
     assert parsed.concepts == ["tail", "fur"]
     assert parsed.rejected == [
-        ("2. tail", Reason.REPEATED),
-        ("4. paw", Reason.BEYOND_LIMIT),
-        ("5. or", Reason.OR),
-        ("6. eye", Reason.BEYOND_LIMIT),
+        ("2. tail", Rejection.REPEATED),
+        ("4. paw", Rejection.BEYOND_LIMIT),
+        ("5. or", Rejection.OR),
+        ("6. eye", Rejection.BEYOND_LIMIT),
     ]
 
 
-def test_agrees_with_the_obvious_version_on_answers_of_every_kind() -> None:
-    found: set[Reason] = set()
+def test_agrees_with_the_slow_reference_on_answers_of_every_kind() -> None:
+    found: set[Rejection] = set()
     longest = 0
     for answer in grammar.answers(2000):
         parsed = parse_answer(answer, grammar.CONCEPTS)
         assert parsed == reference.parse_answer(answer, grammar.CONCEPTS)
         found |= {line.reason for line in parsed.rejected}
         longest = max(longest, *(len(line.line) for line in parsed.rejected), 0)
-    assert found == set(Reason)
+    assert found == set(Rejection)
     assert longest > LONGEST_KEPT
 
 
@@ -185,6 +170,73 @@ PIECES = st.sampled_from(
     st.integers(1, 4),
 )
 @settings(max_examples=500)
-def test_agrees_with_the_obvious_version_on_anything(text: str, reason: str, limit: int) -> None:
+def test_agrees_with_the_slow_reference_on_anything(text: str, reason: str, limit: int) -> None:
     answer = Answer(text, reason)
     assert parse_answer(answer, limit) == reference.parse_answer(answer, limit)
+
+
+LISTS = answer_pattern("List concepts.", 20)
+WITH_SENTINEL = answer_pattern("List concepts, or answer UNFIT.", 20)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "1. four legs",
+        "1. Striped coat\n2. two-wheeled cart\n3. café's 3 blue awnings",
+        "1. o\n2. orange\n3. order\n4. floor\n5. OR2\n6. r o",
+        "\n".join(f"{number}. colour {number}" for number in range(1, 21)),
+        "7. black-and-white rock’n’roll",
+    ],
+)
+def test_lists_that_are_admitted(answer: str) -> None:
+    assert re.fullmatch(LISTS, answer)
+    assert re.fullmatch(WITH_SENTINEL, answer)
+    assert parse_answer(Answer(answer, "stop"), 20).rejected == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "four legs",
+        "1. four legs\n\n2. tail",
+        "Sure!\n1. four legs",
+        "1. red, white",
+        "1. tall (very tall)",
+        "1. mane or tail",
+        "1. or",
+        "1. one two three four five six",
+        "1.  tail",
+        "1. a-",
+        "123. tail",
+        "1. " + "x" * 21,
+        "\n".join(f"{number}. colour {number}" for number in range(1, 22)),
+        "UNFIT\n1. tail",
+    ],
+)
+def test_lists_that_are_not_admitted(answer: str) -> None:
+    assert not re.fullmatch(WITH_SENTINEL, answer)
+
+
+def test_the_sentinel_is_admitted_if_the_prompt_asks_for_it() -> None:
+    assert re.fullmatch(WITH_SENTINEL, "UNFIT")
+    assert not re.fullmatch(LISTS, "UNFIT")
+    assert not re.fullmatch(answer_pattern("UNFITTING words", 3), "UNFIT")
+    rejected = parse_answer(Answer("UNFIT", "stop"), 20).rejected
+    assert [line.reason for line in rejected] == [Rejection.UNFIT]
+
+
+@given(st.integers(1, 12), st.data())
+def test_every_admitted_list_is_taken_whole(limit: int, data: st.DataObject) -> None:
+    answer = data.draw(st.from_regex(answer_pattern("", limit), fullmatch=True))
+    lines = answer.split("\n")
+    concepts, rejected = parse_answer(Answer(answer, "stop"), limit)
+    contents = [line.partition(". ")[2] for line in lines]
+    if any(re.match(r"UNFIT\b", content) or normalize(content) == "unfit" for content in contents):
+        assert {line.reason for line in rejected} == {Rejection.UNFIT}
+        return
+    assert {line.reason for line in rejected} <= {Rejection.REPEATED}
+    assert concepts == list(dict.fromkeys(map(normalize, contents)))
+    assert len(concepts) + len(rejected) == len(lines) <= limit
+    assert all(len(concept.split()) <= MAX_WORDS for concept in concepts)

@@ -1,16 +1,36 @@
-"""The three stage scripts on a few captions with recorded answers to the real prompts."""
+"""The stages of queries and knowledge, with recorded answers; killed and resumed."""
 
 import json
+import signal
+import subprocess
+import sys
+import threading
+import time
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from ruamel.yaml import YAML
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.stage import Rows
-from infopursuit.core.tables import ANSWERS, QUERIES, REJECTED_LINES, UNIVERSE, read_table
+from infopursuit.core.files import write_text_list
+from infopursuit.core.stage import RowCounts
+from infopursuit.core.tables import (
+    ANSWERS,
+    QUERIES,
+    REJECTED_KNOWLEDGE,
+    REJECTED_LINES,
+    UNIVERSE,
+    read_table,
+    write_table,
+)
 from infopursuit.pipeline.params import Params, load_params
+from infopursuit.queries.class_knowledge import TEXTS_PER_PROMPT
 from infopursuit.queries.language_models import Answer
 from infopursuit.queries.language_models.recorded import Recording, write_recorded
+from infopursuit.texts.knowledge import read_knowledge
+from tests.queries.language_models.test_openai_server import completion, prompt_of, serving
 from tests.stage_scripts import ROOT, stage
 
 PROMPTS = ROOT / "src/infopursuit/queries/prompts"
@@ -47,38 +67,25 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     raw["queries"]["prompt"] = str(PROMPTS / "caption_concepts.jinja")
     raw["universe"] |= {"drop_class_names": True, "control_words": "control.txt"}
     raw["queries"]["dictionaries"] = {"menagerie": str(PROMPTS / "class_queries.jinja")}
+    nothing = str(ROOT / "params/no_knowledge.jsonl")
+    raw["datasets"]["menagerie"] |= {"judge": nothing, "strict": nothing}
     raw["datasets"]["menagerie"] |= {"classes": "classes.txt", "k": 2, "budget": None}
     return Params.model_validate(raw)
 
 
 def run_all(params: Params) -> dict[str, bytes]:
-    assert stage("generate_queries")(params, "coco") == Rows(read=4, written=8)
-    assert stage("generate_queries")(params, "nouns") == Rows(read=2, written=2)
-    assert stage("read_classes")(params, "menagerie") == Rows(read=2, written=2)
-    assert stage("generate_dictionary")(params, "menagerie") == Rows(read=2, written=2)
-    assert stage("build_universe")(params) == Rows(read=15, written=7)
+    assert stage("generate_queries")(params, "coco") == RowCounts(read=4, written=8)
+    assert stage("generate_queries")(params, "nouns") == RowCounts(read=2, written=2)
+    assert stage("read_dataset")(params, "menagerie") == RowCounts(read=2, written=2)
+    assert stage("generate_dictionary")(params, "menagerie") == RowCounts(read=2, written=2)
+    assert stage("build_universe")(params) == RowCounts(read=15, written=7)
     files = sorted(path for path in Path("artifacts").rglob("*") if path.is_file())
     return {str(path): path.read_bytes() for path in files}
 
 
 def test_from_captions_to_the_universe(params: Params) -> None:
     files = run_all(params)
-    assert list(files) == [
-        "artifacts/answers/coco.json",
-        "artifacts/answers/coco.parquet",
-        "artifacts/answers/coco.rejected.parquet",
-        "artifacts/answers/nouns.json",
-        "artifacts/answers/nouns.parquet",
-        "artifacts/answers/nouns.rejected.parquet",
-        "artifacts/classes/menagerie.txt",
-        "artifacts/queries/coco.parquet",
-        "artifacts/queries/dictionaries/menagerie.txt",
-        "artifacts/queries/nouns.parquet",
-        "artifacts/universe/control.parquet",
-        "artifacts/universe/counts.json",
-        "artifacts/universe/rejected.parquet",
-        "artifacts/universe/texts.parquet",
-    ]
+    assert len(files) == 16
     universe = read_table("artifacts/universe/texts.parquet", UNIVERSE).to_pylist()
     assert [(row["text"], row["sources"], row["caption_ids"]) for row in universe] == [
         ("striped coat", ["dictionary/menagerie", "corpus/coco"], [10]),
@@ -100,85 +107,177 @@ def test_from_captions_to_the_universe(params: Params) -> None:
     answers = read_table("artifacts/answers/coco.parquet", ANSWERS)
     assert answers.column("caption").to_pylist() == list(ANSWERED)
     assert read_table("artifacts/queries/coco.parquet", QUERIES).num_rows == 8
-
-
-def test_repeats_are_equal_to_the_byte(params: Params) -> None:
-    assert run_all(params) == run_all(params)
-
-
-def test_control_words_that_are_nowhere_end_the_stage(params: Params) -> None:
-    run_all(params)
-    Path("control.txt").unlink()
-    with pytest.raises(InputError, match=r"control\.txt: no such file"):
-        stage("build_universe")(params)
-
-
-def test_a_caption_without_recorded_answer(params: Params) -> None:
-    content = {"annotations": [{"id": 1, "caption": "A cow."}]}
-    Path("captions.json").write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(InputError, match=r"recorded\.jsonl: no answer.*'Caption: A cow\.'"):
-        stage("generate_queries")(params, "coco")
+    assert run_all(params) == files, "repeats are equal to the byte"
 
 
 def test_a_recorded_dictionary_needs_no_language_model(params: Params) -> None:
     raw = params.model_dump(mode="json")
     raw["language_model"] |= {"backend": "vllm", "recorded": "nowhere.jsonl"}
     raw["queries"]["dictionaries"] = {"menagerie": "recorded.jsonl"}
-    stage("read_classes")(params, "menagerie")
+    stage("read_dataset")(params, "menagerie")
     stage("generate_dictionary")(Params.model_validate(raw), "menagerie")
     written = Path("artifacts/queries/dictionaries/menagerie.txt").read_text(encoding="utf-8")
     assert written == "striped coat\nfour wheels\n"
 
 
-def test_a_list_is_a_dictionary_as_it_is(params: Params) -> None:
-    raw = params.model_dump(mode="json")
-    raw["queries"]["dictionaries"] = {"menagerie": "nouns.txt"}
-    stage("read_classes")(params, "menagerie")
-    stage("generate_dictionary")(Params.model_validate(raw), "menagerie")
-    written = Path("artifacts/queries/dictionaries/menagerie.txt").read_text(encoding="utf-8")
-    assert written == "Street Lamp\nfour wheels\n"
-
-
-def test_without_a_dictionary_or_a_list_the_corpora_are_the_universe(params: Params) -> None:
+def test_the_corpora_alone_are_a_universe(params: Params) -> None:
     raw = params.model_dump(mode="json")
     raw["queries"] |= {"corpora": {"nouns": "nouns.txt"}, "dictionaries": {}}
     raw["language_model"]["recorded"] = "nowhere.jsonl"
     alone = Params.model_validate({**raw, "run": {**raw["run"], "inits": ["informative"]}})
     stage("generate_queries")(alone, "nouns")
-    stage("read_classes")(alone, "menagerie")
-    assert stage("build_universe")(alone) == Rows(read=5, written=5)
+    stage("read_dataset")(alone, "menagerie")
+    assert stage("build_universe")(alone) == RowCounts(read=5, written=5)
     with pytest.raises(InputError, match="--dataset menagerie: expected one of none"):
         stage("generate_dictionary")(alone, "menagerie")
     with pytest.raises(InputError, match="--dataset menagerie: expected one of none"):
         stage("read_list")(alone, "menagerie")
 
 
-def test_a_list_of_ones_own_enters_the_universe_whatever_is_in_it(params: Params) -> None:
+def test_every_text_of_a_given_list_enters_the_universe(params: Params) -> None:
     mine = "Is it striped?\nfour wheels\nis it STRIPED\nA question of many more words than five\n"
     Path("mine.txt").write_text(mine, encoding="utf-8")
     raw = params.model_dump(mode="json")
     raw["queries"]["lists"] = {"menagerie": "mine.txt"}
-    raw["questions"] = {
-        "ban": ["glass", "green grass"],
-        "keep": ["Wet fur"],
-        "first": "four wheels",
-    }
+    raw["questions"] = {"ban": ["glass", "green grass"], "keep": ["Wet fur"]}
+    raw["questions"]["first"] = "four wheels"
     listed = Params.model_validate(raw)
-    assert stage("read_list")(listed, "menagerie") == Rows(read=4, written=3)
+    assert stage("read_list")(listed, "menagerie") == RowCounts(read=4, written=3)
     for corpus in ("coco", "nouns"):
         stage("generate_queries")(listed, corpus)
-    stage("read_classes")(listed, "menagerie")
+    stage("read_dataset")(listed, "menagerie")
     stage("generate_dictionary")(listed, "menagerie")
     stage("build_universe")(listed)
     universe = read_table("artifacts/universe/texts.parquet", UNIVERSE).to_pylist()
+    mine, corpora = "list/menagerie", ["corpus/coco", "corpus/nouns"]
     assert [(row["text"], row["sources"]) for row in universe] == [
         ("striped coat", ["dictionary/menagerie", "corpus/coco"]),
-        (
-            "four wheels",
-            ["dictionary/menagerie", "list/menagerie", "kept", "corpus/coco", "corpus/nouns"],
-        ),
-        ("Is it striped?", ["list/menagerie"]),
-        ("A question of many more words than five", ["list/menagerie"]),
+        ("four wheels", ["dictionary/menagerie", mine, "kept", *corpora]),
+        ("Is it striped?", [mine]),
+        ("A question of many more words than five", [mine]),
         ("Wet fur", ["kept"]),
         ("Street Lamp", ["corpus/nouns"]),
     ]
+
+
+# Knowledge of classes.
+
+KNOWLEDGE_PROMPT = PROMPTS / "class_knowledge.jinja"
+CLASSES = ["zebra", "bus"]
+TEXTS = ["Striped coat", "four wheels", "striped coat"]
+OUT = Path("artifacts/knowledge")
+
+
+@pytest.fixture
+def raw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Settings for a temporary folder with classes, a universe and recorded answers."""
+    monkeypatch.chdir(tmp_path)
+    write_text_list("artifacts/classes/menagerie.txt", CLASSES)
+    universe(TEXTS)
+    answers = {"zebra": "true: 1\nsometimes: none", "bus": "true: 2\nsometimes: 1"}
+    recordings = [
+        Recording("class_knowledge", {"class_name": name, "texts": TEXTS[:2]}, Answer(text, "stop"))
+        for name, text in answers.items()
+    ]
+    template = {"class_knowledge": KNOWLEDGE_PROMPT.read_text(encoding="utf-8")}
+    write_recorded("recorded.jsonl", template, recordings)
+    raw = load_params(ROOT / "params.yaml").model_dump(mode="json")
+    raw["language_model"]["recorded"] = "recorded.jsonl"
+    raw["datasets"]["menagerie"] |= {"knowledge": str(KNOWLEDGE_PROMPT)}
+    return raw
+
+
+def universe(texts: list[str]) -> None:
+    columns = {"text": texts, "sources": [["s"]] * len(texts), "caption_ids": [[]] * len(texts)}
+    write_table("artifacts/universe/texts.parquet", UNIVERSE, columns)
+
+
+def generate(raw: dict[str, Any]) -> RowCounts:
+    return stage("generate_knowledge")(Params.model_validate(raw), "menagerie")
+
+
+def counts() -> dict[str, Any]:
+    return json.loads((OUT / "menagerie.json").read_text(encoding="utf-8"))
+
+
+def test_the_language_model_is_asked(raw: dict[str, Any]) -> None:
+    assert generate(raw) == RowCounts(read=4, written=4)
+    known = read_knowledge(OUT / "menagerie.parquet")
+    found = known.for_classes_and_texts(["bus", "zebra"], TEXTS)
+    np.testing.assert_array_equal(found, [[0.5, 1, 0.5], [1, 0, 1]])
+    assert counts()["values"] == {"true": 2, "sometimes": 1, "not_true": 1, "unknown": 0}
+    assert counts()["prompts"] == 2
+    assert read_table(OUT / "menagerie.rejected.parquet", REJECTED_KNOWLEDGE).num_rows == 0
+
+
+def test_a_rejected_answer_is_listed(raw: dict[str, Any]) -> None:
+    lines = Path("recorded.jsonl").read_text(encoding="utf-8")
+    spoilt = lines.replace("true: 2\\nsometimes: 1", "true: 2\\nsometimes: 2")
+    Path("recorded.jsonl").write_text(spoilt, encoding="utf-8")
+    assert generate(raw) == RowCounts(read=4, written=2)
+    [row] = read_table(OUT / "menagerie.rejected.parquet", REJECTED_KNOWLEDGE).to_pylist()
+    assert (row["class"], row["texts"], row["reason"]) == ("bus", TEXTS[:2], "a number twice")
+    assert counts()["values"]["unknown"] == 2
+    assert counts()["prompts_without_answer"] == 1
+
+
+def test_a_file_replaces_the_language_model(raw: dict[str, Any]) -> None:
+    Path("known.jsonl").write_text(
+        '{"complete": true}\n'
+        '{"class": "bus", "yes": ["four wheels", "nowhere"], "sometimes": []}\n'
+        '{"class": "zebra", "yes": [], "sometimes": []}\n',
+        encoding="utf-8",
+    )
+    raw["language_model"] |= {"backend": "vllm", "recorded": "nowhere.jsonl"}
+    raw["datasets"]["menagerie"]["knowledge"] = "known.jsonl"
+    assert generate(raw) == RowCounts(read=4, written=4)
+    known = read_knowledge(OUT / "menagerie.parquet")
+    np.testing.assert_array_equal(
+        known.for_classes_and_texts(CLASSES, [*TEXTS[:2], "nowhere"]),
+        np.array([[0, 0, np.nan], [0, 1, np.nan]], np.float32),
+    )
+    first = (OUT / "menagerie.parquet").read_bytes()
+    raw["datasets"]["menagerie"]["knowledge"] = "copy.parquet"
+    Path("copy.parquet").write_bytes(first)
+    generate(raw)
+    assert (OUT / "menagerie.parquet").read_bytes() == first
+
+
+def test_a_killed_stage_resumes(raw: dict[str, Any], tmp_path: Path) -> None:
+    batches = 60
+    universe([f"text {number}" for number in range(batches * TEXTS_PER_PROMPT)])
+    enough, killed = threading.Event(), threading.Event()
+    prompts: list[str] = []
+
+    def reply(request: dict[str, Any]) -> Any:
+        prompts.append(prompt_of(request))
+        if len(prompts) > 100:
+            enough.set()
+            killed.wait(60)
+        number = 1 + len(prompts[-1]) % 7
+        return completion(f"true: {number}\nsometimes: {number + 1}")
+
+    with serving(reply) as (url, _):
+        raw["language_model"] |= {"backend": "openai"}
+        raw["language_model"]["openai"] |= {"base_url": url, "timeout_seconds": 100.0}
+        with Path("params.yaml").open("w", encoding="utf-8") as file:
+            YAML().dump(raw, file)
+        script = ROOT / "stages/generate_knowledge.py"
+        command = [sys.executable, str(script), "--dataset", "menagerie"]
+        process = subprocess.Popen(command)
+        assert enough.wait(60)
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+        killed.set()
+        assert not OUT.exists(), "nothing appears before it is whole"
+        time.sleep(0.5)  # requests of the dead process that were under way
+        before = set(prompts[:64])
+        prompts.clear()
+        assert subprocess.run(command, check=False).returncode == 0
+        resumed = (OUT / "menagerie.parquet").read_bytes()
+        assert len(prompts) == 2 * batches - 64, "the first chunk of 64 was kept"
+        assert not before & set(prompts)
+        (tmp_path / ".scratch").rename(tmp_path / "kept")
+        assert subprocess.run(command, check=False).returncode == 0
+    assert (OUT / "menagerie.parquet").read_bytes() == resumed
+    assert counts()["values"]["unknown"] == 0

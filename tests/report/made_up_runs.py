@@ -13,24 +13,28 @@ import numpy as np
 import torch
 from PIL import Image
 
-from infopursuit.estimators.saved import DESCRIPTION, FORMAT
-from infopursuit.evaluation.files import write_csv, write_json
-from infopursuit.evaluation.posteriors import summarize
-from infopursuit.evaluation.predictions import write_predictions
-from infopursuit.evaluation.run_metrics import BudgetCurve, budget_curve, run_metrics
-from infopursuit.evaluation.stopping import StoppingPoint, sweep
-from infopursuit.explanation.explanation import (
+from infopursuit.core.run_name import RunName
+from infopursuit.estimators.persistence import DESCRIPTION, FORMAT
+from infopursuit.evaluation.files import write_csv, write_json, write_predictions
+from infopursuit.evaluation.measurement import summarize
+from infopursuit.evaluation.run_metrics import (
+    BudgetCurve,
+    StoppingPoint,
+    budget_curve,
+    run_metrics,
+    sweep,
+)
+from infopursuit.meaning.worst_answers import FalseAnswer, write_worst
+from infopursuit.pursuit.explanation import (
     ExplainedImage,
     Explanation,
     Step,
     rounded,
     write_explanations,
 )
-from infopursuit.explanation.figure import explanation_png
-from infopursuit.explanation.stopping import StoppingRule, posterior_entropy
 from infopursuit.pursuit.rollout import RollOut
-from infopursuit.report.runs import RunKey
-from infopursuit.report.worst_answers import WorstAnswer, write_worst
+from infopursuit.pursuit.stopping import StoppingRule, posterior_entropy
+from infopursuit.report.figures import explanation_png
 
 CLASSES = (
     "zebra", "horse", "giraffe", "elephant", "polar bear", "sea turtle", "flamingo", "penguin",
@@ -71,12 +75,12 @@ MEANING = {
 }  # fmt: skip
 NO_MEANING = {"truth": None, "sense": None, "explained": None}
 WORST = [
-    WorstAnswer(
+    FalseAnswer(
         image="test/7", picture=None, true_class="zebra", number=2, query="$5 & <ticket>", yes=True,
         by="strict", toward="school bus", before=0.1, after=0.623, true_before=0.5,
         true_after=0.0931,
     ),
-    WorstAnswer(
+    FalseAnswer(
         image="0001", picture=None, true_class="horse", number=1, query="four legs", yes=False,
         by="knowledge", toward="penguin", before=0.07, after=0.2, true_before=0.07, true_after=0.0,
     ),
@@ -136,15 +140,15 @@ def made_up_explanation(found: RollOut, row: int, queries: list[str], name: str,
 
 
 def make_run(
-    artifacts: Path, key: RunKey, *, images: int = 60, k: int = 16, budget: int = 12,
+    artifacts: Path, key: RunName, *, images: int = 60, k: int = 16, budget: int = 12,
     explained: int = 2, select_on: str = "held_out", drawn: bool = False, truth: bool = False,
     known: Mapping[str, Any] | None = None, meaning: Mapping[str, Any] = NO_MEANING,
-    worst: Sequence[WorstAnswer] = (), pictures: Mapping[str, Image.Image] | None = None,
+    worst: Sequence[FalseAnswer] = (), pictures: Mapping[str, Image.Image] | None = None,
 ) -> None:  # fmt: skip
     """Write every file of one run that the report reads."""
     labels = np.arange(images) % len(CLASSES)
     ids = [f"{row:04d}" for row in range(images)]
-    seed = sum(map(ord, key.name))
+    seed = sum(map(ord, str(key)))
     found = made_up_roll_out(labels, k, budget, SKILL[key.method] * START[key.init], seed)
     summary = summarize(found.posteriors, torch.tensor(labels))
     curve, auc = budget_curve(summary, 10, 100)
@@ -165,7 +169,7 @@ def make_run(
         final[-1] += f" of seed {key.seed}"
     evolution = {"initial": texts, "midway": midway, "final": final}
 
-    folder = artifacts / "evaluation" / key.name
+    folder = artifacts / "evaluation" / str(key)
     write_csv(folder / "curve.csv", ("t", *BudgetCurve._fields), curve.rows())
     write_csv(folder / "stopping.csv", StoppingPoint._fields, points)
     write_predictions(folder / "predictions.parquet", ids, summary.labels, summary.predicted)
@@ -178,17 +182,17 @@ def make_run(
         "predictions_changed_by_unasked": 0.0871 * depends,
         "answers_flipped_by_deletion": 0.00271 * depends,
     }
-    write_json(artifacts / "evaluation" / f"{key.name}.json", metrics)
+    write_json(artifacts / "evaluation" / f"{key}.json", metrics)
     if truth:
         told: dict[str, Any] = {"dictionary_queries": key.seed, "phrases_queries": 134}
         told |= {f"phrases_{name}": 0.61 + 0.02 * key.seed for name in PHRASES}
         told |= {f"dictionary_{name}": 0.77 for name in PHRASES if key.seed}
         told |= known or {}
-        write_json(artifacts / "evaluation" / f"{key.name}.truth.json", told)
+        write_json(artifacts / "evaluation" / f"{key}.truth.json", told)
 
-    write_json(artifacts / "meaning" / f"{key.name}.json", meaning)
-    worst_of = artifacts / "evaluation" / f"{key.name}.worst" if truth else None
-    write_worst(worst_of or artifacts / "meaning" / key.name, worst, dict(pictures or {}))
+    write_json(artifacts / "meaning" / f"{key}.json", meaning)
+    worst_of = artifacts / "evaluation" / f"{key}.worst" if truth else None
+    write_worst(worst_of or artifacts / "meaning" / str(key), worst, dict(pictures or {}))
 
     if settings["method"] == "variational":
         updates = list(range(50, 1001, 50))
@@ -196,7 +200,7 @@ def make_run(
         phases = ["random" if update <= 500 else "biased" for update in updates]
         rows = zip(phases, updates, areas, strict=True)
         write_csv(
-            artifacts / "training" / f"{key.name}.csv",
+            artifacts / "training" / f"{key}.csv",
             ("phase", "updates", "loss", "validation_auc", "distinct_queries"),
             [(phase, update, 2 - area, area, k) for phase, update, area in rows],
         )
@@ -204,7 +208,7 @@ def make_run(
     else:
         selected = {"phase": "naive_bayes", "updates": 0, "validation_auc": auc.value}
     write_model(
-        artifacts / "models" / key.name,
+        artifacts / "models" / str(key),
         {
             **{name: getattr(key, name) for name in key._fields},
             "settings": settings,
@@ -219,7 +223,7 @@ def make_run(
         made_up_explanation(found, row, evolution["final"], ids[row], CLASSES[labels[row]])
         for row in range(explained)
     ]
-    folder = artifacts / "explanations" / key.name
+    folder = artifacts / "explanations" / str(key)
     folder.mkdir(parents=True)
     for number, explanation in enumerate(told):
         # The report takes a figure as it is, so that a small picture stands in for it.

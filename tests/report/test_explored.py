@@ -3,26 +3,60 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
-from infopursuit.core.errors import InputError
-from infopursuit.core.stage import Rows
-from infopursuit.estimators.saved import load
+from infopursuit import load
+from infopursuit.core.stage import RowCounts
+from infopursuit.core.tables import EMBEDDED_IMAGES, IMAGES, write_table
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.explorer import payload
-from infopursuit.pipeline.params import Params
-from infopursuit.report.explored import best_run, read_truth
+from infopursuit.pipeline.params import Params, load_params
+from infopursuit.report.explored import best_run
 from tests.explorer.test_page import Elements
-from tests.report.test_stages import K, N, edited
-from tests.report.test_stages import params as params
-from tests.stage_scripts import stage
+from tests.stage_scripts import ROOT, stage
 
 MODELS = Path("artifacts/models")
 PAGE = Path("artifacts/report/explorer/menagerie.html")
 NAME = "menagerie-llm-naive_bayes-0"
+N, K, WIDTH = 24, 6, 16
+
+
+def edited(params: Params, section: str, **values: object) -> Params:
+    return params.model_copy(update={section: getattr(params, section).model_copy(update=values)})
+
+
+@pytest.fixture
+def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
+    """A model, embedded images and their pictures below a temporary folder, and work there."""
+    monkeypatch.chdir(tmp_path)
+    Path("artifacts/images").mkdir(parents=True)
+    columns = {
+        "id": [f"image/{row}" for row in range(N)],
+        "split": ["train" if row % 2 else "test" for row in range(N)],
+        "label": [row // 2 % 3 for row in range(N)],
+        "class_name": ["abc"[row // 2 % 3] for row in range(N)],
+    }
+    embeddings = np.random.default_rng(0).normal(size=(N, WIDTH))
+    embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
+    texts = [f"query {index}" for index in range(K)]
+    model = InformationPursuitClassifier(texts, np.eye(K, WIDTH), queries=texts)
+    model.fit(embeddings, columns["class_name"]).save(
+        "artifacts/models/menagerie-llm-naive_bayes-0"
+    )
+    embedded = columns | {"embedding": embeddings}
+    write_table("artifacts/images/menagerie.parquet", EMBEDDED_IMAGES, embedded)
+    buffer = io.BytesIO()
+    Image.new("RGB", (8, 8), "red").save(buffer, "PNG")
+    write_table("pictures.parquet", IMAGES, columns | {"image": [buffer.getvalue()] * N})
+    settings = edited(load_params(ROOT / "params.yaml"), "explain", ids={})
+    dataset = settings.datasets["menagerie"].model_copy(update={"images": "pictures.parquet"})
+    return settings.model_copy(update={"datasets": {"menagerie": dataset}})
 
 
 @pytest.fixture
@@ -61,7 +95,7 @@ def shown() -> payload.Payload:
 
 
 def test_the_page_knows_what_the_pipeline_knows(trained: Params) -> None:
-    assert stage("explore")(trained, "menagerie") == Rows(N, N)
+    assert stage("explore")(trained, "menagerie") == RowCounts(N, N)
     found = shown()
     (model,) = found.models
     assert (found.title, model.name, model.sees) == (NAME, NAME, False)
@@ -123,12 +157,3 @@ def test_the_best_in_validation_is_explored(trained: Params) -> None:
     assert best_run(MODELS, [NAME, *others], "cpu")[0] == "better"
     assert best_run(MODELS, [NAME, "control", "soft"], "cpu")[0] == NAME
     assert best_run(MODELS, ["control", "soft"], "cpu")[0] == "control"
-
-
-def test_a_file_that_is_no_truth_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "x.truth.csv"
-    with pytest.raises(InputError, match=r"x\.truth\.csv: not what the stage truth writes"):
-        read_truth(path)
-    path.write_text("of,query\ndictionary,a\n")
-    with pytest.raises(InputError, match=r"x\.truth\.csv: not what the stage truth writes"):
-        read_truth(path)

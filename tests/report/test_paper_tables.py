@@ -4,26 +4,31 @@ from dataclasses import replace
 
 import pytest
 
+from infopursuit.core.run_name import RunName
 from infopursuit.evaluation.run_metrics import BUDGETS
 from infopursuit.report.groups import measured_groups
-from infopursuit.report.paper_tables import paper_tables, table_budgets
-from infopursuit.report.published import ABLATIONS, BOTTLENECKS
-from infopursuit.report.runs import RunKey, read_dataset
+from infopursuit.report.paper_tables import (
+    ABLATIONS,
+    BOTTLENECKS,
+    paper_tables,
+    table_budgets,
+)
+from infopursuit.report.runs import read_dataset
 from tests.report.made_up_runs import METHODS, make_baselines, make_run
 
 
 def groups(folder, dataset, methods, init="llm", **run):
-    keys = [RunKey(dataset, init, method, seed) for method in methods for seed in (0, 1)]
+    keys = [RunName(dataset, init, method, seed) for method in methods for seed in (0, 1)]
     for key in keys:
         make_run(folder, key, **run)
     make_baselines(folder, dataset)
     results = read_dataset(folder, dataset, keys)
-    budgets = (*BUDGETS, *table_budgets(dataset, results.runs[0].classes))
+    budgets = (*BUDGETS, *table_budgets(dataset, len(results.runs[0].class_names)))
     return measured_groups(results, budgets, 100)
 
 
 def texts(table, row=0):
-    return [cell.value for cell in table.rows[row].cells]
+    return [cell["value"] for cell in table["rows"][row]["cells"]]
 
 
 def test_published_figures_stand_beside_ours(tmp_path):
@@ -34,13 +39,13 @@ def test_published_figures_stand_beside_ours(tmp_path):
     optimization, quantization, bottlenecks = paper_tables(found)
     by_method = {group.method: group for group in found["cifar10"]}
     here = {name: f"{100 * group.intervals[10].value:.2f}" for name, group in by_method.items()}
-    assert [row.name for row in optimization.rows] == ["CIFAR-10", "pets"]
+    assert [row["name"] for row in optimization["rows"]] == ["CIFAR-10", "pets"]
     expected = ["10", "a small clip", "95.12", here["alternating"], "87.00", here["joint"]]
     assert texts(optimization) == expected
-    assert optimization.rows[0].cells[3].interval.startswith("[")
+    assert optimization["rows"][0]["cells"][3]["interval"].startswith("[")
     ours = f"{100 * found['pets'][0].intervals[10].value:.2f}"
     assert texts(optimization, 1) == ["10", "a small clip", "–", ours, "–", "–"]
-    assert [row.name for row in quantization.rows] == ["CIFAR-10"]
+    assert [row["name"] for row in quantization["rows"]] == ["CIFAR-10"]
     assert texts(quantization)[2:] == [
         "95.12", here["alternating"], "96.92", here["soft_answers"], "97.42", here["free_queries"],
     ]  # fmt: skip
@@ -69,8 +74,8 @@ def test_the_best_validated_stands_for_a_method_and_selection_on_test_is_marked(
         # Two methods of equal settings under different names.
         twin = replace(weak, runs=tuple(_relearned(run, strong, -1) for run in weak.runs))
         (table,) = paper_tables({"pets": (twin, _as_alternating(strong))})
-        assert table.rows[0].cells[3].value == f"{100 * strong.intervals[10].value:.2f}"
-        assert table.rows[0].cells[3].tested
+        assert table["rows"][0]["cells"][3]["value"] == f"{100 * strong.intervals[10].value:.2f}"
+        assert table["rows"][0]["cells"][3]["tested"]
 
 
 def _relearned(run, better, lower):

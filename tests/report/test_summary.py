@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from infopursuit.report.meanings import RunMeaning
-from infopursuit.report.plot_images import HUES, write_plots
-from infopursuit.report.report_charts import BASELINES
-from infopursuit.report.runs import DatasetResults, RunKey, read_dataset
+from infopursuit.core.run_name import RunName
+from infopursuit.report.charts import BASELINES, write_plots
+from infopursuit.report.figures import HUES
+from infopursuit.report.runs import DatasetResults, MeaningFigures, read_dataset
 from infopursuit.report.summary import write_metrics, write_summary
-from infopursuit.report.verdict import verdict
 from tests.report.made_up_runs import KNOWN, MEANING, make_baselines, make_run
 
 
@@ -21,7 +20,7 @@ from tests.report.made_up_runs import KNOWN, MEANING, make_baselines, make_run
 def results(tmp_path_factory) -> DatasetResults:
     folder = tmp_path_factory.mktemp("artifacts")
     keys = [
-        RunKey("menagerie", *key)
+        RunName("menagerie", *key)
         for key in product(("llm", "informative"), ("fixed", "naive_bayes"), (0, 1))
     ]
     for key in keys:
@@ -65,7 +64,8 @@ def test_the_table_has_accuracy_questions_truth_and_baselines(results, tmp_path)
 
 def test_columns_of_truth_are_left_out_where_nobody_knows_it(results, tmp_path) -> None:
     unknown = replace(
-        results, runs=tuple(replace(run, truth={}, meaning=RunMeaning()) for run in results.runs)
+        results,
+        runs=tuple(replace(run, truth={}, meaning=MeaningFigures()) for run in results.runs),
     )
     heads, *_ = rows_of(write_summary(tmp_path / "results.md", [unknown], 50))
     assert heads[-1] == "questions"
@@ -77,10 +77,10 @@ def test_metrics_are_sixteen_numbers_a_run_and_one_a_baseline(results, tmp_path)
     (folder / "stale.json").write_text("{}")
     assert write_metrics(folder, [results]) == len(results.runs) + len(BASELINES)
     names = {path.stem for path in folder.iterdir()}
-    runs = {run.key.name for run in results.runs}
+    runs = {str(run.name) for run in results.runs}
     assert names == runs | {"menagerie-mlp", "menagerie-linear_probe", "menagerie-zero_shot"}
     run = results.runs[3]
-    found = json.loads((folder / f"{run.key.name}.json").read_text(encoding="utf-8"))
+    found = json.loads((folder / f"{run.name}.json").read_text(encoding="utf-8"))
     assert len(found) == 16
     assert all(isinstance(value, int | float) for value in found.values())
     assert found["false_of_first_ten"] == 0.05
@@ -106,33 +106,5 @@ def test_plots_are_images_of_equal_bytes_on_repeat(results, tmp_path) -> None:
 
 
 def test_only_a_run_with_updates_has_a_plot_of_training(results, tmp_path) -> None:
-    bayes = tuple(run for run in results.runs if run.key.method == "naive_bayes")
+    bayes = tuple(run for run in results.runs if run.name.method == "naive_bayes")
     assert write_plots(tmp_path / "plots", [replace(results, runs=bayes)]) == 1
-
-
-@pytest.mark.parametrize(
-    ("at_stop", "at_last", "ahead", "still", "behind"),
-    [
-        (0.95, 0.97, [], "", ["MLP", "linear probe", "80.0", "70.0", "zero-shot"]),
-        (0.90, 0.97, ["MLP", "linear"], "but none of them after all questions", ["zero-shot"]),
-        (0.90, 0.94, ["MLP", "linear"], "and even after all questions MLP", ["zero-shot"]),
-        (0.50, 0.60, ["MLP", "zero-shot", "70.0"], "even after all questions", []),
-        (
-            0.65,
-            0.75,
-            ["MLP", "linear", "80.0", "70.0"],
-            "and even after all questions MLP, linear probe and selected texts in a fixed order",
-            ["zero-shot"],
-        ),
-    ],
-)
-def test_the_first_lines_say_who_is_ahead(results, at_stop, at_last, ahead, still, behind) -> None:
-    run = results.runs[0]
-    metrics = {**run.metrics, "accuracy_at_stop": at_stop, "accuracy_at_T": at_last}
-    found = verdict(results, replace(run, metrics=metrics))
-    assert all(name in found.ahead for name in ahead)
-    assert bool(found.ahead) == bool(ahead)
-    assert all(name in found.behind for name in behind)
-    if ahead:
-        assert found.still == still
-    assert found.figures[0].number == f"{100 * at_stop:.1f}"

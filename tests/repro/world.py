@@ -14,20 +14,29 @@ from ruamel.yaml import YAML
 
 ROOT = Path(__file__).parents[2]
 KEY = tuple[str | int, ...]
+# What the pipeline was last run with at home; a world has its own.
+LOCKS = ("dvc.lock", "stages/menagerie/dvc.lock")
 
 
 class World:
-    """A copy of the repository's files under version control, with its own artifacts and cache."""
+    """A copy of the repository's files without locks, with its own artifacts and cache."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.log = folder, ""
         listed = _output(ROOT, "git", "ls-files", "-co", "--exclude-standard").splitlines()
         for name in listed:
-            if (ROOT / name).is_file():
+            if (ROOT / name).is_file() and name not in LOCKS:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, folder / name)
         _output(folder, "git", "init", "--quiet")
         self.commit("the repository as it is")
+
+    @classmethod
+    def at(cls, folder: Path) -> World:
+        """Return the world that is already in a folder."""
+        world = object.__new__(cls)
+        world.folder, world.log = folder, ""
+        return world
 
     def commit(self, message: str) -> None:
         _output(self.folder, "git", "add", "--all")

@@ -17,10 +17,11 @@ from typing import get_args
 
 from infopursuit.benchmark.page import with_tables
 from infopursuit.benchmark.records import give
-from infopursuit.benchmark.tables import Result, percent, read_result, table
-from infopursuit.benchmark.titles import TITLES, Unit
+from infopursuit.benchmark.results import Result, read_result
+from infopursuit.benchmark.settings import TITLES, Unit
+from infopursuit.benchmark.tables import percent, table
 from infopursuit.core.errors import InputError
-from infopursuit.core.whole_files import write_text
+from infopursuit.core.files import write_text
 
 # Columns, and the metric behind each.
 COLUMNS = {
@@ -32,63 +33,53 @@ USAGE = "expected: PAGE RECORDS"
 
 
 def leaders(tasks: Mapping[str, Sequence[Result]]) -> str:
-    """A table with a row for each meaning of a number of texts and each task.
+    """Return a table with a row for each meaning of a number of texts and each task.
 
-    A cell names the best explained peer, with its accuracy or its share of true claims in percent,
-    then the best of the others: of all but ours where ours leads, of ours where somebody else leads
-    and ours is there. Of equals the first leads.
-
-    Args:
-        tasks: the results of each, by its title.
+    A cell names the best explained peer, with its accuracy or its share of true claims in percent.
+    Then it names the best competitor: if ours leads, the best of the other peers; if another peer
+    leads, the best of ours, if any. Of equal peers the first one leads.
     """
     rows = []
     for unit in get_args(Unit):
         for title, results in tasks.items():
-            there = [
+            peers = [
                 each
                 for each in results
                 if each.bounded and TITLES[each.peer].explained and TITLES[each.peer].unit == unit
             ]
-            if there:
-                rows.append([unit, title, *(_cell(there, name) for name in COLUMNS.values())])
+            if peers:
+                rows.append([unit, title, *(_cell(peers, name) for name in COLUMNS.values())])
     return table(["a text is", "task", *COLUMNS], rows)
 
 
 def _cell(results: Sequence[Result], name: str) -> str:
-    """The leader and the best of the other side by a metric; a dash where nobody has it."""
+    """Return the leader and its best competitor by a metric; a dash if no peer has it."""
     measured = [each for each in results if each.mean(name) is not None]
     if not measured:
         return "–"
-    found = sorted(measured, key=lambda each: -(each.mean(name) or 0))
-    is_ours = found[0].peer.startswith(OURS)
-    others = [each for each in found if each.peer.startswith(OURS) != is_ours]
-    told = [
+    ranked = sorted(measured, key=lambda each: -(each.mean(name) or 0))
+    ours_leads = ranked[0].peer.startswith(OURS)
+    others = [each for each in ranked if each.peer.startswith(OURS) != ours_leads]
+    parts = [
         f"{TITLES[each.peer].title.replace('*', '')} {percent(each.mean(name))}"
-        for each in (found[0], *others[:1])
+        for each in (ranked[0], *others[:1])
     ]
-    return "; ".join([f"**{told[0]}**" if is_ours else told[0], *told[1:]])
+    return "; ".join([f"**{parts[0]}**" if ours_leads else parts[0], *parts[1:]])
 
 
 def tasks_of(page: str) -> dict[str, str]:
-    """The titles of the tasks of a page by the names of their tables, in order.
-
-    A title is the heading before the tables.
-    """
-    found, heading = {}, ""
+    """Return the headings before the tables of a page, by the names of the tables, in order."""
+    titles, heading = {}, ""
     for line in page.splitlines():
-        if told := re.fullmatch(r"#+ (.*)", line):
-            heading = told[1]
-        elif told := re.fullmatch(r"<!-- tables (\S+) -->", line):
-            found[told[1]] = heading
-    return found
+        if match := re.fullmatch(r"#+ (.*)", line):
+            heading = match[1]
+        elif match := re.fullmatch(r"<!-- tables (\S+) -->", line):
+            titles[match[1]] = heading
+    return titles
 
 
 def results_of(record: Path) -> list[Result]:
-    """The results of a record, in the order of TITLES; peers without figures are left out.
-
-    Raises:
-        InputError: the record is missing or malformed.
-    """
+    """Return the results of a record, in the order of TITLES; absent peers are left out."""
     with TemporaryDirectory() as folder:
         peers = give(record, record.stem, Path(folder))
         results = [read_result(Path(folder), record.stem, peer) for peer in peers]
@@ -102,11 +93,11 @@ def main(arguments: Sequence[str]) -> None:
     page, records = map(Path, arguments)
     text = page.read_text(encoding="utf-8")
     titles = tasks_of(text)
-    there = [name for name in titles if (records / f"{name}.parquet").is_file()]
-    if not there:
+    names = [name for name in titles if (records / f"{name}.parquet").is_file()]
+    if not names:
         raise InputError(f"{records}: no record of any of {[*titles]}; expected NAME.parquet")
-    told = leaders({titles[name]: results_of(records / f"{name}.parquet") for name in there})
-    write_text(page, with_tables(text, "leaders", told))
+    tables = leaders({titles[name]: results_of(records / f"{name}.parquet") for name in names})
+    write_text(page, with_tables(text, "leaders", tables))
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 
     python -m infopursuit.benchmark.page docs/benchmark.md caltech101-vitb32 FOLDER/caltech101.md
 
-The page has `<!-- tables caltech101-vitb32 -->` and `<!-- end -->`; what stands between them is
-replaced by the file. Pictures beside the file, FOLDER/caltech101.KIND.svg, go to `images/` beside
-the page, as caltech101-vitb32-KIND.svg.
+The page has `<!-- tables caltech101-vitb32 -->` and `<!-- end -->`; the file replaces what is
+between them. Pictures next to the file, FOLDER/caltech101.KIND.svg, go to `images/` next to the
+page, as caltech101-vitb32-KIND.svg.
 """
 
 from __future__ import annotations
@@ -14,15 +14,11 @@ import sys
 from pathlib import Path
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.whole_files import write_text
+from infopursuit.core.files import write_text
 
 
 def with_tables(page: str, name: str, tables: str) -> str:
-    """The page with other tables of that name.
-
-    Raises:
-        InputError: the page has no such marks.
-    """
+    """Return the page with other tables of that name."""
     begin, end = f"<!-- tables {name} -->", "<!-- end -->"
     # Up to its own end: without that, all up to the end of the next tables would go.
     between = r"(?:(?!<!-- tables ).)*?"
@@ -31,7 +27,7 @@ def with_tables(page: str, name: str, tables: str) -> str:
         raise InputError(
             f"the page has no marks '{begin}' and, before other tables, '{end}'; expected both"
         )
-    return pattern.sub(lambda found: f"{found[1]}\n{tables.strip()}\n\n{found[2]}", page)
+    return pattern.sub(lambda match: f"{match[1]}\n{tables.strip()}\n\n{match[2]}", page)
 
 
 def main(page: str, name: str, tables: str) -> None:

@@ -1,4 +1,4 @@
-"""Pictures of the comparison: accuracy by number of texts, and accuracy beside truth.
+"""Pictures of the comparison: accuracy by number of texts, and accuracy by truth.
 
 Equal input gives equal bytes.
 """
@@ -14,10 +14,11 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from infopursuit.benchmark.tables import OURS, Result
-from infopursuit.benchmark.titles import TITLES, Unit
-from infopursuit.core.whole_files import whole_file
-from infopursuit.peers.budgets import BUDGETS
+from infopursuit.benchmark.results import Result
+from infopursuit.benchmark.settings import TITLES, Unit
+from infopursuit.benchmark.tables import OURS
+from infopursuit.core.files import atomic_write
+from infopursuit.peers.peer import BUDGETS
 
 # What t texts are, and the panel that shows it.
 PANELS: dict[Unit, str] = {
@@ -41,26 +42,22 @@ STYLE: dict[Any, Any] = {"svg.hashsalt": "infopursuit", "svg.fonttype": "none", 
 
 
 def draw_curves(path: Path, dataset: str, results: Sequence[Result]) -> None:
-    """A panel for each meaning of t: mean test accuracy at t texts; ours in all of them.
+    """Draw mean test accuracy at t texts into an SVG file, with a panel for each meaning of t.
 
-    Args:
-        path: of the SVG file.
-        dataset: its name.
-        results: of all peers; those that are absent or have no number of texts give no line, and
-            black boxes a level.
+    Ours is in all panels. Black boxes are horizontal lines.
     """
-    there = [each for each in results if not each.absent]
-    bounded = [each for each in there if each.bounded]
-    shown: list[Unit] = [
+    measured = [each for each in results if not each.absent]
+    bounded = [each for each in measured if each.bounded]
+    units: list[Unit] = [
         unit for unit in PANELS if any(TITLES[each.peer].unit == unit for each in bounded)
     ]
-    shown = shown or ["questions"]
+    units = units or ["questions"]
     with matplotlib.rc_context(STYLE):
-        size = SIZE_OF_PANEL[0] * len(shown) + 0.4, SIZE_OF_PANEL[1] + 0.3
+        size = SIZE_OF_PANEL[0] * len(units) + 0.4, SIZE_OF_PANEL[1] + 0.3
         figure = Figure(figsize=size, facecolor="white", layout="constrained")
-        panels = figure.subplots(1, len(shown), sharey=True, squeeze=False)[0]
-        for panel, unit in zip(panels, shown, strict=True):
-            _levels(panel, there)
+        panels = figure.subplots(1, len(units), sharey=True, squeeze=False)[0]
+        for panel, unit in zip(panels, units, strict=True):
+            _levels(panel, measured)
             _lines(panel, [each for each in bounded if TITLES[each.peer].unit == unit])
             panel.set(title=PANELS[unit], xlabel="t", xticks=BUDGETS)
             panel.grid(color="#e3e7ee", linewidth=0.6)
@@ -73,13 +70,7 @@ def draw_curves(path: Path, dataset: str, results: Sequence[Result]) -> None:
 
 
 def draw_truth(path: Path, dataset: str, results: Sequence[Result]) -> None:
-    """A point for each peer whose claims were judged: accuracy at 10 texts beside their truth.
-
-    Args:
-        path: of the SVG file; it says so where nobody has judged.
-        dataset: its name.
-        results: of all peers.
-    """
+    """Draw accuracy at 10 texts by the truth of claims, a point for each peer that was judged."""
     points = []
     for each in results:
         true = None if each.absent else each.mean("claims_true")
@@ -136,5 +127,5 @@ def _title(peer: str) -> str:
 
 
 def _write(figure: Figure, path: Path) -> None:
-    with whole_file(path) as partial:
+    with atomic_write(path) as partial:
         FigureCanvasSVG(figure).print_svg(str(partial), metadata={"Date": None, "Creator": None})

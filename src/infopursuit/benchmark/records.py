@@ -1,12 +1,12 @@
-"""Results that are kept with a page, so that each of its cells can be traced without a new run.
+"""Keep results with a page, so that each of its cells can be traced without a new run.
 
     python -m infopursuit.benchmark.records keep docs/records/food10-vitb32.parquet food10
     python -m infopursuit.benchmark.records give docs/records/food10-vitb32.parquet food10
 
 `keep` takes the results of a data set from `artifacts/peers` into a record: metrics, times and
-predictions of each peer and seed. What it holds of peers that were not measured this time stays.
+predictions of each peer and seed. Peers of the record that were not measured this time stay in it.
 `give` writes a record's results to `artifacts/peers`, from where `stages/compare.py` makes tables
-and pictures. So peers that train for hours are measured once, and stand beside those of today.
+and pictures. So peers that train for hours are measured once and compared with those of today.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from infopursuit.benchmark.files import (
+from infopursuit.benchmark.results import (
     PeerResult,
     SeedResult,
     measured_peers,
     read_peer,
     write_peer,
 )
-from infopursuit.benchmark.titles import TITLES
+from infopursuit.benchmark.settings import TITLES
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import TableSchema, read_table, write_table
-from infopursuit.evaluation.predictions import Predictions
-from infopursuit.peers.budgets import BUDGETS
+from infopursuit.evaluation.files import Predictions
+from infopursuit.peers.peer import BUDGETS
 
 FOLDER = Path("artifacts/peers")
 COLUMNS = {
@@ -48,26 +48,16 @@ RESULTS = TableSchema(
     "results of peers on one data set, a row for each peer and seed",
     tuple(pa.field(name, kind, nullable=False) for name, kind in COLUMNS.items()),
 )
-# In the place of a predicted label that is the true one: most are, which makes records small.
+# Replaces a predicted label that is the true one: most are, which makes records small.
 RIGHT = -2
 JSON = ("metrics", "timings")
 USAGE = "expected: keep RECORD DATASET, or give RECORD DATASET"
 
 
 def keep(record: Path, dataset: str, folder: Path = FOLDER) -> list[str]:
-    """Take the results of a data set into a record; the peers that were taken.
-
-    Args:
-        record: a Parquet file, which need not be there yet.
-        dataset: its name.
-        folder: of the results.
-
-    Raises:
-        InputError: there are no results, a file is missing or malformed, or the test images are
-            not those of the record.
-    """
-    there = measured_peers(folder, dataset)
-    taken = [peer for peer in TITLES if peer in there]
+    """Take the results of a data set into a Parquet file, new or not; return the peers taken."""
+    measured = measured_peers(folder, dataset)
+    taken = [peer for peer in TITLES if peer in measured]
     if not taken:
         raise InputError(f"{folder}/{dataset}/PEER.json: no such file; the stage peers writes it")
     rows = [row for peer in taken for row in _rows(peer, read_peer(folder, dataset, peer))]
@@ -78,22 +68,13 @@ def keep(record: Path, dataset: str, folder: Path = FOLDER) -> list[str]:
     _check_same_images(record, rows)
     columns = {name: [row[name] for row in rows] for name in RESULTS.names}
     for name in JSON:
-        columns[name] = [json.dumps(told, sort_keys=True) for told in columns[name]]
+        columns[name] = [json.dumps(value, sort_keys=True) for value in columns[name]]
     write_table(record, RESULTS, columns)
     return taken
 
 
 def give(record: Path, dataset: str, folder: Path = FOLDER) -> list[str]:
-    """Write the results of a record as the stage `peers` does; the peers that it holds.
-
-    Args:
-        record: a Parquet file.
-        dataset: its name.
-        folder: of the results; those of the same peers are replaced.
-
-    Raises:
-        InputError: the record is missing or malformed.
-    """
+    """Write the results of a record as the stage `peers` does; return its peers."""
     held: dict[str, list[dict[str, Any]]] = {}
     for row in _held(record):
         held.setdefault(row["peer"], []).append(row)
@@ -111,11 +92,7 @@ def _result(row: dict[str, Any]) -> SeedResult:
 
 
 def _held(record: Path) -> list[dict[str, Any]]:
-    """The rows of a record, which may come from anybody: peers are names of files.
-
-    Raises:
-        InputError: the record is missing or malformed.
-    """
+    """Read the rows of a record; names of peers become names of files, and are checked."""
     rows = read_table(record, RESULTS).to_pylist()
     for number, row in enumerate(rows):
         where = f"{record}: row {number}"
@@ -136,22 +113,22 @@ def _held(record: Path) -> list[dict[str, Any]]:
 
 
 def _rows(peer: str, result: PeerResult) -> list[dict[str, Any]]:
-    """A row for each seed of a peer; one where it is absent, with the reason."""
+    """Return a row for each seed of a peer, or one with the reason if it is absent."""
     if result.absent:
         nothing = Predictions([], np.empty(0, np.int32), np.empty((0, 0), np.int16))
         return [_row(peer, -1, result.absent, SeedResult({}, {}, nothing))]
-    return [_row(peer, int(seed), "", found) for seed, found in result.seeds.items()]
+    return [_row(peer, int(seed), "", each) for seed, each in result.seeds.items()]
 
 
-def _row(peer: str, seed: int, absent: str, found: SeedResult) -> dict[str, Any]:
-    predictions = found.predictions
+def _row(peer: str, seed: int, absent: str, result: SeedResult) -> dict[str, Any]:
+    predictions = result.predictions
     held_as = np.where(predictions.correct, RIGHT, predictions.predicted)
     return {
         "peer": peer,
         "seed": seed,
         "absent": absent,
-        "metrics": found.metrics,
-        "timings": found.timings,
+        "metrics": result.metrics,
+        "timings": result.timings,
         "id": predictions.ids,
         "label": predictions.labels.tolist(),
         "predicted": held_as.T.ravel().tolist(),
@@ -172,7 +149,7 @@ def _check_same_images(record: Path, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Keep or give."""
+    """Keep results in a record, or give them back."""
     if len(arguments) != 3 or arguments[0] not in ("keep", "give"):
         raise InputError(USAGE)
     does, record, dataset = arguments

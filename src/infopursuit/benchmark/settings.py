@@ -1,22 +1,72 @@
-"""Settings of the comparison of peers."""
+"""The peers by name, and which of them are compared on which data sets."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from infopursuit.benchmark.titles import TITLES
 from infopursuit.core.settings import Section
 
+# What t texts are: asked of each image in turn; chosen for each image; the same for all images;
+# weights for each class on average (NEC); all there are.
+Unit = Literal["questions", "texts of an image", "texts in all", "weights a class", "all"]
 Seed = Annotated[int, Field(ge=0)]
+
+
+@dataclass(frozen=True)
+class Title:
+    """How a peer appears.
+
+    Attributes:
+        title: in tables.
+        unit: what a number of texts means.
+        explained: whether decisions rest on texts alone.
+    """
+
+    title: str
+    unit: Unit
+    explained: bool = True
+
+
+TITLES: dict[str, Title] = {
+    "probe": Title("linear probe (black box)", "all", explained=False),
+    "mlp": Title("MLP (black box)", "all", explained=False),
+    "zero_shot": Title("zero-shot", "all"),
+    "descriptions": Title("descriptions (DCLIP)", "all"),
+    "sparse_logistic": Title("sparse logistic regression", "weights a class"),
+    "label_free": Title("Label-free CBM", "weights a class"),
+    "pcbm": Title("PCBM", "weights a class"),
+    "pcbm_h": Title("PCBM-h", "all", explained=False),
+    "labo": Title("LaBo", "weights a class"),
+    "labo_knowing": Title("LaBo, knowing", "weights a class"),
+    "ip_omp": Title("IP-OMP", "texts of an image"),
+    "ip_omp_means": Title("IP-OMP, nearest mean", "texts of an image"),
+    "splice": Title("SpLiCE", "texts of an image"),
+    "res_cbm": Title("Res-CBM", "texts in all"),
+    "lm4cv": Title("LM4CV", "texts in all"),
+    "selected_scores": Title("selected texts, scores", "texts in all"),
+    "selected_answers": Title("selected texts, answers", "texts in all"),
+    "tree": Title("decision tree", "questions"),
+    "rule_list": Title("rule list (CN2)", "questions"),
+    "generative_ip": Title("generative IP", "questions"),
+    "vip_fixed": Title("paper, fixed list", "questions"),
+    "vip_alternating": Title("paper, learned from the list", "questions"),
+    "vip_joint": Title("paper, learned jointly", "questions"),
+    "vip_medoids": Title("paper, learned from medoids", "questions"),
+    "ours": Title("**ours**", "questions"),
+    "ours_knowing": Title("**ours, knowing**", "questions"),
+    "ours_decisive": Title("**ours, in short**", "texts of an image"),
+    "ours_decisive_knowing": Title("**ours, in short, knowing**", "texts of an image"),
+}
 
 
 class BenchmarkSettings(Section):
     """Which peers are compared on which data sets.
 
     Attributes:
-        datasets: names; none for no comparison.
+        datasets: names; an empty list for no comparison.
         peers: keys of TITLES.
         seeds: of held-out images, and of what is random in a peer.
         network_seeds: those of the peers that train networks for minutes.
@@ -39,5 +89,5 @@ class BenchmarkSettings(Section):
     @classmethod
     def _distinct(cls, values: list) -> list:
         if len(set(values)) < len(values):
-            raise ValueError(f"{values} names an entry twice")
+            raise ValueError(f"{values} contains a value twice")
         return values

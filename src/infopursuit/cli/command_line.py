@@ -18,22 +18,7 @@ from typing import Any, NoReturn
 
 import shtab
 
-from infopursuit.cli.help_texts import (
-    ABOUT,
-    CHECK_EXAMPLES,
-    CONFIGURE_EXAMPLES,
-    EXAMPLES,
-    EXPLAIN,
-    EXPLAIN_EXAMPLES,
-    EXPORT,
-    EXPORT_EXAMPLES,
-    FIT,
-    FIT_EXAMPLES,
-    SERVE,
-    SERVE_EXAMPLES,
-)
-from infopursuit.core.errors import InputError, one_line
-from infopursuit.core.whole_files import TOLD, number_of, reason
+from infopursuit.core.errors import InputError, explain_os_error, is_user_error, one_line
 
 logger = logging.getLogger("infopursuit")
 
@@ -45,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
     Returns:
-        The exit status: 0; 1 on bad input; 2 on bad usage; 130 where it is interrupted.
+        The exit status: 0; 1 on bad input; 2 on bad usage; 130 if it is interrupted.
     """
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     for noisy in ("httpx", "huggingface_hub", "open_clip"):
@@ -69,9 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        if number_of(error) not in TOLD:
+        if not is_user_error(error):
             raise
-        logger.error("infopursuit: %s", one_line(reason(error)))
+        logger.error("infopursuit: %s", one_line(explain_os_error(error)))
         return 1
     return status or 0
 
@@ -93,86 +78,49 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of all commands."""
-    found = _Parser(
+    """Return the parser of all commands."""
+    whole = _Parser(
         prog="infopursuit",
         description=ABOUT,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     release = f"infopursuit {version('infopursuit')}"
-    found.add_argument("--version", action="version", version=release)
+    whole.add_argument("--version", action="version", version=release)
     shtab.add_argument_to(
-        found, "--print-completion", help="print what completes these commands in a shell"
+        whole, "--print-completion", help="print what completes these commands in a shell"
     )
-    commands = found.add_subparsers(required=True, metavar="COMMAND", title="commands")
-    _add_fit(commands)
-    _add_explain(commands)
-    _add_export(commands)
-    _add_serve(commands)
-    command = _command(
-        commands, "configure", "merge ready-made settings into params.yaml", CONFIGURE_EXAMPLES
-    )
-    _file(command, "settings", metavar="FILE", help="such as those in params/")
-    _file(
-        command, "--params", default=Path("params.yaml"), metavar="FILE",
-        help="the parameters to change (default %(default)s)",
-    )  # fmt: skip
-    command.set_defaults(run=_configure, kept="the parameters are as they were")
-    command = _command(
-        commands, "check", "check params.yaml and all inputs that it names", CHECK_EXAMPLES
-    )
-    _file(
-        command, "params", nargs="?", default=Path("params.yaml"), metavar="FILE",
-        help="the parameters (default %(default)s)",
-    )  # fmt: skip
-    command.set_defaults(run=_check, kept="nothing was changed")
-    return found
+    commands = whole.add_subparsers(required=True, metavar="COMMAND", title="commands")
+    for add in (_add_fit, _add_explain, _add_export, _add_serve, _add_configure, _add_check):
+        add(commands)
+    return whole
 
 
 def _add_fit(commands: Any) -> None:
     command = _command(commands, "fit", "fit a classifier and save it", FIT_EXAMPLES, FIT)
-    _file(
-        command, "images", metavar="IMAGES",
-        help="a folder of images, or embeddings (.npz, .npy, .parquet)",
-    )  # fmt: skip
-    _folder(command, "--out", required=True, metavar="FOLDER", help="where to save the model")
-    _file(
-        command, "--texts", metavar="FILE",
-        help="texts that may become questions (default: those that ship with infopursuit)",
-    )  # fmt: skip
-    _file(command, "--labels", metavar="FILE", help="of the rows of an .npy file")
-    command.add_argument(
-        "--queries", type=count, default=128, metavar="K", dest="n_queries",
-        help="questions in the dictionary (default %(default)s)",
-    )  # fmt: skip
-    command.add_argument(
-        "--clip", metavar="CLIP",
-        help="a model of open_clip by name, a folder of one, or a YAML file that pins one "
-        "(default for images: ViT-B-32)",
-    )  # fmt: skip
-    command.add_argument(
-        "--pretrained", default="openai", metavar="TAG",
-        help="the weights of a CLIP that has a name (default %(default)s)",
-    )  # fmt: skip
-    command.add_argument(
-        "--classes", nargs="+", metavar="CLASS", help="of the folder, only these classes"
+    images = "a folder of images, or embeddings (.npz, .npy, .parquet)"
+    _path(command, "images", "IMAGES", images)
+    _path(command, "--out", "FOLDER", "where to save the model", shtab.DIRECTORY, required=True)
+    texts = "texts that may become questions (default: those that ship with infopursuit)"
+    _path(command, "--texts", "FILE", texts)
+    _path(command, "--labels", "FILE", "of the rows of an .npy file")
+    dictionary = "questions in the dictionary (default %(default)s)"
+    _option(command, "--queries", "K", dictionary, type=count, default=128, dest="n_queries")
+    clip = (
+        "a model of open_clip by name, a folder of one, or a YAML file that pins one "
+        "(default for images: ViT-B-32)"
     )
-    command.add_argument(
-        "--ban", nargs="+", default=[], metavar="TEXT",
-        help="texts or words that no question may contain",
-    )  # fmt: skip
-    command.add_argument(
-        "--keep", nargs="+", default=[], metavar="TEXT",
-        help="questions that are in the dictionary whatever is chosen",
-    )  # fmt: skip
-    command.add_argument(
-        "--first", metavar="TEXT", help="the question that every image is asked first"
-    )
-    command.add_argument(
-        "--random-state", type=int, default=0, metavar="SEED",
-        help="seed of samples of many images (default %(default)s)",
-    )  # fmt: skip
+    _option(command, "--clip", "CLIP", clip)
+    weights = "the weights of a CLIP that has a name (default %(default)s)"
+    _option(command, "--pretrained", "TAG", weights, default="openai")
+    _option(command, "--classes", "CLASS", "of the folder, only these classes", nargs="+")
+    ban = "texts or words that no question may contain"
+    _option(command, "--ban", "TEXT", ban, nargs="+", default=[])
+    keep = "questions that are in the dictionary whatever is chosen"
+    _option(command, "--keep", "TEXT", keep, nargs="+", default=[])
+    _option(command, "--first", "TEXT", "the question that every image is asked first")
+    seed = "seed of samples of many images (default %(default)s)"
+    _option(command, "--random-state", "SEED", seed, type=int, default=0)
     _device(command)
     command.set_defaults(
         run=_run("infopursuit.cli.fit", "fit"),
@@ -181,38 +129,29 @@ def _add_fit(commands: Any) -> None:
 
 
 def _add_explain(commands: Any) -> None:
-    command = _command(
-        commands, "explain", "explain the predictions of a model", EXPLAIN_EXAMPLES, EXPLAIN
-    )
+    about = "explain the predictions of a model"
+    command = _command(commands, "explain", about, EXPLAIN_EXAMPLES, EXPLAIN)
     _model(command)
-    command.add_argument(
-        "--format", choices=("text", "json", "csv", "html"), default="text",
-        help="of the output (default %(default)s)",
-    )  # fmt: skip
-    _file(command, "--out", metavar="FILE", help="write there and not to the terminal")
-    _folder(command, "--figures", metavar="FOLDER", help="also draw a figure of each image there")
-    command.add_argument(
-        "--stop", type=probability, metavar="P",
-        help="stop at this probability of a class (default: the model's own rule)",
-    )  # fmt: skip
-    command.add_argument(
-        "--max-queries", type=count, metavar="N", help="ask at most so many questions"
+    formats = ("text", "json", "csv", "html")
+    output = "of the output (default %(default)s)"
+    _option(command, "--format", None, output, choices=formats, default="text")
+    _path(command, "--out", "FILE", "write there and not to the terminal")
+    figures = "also draw a figure of each image there"
+    _path(command, "--figures", "FOLDER", figures, shtab.DIRECTORY)
+    stop = "stop at this probability of a class (default: the model's own rule)"
+    _option(command, "--stop", "P", stop, type=probability)
+    _option(command, "--max-queries", "N", "ask at most this many questions", type=count)
+    shown = "classes shown in a figure (default %(default)s)"
+    _option(command, "--classes", "N", shown, type=count, default=10, dest="classes_shown")
+    interactive = "answer the questions yourself, or, with an image, change its answers"
+    _option(command, "--interactive", None, interactive, action="store_true")
+    decisive = (
+        "show the few answers, chosen from all, that alone lead to the class: up to a "
+        "probability of --stop (0.95), or --max-queries (10) of them"
     )
-    command.add_argument(
-        "--classes", type=count, default=10, metavar="N", dest="classes_shown",
-        help="classes shown in a figure (default %(default)s)",
-    )  # fmt: skip
-    command.add_argument(
-        "--interactive", action="store_true",
-        help="answer the questions yourself, or, with an image, change its answers",
-    )  # fmt: skip
-    command.add_argument(
-        "--decisive", action="store_true",
-        help="show the few answers, chosen from all, that alone lead to the class: up to a "
-        "probability of --stop (0.95), or --max-queries (10) of them",
-    )  # fmt: skip
+    _option(command, "--decisive", None, decisive, action="store_true")
     _device(command)
-    _file(command, "images", nargs="*", metavar="IMAGE", help="files, folders, patterns", type=str)
+    _path(command, "images", "IMAGE", "files, folders, patterns", nargs="*", type=str)
     command.set_defaults(
         run=_run("infopursuit.cli.explain", "explain"),
         kept="what was shown is complete, a file of --out was not written",
@@ -220,57 +159,44 @@ def _add_explain(commands: Any) -> None:
 
 
 def _add_export(commands: Any) -> None:
-    command = _command(
-        commands, "export", "write a page to explore a model", EXPORT_EXAMPLES, EXPORT
-    )
+    about = "write a page to explore a model"
+    command = _command(commands, "export", about, EXPORT_EXAMPLES, EXPORT)
     _model(command)
-    _images(command)
-    command.add_argument(
-        "--title", metavar="TEXT", help="of the page (default: the name of the model)"
-    )
+    _images_and_title(command)
     _device(command)
-    _file(command, "page", metavar="PAGE", help="the .html file to write")
-    command.set_defaults(run=_run("infopursuit.cli.export", "export"), kept="no page was written")
+    _path(command, "page", "PAGE", "the .html file to write")
+    command.set_defaults(run=_run("infopursuit.cli.explore", "export"), kept="no page was written")
 
 
 def _add_serve(commands: Any) -> None:
     command = _command(commands, "serve", "explore a model in the browser", SERVE_EXAMPLES, SERVE)
     _model(command, action="append", dest="models")
-    _images(command)
-    command.add_argument(
-        "--title", metavar="TEXT", help="of the page (default: the name of the model)"
-    )
-    command.add_argument(
-        "--host", default="127.0.0.1", metavar="ADDRESS",
-        help="where to listen (default %(default)s: this machine alone)",
-    )  # fmt: skip
-    command.add_argument(
-        "--port", type=port, default=8000, metavar="PORT",
-        help="(default %(default)s; 0 for any that is free)",
-    )  # fmt: skip
-    command.add_argument(
-        "--allow", action="append", default=[], metavar="NAME",
-        help="another name that browsers may call this server by",
-    )  # fmt: skip
+    _images_and_title(command)
+    host = "where to listen (default %(default)s: this machine alone)"
+    _option(command, "--host", "ADDRESS", host, default="127.0.0.1")
+    free = "(default %(default)s; 0 for any that is free)"
+    _option(command, "--port", "PORT", free, type=port, default=8000)
+    allow = "another name that browsers may call this server by"
+    _option(command, "--allow", "NAME", allow, action="append", default=[])
     _device(command)
-    command.set_defaults(run=_run("infopursuit.cli.serve", "serve"), kept="nothing was stored")
+    command.set_defaults(run=_run("infopursuit.cli.explore", "serve"), kept="nothing was stored")
 
 
-def _model(command: argparse.ArgumentParser, **options: Any) -> None:
-    command.add_argument(
-        "--model", required=True, metavar="MODEL", **options,
-        help="the folder of a model, or user/name on the Hugging Face hub",
-    ).complete = shtab.DIRECTORY  # type: ignore[attr-defined]  # fmt: skip
-    command.add_argument(
-        "--clip", metavar="CLIP", help="the CLIP the model was fitted with, where it has moved"
-    )
+def _add_configure(commands: Any) -> None:
+    about = "merge ready-made settings into params.yaml"
+    command = _command(commands, "configure", about, CONFIGURE_EXAMPLES)
+    _path(command, "settings", "FILE", "such as those in params/")
+    params = "the parameters to change (default %(default)s)"
+    _path(command, "--params", "FILE", params, default=Path("params.yaml"))
+    command.set_defaults(run=_configure, kept="the parameters are as they were")
 
 
-def _images(command: argparse.ArgumentParser) -> None:
-    _file(
-        command, "--images", action="append", default=[], metavar="IMAGES", type=str,
-        help="a folder, a table (.parquet, .npz), a file or a pattern; may be given again",
-    )  # fmt: skip
+def _add_check(commands: Any) -> None:
+    about = "check params.yaml and all inputs that it names"
+    command = _command(commands, "check", about, CHECK_EXAMPLES)
+    params = "the parameters (default %(default)s)"
+    _path(command, "params", "FILE", params, nargs="?", default=Path("params.yaml"))
+    command.set_defaults(run=_check, kept="nothing was changed")
 
 
 def _configure(chosen: argparse.Namespace) -> None:
@@ -295,21 +221,39 @@ def _command(
     )
 
 
-def _file(command: argparse.ArgumentParser, name: str, **options: Any) -> None:
-    action: Any = command.add_argument(name, **{"type": Path, **options})
-    action.complete = shtab.FILE
+def _option(
+    command: argparse.ArgumentParser, name: str, metavar: str | None, about: str, **options: Any
+) -> Any:
+    given = {} if metavar is None else {"metavar": metavar}
+    return command.add_argument(name, help=about, **given, **options)
 
 
-def _folder(command: argparse.ArgumentParser, name: str, **options: Any) -> None:
-    action: Any = command.add_argument(name, type=Path, **options)
-    action.complete = shtab.DIRECTORY
+def _path(
+    command: argparse.ArgumentParser,
+    name: str,
+    metavar: str,
+    about: str,
+    complete: Any = shtab.FILE,
+    **options: Any,
+) -> None:
+    _option(command, name, metavar, about, **{"type": Path, **options}).complete = complete
+
+
+def _model(command: argparse.ArgumentParser, **options: Any) -> None:
+    model = "the folder of a model, or user/name on the Hugging Face hub"
+    _path(command, "--model", "MODEL", model, shtab.DIRECTORY, required=True, type=str, **options)
+    _option(command, "--clip", "CLIP", "the CLIP the model was fitted with, if it has moved")
+
+
+def _images_and_title(command: argparse.ArgumentParser) -> None:
+    images = "a folder, a table (.parquet, .npz), a file or a pattern; may be given again"
+    _path(command, "--images", "IMAGES", images, action="append", default=[], type=str)
+    _option(command, "--title", "TEXT", "of the page (default: the name of the model)")
 
 
 def _device(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--device", choices=("auto", "cpu", "cuda"), default="auto",
-        help="where the CLIP computes (default %(default)s: a GPU where there is one)",
-    )  # fmt: skip
+    where = "where the CLIP computes (default %(default)s: a GPU if there is one)"
+    _option(command, "--device", None, where, choices=("auto", "cpu", "cuda"), default="auto")
 
 
 def probability(text: str) -> float:
@@ -334,3 +278,93 @@ def count(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text}: expected 1 or more")
     return value
+
+
+ABOUT = """
+Image classifiers that explain themselves: they ask yes/no questions, one after another, and show
+which answers led to the prediction.
+"""
+EXAMPLES = """
+examples:
+  infopursuit fit photos/ --out model            # photos/CLASS/IMAGE; the texts ship with it
+  infopursuit explain --model model new.jpg      # which questions, which answers, which class
+  infopursuit explain --model model --interactive          # answer the questions yourself
+  infopursuit export --model model --images photos page.html        # a page to explore and to share
+
+Each command has examples of its own: infopursuit COMMAND --help.
+Completion: infopursuit --print-completion bash  # or zsh, tcsh; put the output where the shell
+                                                 # looks for completions
+"""
+FIT = """
+Choose the questions that tell most of the classes, learn how each class answers them, and save the
+model as a folder. The images are a folder CLASS/IMAGE, or train/CLASS/IMAGE and test/CLASS/IMAGE
+(then the accuracy is measured on the test images); or embeddings that you have already.
+"""
+FIT_EXAMPLES = """
+examples:
+  infopursuit fit photos/ --out model
+  infopursuit fit photos/ --texts my_texts.txt --queries 64 --out model     # a text a line
+  infopursuit fit photos/ --clip ViT-L-14 --ban photo --out model
+  infopursuit fit images.npz --texts texts.parquet --out model              # embeddings
+  infopursuit fit X.npy --labels y.txt --texts texts.npz --out model
+
+embeddings:
+  .npz      embeddings, labels; or train_embeddings, train_labels, test_embeddings, test_labels
+  .npy      the rows; their labels in --labels, .npy or a label a line
+  .parquet  columns embedding, label or class_name, and split (train, test) if there is one
+  with --texts as .parquet (text, embedding), as .npz (texts, embeddings), or a text a line, which
+  --clip embeds
+"""
+EXPLAIN = """
+Ask the questions of images and show the answers and what they make of each class. Images are files,
+folders, which are searched for images, and patterns such as 'new/*.jpg'. Files that cannot be read
+are listed at the end, and the others are explained.
+"""
+EXPLAIN_EXAMPLES = """
+examples:
+  infopursuit explain --model model photo.jpg
+  infopursuit explain --model model new/ 'more/*.png' --format csv --out answers.csv
+  infopursuit explain --model model photo.jpg --figures figures/
+  infopursuit explain --model model photo.jpg --decisive   # the few answers that decide
+  infopursuit explain --model user/name photo.jpg          # a model of the Hugging Face hub
+  infopursuit explain --model model --interactive          # answer the questions yourself
+  infopursuit explain --model model --interactive photo.jpg     # change answers of an image
+  infopursuit explain --model model X.npy                  # embeddings in the place of images
+
+exit status: 0; 1 if the input is at fault or a file could not be read; 2 for a wrong option
+"""
+EXPORT = """
+Write a page to explore the model: one file that works offline, in any browser, and can be mailed.
+Change answers, strike questions, let the model guess what you think of. Some 200 test images are on
+it, as small pictures with their answers.
+"""
+EXPORT_EXAMPLES = """
+examples:
+  infopursuit export --model model --images photos page.html     # CLASS/IMAGE, train/ and test/
+  infopursuit export --model model --images images.parquet page.html
+  infopursuit export --model model page.html                # no images: the model and its questions
+
+A table has the columns image (encoded) or embedding or both; and class_name, id, split (train,
+test) if these are known. The page has at most 5 MB; pictures that do not fit are left out.
+"""
+SERVE = """
+Open the page of `infopursuit export` from a local server: it also takes your own images, which are
+answered and forgotten, compares two models, and has models whose networks are too large for a page.
+It needs pip install 'infopursuit[app]'.
+"""
+SERVE_EXAMPLES = """
+examples:
+  infopursuit serve --model model --images photos
+  infopursuit serve --model model --model other --images photos       # two models side by side
+  infopursuit serve --model model --host 0.0.0.0 --allow gpu7.example.org   # for others, too
+
+Ctrl-C ends it. Nothing that is sent to it is stored.
+"""
+CONFIGURE_EXAMPLES = """
+example:
+  infopursuit configure params/vitb32-precomputed.yaml
+"""
+CHECK_EXAMPLES = """
+example:
+  infopursuit check                # params.yaml and every input it names, in seconds
+"""

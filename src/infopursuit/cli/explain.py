@@ -1,45 +1,54 @@
-"""`infopursuit explain`: pictures to explanations."""
+"""`infopursuit explain`: pictures to explanations, or a conversation about one."""
 
 from __future__ import annotations
 
 import argparse
+import csv
+import io
+import json
 import logging
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
-from PIL import Image
-
-import infopursuit
-from infopursuit.cli.embedded_files import read_rows
-from infopursuit.cli.interactive import converse
-from infopursuit.cli.output_formats import FORMATS
-from infopursuit.clip.pictures import embed_readable_pictures
 from infopursuit.core.errors import InputError
-from infopursuit.core.whole_files import write_whole
-from infopursuit.datasets.decoding import to_rgb
-from infopursuit.estimators.base import DEFAULT_STOP, PursuitClassifier
-from infopursuit.estimators.deciding import DecidingClassifier
-from infopursuit.estimators.pictures import clip_of
-from infopursuit.explanation.explanation import Explanation
-from infopursuit.explanation.stopping import StoppingRule
+from infopursuit.core.files import write_files
+from infopursuit.core.numbers import percent
+from infopursuit.estimators.base import (
+    DEFAULT_STOP,
+    DecidingClassifier,
+    PursuitClassifier,
+    load_fitted,
+)
+from infopursuit.pursuit.explanation import ANSWERS, Explanation, most_probable, question
+from infopursuit.pursuit.stopping import StoppingRule
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from infopursuit.clip.towers import Clip
+    from infopursuit.pursuit.dialogue import Dialogue
 
 logger = logging.getLogger("infopursuit")
+
+COLUMNS = ("image", "number", "question", "answer", "most_probable", "probability", "entropy")
+STYLE = "body{font:15px system-ui,sans-serif;margin:2rem;color:#1c2330}table{margin-bottom:2rem}"
+# What a person may type, and what it means.
+WORDS = {"y": "yes", "n": "no", "?": "not sure", **{word: word for word in ANSWERS}}
+HELP = "y yes, n no, ? not sure, u undo, w why this question, q quit"
+WITH_IMAGE = f"Enter takes the answer of the image; {HELP}"
 
 
 def explain(chosen: argparse.Namespace) -> int:
     """Explain each image; list those that cannot be read.
 
     Returns:
-        The exit status: 1 where an image could not be read.
-
-    Raises:
-        InputError: the model or its CLIP cannot be read, there is no image, or the output cannot
-            be written.
+        The exit status: 1 if an image could not be read.
     """
-    model = infopursuit.load(chosen.model, clip=chosen.clip, device=chosen.device)
+    model = load_fitted(chosen.model, chosen.clip, chosen.device)
     stop = stopping_rule(model, chosen)
     if chosen.decisive and (chosen.interactive or not isinstance(model, DecidingClassifier)):
         reason = "networks have no evidence of single answers; expected a naive Bayes model"
@@ -47,7 +56,11 @@ def explain(chosen: argparse.Namespace) -> int:
             reason = "a dialogue asks one question after another; expected one of both"
         raise InputError(f"--decisive: {reason}")
     if chosen.interactive:
-        return _interactive(model, stop, chosen)
+        if len(chosen.images) > 1:
+            raise InputError(f"--interactive is about one image; found {len(chosen.images)}")
+        dialogue = model.dialogue([Path(chosen.images[0])]) if chosen.images else model.dialogue()
+        _write([converse(dialogue, stop, iter(sys.stdin), _show)], {}, chosen)
+        return 0
     files, rows, names, rejected = _read(model, chosen.images)
     explained = []
     if len(names) and chosen.decisive and isinstance(model, DecidingClassifier):
@@ -56,11 +69,7 @@ def explain(chosen: argparse.Namespace) -> int:
         explained = model.decisive_answers(rows, names=names, **given)
     elif len(names):
         explained = model.explain(rows, stop, names=names)
-    content = FORMATS[chosen.format](explained, rejected)
-    if chosen.out is None:
-        sys.stdout.write(content)
-    else:
-        write_out({chosen.out.name: content.encode()}, chosen.out.parent, "--out", chosen.out)
+    _write(explained, rejected, chosen)
     if chosen.figures is not None:
         _draw(explained, files, chosen)
     for name, reason in rejected.items():
@@ -69,7 +78,7 @@ def explain(chosen: argparse.Namespace) -> int:
 
 
 def stopping_rule(model: PursuitClassifier, chosen: argparse.Namespace) -> StoppingRule:
-    """The model's own rule, with what the options say otherwise."""
+    """Return the model's own rule, with the changes that the options make."""
     rule = model.stop or DEFAULT_STOP
     if chosen.stop is not None:
         rule = rule._replace(probability=chosen.stop)
@@ -78,37 +87,38 @@ def stopping_rule(model: PursuitClassifier, chosen: argparse.Namespace) -> Stopp
     return rule
 
 
-def image_files(given: Sequence[str]) -> list[Path]:
-    """Files of files, folders (searched for images) and patterns, in their order, each once.
+def clip_of(model: PursuitClassifier) -> Clip:
+    """Return the CLIP that embeds the pictures of a model."""
+    from infopursuit.clip.towers import model_clip
 
-    Raises:
-        InputError: a folder or a pattern has no image, or nothing is given.
-    """
+    return model_clip(model.clip_source_, model.clip_, model.clip_device_)
+
+
+def image_files(given: Sequence[str]) -> list[Path]:
+    """List the files of files, folders (searched for images) and patterns, each once, in order."""
     if not given:
         raise InputError("no image is given; expected files, folders or patterns")
-    found: list[Path] = []
+    files: list[Path] = []
     for each in given:
         path = Path(each)
         if path.is_dir():
-            files = sorted(file for file in path.rglob("*") if _is_image(file, path))
-        elif not path.exists() and set(each) & set("*?["):
-            files = sorted(file for file in _matching(each) if file.is_file())
+            more = sorted(file for file in path.rglob("*") if _is_image(file, path))
+        elif not path.exists() and set(each) & set("*?["):  # quoted, or on Windows
+            pattern = path.expanduser()
+            matching = Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor)))
+            more = sorted(file for file in matching if file.is_file())
         else:
-            found.append(path)
+            files.append(path)
             continue
-        if not files:
+        if not more:
             raise InputError(f"{each}: no image there; expected at least one")
-        found += files
-    return list(dict.fromkeys(found))
-
-
-def _matching(pattern: str) -> Iterator[Path]:
-    """Where the shell did not expand it: quoted, or on Windows."""
-    path = Path(pattern).expanduser()
-    return Path(path.anchor).glob(str(path.relative_to(path.anchor)))
+        files += more
+    return list(dict.fromkeys(files))
 
 
 def _is_image(file: Path, folder: Path) -> bool:
+    from PIL import Image
+
     hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
     return not hidden and file.suffix.lower() in Image.registered_extensions() and file.is_file()
 
@@ -116,25 +126,35 @@ def _is_image(file: Path, folder: Path) -> bool:
 def _read(
     model: PursuitClassifier, given: Sequence[str]
 ) -> tuple[list[Path], np.ndarray, list[str], dict[str, str]]:
-    """Files, embeddings and names of what can be read, and why the rest cannot."""
+    """Return files, embeddings and names of what can be read, and why the rest cannot."""
     if len(given) == 1 and Path(given[0]).suffix == ".npy":
+        from infopursuit.datasets.embedded_files import read_rows
+
         rows = read_rows(Path(given[0]))
         return [], rows, [f"{given[0]}[{row}]" for row in range(len(rows))], {}
+    from infopursuit.clip.embed import embed_readable_pictures
+
     files = image_files(given)
-    found = embed_readable_pictures(clip_of(model), files)
-    rejected = {str(files[row]): reason for row, reason in sorted(found.rejected.items())}
-    kept = [files[row] for row in found.rows]
-    return kept, found.embeddings, [str(file) for file in kept], rejected
+    readable = embed_readable_pictures(clip_of(model), files)
+    rejected = {str(files[row]): reason for row, reason in sorted(readable.rejected.items())}
+    kept = [files[row] for row in readable.rows]
+    return kept, readable.embeddings, [str(file) for file in kept], rejected
+
+
+def _write(
+    explained: Sequence[Explanation], rejected: Mapping[str, str], chosen: argparse.Namespace
+) -> None:
+    content = FORMATS[chosen.format](explained, rejected)
+    if chosen.out is None:
+        sys.stdout.write(content)
+    else:
+        write_out({chosen.out.name: content.encode()}, chosen.out.parent, "--out", chosen.out)
 
 
 def write_out(files: dict[str, bytes], folder: Path, option: str, given: Path) -> None:
-    """Write all files or none.
-
-    Raises:
-        InputError: one cannot be written.
-    """
+    """Write all files or none."""
     try:
-        write_whole(files, folder)
+        write_files(files, folder)
     except OSError as error:
         raise InputError(f"{option} {given}: cannot be written ({error})") from error
 
@@ -142,7 +162,8 @@ def write_out(files: dict[str, bytes], folder: Path, option: str, given: Path) -
 def _draw(
     explained: Sequence[Explanation], files: Sequence[Path], chosen: argparse.Namespace
 ) -> None:
-    from infopursuit.explanation.figure import explanation_png
+    from infopursuit.datasets.decoding import to_rgb
+    from infopursuit.report.figures import explanation_png
 
     folder = chosen.figures
     try:
@@ -151,15 +172,15 @@ def _draw(
         raise InputError(f"--figures {folder}: no folder can be made there ({error})") from error
     pictures = [to_rgb(file) for file in files] or [None] * len(explained)
     for name, picture, explanation in zip(
-        file_names([each.image for each in explained]), pictures, explained, strict=True
+        figure_names([each.image for each in explained]), pictures, explained, strict=True
     ):
         drawn = explanation_png(explanation, chosen.classes_shown, picture)
         write_out({name: drawn}, folder, "--figures", folder)
         logger.info("%s", folder / name)
 
 
-def file_names(images: Sequence[str]) -> list[str]:
-    """A name for the figure of each image: that of its file with odd characters replaced."""
+def figure_names(images: Sequence[str]) -> list[str]:
+    """Return a file name for the figure of each image, with odd characters replaced."""
     names: list[str] = []
     for image in images:
         stem = re.sub(r"[^A-Za-z0-9._-]+", "_", Path(image).stem).strip("._") or "image"
@@ -170,19 +191,102 @@ def file_names(images: Sequence[str]) -> list[str]:
     return names
 
 
+# -- a conversation -------------------------------------------------------------------------------
+
+
 def _show(text: str) -> None:
     sys.stdout.write(text)
     sys.stdout.flush()
 
 
-def _interactive(model: PursuitClassifier, stop: StoppingRule, chosen: argparse.Namespace) -> int:
-    if len(chosen.images) > 1:
-        raise InputError(f"--interactive is about one image; found {len(chosen.images)}")
-    dialogue = model.dialogue([Path(chosen.images[0])]) if chosen.images else model.dialogue()
-    explanation = converse(dialogue, stop, iter(sys.stdin), _show)
-    content = FORMATS[chosen.format]([explanation], {})
-    if chosen.out is None:
-        sys.stdout.write(content)
+def converse(
+    dialogue: Dialogue, stop: StoppingRule, lines: Iterator[str], write: Callable[[str], object]
+) -> Explanation:
+    """Ask until the stopping rule holds, all has been asked, or the person quits."""
+    write(f"{HELP if dialogue.image_answers is None else WITH_IMAGE}\n")
+    while True:
+        now = dialogue.explanation(stop)
+        asked, longest = len(now.steps), stop.budget(len(dialogue.pursuit.queries))
+        wanted = dialogue.next_question()
+        if now.confident or wanted is None or asked >= longest:
+            return now
+        leaders, probability = most_probable(now.class_names, now.posterior)
+        write(f"[{leaders} {percent(probability)}] {asked + 1}. {question(wanted)} ")
+        if dialogue.image_answers is not None:
+            own = float(dialogue.image_answers[dialogue.pursuit.number(wanted)])
+            write(f"({'yes' if own > 0.5 else 'no'}) ")
+        line = next(lines, "")
+        said = line.strip().lower()
+        if not line or said in ("q", "quit"):
+            write("\n" if not line else "")
+            return now
+        _obey(dialogue, said, write)
+
+
+def _obey(dialogue: Dialogue, said: str, write: Callable[[str], object]) -> None:
+    if not said and dialogue.image_answers is not None:
+        dialogue.step()
+    elif said in WORDS:
+        dialogue.answer(WORDS[said])
+    elif said in ("u", "undo"):
+        if dialogue.explanation().steps:
+            dialogue.undo()
+        else:
+            write("nothing has been asked yet\n")
+    elif said in ("w", "why"):
+        for each in dialogue.candidates():
+            write(f"   {each.value:.3f}  {question(each.query)}\n")
     else:
-        write_out({chosen.out.name: content.encode()}, chosen.out.parent, "--out", chosen.out)
-    return 0
+        write(f"{said!r}: {HELP}\n")
+
+
+# -- formats --------------------------------------------------------------------------------------
+
+
+def as_text(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> str:
+    """Return one block of lines an image."""
+    return "\n".join(str(explanation) for explanation in explained)
+
+
+def as_json(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> str:
+    """Return all that is known of each explanation, and the files that could not be read."""
+    images = [
+        {**each.to_dict(), "predicted_class": each.predicted_class, "probability": each.probability}
+        for each in explained
+    ]
+    content = {"images": images, "rejected": dict(rejected)}
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def as_csv(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> str:
+    """Return a row per question after one without; the last of an image is its prediction."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for each in explained:
+        leaders, probability = most_probable(each.class_names, each.prior)
+        writer.writerow([each.image, 0, "", "", leaders, probability, ""])
+        for number, step in enumerate(each.steps, start=1):
+            leaders, probability = most_probable(each.class_names, step.posterior)
+            row = (question(step.query), step.said, leaders, probability, step.entropy)
+            writer.writerow([each.image, number, *row])
+    return text.getvalue()
+
+
+def as_html(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> str:
+    """Return a page with a table for each image, and a list of the files not read."""
+    tables = "\n".join(each._repr_html_() for each in explained)
+    listed = "".join(f"<li>{escape(name)}: {escape(why)}</li>" for name, why in rejected.items())
+    bad = f"<h2>Not explained</h2><ul>{listed}</ul>" if rejected else ""
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Explanations</title>'
+        f"<style>{STYLE}</style></head><body>\n{tables}\n{bad}</body></html>\n"
+    )
+
+
+FORMATS: dict[str, Callable[[Sequence[Explanation], Mapping[str, str]], str]] = {
+    "text": as_text,
+    "json": as_json,
+    "csv": as_csv,
+    "html": as_html,
+}

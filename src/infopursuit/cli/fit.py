@@ -5,32 +5,29 @@ from __future__ import annotations
 import argparse
 import logging
 import warnings
-from pathlib import Path
 
 import numpy as np
 
-from infopursuit.cli.embedded_files import is_embedded, read_images, read_lines, read_texts
 from infopursuit.core.errors import InputError
 from infopursuit.core.numbers import percent
-from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
-from infopursuit.estimators.pictures import clip_source
-from infopursuit.estimators.pictures import fit as fit_pictures
+from infopursuit.datasets.embedded_files import read_embedded_texts, read_embeddings, read_lines
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 
 logger = logging.getLogger("infopursuit")
 
+# Suffixes of files that hold embeddings rather than images.
+EMBEDDED = (".npz", ".npy", ".parquet")
 TOLD = 20
 
 
 def fit(chosen: argparse.Namespace) -> int:
-    """Fit, save, and tell how good the model is.
+    """Fit, save, and report how good the model is.
 
     Returns:
-        The exit status: 1 where images could not be read.
-
-    Raises:
-        InputError: an input is malformed, or the model cannot be written.
+        The exit status: 1 if images could not be read.
     """
-    _refuse_file(chosen.out)
+    if chosen.out.exists() and not chosen.out.is_dir():  # before hours of work, not after
+        raise InputError(f"--out {chosen.out}: a file; expected a folder, or nothing")
     settings = {
         "n_queries": chosen.n_queries,
         "ban": chosen.ban,
@@ -38,11 +35,13 @@ def fit(chosen: argparse.Namespace) -> int:
         "first_query": chosen.first,
         "random_state": chosen.random_state,
     }
-    if is_embedded(chosen.images):
+    if chosen.images.suffix in EMBEDDED:
         model = _fit_embedded(chosen, settings)
     else:
         if chosen.labels is not None:
             raise InputError("--labels: expected it with an .npy file; a folder names its classes")
+        from infopursuit.estimators.pictures import fit as fit_pictures
+
         with warnings.catch_warnings():  # what was left out is listed at the end
             warnings.filterwarnings("ignore", ".* pictures cannot be read and are left out")
             model = fit_pictures(
@@ -55,7 +54,7 @@ def fit(chosen: argparse.Namespace) -> int:
                 **settings,
             )
     model.save(chosen.out)
-    for line in told(model):
+    for line in summary(model):
         logger.info("%s", line)
     rejected = model.provenance_.get("rejected", {})
     logger.info("saved: %s", chosen.out)
@@ -66,18 +65,17 @@ def fit(chosen: argparse.Namespace) -> int:
     return 1 if rejected else 0
 
 
-def told(model: InformationPursuitClassifier) -> list[str]:
-    """How large a model is, and how good."""
-    found = model.provenance_
+def summary(model: InformationPursuitClassifier) -> list[str]:
+    """Return how large a model is, and how good."""
+    facts = model.provenance_
     lines = [
-        f"{found['images']} images, {len(model.classes_)} classes, {len(model.queries_)} questions"
+        f"{facts['images']} images, {len(model.classes_)} classes, {len(model.queries_)} questions"
     ]
-    if "test_accuracy" in found:
-        share = percent(found["test_accuracy"])
-        lines.append(f"accuracy on {found['test_images']} test images: {share}")
-    elif "held_out_accuracy" in found:
-        share = percent(found["held_out_accuracy"])
-        lines.append(f"accuracy on {found['held_out_images']} images held out: {share}")
+    for split, images in (("test", "test images"), ("held_out", "images held out")):
+        if f"{split}_accuracy" in facts:
+            share = percent(facts[f"{split}_accuracy"])
+            lines.append(f"accuracy on {facts[f'{split}_images']} {images}: {share}")
+            break
     return lines
 
 
@@ -91,20 +89,28 @@ def _fit_embedded(
         )
     if chosen.classes is not None:
         raise InputError("--classes: expected it with a folder of images")
+    from infopursuit.clip.weights import clip_source
+
     source = None if chosen.clip is None else clip_source(chosen.clip, chosen.pretrained)
-    train, test = read_images(chosen.images, chosen.labels)
-    texts, embeddings, name = read_texts(chosen.texts, source, chosen.device)
+    train, test = read_embeddings(chosen.images, chosen.labels)
+    if chosen.texts.suffix in (".parquet", ".npz"):
+        texts, embeddings, name = read_embedded_texts(chosen.texts)
+    else:
+        from infopursuit.clip.embed import embed_texts
+        from infopursuit.clip.towers import load_clip
+
+        texts = read_lines(chosen.texts)
+        if source is None:
+            raise InputError(
+                f"{chosen.texts}: texts without embeddings; expected --clip, which embeds them"
+            )
+        clip = load_clip(source, chosen.device)
+        embeddings, name = embed_texts(clip, texts), clip.name
     model = InformationPursuitClassifier(texts, embeddings).set_params(**settings)
-    model.fit(train.embeddings, train.labels)
+    model.fit(train.rows, train.labels)
     model.clip_, model.clip_source_ = name, source
     if test is not None:
-        right = model.predict(test.embeddings) == test.labels
+        right = model.predict(test.rows) == test.labels
         model.provenance_["test_images"] = len(test.labels)
         model.provenance_["test_accuracy"] = float(np.mean(right))
     return model
-
-
-def _refuse_file(out: Path) -> None:
-    """Said before hours of work, not after."""
-    if out.exists() and not out.is_dir():
-        raise InputError(f"--out {out}: a file; expected a folder, or nothing")

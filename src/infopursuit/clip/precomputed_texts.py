@@ -10,10 +10,9 @@ from typing import NoReturn
 import numpy as np
 from jaxtyping import Float32
 
-from infopursuit.core.clip_names import clip_of
-from infopursuit.core.embeddings import unit_rows
+from infopursuit.core.arrays import unit_rows
 from infopursuit.core.errors import InputError
-from infopursuit.core.tables import EMBEDDED_TEXTS, embedding_matrix, read_table
+from infopursuit.core.tables import EMBEDDED_TEXTS, clip_of, embedding_matrix, read_table
 
 TOLD = 5
 
@@ -49,11 +48,7 @@ class PrecomputedTexts:
     def encode_texts(
         self, texts: Sequence[str], batch_size: int = 64
     ) -> Float32[np.ndarray, "n d"]:
-        """The embeddings of `texts`, with unit norm; `batch_size` makes no difference to a table.
-
-        Raises:
-            InputError: a text is not in the table.
-        """
+        """Return the embeddings of `texts`, with unit norm; `batch_size` changes nothing."""
         missing = [text for text in texts if text not in self._row]
         if missing:
             names = ", ".join(repr(text) for text in missing[:TOLD])

@@ -2,8 +2,8 @@
 
 CLIP pads each text to 77 tokens; a query has six. Its tower is causal, a token sees itself and
 those before it, and the embedding is read off at the end token: what follows changes nothing. So
-texts are sorted by length and each batch is cut behind its last end token. Towers that look at the
-padding (SigLIP's and CoCa's, those of other libraries) get all of it.
+texts are sorted by length, and each batch is cut behind its last end token. A tower for which this
+fails on a trial (SigLIP's, CoCa's, those of other libraries) gets the whole padding.
 """
 
 from __future__ import annotations
@@ -30,23 +30,16 @@ HALF_ROUNDING = 1e-4
 class TextTower:
     """Encodes texts by the text tower of an open_clip model, cut to their tokens if that is exact.
 
-    Attributes:
-        obstacle: why texts cannot be cut, None where they can.
+    The model is in eval mode, on `device`; `obstacle` says why texts cannot be cut, None if they
+    can.
     """
 
     def __init__(self, model: Any, tokenize: Tokenize, device: torch.device) -> None:
-        """Look at the tower, and try it on a few texts.
-
-        Args:
-            model: what open_clip built, in eval mode, on `device`.
-            tokenize: its tokenizer.
-            device: where to compute.
-        """
         self._model = model
         self._tower = model.text if hasattr(model, "text") else model
         self._tokenize = tokenize
         self._device = device
-        self.obstacle = structural_obstacle(model) or self._disagreement()
+        self.obstacle = self._find_obstacle()
         if self.obstacle:
             logger.info("texts go through the tower with their padding: %s", self.obstacle)
 
@@ -55,14 +48,8 @@ class TextTower:
         """Embed texts, in the precision of the tower's weights.
 
         A text's neighbours in a batch change its embedding by no more than rounding does; equal
-        texts in equal order and batches give equal bytes.
-
-        Args:
-            texts: at least one.
-            batch_size: texts of full length per batch; of short ones more, to as many tokens.
-
-        Returns:
-            On the CPU, in the order of `texts`, of any norm.
+        texts in equal order and batches give equal bytes. `batch_size` is for texts of full length;
+        a batch of short ones has as many tokens. Rows are on the CPU, of any norm.
         """
         tokens = tokens_of(texts, self._tokenize)
         if self.obstacle:
@@ -71,8 +58,7 @@ class TextTower:
         ends = self._ends(tokens)
         order = torch.argsort(ends, descending=True, stable=True)
         sorted_ends = ends[order]
-        longest = int(sorted_ends[0]) + 1
-        sorted_tokens = tokens[order, :longest].to(self._device)
+        sorted_tokens = tokens[order, : int(sorted_ends[0]) + 1].to(self._device)
         # Read back once at the end: a GPU does not wait between batches.
         rows = [
             self._cut(sorted_tokens[start:stop, :length])
@@ -87,7 +73,10 @@ class TextTower:
         return self._model.encode_text(tokens)
 
     def _cut(self, tokens: Int[torch.Tensor, "b length"]) -> torch.Tensor:
-        """What `_whole` gives, of tokens up to the last end token in the batch."""
+        """Return what `_whole` does, from tokens up to the last end token in the batch.
+
+        `encode_text` adds the positions of all 77 tokens, so it cannot be called with fewer.
+        """
         tower, length = self._tower, tokens.shape[1]
         dtype = tower.transformer.get_cast_dtype()
         x = tower.token_embedding(tokens).to(dtype)
@@ -101,13 +90,21 @@ class TextTower:
         return projection(x) if isinstance(projection, torch.nn.Linear) else x @ projection
 
     def _ends(self, tokens: Int[torch.Tensor, "b length"]) -> Int[torch.Tensor, " b"]:
-        """Where the tower reads the embedding off: one of the places of `_pools_at`."""
+        """Return where the tower reads the embedding off: the end tokens."""
         pool, end = _pooling(self._tower)
         return (tokens if pool == "argmax" else (tokens == end).int()).argmax(dim=-1)
 
     @torch.inference_mode()
-    def _disagreement(self) -> str | None:
-        """What is wrong when the cut tower and the whole one disagree on the probes."""
+    def _find_obstacle(self) -> str | None:
+        """Return why texts cannot be cut: what the tower is, or how it fails on the probes."""
+        mask: torch.Tensor | None = getattr(self._tower, "attn_mask", None)
+        if mask is None:
+            return "its attention is not causal"
+        if not bool(mask[torch.ones_like(mask, dtype=torch.bool).triu(1)].isneginf().all()):
+            return "its mask lets tokens see later ones"
+        pool, _ = _pooling(self._tower)
+        if pool not in ("argmax", "eos"):
+            return f"the embedding is read off at: {pool}"
         tokens = self._tokenize(list(PROBES)).to(self._device)
         whole = self._whole(tokens).double()
         ends = self._ends(tokens)
@@ -120,46 +117,15 @@ class TextTower:
         return f"without it, 1 - cosine is {worst:.1e} on a trial; expected at most {limit:.0e}"
 
 
-def structural_obstacle(model: Any) -> str | None:
-    """Why the embeddings of `model` may depend on what follows the end token; None if they cannot.
-
-    They cannot in open_clip's own text tower, in a CLIP or beside an image tower of any kind, if
-    each token is masked from all later ones and the embedding is read off at the end token, with
-    no class token behind it and no mask made of the padding.
-    """
-    from open_clip.model import CLIP, CustomTextCLIP
-    from open_clip.transformer import TextTransformer
-
-    tower: Any = model
-    if type(model) is CustomTextCLIP:
-        tower = model.text
-        if type(tower) is not TextTransformer:
-            return f"its text tower is a {type(tower).__name__}"
-        if tower.cls_emb is not None:
-            return "a class token follows the text"
-        if tower.use_pad_mask:
-            return "its attention has a mask for the padding"
-    elif type(model) is not CLIP:
-        return f"it is a {type(model).__name__}"
-    mask: torch.Tensor | None = tower.attn_mask
-    if mask is None:
-        return "its attention is not causal"
-    later = torch.ones_like(mask, dtype=torch.bool).triu(1)
-    if not bool(mask[later].isneginf().all()):
-        return "its mask lets tokens see later ones"
-    pool, _ = _pooling(tower)
-    return None if pool in ("argmax", "eos") else f"the embedding is read off at: {pool}"
-
-
 def _pooling(tower: Any) -> tuple[str, int]:
-    """How a tower finds the end token (`argmax`: the highest number), and its number."""
+    """Return how a tower finds the end token (`argmax`: the highest number), and its number."""
     if hasattr(tower, "text_pool_type"):
         return tower.text_pool_type, tower.text_eos_id
     return tower.pool_type, tower.eos_id
 
 
 def _batches(lengths: Int[torch.Tensor, " n"], tokens: int) -> Iterator[tuple[int, int, int]]:
-    """First row, end and length of batches of at most `tokens` tokens; `lengths` descend."""
+    """Give first row, end and length of batches of at most `tokens` tokens; `lengths` descend."""
     start = 0
     while start < len(lengths):
         length = int(lengths[start])
@@ -169,39 +135,28 @@ def _batches(lengths: Int[torch.Tensor, " n"], tokens: int) -> Iterator[tuple[in
 
 
 def tokens_of(texts: Sequence[str], tokenize: Tokenize) -> Int[torch.Tensor, "n context"]:
-    """What `tokenize` gives for `texts`, tokens and padding, some times faster.
+    """Return what `tokenize` does, several times faster for open_clip's own tokenizer.
 
-    open_clip cleans each text and splits it anew. Cleaning leaves plain ASCII as it is but for case
-    and spaces, and no token reaches over a space, so words of plain texts are encoded once each.
-
-    Args:
-        texts: any texts.
-        tokenize: open_clip's tokenizer of the model; words are kept only for its own byte-pair
-            encoding without reduction, all others are called as they are.
+    open_clip cleans each text and splits it again. Cleaning changes only case and spaces of plain
+    ASCII, and no token reaches over a space, so each word of plain texts is encoded once.
     """
     from open_clip.tokenizer import SimpleTokenizer
 
     if not isinstance(tokenize, SimpleTokenizer) or tokenize.reduction_fn is not None:
         return tokenize(list(texts))
-    context = tokenize.context_length
-    assert context is not None
     words: dict[str, list[int]] = {}
-    rows = [_encoded(text, tokenize.encode, words) for text in texts]
-    room = context - 2
-    lengths = np.array([min(len(row), room) for row in rows], dtype=np.int64)
-    tokens = np.zeros((len(rows), context), dtype=np.int64)
-    column = np.arange(context)
-    inside = (column >= 1) & (column <= lengths[:, None])
-    tokens[inside] = [token for row in rows for token in row[:room]]
-    tokens[:, 0] = tokenize.sot_token_id
-    tokens[np.arange(len(rows)), lengths + 1] = tokenize.eot_token_id
-    return torch.from_numpy(tokens)
+    tokens = torch.zeros((len(texts), tokenize.context_length or 0), dtype=torch.long)
+    for row, text in zip(tokens.numpy(), texts, strict=True):
+        encoded = _encoded(text, tokenize.encode, words)[: len(row) - 2]
+        ids = [tokenize.sot_token_id, *encoded, tokenize.eot_token_id]
+        row[: len(ids)] = np.array(ids)
+    return tokens
 
 
 def _encoded(
     text: str, encode: Callable[[str], list[int]], words: dict[str, list[int]]
 ) -> list[int]:
-    """Tokens of one text without its ends; `words` has those of words met before."""
+    """Return the tokens of one text without its ends; `words` keeps those of known words."""
     # Cleaning repairs wrong decoding (never of ASCII) and control characters, and reads HTML
     # entities, which begin with an ampersand and may hold a space.
     if not (text.isascii() and text.isprintable()) or "&" in text:

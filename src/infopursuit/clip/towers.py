@@ -1,14 +1,12 @@
-"""CLIP's two towers behind one small interface, whichever way the weights came.
+"""CLIP's two towers behind one small interface, wherever the weights came from.
 
     clip = load_clip("artifacts/menagerie/clip", "auto")
-    texts = clip.encode_texts(["a red bird", "four legs"])               # (2, d), unit norm
+    texts = clip.encode_texts(["a red bird", "four legs"])                 # (2, d), unit norm
     images = clip.encode_images(torch.stack([clip.preprocess(picture)]))   # (1, d), unit norm
 
-`embed_texts` (text_cache) and `embed_pictures` (pictures) do the same with a progress bar, a cache
-of texts, and pictures of any kind.
-
-A table of precomputed texts stands in for a CLIP whose weights are not at hand: it looks texts up
-and refuses images.
+`embed_texts` and `embed_pictures` (embed.py) do the same with a progress bar, a cache of texts, and
+pictures of any kind. A table of precomputed texts can replace a CLIP without weights: it looks
+texts up and refuses images.
 """
 
 from __future__ import annotations
@@ -21,52 +19,53 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from jaxtyping import Float, Float32, UInt8
 from PIL.Image import Image
 
-from infopursuit.clip.half_precision import HalfPrecision, Tower
 from infopursuit.clip.precomputed_texts import PrecomputedTexts
-from infopursuit.clip.pretrained import (
-    PretrainedName,
-    find_pretrained,
-    openai_archives,
-    pretrained_name,
-)
 from infopursuit.clip.text_tower import TextTower
-from infopursuit.clip.weights import CONFIG, ClipFiles, find_clip_files
-from infopursuit.core.embeddings import unit_rows
+from infopursuit.clip.weights import (
+    CONFIG,
+    OPENAI_SHA256,
+    ClipFiles,
+    PretrainedName,
+    find_clip_files,
+)
+from infopursuit.core.arrays import unit_rows
 from infopursuit.core.errors import InputError
-
-if TYPE_CHECKING:  # it imports torchvision, which only an image needs
-    from infopursuit.clip.preprocessing import Preprocessing
 
 # What torch and open_clip raise for files that are damaged or of another architecture.
 LOADING_ERRORS = (OSError, RuntimeError, ValueError, TypeError, KeyError, pickle.UnpicklingError)
-# Entries of OpenAI's archives that say what the architecture says already.
+# Entries of OpenAI's archives that the architecture implies.
 OPENAI_EXTRAS = ("input_resolution", "context_length", "vocab_size")
+# The least cosine of float16 to float32. Rounding to 11 bits leaves 1 - 3e-6 in the menagerie's
+# CLIP; activations beyond the range of float16 (65,504, or below 6e-8) leave far less. An error of
+# this size points anywhere in d = 512 dimensions, so it moves a cosine with another embedding by
+# about sqrt(2 * (1 - 0.999) / 512) = 0.002.
+MIN_COSINE = 0.999
+
+Tower = Literal["texts", "images"]
 
 
 class OpenClip:
     """A CLIP that open_clip builds; the towers are loaded when first used.
 
-    Attributes:
-        name: the name of its embedding space, kept in the metadata of every file it makes.
-        device: where the towers compute.
+    In float16, the first batch of each tower must agree with float32. `name` is that of the
+    embedding space, kept in the metadata of every file made with it.
     """
 
     def __init__(
         self, files: ClipFiles, device: torch.device, dtype: torch.dtype = torch.float32
     ) -> None:
-        """`dtype` is what the towers compute in, float32 or, once checked, float16."""
         self._files = files
         self._dtype = dtype
-        self._half = HalfPrecision(files.where)
+        self._halved: set[Tower] = set()
         self.device = device
         self.name = files.name
 
@@ -77,7 +76,7 @@ class OpenClip:
 
     @property
     def stamp(self) -> str:
-        """What the last bits of its numbers depend on besides weights and batches."""
+        """What the last bits of its numbers depend on besides batches."""
         machine = f"{self.device} {self._dtype} {torch.get_num_threads()}"
         return f"{self.name} torch {torch.__version__} {machine}"
 
@@ -99,31 +98,20 @@ class OpenClip:
     def encode_texts(
         self, texts: Sequence[str], batch_size: int = 64
     ) -> Float32[np.ndarray, "n d"]:
-        """Embed texts, as they are and in their order, with unit norm.
-
-        Args:
-            texts: any number of texts.
-            batch_size: texts of full length per batch of the tower.
-        """
+        """Embed texts, in their order, with unit norm; `batch_size` is for texts of full length."""
         if not texts:
             return np.zeros((0, self.width), dtype=np.float32)
         tower = self._text_tower
-        return self._unit(self._rows("texts", lambda _: tower.encode(texts, batch_size)))
+        return self._encode("texts", lambda _: tower.encode(texts, batch_size))
 
     def encode_images(
         self, batch: UInt8[torch.Tensor, "b 3 h w"] | Float[torch.Tensor, "b 3 h w"]
     ) -> Float32[np.ndarray, "b d"]:
-        """Embed one batch of images as `pixels` (uint8) or `preprocess` (float32) give them.
-
-        Returns:
-            Rows of unit norm.
-        """
+        """Embed a batch of images, as `pixels` or `preprocess` return them, with unit norm."""
         model, preprocessing, _ = self._loaded
         with torch.inference_mode():
             images = preprocessing.normalized(batch.to(self.device, non_blocking=True))
-            return self._unit(
-                self._rows("images", lambda dtype: model.encode_image(images.to(dtype)))
-            )
+            return self._encode("images", lambda dtype: model.encode_image(images.to(dtype)))
 
     @property
     def preprocess(self) -> Callable[[Image], torch.Tensor]:
@@ -135,23 +123,41 @@ class OpenClip:
         """Turns an image into uint8, which `encode_images` scales and normalises on the device."""
         return self._loaded[1].pixels
 
-    def _rows(
+    def _encode(
         self, tower: Tower, encode: Callable[[torch.dtype], torch.Tensor]
-    ) -> Float[torch.Tensor, "b d"]:
-        """What `encode` gives with its tower, in the precision of this CLIP."""
-        if self._dtype == torch.float32:
-            return encode(torch.float32)
-        try:
-            return self._half.rows(tower, self._loaded[0], encode)
-        except InputError:
-            # The model is between two precisions: whoever goes on all the same gets a fresh one.
-            self._half = HalfPrecision(self._files.where)
-            for name in ("_loaded", "_text_tower"):
-                self.__dict__.pop(name, None)
-            raise
-
-    def _unit(self, rows: torch.Tensor) -> Float32[np.ndarray, "n d"]:
+    ) -> Float32[np.ndarray, "b d"]:
+        """Return unit rows of `encode` in the precision of this CLIP."""
+        if self.half_precision and tower not in self._halved:
+            rows = self._first_half_batch(tower, encode)
+        else:
+            rows = encode(self._dtype)
         return unit_rows(rows.float().cpu().numpy(), f"{self._files.where}: a batch")
+
+    def _first_half_batch(
+        self, tower: Tower, encode: Callable[[torch.dtype], torch.Tensor]
+    ) -> torch.Tensor:
+        """Convert a tower to float16, and check its first batch against float32."""
+        whole = encode(torch.float32)
+        unit_rows(whole.cpu().numpy(), f"{self._files.where}: the first batch of {tower}")
+        halve(self._loaded[0], tower)
+        half = encode(torch.float16)
+        # NaN counts as the worst; an overflow gives it.
+        cosines = torch.cosine_similarity(whole.float(), half.float()).nan_to_num(nan=-1.0)
+        worst = cosines.min().item()
+        if worst >= MIN_COSINE:
+            self._halved.add(tower)
+            return half
+        # The model has two precisions now; a caller who goes on gets a fresh one.
+        self._halved.clear()
+        for name in ("_loaded", "_text_tower"):
+            self.__dict__.pop(name, None)
+        finite = bool(half.isfinite().all())
+        found = f"a cosine of {worst:.4f}" if finite else "numbers that are not finite"
+        raise InputError(
+            f"compute.half_precision: {self._files.where} does not keep its embeddings of {tower} "
+            f"in float16; expected a cosine of at least {MIN_COSINE} to those in float32 in the "
+            f"first batch, found {found}; set it to false"
+        )
 
     @cached_property
     def _text_tower(self) -> TextTower:
@@ -162,63 +168,128 @@ class OpenClip:
         return _load_towers(self._files, self.device)
 
 
+class Preprocessing:
+    """open_clip's transform of an image in two parts, so that each runs where it is cheapest.
+
+    Resizing runs in the threads that decode; scaling and normalising run once for a batch, on the
+    device, to which bytes are a fourth of the way. Both parts together equal the whole.
+    """
+
+    def __init__(self, whole: Any) -> None:
+        from torchvision.transforms import Compose, Normalize, ToTensor
+
+        *resizing, to_tensor, normalize = whole.transforms
+        if not (isinstance(to_tensor, ToTensor) and isinstance(normalize, Normalize)):
+            raise TypeError(
+                f"expected a transform that ends in to-tensor and normalise, got {whole}"
+            )
+        self.whole: Callable[[Image], torch.Tensor] = whole
+        self._resizing = Compose(resizing)
+        self._mean, self._std = (
+            torch.as_tensor(values, dtype=torch.float32).view(-1, 1, 1)
+            for values in (normalize.mean, normalize.std)
+        )
+
+    def pixels(self, image: Image) -> UInt8[np.ndarray, "3 h w"]:
+        """Resize and crop an image, without torch, which would start threads in every thread."""
+        return np.asarray(self._resizing(image)).transpose(2, 0, 1).copy()
+
+    def normalized(
+        self, batch: UInt8[torch.Tensor, "b 3 h w"] | Float[torch.Tensor, "b 3 h w"]
+    ) -> Float32[torch.Tensor, "b 3 h w"]:
+        """Scale and normalise a batch of `pixels` on its device; floats stay as they are."""
+        if batch.is_floating_point():
+            return batch.float()
+        mean, std = self._mean.to(batch.device), self._std.to(batch.device)
+        # The order and the divisions of torchvision, for the same last bits.
+        return batch.float().div_(255).sub_(mean).div_(std)
+
+
+@torch.inference_mode(mode=False)
+def halve(model: Any, tower: Tower) -> None:
+    """Convert one tower of open_clip's model to float16, in place."""
+    if tower == "images":
+        model.visual.half()
+        return
+    for name, module in model.named_children():
+        if name != "visual":
+            module.half()
+    # A CLIP keeps the ends of its text tower itself, next to the modules.
+    for parameter in model.parameters(recurse=False):
+        parameter.data = parameter.data.half()
+    for name, buffer in list(model.named_buffers(recurse=False)):
+        if buffer.is_floating_point():
+            setattr(model, name, buffer.half())
+
+
 Clip = OpenClip | PrecomputedTexts
 
 
 def load_clip(
     path: str | Path | PretrainedName, device: str = "auto", *, half_precision: bool = False
 ) -> Clip:
-    """The CLIP at `path`, or of a name.
+    """Return the CLIP at `path`, or of a name.
 
     Args:
         path: a folder in open_clip's layout (open_clip_config.json and weights), a YAML file that
             pins weights, a Parquet file of precomputed texts (text, source, embedding), or a model
             that open_clip knows: `open_clip_model("ViT-B-32", "openai")` or "ViT-B-32:openai".
         device: `auto`, `cpu` or `cuda`.
-        half_precision: whether the towers compute in float16, on a GPU alone; their first batch
+        half_precision: whether the towers compute in float16, on a GPU only; their first batch
             must agree with float32.
 
     Raises:
         InputError: the path is none of these, weights cannot be fetched or are not those pinned,
-            or `cuda` is asked for where there is none.
+            or `cuda` is asked for and there is no GPU.
     """
     if not isinstance(path, PretrainedName) and Path(path).suffix == ".parquet":
         return PrecomputedTexts(path)
     chosen = choose_device(device)
     halved = half_precision and chosen.type == "cuda"
-    return OpenClip(_files(path), chosen, torch.float16 if halved else torch.float32)
+    return OpenClip(find_clip_files(path), chosen, torch.float16 if halved else torch.float32)
 
 
-def _files(path: str | Path | PretrainedName) -> ClipFiles:
-    if isinstance(path, PretrainedName):
-        return find_pretrained(path)
-    # Names hold no file's ending, so paths that lead nowhere do without the import of open_clip.
-    is_name = isinstance(path, str) and not Path(path).exists()
-    if is_name and Path(path).suffix not in (".yaml", ".yml"):
-        model = pretrained_name(str(path))
-        if model is not None:
-            return find_pretrained(model)
-    return find_clip_files(path)
+def model_clip(source: str | None, name: str | None, device: str = "auto") -> Clip:
+    """Return the CLIP that a model was fitted with, loaded once for all models that share it."""
+    if source is None:
+        named = f" ({name})" if name else ""
+        raise InputError(
+            f"the model does not know where its CLIP{named} is; expected embeddings, or a model "
+            "loaded by infopursuit.load(..., clip=...)"
+        )
+    if Path(source).is_absolute() and not Path(source).exists():
+        raise InputError(
+            f"{source}: the CLIP of the model is not there; pass its path to "
+            f"infopursuit.load(..., clip=...): {name or 'the one it was fitted with'}"
+        )
+    clip = _shared_clip(source, device)
+    if None not in (clip.name, name) and clip.name != name:
+        raise InputError(f"{source} is {clip.name}; the model was fitted with {name}")
+    return clip
+
+
+@lru_cache(maxsize=2)
+def _shared_clip(source: str, device: str) -> Clip:
+    return load_clip(source, device)
 
 
 @dataclass(frozen=True)
 class SameClip:
-    """What a worker is sent in the place of a CLIP.
+    """What a worker must agree with: the stamp of the stage's CLIP, and torch's threads there.
 
-    Attributes:
-        stamp: what the numbers of the CLIP in the stage's own process depend on.
-        threads: how many threads torch has there; sums in another order end in other bits.
+    Sums in another order end in other bits.
     """
 
     stamp: str
     threads: int
 
-    def check(self, clip: Clip) -> Clip:
-        """Set the threads of this process, and see that `clip` gives the numbers of the stage's.
+    @classmethod
+    def of(cls, clip: Clip) -> SameClip:
+        """Return what workers compare their CLIP with."""
+        return cls(clip.stamp, torch.get_num_threads())
 
-        Raises:
-            InputError: it would not: there are other weights, another torch or another device.
-        """
+    def check(self, clip: Clip) -> Clip:
+        """Set the threads of this process, and refuse a `clip` that computes other numbers."""
         torch.set_num_threads(self.threads)
         if clip.stamp != self.stamp:
             raise InputError(
@@ -229,13 +300,8 @@ class SameClip:
         return clip
 
 
-def same_clip(clip: Clip) -> SameClip:
-    """What workers are to compare their CLIP with."""
-    return SameClip(clip.stamp, torch.get_num_threads())
-
-
 def choose_device(name: str) -> torch.device:
-    """The device for `auto` (a GPU where there is one), `cpu` or `cuda`."""
+    """Return the device for `auto` (a GPU if there is one), `cpu` or `cuda`."""
     available = torch.cuda.is_available()
     if name == "cuda" and not available:
         raise InputError("compute.device: cuda, but torch finds no GPU; expected auto or cpu")
@@ -245,27 +311,27 @@ def choose_device(name: str) -> torch.device:
 def _load_towers(
     files: ClipFiles, device: torch.device
 ) -> tuple[Any, Preprocessing, Callable[..., torch.Tensor]]:
-    """The model with its weights, the preprocessing of images, the tokenizer."""
+    """Return the model with its weights, the preprocessing of images, and the tokenizer."""
     import open_clip
     from safetensors import SafetensorError
 
-    from infopursuit.clip.preprocessing import Preprocessing
-
     create: Callable[..., tuple[Any, Any, Any]] = open_clip.create_model_and_transforms
     torchscript = _is_torchscript(files.weights)
-    if torchscript and files.sha256 not in openai_archives():
+    if torchscript and files.sha256 not in OPENAI_SHA256:
         raise InputError(
             f"{files.where}: {files.weights} is a TorchScript archive, which is a program that "
             "runs when it is read; expected weights as .safetensors, or the archives of OpenAI"
         )
     try:
-        with _without_false_alarm():
+        with _without_false_alarm(), warnings.catch_warnings():
             built, _, preprocess = create(
                 files.model, load_weights=False, pretrained_text=False, **files.preprocessing
             )
             tokenizer: Any = open_clip.get_tokenizer(files.model)
             if torchscript:
-                state = _torchscript_state(files.weights)
+                # torch is retiring TorchScript; reading an archive still works.
+                warnings.simplefilter("ignore", FutureWarning)
+                state = torch.jit.load(files.weights, map_location="cpu").state_dict()
                 built.load_state_dict({k: v for k, v in state.items() if k not in OPENAI_EXTRAS})
             else:
                 open_clip.load_checkpoint(built, str(files.weights))
@@ -277,13 +343,6 @@ def _load_towers(
     return built.to(device).eval().requires_grad_(False), Preprocessing(preprocess), tokenizer
 
 
-def _torchscript_state(path: Path) -> dict[str, torch.Tensor]:
-    with warnings.catch_warnings():
-        # torch is retiring TorchScript, which these archives are; reading one still works.
-        warnings.simplefilter("ignore", FutureWarning)
-        return torch.jit.load(path, map_location="cpu").state_dict()
-
-
 def _is_torchscript(path: Path) -> bool:
     """OpenAI publishes its weights as TorchScript archives, which hold a `constants.pkl`."""
     if not zipfile.is_zipfile(path):
@@ -292,28 +351,26 @@ def _is_torchscript(path: Path) -> bool:
         return any(Path(name).name == "constants.pkl" for name in archive.namelist())
 
 
-class _Expected(logging.Filter):
-    """Drops what open_clip tells of each step, and its alarm that weights are loaded after it."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        if "open_clip" not in Path(record.pathname).parts:
-            return True
-        alarm = record.getMessage().startswith("No pretrained weights loaded")
-        return record.levelno >= logging.WARNING and not alarm
+def _is_worth_telling(record: logging.LogRecord) -> bool:
+    """Drop open_clip's steps, and its alarm about random weights before they are loaded."""
+    if "open_clip" not in Path(record.pathname).parts:
+        return True
+    alarm = record.getMessage().startswith("No pretrained weights loaded")
+    return record.levelno >= logging.WARNING and not alarm
 
 
 @contextlib.contextmanager
 def _without_false_alarm() -> Iterator[None]:
-    """Let through what open_clip logs but for `_Expected`; it logs by the root logger."""
-    root, expected = logging.getLogger(), _Expected()
+    """Filter what open_clip logs with the root logger."""
+    root = logging.getLogger()
     # Without a handler, `logging.info` would give the user's program one for good.
     handler = None if root.handlers else logging.lastResort
     if handler is not None:
         root.addHandler(handler)
-    root.addFilter(expected)
+    root.addFilter(_is_worth_telling)
     try:
         yield
     finally:
-        root.removeFilter(expected)
+        root.removeFilter(_is_worth_telling)
         if handler is not None:
             root.removeHandler(handler)

@@ -1,41 +1,84 @@
-"""Where the weights of a CLIP are: a folder in open_clip's layout, or a YAML file that pins them.
+"""Find the weights of a CLIP: a folder in open_clip's layout, a YAML file that pins them, a name.
 
-Whatever the source, the outcome is the same: an architecture with its configuration, and one file
-of weights whose SHA-256 names the embedding space.
+    find_clip_files("artifacts/menagerie/clip")
+    find_clip_files("params/clip/ViT-L-14-openai.yaml")
+    find_clip_files(open_clip_model("ViT-B-32", "laion2b_s34b_b79k"))
+
+All three lead to an architecture and one file of weights, whose SHA-256 names the embedding space.
+OpenAI's weights come from OpenAI's addresses and are checked by the hashes in this module; others
+come from where the YAML file or open_clip says, mostly the Hugging Face hub. Downloads are kept in
+the folders that open_clip uses too (~/.cache/clip, ~/.cache/huggingface). To pin weights of the hub
+to a commit, write a YAML file with `hub` and `revision` (`HubWeights`).
 """
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 import logging
-import os
+import re
 import shutil
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.hashing import file_sha256
-from infopursuit.core.settings import Section, read_one_of
-from infopursuit.core.text_files import read_json
+from infopursuit.core.files import file_sha256, read_json
+from infopursuit.core.settings import Positive, Section, read_one_of
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 CONFIG = "open_clip_config.json"
 WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth")
 TOKENIZERS = ["tokenizer*", "special_tokens_map.json", "vocab*", "merges.txt"]
 CONNECT_SECONDS = 30
-# The name of a file in no other folder.
+# The name of a file, without a folder.
 FILE = r"[\w-][\w.-]*"
-# What a configuration may set of a tokenizer. Others name files to read, or let a model bring code.
+# What a configuration may set for a tokenizer. Other options name files to read, or load code.
 TOKENIZER_OPTIONS = {"additional_special_tokens", "clean", "language", "strip_sep_token"}
-# Numbers of an embedding; those of the largest CLIP there is are 1280.
+# Numbers of an embedding; the largest CLIP has 1280.
 WIDEST = 2**16
+# Names never end like this, so these paths need no import of open_clip.
+ENDINGS = (".yaml", ".yml", ".parquet")
+DEFAULT_TAG = "openai"
+QUICK = "-quickgelu"
+# What a tag says of the preprocessing, and what `create_model_and_transforms` calls it.
+PREPROCESSING = {
+    "mean": "image_mean",
+    "std": "image_std",
+    "interpolation": "image_interpolation",
+    "resize_mode": "image_resize_mode",
+}
+OPENAI_URL = "https://openaipublic.azureedge.net/clip/models"
+# The archives that OpenAI published, by architecture: SHA-256 and file, a part of their addresses.
+# open_clip 4 lists copies on the hub with other hashes; fitted models need the same bytes.
+OPENAI = {
+    "RN50": "afeb0e10f9e5a86da6080e35cf09123aca3b358a0c3e3b6c78a7b63bc04b6762/RN50.pt",
+    "RN101": "8fa8567bab74a42d41c5915025a8e4538c3bdbe8804a470a72f30b0d94fab599/RN101.pt",
+    "RN50x4": "7e526bd135e493cef0776de27d5f42653e6b4c8bf9e0f653bb11773263205fdd/RN50x4.pt",
+    "RN50x16": "52378b407f34354e150460fe41077663dd5b39c54cd0bfd2b27167a4a06ec9aa/RN50x16.pt",
+    "RN50x64": "be1cfb55d75a9666199fb2206c106743da0f6468c9d327f3e0d0a543a9919d9c/RN50x64.pt",
+    "ViT-B-32": "40d365715913c9da98579312b702a82c18be219cc2a73407c4526f58eba950af/ViT-B-32.pt",
+    "ViT-B-16": "5806e77cd80f8b59890b7e101eabd078d9fb84e6937f9e85e4ecb61988df416f/ViT-B-16.pt",
+    "ViT-L-14": "b8cca3fd41ae0c99ba7e8951adf17d267cdb84cd88be6f7c2e0eca1737a03836/ViT-L-14.pt",
+    "ViT-L-14-336": (
+        "3035c92b350959924f9f00213499208652fc7ea050643e8b385c2dac08641f02/ViT-L-14-336px.pt"
+    ),
+}
+OPENAI_SHA256 = {path.partition("/")[0] for path in OPENAI.values()}
+
+
+class EmbeddingsSettings(Section):
+    """The files that embeddings of texts and images are written to."""
+
+    shard_rows: Positive | None
 
 
 class HubWeights(Section):
@@ -43,7 +86,7 @@ class HubWeights(Section):
 
     hub: str
     revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
-    # A file of the repository: no path that leads out of it.
+    # A file of the repository, not a path that leads out of it.
     weights: Annotated[str, Field(pattern=rf"^{FILE}(/{FILE})*$")] = "open_clip_model.safetensors"
 
 
@@ -59,36 +102,38 @@ KINDS: dict[str, type[Section]] = {"hub": HubWeights, "architecture": Downloaded
 
 
 @dataclass(frozen=True)
+class PretrainedName:
+    """An architecture of open_clip and a tag of its weights, both known to open_clip."""
+
+    architecture: str
+    tag: str
+
+    def __str__(self) -> str:
+        return f"{self.architecture}:{self.tag}"
+
+
+@dataclass(frozen=True)
 class ClipFiles:
-    """The files of one CLIP.
+    """The files of one CLIP."""
 
-    Attributes:
-        where: the path the user gave, for messages.
-        model: the model as open_clip names it, `local-dir:FOLDER` or an architecture.
-        weights: the file of weights.
-        sha256: of the file of weights.
-        name: a name of the embedding space, equal for equal architecture and weights.
-        preprocessing: options of the images' preprocessing that `model` does not say itself.
-    """
-
-    where: str
-    model: str
+    where: str  # the path or name that the user gave, for messages
+    model: str  # as open_clip names it: `local-dir:FOLDER` or an architecture
     weights: Path
-    sha256: str
-    name: str
+    sha256: str  # of the file of weights
+    name: str  # of the embedding space, equal for equal architecture and weights
+    # Options of the images' preprocessing that `model` does not say itself.
     preprocessing: Mapping[str, Any] = field(default_factory=dict)
 
 
-def find_clip_files(path: str | Path) -> ClipFiles:
-    """The files of the CLIP at `path`, downloaded and verified where a file pins it.
-
-    Raises:
-        InputError: the folder or file is not what it should be, the network cannot be reached, or
-            downloaded weights have another SHA-256.
-    """
+def find_clip_files(path: str | Path | PretrainedName) -> ClipFiles:
+    """Return the files of a CLIP, downloaded and verified if need be, or raise an InputError."""
+    if isinstance(path, str) and not Path(path).exists() and Path(path).suffix not in ENDINGS:
+        path = _pretrained_name(path) or path
+    if isinstance(path, PretrainedName):
+        return _named_files(path)
     path = Path(path)
     if path.is_dir():
-        return _in_folder(path, path)
+        return _folder_files(path, path)
     if path.suffix not in (".yaml", ".yml"):
         found = "a file" if path.exists() else "nothing"
         raise InputError(
@@ -98,38 +143,131 @@ def find_clip_files(path: str | Path) -> ClipFiles:
         )
     pinned = read_pinned_weights(path)
     if isinstance(pinned, HubWeights):
-        return _in_folder(path, _hub_folder(path, pinned), pinned.weights)
+        return _folder_files(path, _hub_folder(path, pinned), pinned.weights)
     assert isinstance(pinned, DownloadedWeights)
+    return _downloaded_files(str(path), pinned)
+
+
+def read_pinned_weights(path: Path) -> Section:
+    """Read what a YAML file says of the weights of a CLIP, without a download."""
+    return read_one_of(path, KINDS, "the pinned weights of a CLIP")
+
+
+def open_clip_model(architecture: str, pretrained: str = DEFAULT_TAG) -> PretrainedName:
+    """Name a model for `load_clip`, as open_clip names it; nothing is downloaded yet.
+
+    Args:
+        architecture: `ViT-B-32`, `ViT-L-14`, ... (`open_clip.list_pretrained()` lists all).
+        pretrained: the tag of its weights: `openai`, `laion2b_s34b_b79k`, ...
+
+    Raises:
+        InputError: open_clip knows no such architecture, or has no weights of this tag for it.
+    """
+    name = architecture.replace("/", "-")
+    known = _known_tags()
+    if name not in known:
+        near = ", ".join(difflib.get_close_matches(name, sorted(known), n=12, cutoff=0.6))
+        expected = "expected one that open_clip.list_pretrained() lists"
+        raise InputError(
+            f"clip: open_clip has no weights for an architecture {architecture!r}; "
+            + (f"did you mean {near}?" if near else expected)
+        )
+    tag = pretrained.lower().replace("-", "_")
+    if tag not in known[name]:
+        raise InputError(
+            f"clip: open_clip has no weights {pretrained!r} for {name}; expected one of "
+            f"{', '.join(known[name])}"
+        )
+    return PretrainedName(name, tag)
+
+
+def clip_source(clip: str | Path, pretrained: str = DEFAULT_TAG) -> str:
+    """Return a CLIP as `load_clip` takes it in any folder: ARCHITECTURE:TAG or an absolute path."""
+    if Path(clip).exists() or Path(clip).suffix in ENDINGS:
+        return str(Path(clip).resolve())
+    name, _, tag = str(clip).partition(":")
+    return str(open_clip_model(name, tag or pretrained))
+
+
+def _known_tags() -> dict[str, list[str]]:
+    """Return the tags of weights by architecture: open_clip's, and OpenAI's in any case."""
+    import open_clip
+
+    known = {name: [DEFAULT_TAG] for base in OPENAI for name in (base, base + QUICK)}
+    for name, tag in open_clip.list_pretrained():
+        tags = known.setdefault(name, [])
+        if tag not in tags:
+            tags.append(tag)
+    return known
+
+
+def _pretrained_name(text: str) -> PretrainedName | None:
+    """Return the model that ARCHITECTURE or ARCHITECTURE:TAG names, None for any other text."""
+    architecture, _, tag = text.partition(":")
+    if architecture.replace("/", "-") not in _known_tags():
+        return None
+    return open_clip_model(architecture, tag or DEFAULT_TAG)
+
+
+def _named_files(model: PretrainedName) -> ClipFiles:
+    base = model.architecture.removesuffix(QUICK)
+    if model.tag == DEFAULT_TAG and base in OPENAI:
+        url, sha256 = f"{OPENAI_URL}/{OPENAI[base]}", OPENAI[base].partition("/")[0]
+        pinned = DownloadedWeights(architecture=base + QUICK, url=url, sha256=sha256)
+        return _downloaded_files(str(model), pinned)
+    import open_clip
+    from open_clip.pretrained import download_pretrained
+
+    config = open_clip.get_pretrained_cfg(model.architecture, model.tag)
+    place = config.get("hf_hub") or config.get("url")
+    weights = _fetch(
+        f"clip: cannot fetch the weights of {model} from {place}",
+        "give a local folder",
+        lambda: Path(download_pretrained(config)),
+    )
+    commit = re.search(r"/snapshots/([0-9a-f]{40})/", weights.as_posix())
+    if commit:
+        logger.info("%s: the weights of commit %s of %s", model, commit[1], place)
+    architecture = model.architecture
+    built = open_clip.get_model_config(architecture) or {}
+    if config.get("quick_gelu") and not built.get("quick_gelu"):
+        # These weights were trained with another activation than the plain architecture has.
+        architecture += QUICK
+    sha256 = file_sha256(weights)
     return ClipFiles(
-        where=str(path),
+        where=str(model),
+        model=architecture,
+        weights=weights,
+        sha256=sha256,
+        name=f"open_clip:{architecture}:{sha256[:12]}",
+        preprocessing={
+            option: config[key] for key, option in PREPROCESSING.items() if key in config
+        },
+    )
+
+
+def _downloaded_files(where: str, pinned: DownloadedWeights) -> ClipFiles:
+    return ClipFiles(
+        where=where,
         model=pinned.architecture,
-        weights=downloaded(str(path), pinned),
+        weights=_download(where, pinned),
         sha256=pinned.sha256,
         name=f"open_clip:{pinned.architecture}:{pinned.sha256[:12]}",
     )
 
 
-def read_pinned_weights(path: Path) -> Section:
-    """What a YAML file says of the weights of a CLIP; nothing is downloaded.
-
-    Raises:
-        InputError: the file is missing or has a mistake.
-    """
-    return read_one_of(path, KINDS, "the pinned weights of a CLIP")
-
-
-def _in_folder(where: Path, folder: Path, weights: str | None = None) -> ClipFiles:
+def _folder_files(where: Path, folder: Path, weights: str | None = None) -> ClipFiles:
     config = _model_config(where, folder / CONFIG)
     canonical = json.dumps(config, sort_keys=True, separators=(",", ":"))
     config_hash = hashlib.sha256(canonical.encode()).hexdigest()[:12]
     file = folder / weights if weights else _only_weights(where, folder)
-    digest = file_sha256(file)
+    sha256 = file_sha256(file)
     return ClipFiles(
         where=str(where),
         model=f"local-dir:{folder}",
         weights=file,
-        sha256=digest,
-        name=f"open_clip:{config_hash}:{digest[:12]}",
+        sha256=sha256,
+        name=f"open_clip:{config_hash}:{sha256[:12]}",
     )
 
 
@@ -156,77 +294,84 @@ def _model_config(where: Path, file: Path) -> dict[str, Any]:
 
 
 def _only_weights(where: Path, folder: Path) -> Path:
-    """The weights of a folder: one file, or of several formats the safe one."""
-    found = sorted(file for pattern in WEIGHTS for file in folder.glob(pattern))
-    safe = [file for file in found if file.suffix == ".safetensors"]
-    if len(found) == 1 or len(safe) == 1:
-        return (safe or found)[0]
-    names = ", ".join(file.name for file in found) or "none"
+    """Return the one file of weights in a folder; of several formats the safe one."""
+    files = sorted(file for pattern in WEIGHTS for file in folder.glob(pattern))
+    safe = [file for file in files if file.suffix == ".safetensors"]
+    if len(files) == 1 or len(safe) == 1:
+        return (safe or files)[0]
+    names = ", ".join(file.name for file in files) or "none"
     raise InputError(f"{where}: expected one file of weights (.safetensors), found {names}")
 
 
 def _hub_folder(path: Path, pinned: HubWeights) -> Path:
     from huggingface_hub import hf_hub_download, snapshot_download
 
-    try:
+    def download() -> Path:
         # The one small file first: without a network it fails at once, a snapshot tries for long.
         hf_hub_download(pinned.hub, CONFIG, revision=pinned.revision)
-        folder = snapshot_download(
-            pinned.hub,
-            revision=pinned.revision,
-            allow_patterns=[CONFIG, pinned.weights, *TOKENIZERS],
-        )
-    except Exception as error:  # the hub's client raises errors of several libraries
-        raise InputError(
-            f"{path}: cannot fetch {pinned.hub} at {pinned.revision} from the Hugging Face hub "
-            f"({_first_line(error)}); connect to the network, or give a local folder"
-        ) from error
-    if not (Path(folder) / pinned.weights).is_file():
+        wanted = [CONFIG, pinned.weights, *TOKENIZERS]
+        return Path(snapshot_download(pinned.hub, revision=pinned.revision, allow_patterns=wanted))
+
+    folder = _fetch(
+        f"{path}: cannot fetch {pinned.hub} at {pinned.revision} from the Hugging Face hub",
+        "give a local folder",
+        download,
+    )
+    if not (folder / pinned.weights).is_file():
         raise InputError(
             f"{path}: {pinned.hub} has no file {pinned.weights!r} at {pinned.revision}"
         )
-    return Path(folder)
+    return folder
 
 
-def downloaded(where: str, pinned: DownloadedWeights) -> Path:
-    """Weights in the cache folder that OpenAI's and open_clip's loaders share, fetched if need be.
+def _download(where: str, pinned: DownloadedWeights) -> Path:
+    """Return the weights in the cache folder of open_clip, downloaded and checked if need be."""
+    from filelock import FileLock
 
-    Raises:
-        InputError: the network cannot be reached, or the file has another SHA-256.
-    """
     target = Path.home() / ".cache" / "clip" / pinned.url.rsplit("/", 1)[-1]
-    if target.is_file():
-        found = file_sha256(target)
-        if found != pinned.sha256:
-            raise InputError(
-                f"{target}: its SHA-256 is {found}; expected {pinned.sha256} ({where}); "
-                "remove the file to download it again"
-            )
-        return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # A name of its own: another process of this machine may be fetching the same weights.
-    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
-    logger.info("%s: downloading %s", where, pinned.url)
-    try:
+    if not target.is_file():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Of several processes one downloads, and the others wait for its file.
+        with FileLock(f"{target}.lock"):
+            if not target.is_file():
+                _download_to(target, where, pinned)
+    sha256 = file_sha256(target)
+    if sha256 != pinned.sha256:
+        raise InputError(
+            f"{target}: its SHA-256 is {sha256}; expected {pinned.sha256} ({where}); remove the "
+            "file to download it again"
+        )
+    return target
+
+
+def _download_to(target: Path, where: str, pinned: DownloadedWeights) -> None:
+    partial = target.with_name(f"{target.name}.partial")
+
+    def download() -> None:
+        logger.info("%s: downloading %s", where, pinned.url)
         with (
             urllib.request.urlopen(pinned.url, timeout=CONNECT_SECONDS) as source,
             partial.open("wb") as file,
         ):
             shutil.copyfileobj(source, file, length=1 << 20)
-    except (OSError, ValueError) as error:
+
+    try:
+        _fetch(f"{where}: cannot download {pinned.url}", f"place the file at {target}", download)
+        sha256 = file_sha256(partial)
+        if sha256 != pinned.sha256:
+            raise InputError(
+                f"{where}: {pinned.url} has the SHA-256 {sha256}; expected {pinned.sha256}"
+            )
+        partial.replace(target)
+    finally:
         partial.unlink(missing_ok=True)
-        raise InputError(
-            f"{where}: cannot download {pinned.url} ({_first_line(error)}); connect to the "
-            f"network, or place the file at {target}"
-        ) from error
-    found = file_sha256(partial)
-    if found != pinned.sha256:
-        partial.unlink()
-        raise InputError(f"{where}: {pinned.url} has the SHA-256 {found}; expected {pinned.sha256}")
-    partial.replace(target)
-    return target
 
 
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0].rstrip(".") if lines else type(error).__name__
+def _fetch(problem: str, otherwise: str, download: Callable[[], T]) -> T:
+    """Return what `download` gives; an error becomes one line that says what to do."""
+    try:
+        return download()
+    except Exception as error:  # clients of the hub raise errors of several libraries
+        lines = str(error).strip().splitlines()
+        reason = lines[0].rstrip(".")[:300] if lines else type(error).__name__
+        raise InputError(f"{problem} ({reason}); connect to the network, or {otherwise}") from error

@@ -1,7 +1,7 @@
 """Ctrl-C while a stage still imports: one line, exit status 130.
 
 Every stage script imports `infopursuit.core.stage` first, and that imports this module, which needs
-next to nothing itself. Torch and its like take seconds. An interruption there would end in a
+next to nothing itself. Torch and the like take seconds. An interruption there would end in a
 traceback of their code, or be lost: Python ignores what is raised while it frees the locks of
 imports. Until a stage begins nothing is open and nothing is written, so the process may end at
 once.
@@ -19,15 +19,14 @@ if TYPE_CHECKING:
 
 
 def end_at_once(number: int, frame: FrameType | None) -> None:
-    """Tell that the stage has not begun, and end the process without another line of Python."""
+    """Report that the stage has not begun, and end the process without another line of Python."""
     name = sys.argv[0].rpartition(os.sep)[2].removesuffix(".py")
-    told = f"{name}: stopped before it began; go on with dvc repro\n"
-    os.write(2, told.encode())
+    os.write(2, f"{name}: stopped before it began; go on with dvc repro\n".encode())
     os._exit(130)
 
 
-def may_end_at_once() -> bool:
-    """Whether this process is a stage script, in the folder `stages` or one below.
+def is_stage() -> bool:
+    """Return whether this process is a stage script, in the folder `stages` or one below.
 
     Tests import the frame of the stages, too, and are interrupted in another way.
     """
@@ -37,16 +36,16 @@ def may_end_at_once() -> bool:
 
 
 def begin() -> None:
-    """From here on Ctrl-C raises KeyboardInterrupt, for there is something to close."""
+    """Let Ctrl-C raise KeyboardInterrupt from here on, for there is something to close."""
     if signal.getsignal(signal.SIGINT) is end_at_once:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def end() -> None:
-    """From here on Ctrl-C does nothing: all is written, and the process is about to end."""
+    """Ignore Ctrl-C from here on: all is written, and the process is about to end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-# Python has another handler where it was started in the background, which no Ctrl-C reaches.
-if may_end_at_once() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+# Python has another handler if it was started in the background, which no Ctrl-C reaches.
+if is_stage() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, end_at_once)

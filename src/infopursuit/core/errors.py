@@ -1,46 +1,83 @@
-"""The one exception that means: the input is at fault, and here is what to change."""
+"""Errors that a user can mend: bad input (`InputError`), and what a disk refuses."""
 
 from __future__ import annotations
 
+import errno
 import re
+from pathlib import Path
 
-# What a message may have at most: whoever sends a text of 10 MB has it told by its beginning.
+# The longest message, and how much of its end stays when the middle is left out.
 LONGEST, END = 2000, 400
 _LINE_ENDS = re.compile(r"[ ]*[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]\s*")
 # What a terminal obeys, what turns the order of letters round, and halves of surrogate pairs.
-_UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+# Errors of the operating system that a user can mend.
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+MISSING = frozenset({errno.ENOENT, errno.ENOTDIR})
+BAD_NAMES = frozenset({errno.ENAMETOOLONG, errno.ELOOP, errno.EISDIR})
+USER_ERRORS = NO_ROOM | READ_ONLY | MISSING | BAD_NAMES
+REASONS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the quota of this user is used up",
+    errno.EFBIG: "the file is larger than this process may write (ulimit -f)",
+    errno.EROFS: "the disk is read-only",
+    errno.EACCES: "this user may not write there",
+    errno.EPERM: "this user may not write there",
+}
 
 
 class InputError(ValueError):
-    """A bad parameter, file, row or service, told in one line a person can act on.
+    """A bad parameter, file, row or service, reported in one line that a person can act on.
 
     The message names the file, key or row, what was expected and what was found. Stages print it
     without a traceback and exit with status 1 (see `infopursuit.core.stage`).
 
     It quotes what others wrote: line ends become blanks, other control characters are written as
-    escapes, and of a long message the middle is left out.
+    escapes, and a long message loses its middle.
     """
 
-    def __init__(self, message: object) -> None:
-        super().__init__(one_line(str(message)))
-
-
-class CheckError(InputError):
-    """Several mistakes at once, a line for each, as `infopursuit check` tells them."""
-
-    def __init__(self, message: str) -> None:
-        ValueError.__init__(self, "\n".join(map(one_line, message.split("\n"))))
+    def __init__(self, *mistakes: object) -> None:
+        super().__init__("\n".join(one_line(str(mistake)) for mistake in mistakes))
 
 
 def one_line(text: str) -> str:
-    """A text as one line of at most `LONGEST` characters that any terminal can show."""
-    line = _LINE_ENDS.sub(" ", _shortened(text))
-    return _shortened(_UNSHOWN.sub(lambda found: ascii(found[0])[1:-1], line))
+    """Return a text as one line of at most `LONGEST` characters that any terminal can show."""
+    line = _LINE_ENDS.sub(" ", _shorten(text))
+    return _shorten(_UNPRINTABLE.sub(lambda match: ascii(match[0])[1:-1], line))
 
 
-def _shortened(text: str) -> str:
-    """The beginning and the end, where a text is too long."""
+def _shorten(text: str) -> str:
     middle = " ... "
     if len(text) <= LONGEST:
         return text
     return f"{text[: LONGEST - END - len(middle)]}{middle}{text[-END:]}"
+
+
+def is_user_error(error: OSError) -> bool:
+    """Return whether a user can mend an error: a full disk, a missing file, no permission."""
+    return _number(error) in USER_ERRORS
+
+
+def explain_os_error(error: OSError, path: str | Path | None = None) -> str:
+    """Return one line about an error that a user can mend, with the name of the file."""
+    number = _number(error) or errno.ENOSPC
+    name = path or error.filename
+    if number in BAD_NAMES:
+        return f"{name}: {error.strerror}; expected another path"
+    if number in MISSING:
+        name = name or (None if error.errno else error)  # pyarrow's message is the path
+        line = f"{name}: no such file or folder" if name else str(error)
+        return f"{line}; it may have been removed meanwhile"
+    if number in (errno.EACCES, errno.EPERM) and path is None:  # to read or to write
+        return f"{name}: permission denied" if name else str(error)
+    reason = REASONS[number]
+    return f"{name}: cannot be written, {reason}" if name else f"{reason}; nothing was written"
+
+
+def _number(error: OSError) -> int | None:
+    """Return the number of an error; pyarrow's FileNotFoundError has none."""
+    if error.errno is None and isinstance(error, FileNotFoundError):
+        return errno.ENOENT
+    return error.errno

@@ -1,4 +1,4 @@
-"""Training that gives the same bits again on the same machine."""
+"""Work that ends in the same bits: deterministic torch."""
 
 from __future__ import annotations
 

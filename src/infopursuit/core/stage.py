@@ -1,12 +1,12 @@
-"""The frame of every stage script: settings in, one closing line out, bad input told in one line.
+"""The frame of every stage script: settings in, one closing line out, bad input in one line.
 
     class Settings(Section):
         datasets: Datasets          # the sections of params.yaml that the stage reads
         compute: ComputeSettings
 
-    def main(settings: Settings, dataset: str) -> Rows:
+    def main(settings: Settings, dataset: str) -> RowCounts:
         ...
-        return Rows(read=n, written=m)
+        return RowCounts(read=n, written=m)
 
     if __name__ == "__main__":
         run(main)
@@ -15,11 +15,10 @@ The arguments of `main` after the settings are the keys of the stage (`--dataset
 No command in dvc.yaml has them, for a shell would read what a person called a data set: a script
 that DVC starts takes them from the name of its stage, which DVC puts into the environment.
 
-On a first run of the pipeline, the first line says which of how many stages it is and what it does.
-An InputError, a disk that is full or read-only, a file that is gone and Ctrl-C end the script with
-one line (status 1, and 130 for Ctrl-C). A script imports this module before all others, so that
-Ctrl-C is told in one line from there on. The closing line gives rows in, rows out and seconds, and
-is kept in `.scratch/seconds.csv`, outside what DVC tracks.
+An InputError, a full or read-only disk, a missing file and Ctrl-C end the script with one line
+(status 1, and 130 for Ctrl-C). A script imports this module before all others, so that this holds
+for Ctrl-C from there on. The closing line gives rows in, rows out and seconds, and is kept in
+`.scratch/seconds.csv`, outside what DVC tracks.
 """
 
 from __future__ import annotations
@@ -38,49 +37,47 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, get_type_hints
 
-from infopursuit.core.errors import InputError, one_line
-from infopursuit.core.first_run import place_in_first_run
+from threadpoolctl import threadpool_limits
+
+from infopursuit.core.errors import InputError, explain_os_error, is_user_error, one_line
 from infopursuit.core.settings import Section, read_settings
-from infopursuit.core.whole_files import TOLD, number_of, reason
 
 logger = logging.getLogger("infopursuit")
 
 SCRATCH = Path(".scratch")
-# The environment variable in which DVC tells a command the name of its stage.
+# The environment variable in which DVC gives a command the name of its stage.
 DVC_STAGE = "DVC_STAGE"
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
 STOPPED = (
     "stopped; finished stages are kept, and what this one generated, embedded or trained until its "
     "last checkpoint (.scratch); go on with dvc repro"
 )
 
 
-class Rows(NamedTuple):
+class RowCounts(NamedTuple):
     """How many rows a stage read and wrote, for its closing line."""
 
     read: int
     written: int
 
 
-def run(main: Callable[..., Rows], params_file: str = "params.yaml") -> None:
+def run(main: Callable[..., RowCounts], params_file: str = "params.yaml") -> None:
     """Run a stage: read its settings, call `main`, log the closing line, exit 1 on bad input."""
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     for noisy in ("httpx", "datasets", "fsspec"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     first, *keys = inspect.signature(main).parameters.values()
     kind: type[Section] = get_type_hints(main)[first.name]
-    told = inspect.getmodule(main).__doc__ or ""  # type: ignore[union-attr]
-    parser = argparse.ArgumentParser(description=told)
+    parser = argparse.ArgumentParser(description=inspect.getmodule(main).__doc__)  # type: ignore[union-attr]
     for key in keys:
-        parser.add_argument(f"--{key.name}", required=True, type=_converter(key))
+        number = key.annotation in (int, "int")
+        parser.add_argument(f"--{key.name}", required=True, type=int if number else str)
     name = Path(sys.argv[0]).stem
     started = time.perf_counter()
     try:
         ctrl_c.begin()
         arguments = vars(parser.parse_args(_named_by_dvc(list(keys)) or None))
         name = "-".join([name, *map(str, arguments.values())])
-        place = place_in_first_run()
-        if place is not None:
-            logger.info("stage %d of %d: %s", *place, told.strip().split("\n", 1)[0])
         settings = read_settings(params_file, kind, partly=True)
         _check_keys(settings, arguments)
         limit_threads(settings)
@@ -90,9 +87,9 @@ def run(main: Callable[..., Rows], params_file: str = "params.yaml") -> None:
         logger.error("%s: %s", name, error)
         sys.exit(1)
     except OSError as error:
-        if number_of(error) not in TOLD:
+        if not is_user_error(error):
             raise
-        logger.error("%s: %s", name, one_line(reason(error)))
+        logger.error("%s: %s", name, one_line(explain_os_error(error)))
         sys.exit(1)
     except KeyboardInterrupt:
         ctrl_c.end()
@@ -110,23 +107,21 @@ def _keep(line: str, path: Path) -> None:
         with path.open("a", encoding="utf-8") as file:
             file.write(line)
     except OSError as error:
-        if number_of(error) not in TOLD:
+        if not is_user_error(error):
             raise
-        logger.warning("the seconds are not kept: %s", reason(error, path))
+        logger.warning("the seconds are not kept: %s", explain_os_error(error, path))
 
 
 def _named_by_dvc(keys: list[inspect.Parameter]) -> list[str]:
-    """The arguments that the name of DVC's stage stands for; none where the script has its own.
+    """Return the arguments that the name of DVC's stage stands for; [] if the script has its own.
 
-    The name of `train` with the keys dataset and seed is `train@menagerie-0`.
-
-    Raises:
-        InputError: the name has another number of keys.
+    The name of `train` with the keys dataset and seed is `train@menagerie-0`. InputError if the
+    name has another number of keys.
     """
     _, sign, joined = os.environ.get(DVC_STAGE, "").partition("@")
     if not sign or not keys or len(sys.argv) > 1:
         return []
-    # A single key is told whole, so that the message about it is one about the name.
+    # A single key is taken whole, so that a message about it is one about the name.
     values = joined.split("-") if len(keys) > 1 else [joined]
     if len(values) != len(keys):
         wanted = "-".join(key.name.upper() for key in keys)
@@ -139,27 +134,28 @@ def _named_by_dvc(keys: list[inspect.Parameter]) -> list[str]:
 
 def _check_keys(settings: Section, arguments: dict[str, object]) -> None:
     """Raise InputError for a key that the settings do not have."""
-    known_keys = {
+    sections = {
         "dataset": getattr(settings, "datasets", None),
         "method": getattr(settings, "methods", None),
         "corpus": getattr(getattr(settings, "queries", None), "corpora", None),
     }
     for key, value in arguments.items():
-        known = known_keys.get(key)
-        if known is not None and value not in known:
-            raise InputError(f"--{key} {value}: expected one of {', '.join(known)}")
+        names = sections.get(key)
+        if names is not None and value not in names:
+            raise InputError(f"--{key} {value}: expected one of {', '.join(names)}")
 
 
 def limit_threads(settings: Section) -> None:
-    """Let the numerical libraries use as many threads as `compute.threads` says."""
+    """Let the numerical libraries use as many threads as `compute.threads` says.
+
+    The environment limits those that are still to be imported (polars reads nothing else), and
+    threadpoolctl and torch those that are loaded.
+    """
     threads = getattr(getattr(settings, "compute", None), "threads", None)
     if threads is None:
         return
-    for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS"):
+    for variable in THREADS:
         os.environ.setdefault(variable, str(threads))
-    if "torch" in sys.modules:  # imported before, it no longer reads the environment
+    threadpool_limits(threads)
+    if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(threads)
-
-
-def _converter(key: inspect.Parameter) -> Callable[[str], object]:
-    return int if key.annotation in (int, "int") else str

@@ -1,38 +1,44 @@
 """What every Parquet file of the pipeline holds: one schema a kind, read and written here.
 
-A table is one file, or a folder of shards (`core.shard_files`), which are read in their order.
+A table is one file, or a folder of shards, which are read in their order:
+
+    NAME.parquet                            one file, the default
+    NAME.parquet/part-00000-of-00003.parquet, ...     shards; every name gives their number
+
 Embeddings are FixedSizeList<float16>[d], one unit-norm row per text or image. The name of the CLIP
-that made them travels in the schema metadata (key `clip`), so that files of different spaces are
-never mixed by accident. Files hold no time stamps: equal rows in equal order are equal bytes.
+that made them is in the schema's metadata (key `clip`), so that files of different spaces are never
+mixed by accident. Files hold no time stamps: equal rows in equal order are equal bytes.
 """
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from infopursuit.core.clip_names import CLIP_KEY
-from infopursuit.core.embeddings import fixed_size_lists, is_list_of_floats
+from infopursuit.core.arrays import fixed_size_lists, is_list_of_floats
 from infopursuit.core.errors import InputError
-from infopursuit.core.shard_files import ShardWriter, remove_shards, shard_writer, table_files
-from infopursuit.core.text_files import there
-from infopursuit.core.whole_files import whole_file
+from infopursuit.core.files import atomic_folder, atomic_write, is_file
 
+# Where the metadata of a Parquet file has the name of the CLIP.
+CLIP_KEY = b"clip"
 EMBEDDING = "embedding"
 ROW_GROUP = 16384  # rows; a reader that goes row group by row group holds no more at a time
+SHARD = re.compile(r"part-(\d{5})-of-(\d{5})\.parquet")
 
 
 @dataclass(frozen=True)
 class TableSchema:
-    """Columns of one kind of Parquet file; where `embedded`, a column `embedding` beside them."""
+    """The columns of one kind of Parquet file; with `embedded`, and a column `embedding`."""
 
     what: str
     columns: tuple[pa.Field, ...]
@@ -40,11 +46,11 @@ class TableSchema:
 
     @property
     def names(self) -> list[str]:
-        """Names of all columns."""
+        """Return the names of all columns."""
         return [field.name for field in self.columns] + ([EMBEDDING] if self.embedded else [])
 
     def arrow(self, width: int | None = None, clip: str | None = None) -> pa.Schema:
-        """The arrow schema, with `width` d of the embeddings where the file has them."""
+        """Return the arrow schema, with the width d of the embeddings if the file has them."""
         fields = list(self.columns)
         if self.embedded:
             if width is None:
@@ -71,7 +77,7 @@ ANSWERS = TableSchema(
     ),
 )
 REJECTED_LINES = TableSchema(
-    "lines of answers that are no query, with the reason",
+    "lines of answers that are not a query, with the reason",
     (
         _column("caption", pa.string()),
         _column("line", pa.string()),
@@ -91,7 +97,7 @@ REJECTED_TEXTS = TableSchema(
     (_column("text", pa.string()), _column("source", pa.string()), _column("reason", pa.string())),
 )
 KNOWLEDGE = TableSchema(
-    "what is known of classes and texts: 1 true, 0.5 sometimes, 0 not; no row where it is unknown",
+    "what is known of classes and texts: 1 true, 0.5 sometimes, 0 not; no row if it is unknown",
     (
         _column("class", pa.string()),
         _column("text", pa.string()),
@@ -149,7 +155,7 @@ NEAR_COPIES = TableSchema(
     ),
 )
 EMBEDDED_CLASSES = TableSchema(
-    "embedded class names, for zero-shot; no rows where the CLIP cannot embed a new text",
+    "embedded class names, for zero-shot; no rows if the CLIP cannot embed a new text",
     (_column("label", pa.int32()), _column("class_name", pa.string())),
     embedded=True,
 )
@@ -166,25 +172,18 @@ PREDICTIONS = TableSchema(
 def read_table(
     path: str | Path, schema: TableSchema, columns: Sequence[str] | None = None
 ) -> pa.Table:
-    """Read a Parquet file, or all shards of a folder, and check them against their schema.
+    """Read a table and check it against its schema.
 
-    Columns beyond the schema are ignored, integer and string columns are cast where no value
-    changes, embeddings may be any lists of floats, so that files made by others are welcome.
-
-    Raises:
-        InputError: the file is missing, is no Parquet file, lacks a column, holds a value of the
-            wrong type or a null, or its embeddings are not lists of floats; or shards differ.
+    Columns beyond the schema are ignored, integer and string columns are cast if no value changes,
+    embeddings may be any lists of floats, so that files made by others are welcome.
     """
     wanted = [name for name in schema.names if columns is None or name in columns]
     tables = []
     for file in table_files(path):
         with open_table(file, schema, wanted, any_lists=True):
             table = pq.read_table(file, columns=wanted)
-            table.validate(full=True)  # a Parquet file may have strings that are no UTF-8
-        for field in schema.columns:
-            if field.name in wanted:
-                table = checked_column(file, table, field)
-        tables.append(table)
+            table.validate(full=True)  # a Parquet file may have strings that are not UTF-8
+        tables.append(_checked(file, table, schema))
     try:
         return pa.concat_tables(tables)
     except pa.ArrowInvalid as error:
@@ -197,77 +196,66 @@ def read_table(
 def open_table(
     path: str | Path, schema: TableSchema, columns: Sequence[str], any_lists: bool = False
 ) -> Iterator[pq.ParquetFile]:
-    """One Parquet file that has the given columns of its schema, to be read in batches.
+    """Open one Parquet file that has the given columns of its schema, to be read in batches.
 
-    Embeddings are a fixed-size list, whose width is known at once, or with `any_lists` any list.
-
-    Raises:
-        InputError: as `read_table`, here or, for what Arrow cannot read, inside the context.
+    Embeddings are fixed-size lists, whose width is known at once, or with `any_lists` any lists.
     """
     path = Path(path)
-    if not there(path):
+    if not is_file(path):
         raise InputError(f"{path}: no such file; expected a Parquet file of {schema.what}")
     try:
         # Read ahead, or without a buffer, a row group would be in memory as a whole.
         with pq.ParquetFile(path, pre_buffer=False, buffer_size=2**20) as file:
-            found = file.schema_arrow
-            for name in columns:
-                if found.names.count(name) > 1:
-                    raise InputError(f"{path}: several columns are called {name!r}; expected one")
-            missing = [name for name in columns if name not in found.names]
-            if missing:
-                raise InputError(
-                    f"{path}: no column {missing[0]!r}; expected columns "
-                    f"{', '.join(schema.names)}, found {', '.join(found.names)}"
-                )
-            if EMBEDDING in columns:
-                _check_embedding_type(path, found.field(EMBEDDING).type, any_lists)
+            _check_columns(path, file.schema_arrow, schema, columns, any_lists)
             yield file
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path}: not a readable Parquet file ({error})") from error
 
 
-def checked_column(path: Path, table: pa.Table, field: pa.Field, first_row: int = 0) -> pa.Table:
-    """The table with a column of the type of its schema.
-
-    Raises:
-        InputError: a value is missing, or of another type.
-    """
-    column = table.column(field.name)
-    if column.null_count and not field.nullable:
-        row = first_row + pc.index(column.is_null(), True).as_py()
-        raise InputError(f"{path}: column {field.name!r} is empty in row {row}; expected a value")
-    if column.type == field.type:
-        return table
-    try:
-        cast = column.cast(field.type)
-    except pa.ArrowException as error:
-        raise InputError(
-            f"{path}: column {field.name!r} is {column.type}; expected {field.type}"
-        ) from error
-    return table.set_column(table.schema.get_field_index(field.name), field, cast)
+def _check_columns(
+    path: Path, found: pa.Schema, schema: TableSchema, columns: Sequence[str], any_lists: bool
+) -> None:
+    for name in columns:
+        if found.names.count(name) > 1:
+            raise InputError(f"{path}: several columns are called {name!r}; expected one")
+        if name not in found.names:
+            raise InputError(
+                f"{path}: no column {name!r}; expected columns {', '.join(schema.names)}, "
+                f"found {', '.join(found.names)}"
+            )
+    if EMBEDDING in columns:
+        kind = found.field(EMBEDDING).type
+        if not (is_list_of_floats(kind) and (any_lists or pa.types.is_fixed_size_list(kind))):
+            wanted = "a list of floats" if any_lists else "a fixed-size list of floats"
+            raise InputError(f"{path}: column 'embedding' is {kind}; expected {wanted}")
 
 
-def _check_embedding_type(path: Path, kind: pa.DataType, any_lists: bool) -> None:
-    if not (is_list_of_floats(kind) and (any_lists or pa.types.is_fixed_size_list(kind))):
-        wanted = "a list of floats" if any_lists else "a fixed-size list of floats"
-        raise InputError(f"{path}: column 'embedding' is {kind}; expected {wanted}")
+def _checked(path: Path, table: pa.Table, schema: TableSchema, first_row: int = 0) -> pa.Table:
+    """Return the table with the types of its schema; InputError for a null or another type."""
+    for field in schema.columns:
+        if field.name not in table.column_names:
+            continue
+        column = table.column(field.name)
+        if column.null_count and not field.nullable:
+            row = first_row + pc.index(column.is_null(), True).as_py()
+            raise InputError(
+                f"{path}: column {field.name!r} is empty in row {row}; expected a value"
+            )
+        if column.type != field.type:
+            try:
+                column = column.cast(field.type)
+            except pa.ArrowException as error:
+                raise InputError(
+                    f"{path}: column {field.name!r} is {column.type}; expected {field.type}"
+                ) from error
+            table = table.set_column(table.schema.get_field_index(field.name), field, column)
+    return table
 
 
 def embedding_matrix(
     table: pa.Table, path: str | Path = "table", dtype: type | None = None, first_row: int = 0
 ) -> np.ndarray:
-    """The `embedding` column as an (n, d) array without NaN or infinity.
-
-    Args:
-        table: a whole file, or some rows of it.
-        path: the file that messages name.
-        dtype: float type of the array; None keeps the one of the column.
-        first_row: where in the file the table begins.
-
-    Raises:
-        InputError: a row is null, not finite, or all zeros, or has another width than the first.
-    """
+    """Return the `embedding` column as an (n, d) array without NaN or infinity."""
     column = table.column(EMBEDDING).combine_chunks()
     if column.null_count:
         row = first_row + pc.index(column.is_null(), True).as_py()
@@ -291,10 +279,198 @@ def embedding_matrix(
 
 
 def embedding_array(matrix: np.ndarray) -> pa.FixedSizeListArray:
-    """An (n, d) matrix as a FixedSizeList<float16>[d] column."""
+    """Return an (n, d) matrix as a FixedSizeList<float16>[d] column."""
     values = pa.array(np.ascontiguousarray(matrix, dtype=np.float16).reshape(-1))
     kind = pa.list_(pa.field("element", pa.float16()), matrix.shape[1])
     return pa.FixedSizeListArray.from_arrays(values, type=kind)
+
+
+def table_shape(path: str | Path, schema: TableSchema) -> tuple[int, int]:
+    """Return the number of rows n of all files, and the width d of their embeddings."""
+    rows, widths = 0, []
+    for file in table_files(path):
+        with open_table(file, schema, schema.names) as opened:
+            rows += opened.metadata.num_rows
+            widths.append(opened.schema_arrow.field(EMBEDDING).type.list_size)
+        if widths[-1] != widths[0]:
+            raise InputError(
+                f"{file}: embeddings of width {widths[-1]}; expected {widths[0]}, as in the first "
+                "shard"
+            )
+    return rows, widths[0]
+
+
+def table_blocks(
+    path: str | Path,
+    schema: TableSchema,
+    columns: Sequence[str],
+    rows: int,
+    any_lists: bool = False,
+) -> Iterator[tuple[str, int, pa.Table]]:
+    """Yield all rows in order, at most `rows` at a time; for `any_lists` see `open_table`."""
+    for file in table_files(path):
+        start = 0
+        with open_table(file, schema, columns, any_lists) as opened:
+            for batch in opened.iter_batches(rows, columns=list(columns), use_threads=False):
+                table = _checked(file, pa.Table.from_batches([batch]), schema, start)
+                yield str(file), start, table
+                start += len(table)
+
+
+class RowRange(NamedTuple):
+    """Some row groups of a file.
+
+    Attributes:
+        file: the file.
+        groups: number of the first row group, and of the one after the last.
+        start: number of the first row, counted in this file.
+        rows: how many there are.
+    """
+
+    file: Path
+    groups: tuple[int, int]
+    start: int
+    rows: int
+
+
+def row_ranges(path: str | Path, schema: TableSchema, rows: int) -> list[RowRange]:
+    """Cut a table into parts of whole row groups, `rows` or a little more each, none in two files.
+
+    Each part can be read by itself, here or on another machine.
+    """
+    ranges: list[RowRange] = []
+    for file in table_files(path):
+        with open_table(file, schema, schema.names) as opened:
+            sizes = [
+                opened.metadata.row_group(group).num_rows for group in range(opened.num_row_groups)
+            ]
+        first = start = total = 0
+        for group, size in enumerate(sizes):
+            total += size
+            if total >= rows or group == len(sizes) - 1:
+                ranges.append(RowRange(file, (first, group + 1), start, total))
+                first, start, total = group + 1, start + total, 0
+    return ranges
+
+
+def read_range(part: RowRange, schema: TableSchema, columns: Sequence[str]) -> pa.Table:
+    """Return the given columns of a part; raises InputError as `read_table`."""
+    with open_table(part.file, schema, columns) as opened:
+        groups = list(range(*part.groups))
+        table = opened.read_row_groups(groups, columns=list(columns), use_threads=False)
+    return _checked(part.file, table, schema, part.start)
+
+
+def clip_of(path: str | Path) -> str | None:
+    """Return the name of the CLIP that made a file's embeddings; None if the file does not say."""
+    return clip_name(path, pq.read_schema(table_files(path)[0]))
+
+
+def clip_name(path: str | Path, schema: pa.Schema) -> str | None:
+    """Return the same from the schema of a file; InputError if the name is not UTF-8."""
+    name = (schema.metadata or {}).get(CLIP_KEY)
+    try:
+        return name.decode() if name else None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: the name of its CLIP is {name!r}; expected UTF-8") from error
+
+
+def check_same_space(first: str | Path, second: str | Path) -> None:
+    """Raise InputError unless the embeddings of two tables have one width and one CLIP."""
+    schemas = [pq.read_schema(table_files(path)[0]) for path in (first, second)]
+    widths = [schema.field(EMBEDDING).type.list_size for schema in schemas]
+    if widths[0] != widths[1]:
+        raise InputError(
+            f"{first} has embeddings of width {widths[0]} and {second} of width {widths[1]}; "
+            "expected one CLIP for both"
+        )
+    clips = [clip_of(path) for path in (first, second)]
+    if None not in clips and clips[0] != clips[1]:
+        raise InputError(
+            f"{first} was embedded by {clips[0]} and {second} by {clips[1]}; "
+            "expected one CLIP for both"
+        )
+
+
+def shard_name(number: int, count: int) -> str:
+    """Return the name of shard `number` of 0..count-1."""
+    return f"part-{number:05d}-of-{count:05d}.parquet"
+
+
+def table_files(path: str | Path) -> list[Path]:
+    """Return the files of a table in order: the file itself, or the shards of a folder."""
+    path = Path(path)
+    if not path.is_dir():
+        return [path]
+    names = sorted(file.name for file in path.iterdir())
+    if not names:
+        raise InputError(f"{path}: an empty folder; expected shards such as {shard_name(0, 1)}")
+    match = SHARD.fullmatch(names[0])
+    count = int(match[2]) if match else 0
+    wanted = [shard_name(number, count) for number in range(count)]
+    strange = sorted(set(names) - set(wanted))
+    if strange:
+        raise InputError(
+            f"{path}: {strange[0]!r} is not a shard of this table; expected a folder of "
+            f"{shard_name(0, count or 1)} and the like alone"
+        )
+    missing = sorted(set(wanted) - set(names))
+    if missing:
+        raise InputError(
+            f"{path}: the shard {missing[0]!r} is missing; expected {count} shards, found "
+            f"{len(names)}"
+        )
+    return [path / name for name in wanted]
+
+
+def is_sharded(path: str | Path) -> bool:
+    """Return whether a path is a folder with at least one shard of a table."""
+    path = Path(path)
+    return path.is_dir() and any(SHARD.fullmatch(file.name) for file in path.iterdir())
+
+
+class ShardWriter:
+    """Cuts the tables that it is given into files of `shard_rows` rows each."""
+
+    def __init__(self, folder: Path, schema: pa.Schema, rows: int, shard_rows: int) -> None:
+        self.schema = schema
+        self._folder, self._rows, self._size = folder, rows, shard_rows
+        self._count = max(1, -(-rows // shard_rows))
+        self._written = 0
+        self._file: pq.ParquetWriter | None = None
+
+    def write_table(self, table: pa.Table, row_group_size: int | None = None) -> None:
+        """Write the next rows."""
+        if not len(table) and self._rows:
+            return
+        while True:
+            if self._file is None:
+                name = shard_name(self._written // self._size, self._count)
+                file = self._folder / name
+                self._file = pq.ParquetWriter(file, self.schema, compression="zstd")
+            part = table.slice(0, self._size - self._written % self._size)
+            if len(part) or not self._rows:
+                self._file.write_table(part, row_group_size)
+            self._written += len(part)
+            if self._written % self._size == 0:
+                self.close()
+            table = table.slice(len(part))
+            if not len(table):
+                return
+
+    def finish(self) -> None:
+        """Close the last file; ValueError if the rows were more or fewer than announced."""
+        if not self._rows and self._file is None:
+            self.write_table(self.schema.empty_table())
+        self.close()
+        if self._written != self._rows:
+            raise ValueError(f"{self._written} rows were written; expected {self._rows}")
+
+    def close(self) -> None:
+        """Close the open file, if there is one."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
 
 @contextmanager
@@ -305,24 +481,24 @@ def table_writer(
     clip: str | None = None,
     shards: tuple[int, int] | None = None,
 ) -> Iterator[pq.ParquetWriter | ShardWriter]:
-    """A writer whose table appears under its name only when it is complete.
-
-    Args:
-        path: of the file, or of the folder of shards; either may replace the other.
-        schema: of the table.
-        width: d of the embeddings, where the table has some.
-        clip: what embedded them.
-        shards: how many rows the whole table has and how many a shard; None for one file.
-    """
-    arrow = schema.arrow(width, clip)
-    if shards is not None:
-        with shard_writer(path, arrow, *shards) as writer:
-            yield writer
+    """Give a writer whose table appears under its name only when it is complete."""
+    path, arrow = Path(path), schema.arrow(width, clip)
+    if path.is_dir() and any(not SHARD.fullmatch(file.name) for file in path.iterdir()):
+        raise InputError(f"{path}: a folder of other files; expected a table or nothing")
+    if shards is None:
+        with atomic_write(path) as partial:
+            with pq.ParquetWriter(partial, arrow, compression="zstd") as writer:
+                yield writer
+            if path.is_dir():
+                shutil.rmtree(path)
         return
-    with whole_file(path) as partial:
-        with pq.ParquetWriter(partial, arrow, compression="zstd") as writer:
+    with atomic_folder(path) as partial:
+        writer = ShardWriter(partial, arrow, *shards)
+        try:
             yield writer
-        remove_shards(Path(path))
+            writer.finish()
+        finally:
+            writer.close()
 
 
 def write_table(

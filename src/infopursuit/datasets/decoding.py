@@ -3,14 +3,14 @@
 to_rgb("photo.jpg")                       a path, encoded bytes, an open file, a PIL image,
 to_rgb(np.zeros((48, 64, 3), np.uint8))   an array or a torch tensor
 
-What becomes of pixels that are not 8-bit RGB:
+How pixels become 8-bit RGB:
 
 8-bit greyscale, palettes      as they look
-16-bit greyscale               scaled by the depth of the file: 65535, or 4095 where it has 12 bits
+16-bit greyscale               scaled by the depth of the file: 65535, or 4095 if it has 12 bits
 32-bit integers                stretched, the least value to black and the greatest to white
-floats in a file               taken from 0 to 1 where all lie there; otherwise stretched likewise
+floats in a file               taken from 0 to 1 if all lie there; otherwise stretched too
 transparency of any kind       laid on white
-CMYK                           by the ICC profile in the file; by Pillow's rule where there is none
+CMYK                           by the ICC profile in the file; by Pillow's rule if there is none
 RGB                            as it is, whatever its profile
 
 The picture is turned upright as its EXIF orientation says, and of an animation the first frame is
@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# Encoded bytes, a file, a function that opens an image, or none where there should be one.
+# Encoded bytes, a file, a function that opens an image, or None for a missing one.
 Encoded: TypeAlias = bytes | Path | Callable[[], Image.Image] | None
 # What a person may call a picture.
 Picture: TypeAlias = (
@@ -71,10 +71,6 @@ def to_rgb(picture: Any) -> Image.Image:
             opened for reading bytes, a PIL image, a function that gives one, an array (h, w),
             (h, w, 1), (h, w, 3) or (h, w, 4), or a tensor (h, w) or (c, h, w). Numbers are uint8,
             uint16, bool, wider integers from 0 to 255, or floats from 0 to 1.
-
-    Raises:
-        UnreadableError: there is no picture, it is damaged, too large or of no known format, or
-            an array is none of those above.
     """
     if picture is None or (isinstance(picture, bytes) and not picture):
         raise UnreadableError("missing")
@@ -106,23 +102,16 @@ def to_rgb(picture: Any) -> Image.Image:
 
 
 def _formats() -> list[str]:
-    """All that Pillow reads by itself; for PostScript it would start another program."""
+    """Return all that Pillow reads by itself; for PostScript it would start another program."""
     Image.init()
     return [name for name in Image.ID if name != "EPS"]
 
 
 def picture_list(pictures: Any) -> list[Any]:
-    """Pictures as a list; of one PIL image, array or tensor alone, a list of one.
-
-    Args:
-        pictures: an iterable of pictures, a batch (n, h, w, c) or (n, c, h, w), or one image.
-
-    Raises:
-        InputError: it is a path or encoded bytes, which only look like a sequence, or no sequence.
-    """
+    """Return pictures as a list; of one PIL image, array or tensor alone, a list of one."""
     if isinstance(pictures, str | Path | bytes | bytearray | memoryview):
-        told = repr(pictures) if isinstance(pictures, str | Path) else "the bytes of one file"
-        raise InputError(f"pictures: expected a list of pictures, found {told}; write [picture]")
+        found = repr(pictures) if isinstance(pictures, str | Path) else "the bytes of one file"
+        raise InputError(f"pictures: expected a list of pictures, found {found}; write [picture]")
     if isinstance(pictures, Image.Image):
         return [pictures]
     if isinstance(pictures, np.ndarray | Tensor) and pictures.ndim in (2, 3):
@@ -139,11 +128,7 @@ def prepared_ahead(
     workers: int,
     ahead: int,
 ) -> Generator[T | UnreadableError, None, None]:
-    """Decode and preprocess images in threads, in order, at most `ahead` of what is taken.
-
-    Yields:
-        What `preprocess` gives for an image, or why there is none.
-    """
+    """Decode and preprocess images in threads, in order, at most `ahead` of what is taken."""
 
     def prepare(encoded: Any) -> T | UnreadableError:
         try:
@@ -174,7 +159,7 @@ def _rgb(image: Image.Image) -> Image.Image:
 
 
 def _upright(image: Image.Image) -> Image.Image:
-    """Turned as its EXIF says; EXIF that cannot be read says nothing."""
+    """Turn an image as its EXIF says; ignore EXIF that cannot be read."""
     try:
         orientation = image.getexif().get(ORIENTATION, 1)
     except DAMAGED:
@@ -183,7 +168,7 @@ def _upright(image: Image.Image) -> Image.Image:
 
 
 def _opaque(image: Image.Image) -> Image.Image:
-    """RGB of an image of any mode without transparency."""
+    """Return RGB of an image of any mode without transparency."""
     if image.mode.startswith("I;16"):
         return _scaled(image, _depth(image))
     if image.mode == "I":
@@ -207,13 +192,12 @@ def _on_white(image: Image.Image) -> Image.Image:
 
 
 def _depth(image: Image.Image) -> int:
-    """The greatest value of a 16-bit greyscale image, which in a TIFF file may have fewer bits."""
-    bits = getattr(image, "tag_v2", {}).get(TIFF_BITS, (16,))[0]
-    return 2**bits - 1
+    """Return the greatest value of 16-bit greyscale; a TIFF file may have fewer bits."""
+    return 2 ** getattr(image, "tag_v2", {}).get(TIFF_BITS, (16,))[0] - 1
 
 
 def _scaled(image: Image.Image, top: int) -> Image.Image:
-    """Greyscale whose `top` is white, or black in a TIFF file that says so."""
+    """Return greyscale whose `top` is white, or black in a TIFF file that says so."""
     levels = np.arange(top + 1, dtype=np.int64)
     grey_of = ((levels * 255 + top // 2) // top).astype(np.uint8)
     values = np.asarray(image)
@@ -227,7 +211,7 @@ def _scaled(image: Image.Image, top: int) -> Image.Image:
 
 
 def _stretched(image: Image.Image) -> Image.Image:
-    """Greyscale from the least to the greatest value; floats from 0 to 1 where they lie there."""
+    """Return greyscale from the least to the greatest value; from 0 to 1 if all floats are."""
     values = np.asarray(image).astype(np.float64)
     if not np.isfinite(values).all():
         raise UnreadableError("damaged: pixels are NaN or infinite")
@@ -253,7 +237,7 @@ def _by_profile(image: Image.Image) -> Image.Image:
 
 
 def _image_of(array: np.ndarray | Tensor) -> Image.Image:
-    """A PIL image of an array or a tensor."""
+    """Return a PIL image of an array or a tensor."""
     if isinstance(array, Tensor):
         tensor = array.detach().cpu()
         found = tuple(tensor.shape)
@@ -273,7 +257,7 @@ def _image_of(array: np.ndarray | Tensor) -> Image.Image:
 
 
 def _bytes_of(values: np.ndarray) -> np.ndarray:
-    """The numbers of an array as uint8, by their type."""
+    """Return the numbers of an array as uint8, by their type."""
     kind = values.dtype.kind
     if values.dtype == np.uint8:
         return values
@@ -293,5 +277,5 @@ def _bytes_of(values: np.ndarray) -> np.ndarray:
 
 
 def _eight_bits(values: np.ndarray) -> np.ndarray:
-    """Floats from 0 to 1 as uint8."""
+    """Return floats from 0 to 1 as uint8."""
     return np.rint(values.astype(np.float64) * 255).astype(np.uint8)

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float, Float32, Int64
 from tqdm import tqdm
 
-from infopursuit.core.embeddings import unit_rows
+from infopursuit.core.arrays import unit_rows
 from infopursuit.core.tables import (
     EMBEDDED_IMAGES,
     EMBEDDING,
@@ -23,8 +23,8 @@ from infopursuit.core.tables import (
     read_table,
     write_table,
 )
-from infopursuit.datasets.image_shards import in_split, split_blocks
 from infopursuit.datasets.image_source import SPLITS
+from infopursuit.datasets.labelled_images import in_split, split_blocks
 
 logger = logging.getLogger(__name__)
 
@@ -32,8 +32,7 @@ logger = logging.getLogger(__name__)
 NEAR = 0.999
 BLOCK = 1024  # test images at a time
 AGAINST = 8192  # training images at a time
-HELD = 2**20  # test images in memory; for each so many all training images are read once
-TOLD = 5
+LISTED = 5
 
 
 class NearCopies(NamedTuple):
@@ -43,7 +42,7 @@ class NearCopies(NamedTuple):
         test: their rows.
         train: the row of the most similar training image of each.
         cosine: to that one.
-        copies: how many training images are so similar.
+        copies: how many training images are as similar.
     """
 
     test: Int64[np.ndarray, " p"]
@@ -60,16 +59,7 @@ def find_near_copies(
 ) -> NearCopies:
     """Find the test images whose embedding has a cosine above `threshold` with a training image.
 
-    Memory beside `test` is one block of products and three numbers for each test image.
-
-    Args:
-        test: embeddings of any norm; a memory map is read in blocks.
-        train: blocks of training images.
-        threshold: cosine above which two images count as one.
-        device: where to multiply; None for the CPU.
-
-    Raises:
-        InputError: an embedding is NaN, infinite or all zeros.
+    Besides `test`, memory holds one block of products and three numbers for each test image.
     """
     device = device or torch.device("cpu")
     best = np.full(len(test), -np.inf, dtype=np.float32)
@@ -77,10 +67,10 @@ def find_near_copies(
     copies = np.zeros(len(test), dtype=np.int64)
     begin = 0
     for block in tqdm(train, "near copies", unit="block", disable=not sys.stderr.isatty()):
-        others = _unit(block, "training images", begin, device)
+        others = torch.from_numpy(unit_rows(block, "training images", begin)).to(device)
         for start in range(0, len(test), BLOCK):
-            rows = _unit(test[start : start + BLOCK], "test images", start, device)
-            products = rows @ others.T
+            unit = unit_rows(test[start : start + BLOCK], "test images", start)
+            products = torch.from_numpy(unit).to(device) @ others.T
             # Most rows are near nothing: the greatest product alone is found fastest.
             near = (products.amax(dim=1) > threshold).nonzero()[:, 0]
             highest, place = (part.cpu().numpy() for part in products[near].max(dim=1))
@@ -90,8 +80,8 @@ def find_near_copies(
             best[at[higher]] = highest[higher]
             nearest[at[higher]] = begin + place[higher]
         begin += len(block)
-    found = np.flatnonzero(best > threshold)
-    return NearCopies(found, nearest[found], best[found], copies[found])
+    rows = np.flatnonzero(best > threshold)
+    return NearCopies(rows, nearest[rows], best[rows], copies[rows])
 
 
 def list_near_copies(
@@ -99,109 +89,76 @@ def list_near_copies(
 ) -> int:
     """List the test images of an embedded data set that nearly equal a training image.
 
-    The embeddings of at most HELD test images are in memory, those of the others a block at a time.
-
-    Args:
-        embedded: table (EMBEDDED_IMAGES), a file or a folder of shards.
-        out: Parquet file to write (NEAR_COPIES), without rows where there are none.
-        device: where to multiply; None for the CPU.
-        threshold: cosine above which two images count as one.
+    The test embeddings are in memory as they are stored, the training images a block at a time.
 
     Returns:
         Number of such test images, which is logged as well.
     """
     train, test = SPLITS
-    tested, parts = 0, []
-    for matrix in _joined(_matrices(embedded, test)):
-        part = find_near_copies(matrix, _matrices(embedded, train), threshold, device)
-        parts.append(part._replace(test=part.test + tested))
-        tested += len(matrix)
-    found = NearCopies(*(np.concatenate(each) for each in zip(*parts, strict=True)))
-    mine, theirs = _named(embedded, test, found.test), _named(embedded, train, found.train)
+    blocks = list(_matrices(embedded, test)) or [np.zeros((0, 1), dtype=np.float16)]
+    tested = np.concatenate(blocks)
+    near = find_near_copies(tested, _matrices(embedded, train), threshold, device)
+    mine, theirs = _named(embedded, test, near.test), _named(embedded, train, near.train)
     columns = {
         "id": mine.column("id"),
         "class_name": mine.column("class_name"),
         "train_id": theirs.column("id"),
         "train_class_name": theirs.column("class_name"),
-        "cosine": found.cosine,
-        "copies": found.copies,
+        "cosine": near.cosine,
+        "copies": near.copies,
     }
     write_table(out, NEAR_COPIES, columns)
-    if len(found.test):
+    if len(near.test):
         logger.warning(
             "%s: %d of %d test images nearly equal a training image (cosine above %g), see %s",
             embedded,
-            len(found.test),
-            tested,
+            len(near.test),
+            len(tested),
             threshold,
             out,
         )
-    return len(found.test)
+    return len(near.test)
 
 
 def _matrices(path: Path, split: str) -> Iterator[np.ndarray]:
-    """The embeddings of a split, a block at a time."""
+    """Yield the embeddings of a split, a block at a time."""
     for file, start, table in split_blocks(path, split, (EMBEDDING,), AGAINST):
         if len(table):
             yield embedding_matrix(table, file, first_row=start)
 
 
-def _joined(blocks: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
-    """The rows of all blocks, HELD of them or a little more at a time; at least one matrix."""
-    waiting: list[np.ndarray] = []
-    for block in blocks:
-        if sum(map(len, waiting)) >= HELD:
-            yield np.concatenate(waiting)
-            waiting = []
-        waiting.append(block)
-    yield np.concatenate(waiting) if waiting else np.zeros((0, 1), dtype=np.float16)
-
-
 def _named(path: Path, split: str, rows: Int64[np.ndarray, " p"]) -> pa.Table:
-    """Ids and class names of some rows of a split, in the order asked for."""
+    """Return ids and class names of some rows of a split, in the order asked for."""
     wanted, places = np.unique(rows, return_inverse=True)
-    found, first = [], 0
+    tables, first = [], 0
     for _, _, table in split_blocks(path, split, ("id", "class_name"), AGAINST):
         mine = wanted[(wanted >= first) & (wanted < first + len(table))] - first
-        found.append(table.take(mine))
+        tables.append(table.take(mine))
         first += len(table)
-    return pa.concat_tables(found).take(places)
+    return pa.concat_tables(tables).take(places)
 
 
 def classes_without_images(rows: pa.Table, classes: Sequence[str]) -> dict[str, list[str]]:
-    """The classes of which a split has no image, for each split that lacks some.
-
-    Args:
-        rows: columns split and label.
-        classes: class names in the order of the labels.
-    """
+    """Return the classes of which a split has no image, for each split that lacks some."""
     labels = rows.column("label").to_numpy()
-    absent = {
-        split: sorted(
-            set(range(len(classes))) - set(np.unique(labels[in_split(rows, split)]).tolist())
-        )
-        for split in SPLITS
-    }
-    return {split: [classes[label] for label in some] for split, some in absent.items() if some}
+    absent: dict[str, list[str]] = {}
+    for split in SPLITS:
+        missing = np.setdiff1d(np.arange(len(classes)), labels[in_split(rows, split)])
+        if len(missing):
+            absent[split] = [classes[int(label)] for label in missing]
+    return absent
 
 
-def tell_empty_classes(where: Path, classes: Sequence[str]) -> None:
+def log_empty_classes(where: Path, classes: Sequence[str]) -> None:
     """Log the classes of which a split of an embedded data set has no image."""
     rows = read_table(where, EMBEDDED_IMAGES, columns=["split", "label"])
     for split, names in classes_without_images(rows, classes).items():
-        more = f" and {len(names) - TOLD} more" if len(names) > TOLD else ""
-        told = ", ".join(map(repr, names[:TOLD])) + more
+        more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
         logger.warning(
             "%s: %d of %d classes have no %s images: %s",
             where,
             len(names),
             len(classes),
             "training" if split == "train" else split,
-            told,
+            ", ".join(map(repr, names[:LISTED])) + more,
         )
-
-
-def _unit(
-    block: Float[np.ndarray, "m d"], where: str, first_row: int, device: torch.device
-) -> Float32[torch.Tensor, "m d"]:
-    return torch.from_numpy(unit_rows(block, where, first_row)).to(device)

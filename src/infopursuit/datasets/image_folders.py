@@ -3,203 +3,171 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import pyarrow as pa
+from typing import Any
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.files import read_text_list
 from infopursuit.datasets.image_source import (
-    ROWS,
     SPLITS,
     ImageSource,
-    checked_image_rows,
+    image_rows,
     labels_of,
     source_of_files,
     spelled,
 )
 
-# Of a folder without splits, one image in so many is a test image.
+# Of a folder without splits, one image in this many is a test image.
 TESTED = 5
 
 
 @dataclass(frozen=True)
-class ImageFolder:
-    """The n image files of a folder, in the order of splits, classes and names.
+class LabelledPictures:
+    """n pictures with the name of the class of each.
 
     Attributes:
-        files: the files.
-        labels: the class name of each, which is that of its folder.
-        splits: the split of each, `train` or `test`; None where the folder has no splits.
+        pictures: files, or pictures of any kind that `to_rgb` decodes.
+        labels: the class of each; of a file in a folder, the name of the folder.
+        splits: the split of each, `train` or `test`; None if there are no splits.
     """
 
-    files: list[Path]
-    labels: list[str]
-    splits: list[str] | None
+    pictures: list[Any]
+    labels: list[Any]
+    splits: list[str] | None = None
 
     @property
-    def class_names(self) -> list[str]:
+    def class_names(self) -> list[Any]:
         """The distinct classes, sorted."""
         return sorted(set(self.labels))
 
-    def split(self, name: str) -> ImageFolder:
-        """The files of one split.
+    def subset(self, rows: Sequence[int]) -> LabelledPictures:
+        """Return the given rows, in their order."""
+        splits = None if self.splits is None else [self.splits[row] for row in rows]
+        return LabelledPictures(
+            [self.pictures[row] for row in rows], [self.labels[row] for row in rows], splits
+        )
 
-        Raises:
-            InputError: the folder has no splits, or not this one.
-        """
+    def split(self, name: str) -> LabelledPictures:
+        """Return the pictures of one split."""
         if name not in (self.splits or ()):
             found = ", ".join(sorted(set(self.splits))) if self.splits else "no splits"
             raise InputError(f"expected the split {name!r}, found {found}")
-        rows = [row for row, split in enumerate(self.splits or ()) if split == name]
-        return ImageFolder(
-            [self.files[row] for row in rows],
-            [self.labels[row] for row in rows],
-            [name] * len(rows),
-        )
+        return self.subset([row for row, split in enumerate(self.splits or ()) if split == name])
 
 
-def read_image_folder(folder: str | Path) -> ImageFolder:
+def read_image_folder(folder: str | Path) -> LabelledPictures:
     """List a folder of images with one folder for each class.
 
-    Where it has a folder `train` and a folder `test`, the classes are in these. All files that are
-    not hidden count, in folders below, too; whether they are images is seen when they are read.
-
-    Raises:
-        InputError: there is no such folder, a file lies beside the folders of classes, a class
-            has no files, or is in one split only.
+    If it has a folder `train` and a folder `test`, the classes are in these. All files that are
+    not hidden count, in folders below, too; that they are images is checked when they are read.
     """
     folder = Path(folder)
     if not folder.is_dir():
         found = "a file" if folder.exists() else "nothing"
         raise InputError(f"{folder}: expected a folder CLASS/IMAGE, found {found}")
-    there = [split for split in SPLITS if (folder / split).is_dir()]
-    if not there:
-        files, labels = _classes(folder)
-        return ImageFolder(files, labels, None)
-    if len(there) == 1:
-        other = SPLITS[1 - SPLITS.index(there[0])]
-        raise InputError(
-            f"{folder}: a folder {there[0]!r}, but none called {other!r}; expected both, or "
-            "CLASS/IMAGE without splits"
-        )
-    parts = {split: _classes(folder / split) for split in SPLITS}
-    names = {split: set(labels) for split, (_, labels) in parts.items()}
+    listed = [
+        (split, of_class.name, file)
+        for split, of_class, files in _listed(folder)
+        for file in _not_empty(of_class, files)
+    ]
+    if not listed:
+        raise InputError(f"{folder}: the folder is empty; expected CLASS/IMAGE")
+    splits, labels, files = (list(column) for column in zip(*listed, strict=True))
+    if None in splits:
+        return LabelledPictures(files, labels)
+    names = {split: {row[1] for row in listed if row[0] == split} for split in SPLITS}
     if odd := sorted(names["train"] ^ names["test"]):
         split = "train" if odd[0] in names["train"] else "test"
         raise InputError(f"{folder}: the class {odd[0]!r} is in {split}/ only; expected it in both")
-    return ImageFolder(
-        [file for files, _ in parts.values() for file in files],
-        [label for _, labels in parts.values() for label in labels],
-        [split for split, (files, _) in parts.items() for _ in files],
-    )
+    return LabelledPictures(files, labels, splits)
 
 
-def _classes(folder: Path) -> tuple[list[Path], list[str]]:
-    """The files of a folder of classes, and the class of each."""
-    files: list[Path] = []
-    labels: list[str] = []
-    for of_class in sorted(_visible(folder)):
-        if not of_class.is_dir():
-            raise InputError(f"{of_class}: a file; expected one folder for each class")
-        found = sorted(_files(of_class))
-        if not found:
-            raise InputError(f"{of_class}: the folder of a class is empty; expected its images")
-        files += found
-        labels += [of_class.name] * len(found)
+def _not_empty(of_class: Path, files: list[Path]) -> list[Path]:
     if not files:
-        raise InputError(f"{folder}: the folder is empty; expected CLASS/IMAGE")
-    return files, labels
+        raise InputError(f"{of_class}: the folder of a class is empty; expected its images")
+    return files
 
 
 def open_folder(path: Path, classes: Sequence[str]) -> ImageSource:
-    """The data set of a folder CLASS/IMAGE, or train/CLASS/IMAGE and test/CLASS/IMAGE.
+    """Open the data set of a folder CLASS/IMAGE, or train/CLASS/IMAGE and test/CLASS/IMAGE.
 
-    Without splits one image in `TESTED` of each class is a test image, whichever names the digests
-    of their paths choose: the same in every run, and almost the same with more images.
-
-    Raises:
-        InputError: one split is missing, a folder has the name of no class, or a class without
-            splits has a single image.
+    Without splits one image in `TESTED` of each class is a test image: those whose paths have the
+    first digests. They are the same in every run, and almost the same with more images.
     """
-    there = [split for split in SPLITS if (path / split).is_dir()]
-    if len(there) == 1:
-        other = SPLITS[1 - SPLITS.index(there[0])]
-        raise InputError(f"{path}: no folder {other!r}; expected {other}/CLASS/IMAGE")
-    columns: dict[str, list[object]] = {name: [] for name in ROWS.names}
-    files: list[Path] = []
-    for split, label, file in _split_files(path, classes) if there else _held_out(path, classes):
-        files.append(file)
-        columns["id"].append(file.relative_to(path).as_posix())
-        columns["split"].append(split)
-        columns["label"].append(label)
-        columns["class_name"].append(classes[label])
-    rows = checked_image_rows(path, pa.table(columns, schema=ROWS), classes)
+    numbers, seen = labels_of(path, classes), set()
+    listed: list[tuple[int, int, Path]] = []  # place of the split, label, file
+    for split, of_class, files in _listed(path):
+        label = numbers.get(spelled(of_class.name))
+        if label is None or (split, label) in seen:
+            raise InputError(
+                f"{of_class}: no class has this name; expected one folder for each class"
+            )
+        seen.add((split, label))
+        tested = 0
+        if split is None:
+            if len(files) < 2:
+                raise InputError(
+                    f"{path}: {len(files)} image of the class {classes[label]!r}; expected two or "
+                    "more, one of them to test on"
+                )
+            files = sorted(files, key=lambda file: _digest(file.relative_to(path)))
+            tested = -(-len(files) // TESTED)
+        for row, file in enumerate(files):
+            is_test = split == "test" or row < tested
+            listed.append((int(is_test), label, file))
+    places, labels, files = zip(*sorted(listed), strict=True) if listed else ((), (), ())
+    ids = [file.relative_to(path).as_posix() for file in files]
+    rows = image_rows(path, ids, [SPLITS[place] for place in places], labels, classes)
     return source_of_files(path, rows, files)
 
 
-def class_folders(folder: Path) -> list[str]:
-    """The names of the folders of classes, sorted; of those in `train`, where there are splits.
+def _listed(folder: Path) -> Iterator[tuple[str | None, Path, list[Path]]]:
+    """Yield split (None if there are none), folder and sorted files of each class."""
+    splits = [split for split in SPLITS if (folder / split).is_dir()]
+    if len(splits) == 1:
+        other = SPLITS[1 - SPLITS.index(splits[0])]
+        raise InputError(
+            f"{folder}: a folder {splits[0]!r}, but none called {other!r}; expected both, or "
+            "CLASS/IMAGE without splits"
+        )
+    for split in splits or [None]:
+        for of_class in _class_folders(folder / split if split else folder):
+            yield split, of_class, sorted(_files(of_class))
 
-    Raises:
-        InputError: a file lies among them.
+
+def read_class_names(path: str | Path) -> list[str]:
+    """Read the class names in the order of the labels.
+
+    Args:
+        path: a list, one name a line; or a folder CLASS/IMAGE, or train/CLASS/IMAGE and
+            test/CLASS/IMAGE, whose classes are taken in alphabetical order.
     """
-    parent = folder / "train" if (folder / "train").is_dir() else folder
-    names = []
-    for of_class in sorted(_visible(parent)):
+    folder = Path(path)
+    if folder.is_dir():
+        parent = folder / "train" if (folder / "train").is_dir() else folder
+        classes = [of_class.name for of_class in _class_folders(parent)]
+    else:
+        classes = read_text_list(path)
+    if len(classes) < 2:
+        raise InputError(f"{path}: {len(classes)} class; expected at least two")
+    return classes
+
+
+def _class_folders(folder: Path) -> Iterator[Path]:
+    for of_class in sorted(_visible(folder)):
         if not of_class.is_dir():
             raise InputError(f"{of_class}: a file; expected one folder for each class")
-        names.append(of_class.name)
-    return names
-
-
-def _split_files(path: Path, classes: Sequence[str]) -> Iterator[tuple[str, int, Path]]:
-    """Split, label and path of each file below train and test."""
-    for split in SPLITS:
-        for label, files in _labelled(path / split, labels_of(path, classes)):
-            yield from ((split, label, file) for file in files)
-
-
-def _held_out(path: Path, classes: Sequence[str]) -> Iterator[tuple[str, int, Path]]:
-    """The same of a folder without splits, the training images first."""
-    found = {
-        label: sorted(files, key=lambda file: _digest(file.relative_to(path)))
-        for label, files in _labelled(path, labels_of(path, classes))
-    }
-    for label, files in found.items():
-        if len(files) < 2:
-            raise InputError(
-                f"{path}: {len(files)} image of the class {classes[label]!r}; expected two or "
-                "more, one of them to test on"
-            )
-    for split in SPLITS:
-        for label, files in found.items():
-            tested = -(-len(files) // TESTED)
-            chosen = files[:tested] if split == "test" else files[tested:]
-            yield from ((split, label, file) for file in sorted(chosen))
+        yield of_class
 
 
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.as_posix().encode()).hexdigest()
 
 
-def _labelled(path: Path, labels: Mapping[str, int]) -> Iterator[tuple[int, list[Path]]]:
-    """The files of each class of a folder, by label."""
-    folders: dict[int, Path] = {}
-    for folder in sorted(_visible(path)):
-        label = labels.get(spelled(folder.name))
-        if label is None or label in folders or not folder.is_dir():
-            raise InputError(
-                f"{folder}: no class has this name; expected one folder for each class"
-            )
-        folders[label] = folder
-    for label in sorted(folders):
-        yield label, sorted(_files(folders[label]))
-
-
 def _files(folder: Path) -> Iterator[Path]:
-    """All files below a folder; a link that leads nowhere is one too, and becomes a rejection."""
+    """Yield all files below a folder; a broken link is one too, and is rejected when read."""
     for path in _visible(folder):
         if path.is_dir():
             yield from _files(path)

@@ -7,19 +7,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.tables import IMAGES, read_table
+from infopursuit.core.tables import IMAGES
 from infopursuit.datasets.decoding import Encoded
 
 SPLITS = ("train", "test")
 COLUMNS = ("id", "split", "label", "class_name")
-# Rows of which the strings are Python's at a time: 100 million would take more than 10 GB.
+# Rows whose strings are Python's at a time: 100 million would take more than 10 GB.
 AT_ONCE = 65536
 ROWS = pa.schema([field for field in IMAGES.columns if field.name in COLUMNS])
 
@@ -42,13 +41,13 @@ class ImageSource:
 
 
 def source_of_files(where: str | Path, rows: pa.Table, files: Sequence[Path]) -> ImageSource:
-    """The data set of which row i is the image file i; a link that leads nowhere is one too."""
+    """Return the data set whose row i is the image file i; a broken link is a file too."""
     stamp = " ".join(_stamp_or_missing(file) for file in files)
     return ImageSource(str(where), rows, stamp, lambda start: iter(files[start:]))
 
 
 def file_stamp(path: Path) -> str:
-    """Size and time of change of a file: cheap, and enough to tell an edited file from the old."""
+    """Return size and time of change: cheap, and enough to tell an edited file from the old."""
     status = path.stat()
     return f"{status.st_size} {status.st_mtime_ns}"
 
@@ -56,23 +55,14 @@ def file_stamp(path: Path) -> str:
 def _stamp_or_missing(path: Path) -> str:
     try:
         return file_stamp(path)
-    except (OSError, ValueError):  # nothing there, or no file can be called that
+    except (OSError, ValueError):  # nothing there, or a name that no file can have
         return "missing"
 
 
-def read_image_rows(path: Path, classes: Sequence[str]) -> pa.Table:
-    """The checked columns id, split, label, class_name of a Parquet file of images."""
-    return checked_image_rows(path, read_table(path, IMAGES, columns=COLUMNS), classes)
-
-
 def checked_image_rows(where: str | Path, rows: pa.Table, classes: Sequence[str]) -> pa.Table:
-    """Check the rows of a data set against its classes, of which row i has label i.
+    """Check the rows of a data set against its classes, in the order of their labels.
 
-    Class names agree where they are `spelled` the same; the result has the spelling of `classes`.
-
-    Raises:
-        InputError: an id occurs twice, a split is neither train nor test or is empty, a label has
-            no class name, or a class name is not the label's.
+    Class names agree if they are `spelled` the same; the result has the spelling of `classes`.
     """
     splits = rows.column("split").unique().to_pylist()
     for split in splits:
@@ -93,7 +83,7 @@ def checked_image_rows(where: str | Path, rows: pa.Table, classes: Sequence[str]
         )
     codes = rows.column("class_name").dictionary_encode().combine_chunks()
     names = codes.dictionary.to_pylist()
-    # Each pair of a label and a name is looked at once, where it first occurs.
+    # Each pair of a label and a name is checked once, at its first row.
     pairs = labels.astype(np.int64) * len(names) + codes.indices.to_numpy()
     for row in np.sort(np.unique(pairs, return_index=True)[1]).tolist():
         name, wanted = names[codes.indices[row].as_py()], classes[labels[row]]
@@ -102,29 +92,43 @@ def checked_image_rows(where: str | Path, rows: pa.Table, classes: Sequence[str]
                 f"{where}: row {row} has the class name {name!r} and the label {labels[row]}, "
                 f"which is the class {wanted!r}; expected one class for both"
             )
+    column = pa.array(list(classes), pa.string()).take(pa.array(labels))
     position = rows.schema.get_field_index("class_name")
-    spelling = pa.array(list(classes), pa.string())
-    parts = [spelling.take(pa.array(part)) for part in np.split(labels, _starts(len(labels)))]
-    column = pa.chunked_array(parts, pa.string())
     return rows.set_column(position, ROWS.field("class_name"), column).select(COLUMNS)
 
 
+def image_rows(
+    where: str | Path,
+    ids: Sequence[str],
+    splits: Sequence[str],
+    labels: Sequence[int],
+    classes: Sequence[str],
+) -> pa.Table:
+    """Return the checked rows of a data set, from one value of each column per image."""
+    names = [classes[label] if 0 <= label < len(classes) else "" for label in labels]
+    table = pa.table(dict(zip(COLUMNS, (ids, splits, labels, names), strict=True)), schema=ROWS)
+    return checked_image_rows(where, table, classes)
+
+
+def numbered_rows(path: Path, labels: Sequence[Sequence[int]], classes: Sequence[str]) -> pa.Table:
+    """Return the rows of images whose ids are their places in their split."""
+    ids = [
+        f"{split}/{row:07d}"
+        for split, of in zip(SPLITS, labels, strict=True)
+        for row in range(len(of))
+    ]
+    splits = [split for split, of in zip(SPLITS, labels, strict=True) for _ in of]
+    return image_rows(path, ids, splits, [label for of in labels for label in of], classes)
+
+
 def strings(column: pa.ChunkedArray) -> Iterator[str]:
-    """The values of a column of strings, of which few are Python's at a time."""
+    """Yield the values of a column of strings, of which few are Python's at a time."""
     for start in range(0, len(column), AT_ONCE):
         yield from column.slice(start, AT_ONCE).to_pylist()
 
 
-def _starts(n: int) -> range:
-    """Where parts of AT_ONCE rows begin, but the first."""
-    return range(AT_ONCE, n, AT_ONCE)
-
-
 def _check_distinct(where: str | Path, ids: pa.ChunkedArray) -> None:
-    """Raise InputError at the first id that an earlier row has."""
-    # Different hashes are of different ids; 8 bytes each, where a table of the ids takes 100.
-    ordered = np.sort(np.fromiter(map(hash, strings(ids)), np.int64, len(ids)))
-    if (ordered[1:] != ordered[:-1]).all():
+    if len(ids.unique()) == len(ids):
         return
     first: dict[str, int] = {}
     for row, name in enumerate(strings(ids)):
@@ -135,18 +139,6 @@ def _check_distinct(where: str | Path, ids: pa.ChunkedArray) -> None:
             )
 
 
-def numbered_rows(path: Path, labels: Sequence[Sequence[int]], classes: Sequence[str]) -> pa.Table:
-    """Rows of a data set whose images have no ids but their place in their split."""
-    columns: dict[str, list[Any]] = {name: [] for name in ROWS.names}
-    for split, split_labels in zip(SPLITS, labels, strict=True):
-        for place, label in enumerate(split_labels):
-            columns["id"].append(f"{split}/{place:07d}")
-            columns["split"].append(split)
-            columns["label"].append(label)
-            columns["class_name"].append(classes[label] if 0 <= label < len(classes) else "")
-    return checked_image_rows(path, pa.table(columns, schema=ROWS), classes)
-
-
 def check_splits(where: str | Path, splits: Sequence[str]) -> None:
     """Raise InputError unless both splits have images."""
     for split in SPLITS:
@@ -155,18 +147,14 @@ def check_splits(where: str | Path, splits: Sequence[str]) -> None:
 
 
 def check_class_names(
-    where: str | Path, names: Sequence[str], classes: Sequence[str], renamed: Mapping[str, str]
+    where: str | Path,
+    names: Sequence[str],
+    classes: Sequence[str],
+    renamed: Mapping[str, str] | None = None,
 ) -> None:
-    """Raise InputError at the first label whose class has another name in the data set's own list.
-
-    Args:
-        where: the file that the names are from.
-        names: the classes as the data set names them, in the order of its labels.
-        classes: the classes as the user does.
-        renamed: names of the data set that the user replaces, with the user's.
-    """
+    """Compare the class names of a data set with the user's class list."""
     for label, (name, wanted) in enumerate(zip(names, classes, strict=False)):
-        if spelled(renamed.get(name, name)) != spelled(wanted):
+        if spelled((renamed or {}).get(name, name)) != spelled(wanted):
             raise InputError(
                 f"{where}: label {label} is {name!r} in the data set; expected the class "
                 f"{wanted!r} of the class list (if both mean one class, `renamed` in the "
@@ -180,7 +168,7 @@ def check_class_names(
 
 
 def labels_of(where: str | Path, classes: Sequence[str]) -> dict[str, int]:
-    """The label of each class by its name as it is `spelled`; InputError where two are the same."""
+    """Return the label of each `spelled` class name; InputError if two are spelled the same."""
     labels: dict[str, int] = {}
     for label, name in enumerate(classes):
         other = labels.setdefault(spelled(name), label)
@@ -194,7 +182,7 @@ def labels_of(where: str | Path, classes: Sequence[str]) -> dict[str, int]:
 
 @lru_cache(maxsize=1 << 14)
 def spelled(name: str) -> str:
-    """A class name as it is compared: without its number, case, underscores, hyphens and slashes.
+    """Return a class name as it is compared: without its number, case, `_`, `-` and `/`.
 
     Folders and archives cannot keep to a spelling: `001.Black_footed_Albatross`, `Ram C-V Van`.
     """

@@ -1,28 +1,59 @@
-"""Embedded images with their labels, and the held-out part of the training split."""
+"""Embedded images with their labels, in memory or in shards; what is held out of them, samples.
+
+load_images, load_training    one split of a table in memory, or a sample of it
+EmbeddedShards, ShardedImages one split of a table, read a shard at a time
+held_out_by_seed, hold_out    the held-out part of the training images
+even_sample, spread_sample    samples of a stated size
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Float32, Int, Int64
 from torch import Tensor
+from torch.nn import functional
 
-from infopursuit.core.tables import EMBEDDING, ROW_GROUP
-from infopursuit.datasets.image_shards import EmbeddedShards, split_blocks, unit_matrix
-from infopursuit.datasets.samples import held_out_rows, spread_sample
+from infopursuit.core.errors import InputError
+from infopursuit.core.tables import (
+    EMBEDDED_IMAGES,
+    EMBEDDING,
+    ROW_GROUP,
+    RowRange,
+    clip_of,
+    embedding_matrix,
+    read_range,
+    row_ranges,
+    table_blocks,
+    table_shape,
+)
 
 logger = logging.getLogger("infopursuit")
+
+# Rows of a shard, or a little more: of 768 numbers 100 MB as stored, and twice that as float32.
+SHARD_ROWS = 65536
+LABEL_COLUMNS = ("split", "label", "class_name")
+# Images that a sample has of each class, if there are as many: one to learn from, one to hold out.
+LEAST_OF_A_CLASS = 2
 
 
 @dataclass(frozen=True)
 class LabelledImages:
-    """n images of one split: ids, labels (n,), unit-norm float32 embeddings (n, d), class names."""
+    """n images of one split in memory.
+
+    Attributes:
+        ids: of the images.
+        labels: (n,) classes 0..c-1.
+        embeddings: (n, d) float32, unit norm.
+        class_names: of the c classes.
+    """
 
     ids: tuple[str, ...]
     labels: Int[Tensor, " n"]
@@ -30,7 +61,7 @@ class LabelledImages:
     class_names: tuple[str, ...]
 
     def subset(self, rows: Int[Tensor, " m"]) -> LabelledImages:
-        """The given rows, in their order."""
+        """Return the given rows, in their order."""
         ids = tuple(self.ids[row] for row in rows.tolist())
         return LabelledImages(ids, self.labels[rows], self.embeddings[rows], self.class_names)
 
@@ -43,15 +74,8 @@ def load_images(
     The class names come from the rows of all splits.
 
     Args:
-        path: the table.
-        split: `train` or `test`.
-        most: of a larger split, a sample of so many, spread over the classes in proportion to their
-            images (`spread_sample`) and always the same; None for all images.
-        always: ids of images that are taken in any case, where they are there.
-
-    Raises:
-        InputError: the file breaks its schema, the split is empty, a label has two class names,
-            or the labels are not 0, 1, ..., c - 1.
+        most: size of the sample of a larger split, always the same and spread over the classes in
+            proportion to their images (`spread_sample`); None for all images.
     """
     shards = EmbeddedShards(path, split)
     n = sum(shards.sizes)
@@ -66,38 +90,31 @@ def load_images(
 def load_training(
     path: str | Path, share: float, seed: int, most: int | None = None
 ) -> tuple[LabelledImages, LabelledImages]:
-    """The training images of an embedded data set less a share of each class, and that share.
-
-    Args:
-        path: the table.
-        share: of each class that is held out, as by `hold_out`.
-        seed: of what is held out.
-        most: where either part has more images than these, a sample as in `load_images`.
-
-    Raises:
-        InputError: as `load_images` and `hold_out` say.
-    """
+    """Read the training images of an embedded data set, and the share that is held out."""
     shards = EmbeddedShards(path, "train")
     labels = torch.from_numpy(shards.labels())
     kept, held_out = (
         rows if most is None else rows[spread_sample(labels[rows], most)]
-        for rows in held_out_rows(labels, shards.class_names, share, seed)
+        for rows in held_out_by_seed(labels, shards.class_names, share, seed)
     )
     taken = torch.zeros(len(labels), dtype=torch.bool)
     taken[kept] = taken[held_out] = True
     if not taken.all():
-        logger.info("%s: a sample of %d and %d of %d training images, to learn from and held out",
-                    path, len(kept), len(held_out), len(labels))  # fmt: skip
+        sizes = len(kept), len(held_out), len(labels)
+        logger.info(
+            "%s: a sample of %d and %d of %d training images, to learn from and held out",
+            path,
+            *sizes,
+        )
     images = _read(shards, taken)
-    # The places of both among the images that are taken.
-    place = taken.cumsum(0) - 1
+    place = taken.cumsum(0) - 1  # of each image among those that are taken
     return images.subset(place[kept]), images.subset(place[held_out])
 
 
 def _read(
     shards: EmbeddedShards, taken: Bool[Tensor, " n"], always: frozenset[str] = frozenset()
 ) -> LabelledImages:
-    """The images of a split that are taken, or whose ids are named; no others are kept."""
+    """Read the images of a split that are taken, or whose ids are named; keep no others."""
     ids: list[str] = []
     labels = torch.empty(min(len(taken), int(taken.sum()) + len(always)), dtype=torch.long)
     embeddings = torch.empty(len(labels), shards.width)
@@ -112,10 +129,12 @@ def _read(
         place = slice(len(ids), len(ids) + len(table))
         ids += table.column("id").to_pylist()
         labels[place] = torch.from_numpy(table.column("label").to_numpy().astype("int64"))
-        embeddings[place] = torch.from_numpy(unit_matrix(table, file, start))
-    return LabelledImages(
-        tuple(ids), labels[: len(ids)], embeddings[: len(ids)], shards.class_names
-    )
+        embeddings[place] = torch.from_numpy(_unit_matrix(table, file, start))
+    n = len(ids)
+    return LabelledImages(tuple(ids), labels[:n], embeddings[:n], shards.class_names)
+
+
+# -- held-out images and samples ------------------------------------------------------------------
 
 
 def hold_out(
@@ -124,9 +143,233 @@ def hold_out(
     """Split into training and held-out images, stratified by class.
 
     Every class gives round(share * its images), at least one, and keeps at least one.
-
-    Raises:
-        InputError: a class has fewer than two images.
     """
-    kept, held = held_out_rows(images.labels, images.class_names, share, seed)
+    kept, held = held_out_by_seed(images.labels, images.class_names, share, seed)
     return images.subset(kept), images.subset(held)
+
+
+def held_out_by_seed(
+    labels: Int[Tensor, " n"], class_names: Sequence[str], share: float, seed: int
+) -> tuple[Int[Tensor, " m"], Int[Tensor, " h"]]:
+    """Return the rows to train on and those to hold out, both sorted; as `hold_out` draws them.
+
+    The library's own `fit` holds out by content (`training_set.held_out_by_content`): there equal
+    images have to stay together, here runs have to differ by their seed.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    kept: list[Tensor] = []
+    held: list[Tensor] = []
+    for label, name in enumerate(class_names):
+        rows = torch.nonzero(labels == label).squeeze(1)
+        if len(rows) < 2:
+            raise InputError(
+                f"class {name!r} has {len(rows)} training images; expected at least 2, "
+                "one of them held out for selection"
+            )
+        rows = rows[torch.randperm(len(rows), generator=generator)]
+        count = min(max(1, round(share * len(rows))), len(rows) - 1)
+        held.append(rows[:count])
+        kept.append(rows[count:])
+    return torch.cat(kept).sort().values, torch.cat(held).sort().values
+
+
+def even_sample(
+    labels: Int[Tensor, " n"], size: int, generator: torch.Generator
+) -> Int[Tensor, " m"]:
+    """Return sorted places of at most `size` images, as many of each class as of any other."""
+    if len(labels) <= size:
+        return torch.arange(len(labels))
+    ranks = _ranks_in_class(labels, torch.randperm(len(labels), generator=generator))
+    return ranks.argsort(stable=True)[:size].sort().values
+
+
+def spread_sample(labels: Int[Tensor, " n"], size: int, seed: int = 0) -> Int[Tensor, " m"]:
+    """Return sorted places of about `size` images, of each class in proportion to its images.
+
+    So a mean over the sample estimates the mean over all. The size is that asked for, less the
+    fractions that classes lose by rounding down, plus what rare classes have beyond their share:
+    each has LEAST_OF_A_CLASS images, or all.
+    """
+    if len(labels) <= size:
+        return torch.arange(len(labels))
+    counts = torch.bincount(labels)
+    shares = torch.maximum(counts * size // len(labels), counts.clamp(max=LEAST_OF_A_CLASS))
+    generator = torch.Generator().manual_seed(seed)
+    ranks = _ranks_in_class(labels, torch.randperm(len(labels), generator=generator))
+    return torch.nonzero(ranks < shares[labels]).squeeze(1)
+
+
+def _ranks_in_class(labels: Int[Tensor, " n"], order: Int[Tensor, " n"]) -> Int[Tensor, " n"]:
+    """Return the rank of each image among those of its class, in an order of all images."""
+    by_class = order[labels[order].argsort(stable=True)]
+    counts = torch.bincount(labels)
+    starts = counts.cumsum(0) - counts
+    ranks = torch.empty_like(labels)
+    ranks[by_class] = torch.arange(len(labels)) - starts[labels[by_class]]
+    return ranks
+
+
+# -- shards ---------------------------------------------------------------------------------------
+
+
+class Shard(NamedTuple):
+    """Some images of a split.
+
+    Attributes:
+        embeddings: (m, d) of any float type, of unit norm.
+        labels: (m,) classes 0..c-1.
+    """
+
+    embeddings: Float[np.ndarray, "m d"]
+    labels: Int64[np.ndarray, " m"]
+
+
+@runtime_checkable
+class ImageShards(Protocol):
+    """n labelled, embedded images in shards of a fixed order; picklable.
+
+    Attributes:
+        where: what messages call them.
+        width: d of the embeddings.
+        clip: the CLIP that they come from; None if it is not known.
+        class_names: of the c classes, in the order of their labels.
+        counts: (c,) the images of each class.
+        sizes: the number of images of each shard, at least 1.
+    """
+
+    where: str
+    width: int
+    clip: str | None
+    class_names: tuple[str, ...]
+    counts: Int64[np.ndarray, " c"]
+    sizes: tuple[int, ...]
+
+    def read(self, number: int) -> Shard:
+        """Return the images of a shard; the same whenever and wherever it is read."""
+        ...
+
+
+class EmbeddedShards:
+    """One split of a table of embedded images (EMBEDDED_IMAGES), a file or a folder of shards."""
+
+    def __init__(self, path: str | Path, split: str = "train", rows: int = SHARD_ROWS) -> None:
+        self.where, self.split = str(path), split
+        _, self.width = table_shape(path, EMBEDDED_IMAGES)
+        parts = row_ranges(path, EMBEDDED_IMAGES, rows)
+        self.clip = clip_of(path)
+        names: dict[int, str] = {}
+        used: list[tuple[RowRange, int]] = []
+        counts = np.zeros(0, dtype=np.int64)
+        splits: set[str] = set()
+        for part in parts:
+            table = read_range(part, EMBEDDED_IMAGES, LABEL_COLUMNS)
+            _add_class_names(names, table, part)
+            splits.update(table.column("split").unique().to_pylist())
+            labels = table.column("label").to_numpy()[in_split(table, split)]
+            more = np.bincount(labels, minlength=len(counts))
+            more[: len(counts)] += counts
+            counts = more
+            if len(labels):
+                used.append((part, len(labels)))
+        if sorted(names) != list(range(len(names))):
+            raise InputError(
+                f"{path}: labels are {sorted(names)[:5]}...; expected 0, 1, ..., c - 1"
+            )
+        if not used:
+            found = ", ".join(sorted(splits)) or "no rows"
+            raise InputError(f"{path}: the split {split!r} is empty; found {found}")
+        self.class_names = tuple(names[label] for label in range(len(names)))
+        self.counts = np.zeros(len(names), dtype=np.int64)
+        self.counts[: len(counts)] = counts
+        self.parts = tuple(part for part, _ in used)
+        self.sizes = tuple(size for _, size in used)
+
+    def read(self, number: int) -> Shard:
+        """Return the images of a shard, float32 of unit norm."""
+        part = self.parts[number]
+        table = read_range(part, EMBEDDED_IMAGES, ("split", "label", EMBEDDING))
+        matrix = _unit_matrix(table, part.file, part.start)
+        mine = in_split(table, self.split)
+        labels = table.column("label").to_numpy().astype(np.int64)
+        return Shard(matrix, labels) if mine.all() else Shard(matrix[mine], labels[mine])
+
+    def labels(self) -> Int64[np.ndarray, " n"]:
+        """Return the labels of all images, in their order."""
+        labels = []
+        for part in self.parts:
+            table = read_range(part, EMBEDDED_IMAGES, ("split", "label"))
+            labels.append(table.column("label").to_numpy()[in_split(table, self.split)])
+        return np.concatenate(labels).astype(np.int64)
+
+    def take(self, rows: Int64[np.ndarray, " m"]) -> Float[np.ndarray, "m d"]:
+        """Return the embeddings of some images, by their numbers in ascending order."""
+        blocks, start = [np.zeros((0, self.width), dtype=np.float32)], 0
+        for number, size in enumerate(self.sizes):
+            wanted = rows[(rows >= start) & (rows < start + size)] - start
+            if len(wanted):
+                blocks.append(self.read(number).embeddings[wanted])
+            start += size
+        return np.concatenate(blocks)
+
+
+@dataclass(frozen=True)
+class ShardedImages:
+    """Some images of shards; a range of them is read from those shards alone that have some.
+
+    Attributes:
+        shards: of all images.
+        rows: (n,) numbers of these, ascending.
+    """
+
+    shards: EmbeddedShards
+    rows: Int64[np.ndarray, " n"]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def read(self, start: int, stop: int) -> Float32[Tensor, "m d"]:
+        """Return images `start` to `stop` - 1 of these; unit norm."""
+        return torch.from_numpy(self.shards.take(self.rows[start:stop]))
+
+
+def all_images(shards: EmbeddedShards) -> ShardedImages:
+    """Return every image of some shards."""
+    return ShardedImages(shards, np.arange(sum(shards.sizes)))
+
+
+def split_blocks(
+    path: str | Path, split: str, columns: tuple[str, ...], rows: int
+) -> Iterator[tuple[str, int, pa.Table]]:
+    """Yield the rows of a split, at most `rows` at a time: the file, the first row in it, rows."""
+    for file, start, table in table_blocks(path, EMBEDDED_IMAGES, ("split", *columns), rows):
+        yield file, start, table.filter(pa.array(in_split(table, split)))
+
+
+def in_split(table: pa.Table, split: str) -> Bool[np.ndarray, " m"]:
+    """Return which rows are of a split."""
+    codes = table.column("split").combine_chunks().dictionary_encode()
+    names = codes.dictionary.to_pylist()
+    if split not in names:
+        return np.zeros(len(table), dtype=bool)
+    return codes.indices.to_numpy() == names.index(split)
+
+
+def _unit_matrix(table: pa.Table, file: str | Path, start: int) -> Float32[np.ndarray, "m d"]:
+    """Return the embeddings of some rows of a file from row `start` on, of unit norm."""
+    rows = torch.from_numpy(embedding_matrix(table, file, np.float32, start))
+    return functional.normalize(rows, dim=1).numpy()
+
+
+def _add_class_names(names: dict[int, str], table: pa.Table, part: RowRange) -> None:
+    """Add the class names of some rows to those of earlier ones, by label; refuse other names."""
+    labels = table.column("label").to_numpy().astype(np.int64)
+    codes = table.column("class_name").combine_chunks().dictionary_encode()
+    of_code = codes.dictionary.to_pylist()
+    pairs = labels * max(1, len(of_code)) + codes.indices.to_numpy()
+    for row in np.sort(np.unique(pairs, return_index=True)[1]).tolist():
+        label, name = int(labels[row]), of_code[codes.indices[row].as_py()]
+        if names.setdefault(label, name) != name:
+            raise InputError(
+                f"{part.file}: row {part.start + row} calls label {label} {name!r}; expected "
+                f"{names[label]!r}, as in an earlier row"
+            )

@@ -1,4 +1,4 @@
-"""Open a data set of images, whatever it lies in: the forms that `images` in params.yaml takes.
+"""Open a data set of images in any of the forms that `images` in params.yaml takes.
 
 Images that CLIP is to embed (`open_image_source`):
 
@@ -10,7 +10,7 @@ NAME.csv           a first line path,label,split; paths are relative to the file
                    names or numbers
 NAME.parquet       columns id, split, label (integers), class_name, image (encoded bytes)
 NAME.yaml          pins a data set: `hub` and `revision`, `torchvision`, `disk` or `layout`
-                   (see `infopursuit.datasets.dataset_settings`)
+                   (see `infopursuit.datasets.pinned_datasets`)
 
 Images that are embedded already, in the space of `clip` (`has_embeddings`):
 
@@ -21,54 +21,66 @@ NAME.npz           arrays train_embeddings (n, d), train_labels (n,), test_embed
                    the class list, train_ids and test_ids name the images
 FOLDER             the same arrays as train_embeddings.npy, train_labels.npy, ...
 
-Everywhere the split is train or test, label i is line i of the class list, and class names agree
+In all forms the split is train or test, label i is line i of the class list, and class names agree
 but for case, leading numbers, blanks, underscores, hyphens and slashes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.shard_files import is_sharded, table_files
-from infopursuit.core.tables import EMBEDDING
-from infopursuit.core.text_files import there
-from infopursuit.datasets.embedded_images import ARRAYS
+from infopursuit.core.files import is_file
+from infopursuit.core.tables import EMBEDDING, IMAGES, is_sharded, read_table, table_files
+from infopursuit.datasets.embedded_files import ARRAYS
 from infopursuit.datasets.image_folders import open_folder
-from infopursuit.datasets.image_source import ImageSource
-from infopursuit.datasets.image_tables import open_csv, open_parquet
+from infopursuit.datasets.image_source import (
+    COLUMNS,
+    SPLITS,
+    ImageSource,
+    checked_image_rows,
+    file_stamp,
+    image_rows,
+    labels_of,
+    source_of_files,
+    spelled,
+)
+
+READ_ROWS = 64
+CSV_COLUMNS = ("path", "label", "split")
+NUMBER = re.compile("[0-9]{1,9}")
 
 
 def open_image_source(path: str | Path, classes: Sequence[str]) -> ImageSource:
-    """The data set at `path`, whose classes in the order of the labels are `classes`.
+    """Open the data set at `path`, whose classes in the order of the labels are `classes`.
 
     The rows (id, split, label, class name) are known at once; pixels are read when asked for.
-
-    Raises:
-        InputError: the path is no such source, or its rows do not fit the classes.
     """
     path = Path(path)
-    if path.is_dir():
-        # Imports that take long, which the other sources do without.
-        from infopursuit.datasets.hugging_face import open_disk, saved_by_datasets
+    if path.is_dir() or path.suffix in (".yaml", ".yml"):
+        # Slow imports, which the other sources do without.
+        from infopursuit.datasets.pinned_datasets import (
+            DiskDataset,
+            open_disk,
+            open_pinned_dataset,
+            saved_by_datasets,
+        )
 
+        if not path.is_dir():
+            return open_pinned_dataset(path, classes)
         if saved_by_datasets(path):
-            from infopursuit.datasets.dataset_settings import DiskDataset
-
             return open_disk(path, DiskDataset(disk=str(path)), classes)
         return open_folder(path, classes)
     if path.suffix == ".parquet":
         return open_parquet(path, classes)
     if path.suffix == ".csv":
         return open_csv(path, classes)
-    if path.suffix in (".yaml", ".yml"):
-        from infopursuit.datasets.pinned_datasets import open_pinned_dataset
-
-        return open_pinned_dataset(path, classes)
     found = "a file" if path.exists() else "nothing"
     raise InputError(
         f"{path}: expected images as a folder, .parquet, .csv, .npz or a .yaml that pins a data "
@@ -77,11 +89,7 @@ def open_image_source(path: str | Path, classes: Sequence[str]) -> ImageSource:
 
 
 def has_embeddings(path: str | Path) -> bool:
-    """Whether the images at `path` are embedded already, see `copy_embedded_images`.
-
-    Raises:
-        InputError: a Parquet file is not readable.
-    """
+    """Return whether the images at `path` are embedded already, see `copy_embedded_images`."""
     path = Path(path)
     if is_sharded(path):
         path = table_files(path)[0]
@@ -89,9 +97,97 @@ def has_embeddings(path: str | Path) -> bool:
         return any((path / f"{name}.npy").is_file() for name in ARRAYS)
     if path.suffix == ".npz":
         return True
-    if path.suffix != ".parquet" or not there(path):
+    if path.suffix != ".parquet" or not is_file(path):
         return False
     try:
         return EMBEDDING in pq.read_schema(path).names
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path}: not a readable Parquet file ({error})") from error
+
+
+def open_parquet(path: Path, classes: Sequence[str]) -> ImageSource:
+    """Open the data set of a Parquet file (id, split, label, class_name, image)."""
+    rows = checked_image_rows(path, read_table(path, IMAGES, columns=COLUMNS), classes)
+    schema = pq.read_schema(path)
+    if "image" not in schema.names:
+        raise InputError(
+            f"{path}: no column 'image' or 'embedding'; expected encoded or embedded images"
+        )
+    kind = schema.field("image").type
+    if not (pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
+        raise InputError(f"{path}: column 'image' is {kind}; expected binary, encoded images")
+    return ImageSource(str(path), rows, file_stamp(path), lambda start: _encoded(path, start))
+
+
+def _encoded(path: Path, start: int) -> Iterator[bytes | None]:
+    """Yield the encoded images of a Parquet file from a row on, holding a few at a time."""
+    try:
+        with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16) as file:
+            sizes = [
+                file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)
+            ]
+            skip, group = start, 0
+            while group < len(sizes) and skip >= sizes[group]:
+                skip -= sizes[group]
+                group += 1
+            groups = list(range(group, len(sizes)))
+            for batch in file.iter_batches(READ_ROWS, row_groups=groups, columns=["image"]):
+                yield from batch.column(0)[skip:].to_pylist()
+                skip = max(skip - len(batch), 0)
+    except (pa.ArrowException, OSError) as error:  # pages are read when they are needed
+        raise InputError(f"{path}: column 'image' is damaged ({error})") from error
+
+
+def open_csv(path: Path, classes: Sequence[str]) -> ImageSource:
+    """Open the data set of a CSV file with the columns path, label and split, in its order.
+
+    A path is absolute or relative to the folder of the CSV file, and is the id of its image. A
+    label is a class name, or the number of a class if no class is called that.
+    """
+    numbers = labels_of(path, classes)
+    names, splits, labels = [], [], []
+    for line, (name, given, split) in _csv_rows(path):
+        label = numbers.get(spelled(given))
+        if label is None and NUMBER.fullmatch(given) and int(given) < len(classes):
+            label = int(given)
+        if label is None:
+            raise InputError(
+                f"{path}: line {line}: no class {given!r}; expected a class name or a number from "
+                f"0 to {len(classes) - 1}"
+            )
+        if split not in SPLITS:
+            raise InputError(f"{path}: line {line}: split {split!r}; expected 'train' or 'test'")
+        names.append(name)
+        splits.append(split)
+        labels.append(label)
+    rows = image_rows(path, names, splits, labels, classes)
+    source = source_of_files(path, rows, [path.parent / name for name in names])
+    return ImageSource(source.where, rows, f"{file_stamp(path)} {source.stamp}", source.images)
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of the line and the values of CSV_COLUMNS, of each row."""
+    try:
+        # Excel marks UTF-8 files at their beginning.
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.DictReader(file, strict=True)
+            found = list(rows.fieldnames or ())
+            missing = [name for name in CSV_COLUMNS if name not in found]
+            if missing:
+                raise InputError(
+                    f"{path}: no column {missing[0]!r}; expected a first line with "
+                    f"{','.join(CSV_COLUMNS)}, found {','.join(found) or 'nothing'}"
+                )
+            for row in rows:
+                if None in row:
+                    raise InputError(
+                        f"{path}: line {rows.line_num}: more values than the {len(found)} columns "
+                        "of the first line"
+                    )
+                values = [(row[name] or "").strip() for name in CSV_COLUMNS]
+                if "" in values:
+                    name = CSV_COLUMNS[values.index("")]
+                    raise InputError(f"{path}: line {rows.line_num}: no {name}; expected a value")
+                yield rows.line_num, values
+    except (UnicodeDecodeError, csv.Error, OSError) as error:
+        raise InputError(f"{path}: not a readable CSV file in UTF-8 ({error})") from error

@@ -26,7 +26,7 @@ class DatasetSettings(Section):
     @classmethod
     def _a_path(cls, path: Any) -> Any:
         if path is None:  # which DVC cannot have as a dependency
-            raise ValueError("null; expected a path, params/no_knowledge.jsonl where there is none")
+            raise ValueError("null; expected a path, params/no_knowledge.jsonl if there is none")
         return path
 
     @model_validator(mode="after")

@@ -1,41 +1,55 @@
-"""What every Information Pursuit classifier does once it is fitted."""
+"""What every Information Pursuit classifier does once it is fitted: predict, explain, save.
+
+Nothing here imports scikit-learn, which takes as long as torch: `load_fitted` gives a model that
+predicts and explains, and `infopursuit.load` the same model as an estimator of scikit-learn.
+"""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from jaxtyping import Float
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
-from infopursuit.datasets.decoding import picture_list
-from infopursuit.datasets.rows import Rows
-from infopursuit.estimators.inputs import is_pictures, names_of, rows_of
-from infopursuit.explanation.explanation import Explanation, answer_value
-from infopursuit.explanation.stopping import StoppingRule
+from infopursuit.core.renderers import renderer
+from infopursuit.datasets.matrix import Matrix, UnitMatrix, as_tensor
+from infopursuit.estimators import persistence
+from infopursuit.estimators.persistence import SavedModel
+from infopursuit.pursuit.answers.rules import ColumnAnswers
 from infopursuit.pursuit.dialogue import Dialogue
+from infopursuit.pursuit.explanation import Explanation, answer_value
+from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
+from infopursuit.pursuit.naive_bayes.sufficient import (
+    full_posterior,
+    sufficient_counts,
+    sufficient_subset,
+)
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.rollout import RollOut, images_at_once
+from infopursuit.pursuit.stopping import StoppingRule
 
 if TYPE_CHECKING:
-    from infopursuit.explanation.frame import FramedPage
+    from infopursuit.core.renderers import FramedPage
 
 # Sure enough for predictions within about a point of those from all answers (docs: Results).
 DEFAULT_STOP = StoppingRule(probability=0.95, max_queries=None)
+# Settings that are data, and are not saved: the chosen questions are.
+DATA = ("texts", "text_embeddings", "queries", "reference_embeddings", "knowledge")
 
+REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 
 Model = TypeVar("Model", bound="PursuitClassifier")
 
 
-class PursuitClassifier(ClassifierMixin, BaseEstimator):
+class PursuitClassifier:
     """The part that does not depend on how a model is fitted.
 
     Attributes:
@@ -43,8 +57,9 @@ class PursuitClassifier(ClassifierMixin, BaseEstimator):
         classes_: (c,) the class labels.
         queries_: the k questions.
         n_features_in_: d, the width of the embeddings, or the number of columns.
-        clip_: the CLIP that the embeddings come from, by name; None where that is not known.
-        clip_source_: where that CLIP is: what `load_clip` takes, paths absolute; None likewise.
+        clip_: the CLIP that the embeddings come from, by name; None if it is not known.
+        clip_source_: where that CLIP is: what `load_clip` takes, paths absolute; None if that is
+            not known.
         clip_device_: where it computes: `auto`, `cpu` or `cuda`.
         provenance_: settings, selection and hashes of inputs, as plain values.
     """
@@ -63,43 +78,41 @@ class PursuitClassifier(ClassifierMixin, BaseEstimator):
     # -- predictions ------------------------------------------------------------------------
 
     def predict(self, X: Any, stop: StoppingRule | None = None) -> np.ndarray:
-        """The class of each row; (n,), of the type of the labels.
+        """Predict the class of each row; (n,), of the type of the labels.
 
         Args:
-            X: (n, d) embeddings, or pictures where the model knows its CLIP.
+            X: (n, d) embeddings, or pictures if the model knows its CLIP.
             stop: when to ask no more; None for the model's own rule.
         """
-        places = [each.argmax(dim=1).cpu().numpy() for each in self._endings(X, stop)]
-        return self.classes_[np.concatenate(places)]
+        rows = [each.argmax(dim=1).cpu().numpy() for each in self._endings(X, stop)]
+        return self.classes_[np.concatenate(rows)]
 
     def predict_proba(self, X: Any, stop: StoppingRule | None = None) -> np.ndarray:
-        """The posterior where each row's questions end; (n, c) float64."""
+        """Return the posterior at the point where each row's questions end; (n, c) float64."""
         posteriors = [each.double().cpu().numpy() for each in self._endings(X, stop)]
         posterior = np.concatenate(posteriors)
         return posterior / posterior.sum(axis=1, keepdims=True)
 
     def answer(self, X: Any) -> np.ndarray:
-        """The answers of each row to all k questions: (n, k) int8, -1 no, 0 not sure, 1 yes.
+        """Return the answers of each row to all k questions: (n, k) int8, -1 no, 0 not sure, 1 yes.
 
         Soft answers of the paper's ablation are (n, k) float32 in [0, 1].
         """
         answers = self._answers(X).cpu().numpy()
-        coded = np.round(2 * answers - 1)
         if not np.isin(answers, (0.0, 0.5, 1.0)).all():
             return answers.astype(np.float32)
-        return coded.astype(np.int8)
+        return np.round(2 * answers - 1).astype(np.int8)
 
     def roll_out(self, X: Any, budget: int | None = None) -> RollOut:
-        """The whole course of `budget` questions (default k) to each row, as tensors."""
+        """Ask `budget` questions (default k) of each row; the whole course, as tensors."""
         rows = self._rows(X).tensor().to(self.pursuit_.device)
-        budget = len(self.queries_) if budget is None else budget
-        return self.pursuit_.roll_out(rows, budget)
+        return self.pursuit_.roll_out(rows, len(self.queries_) if budget is None else budget)
 
     def accuracy_by_budget(self, X: Any, y: Any, budget: int | None = None) -> np.ndarray:
-        """Accuracy after exactly t = 0..T questions; (T + 1,) float64.
+        """Return the accuracy after exactly t = 0..T questions; (T + 1,) float64.
 
         Args:
-            X: (n, d) embeddings, or pictures where the model knows its CLIP.
+            X: (n, d) embeddings, or pictures if the model knows its CLIP.
             y: (n,) labels.
             budget: T, at most k; None for k.
         """
@@ -126,38 +139,38 @@ class PursuitClassifier(ClassifierMixin, BaseEstimator):
         overrides: Mapping[str, str | float] | None = None,
         names: Sequence[str] | None = None,
     ) -> list[Explanation]:
-        """The questions asked of each row, the answers, and the posterior after each.
+        """Explain each row: the questions asked, the answers, and the posterior after each.
 
         Args:
-            X: (n, d) embeddings, or pictures where the model knows its CLIP.
+            X: (n, d) embeddings, or pictures if the model knows its CLIP.
             stop: when to ask no more; None for the model's own rule.
             overrides: answers that replace those of the images, by question: `yes`, `no`,
-                `not sure`, or a number in [0, 1]. What comes after is planned anew.
+                `not sure`, or a number in [0, 1]. The questions after them are chosen again.
             names: of the rows; None for paths, or `image 0`, ...
 
         Raises:
-            InputError: the model has no such question, or the answer is none.
+            InputError: the model has no such question, or an answer is not one of these.
         """
         answers, shown, replaced = self._given(X, overrides, names)
         return self.pursuit_.explain(answers, self._rule(stop), shown, overridden=replaced)
 
     def dialogue(self, X: Any = None) -> Dialogue:
-        """One image, or a person, asked step by step; answers may be changed at any time.
+        """Ask one image, or a person, step by step; answers may be changed at any time.
 
         Args:
-            X: one row; None where a person answers.
+            X: one row; None if a person answers.
         """
-        check_is_fitted(self, "pursuit_")
-        answers = None if X is None else self._answers(X)
-        if answers is not None and len(answers) != 1:
-            raise InputError(f"a dialogue is about one image; found {len(answers)}")
+        self._check_fitted()
         rule = self._rule(None)
-        if answers is None:
+        if X is None:
             return Dialogue(self.pursuit_, stop=rule)
+        answers = self._answers(X)
+        if len(answers) != 1:
+            raise InputError(f"a dialogue is about one image; found {len(answers)}")
         return Dialogue(self.pursuit_, answers[0], names_of(X, 1)[0], rule)
 
     def questions_for(self, label: Any, count: int = 5) -> dict[str, list[tuple[str, float]]]:
-        """The questions that speak most for and against a class, alone.
+        """Return the questions that speak most for and against a class, each on its own.
 
         Args:
             label: one of `classes_`.
@@ -167,9 +180,9 @@ class PursuitClassifier(ClassifierMixin, BaseEstimator):
             `for` and `against`: questions with what a yes adds to the log-probability of the
             class, in nats, before anything else is asked.
         """
-        check_is_fitted(self, "pursuit_")
-        found = [place for place, each in enumerate(self.classes_) if each == label]
-        if not found:
+        self._check_fitted()
+        matching = [row for row, each in enumerate(self.classes_) if each == label]
+        if not matching:
             raise InputError(f"no class {label!r}; expected one of {list(self.classes_)[:10]}")
         k = len(self.queries_)
         with torch.no_grad():
@@ -177,12 +190,12 @@ class PursuitClassifier(ClassifierMixin, BaseEstimator):
             nothing = torch.zeros_like(one_each[:1])
             after = self.pursuit_.classifier(one_each, one_each).log_softmax(dim=1)
             before = self.pursuit_.classifier(nothing, nothing)
-        change = (after - before.log_softmax(dim=1))[:, found[0]].tolist()
+        change = (after - before.log_softmax(dim=1))[:, matching[0]].tolist()
         order = sorted(range(k), key=lambda query: -change[query])
-        told = [(self.queries_[query], change[query]) for query in order]
+        ranked = [(self.queries_[query], change[query]) for query in order]
         return {
-            "for": [each for each in told[:count] if each[1] > 0],
-            "against": [each for each in told[::-1][:count] if each[1] < 0],
+            "for": [each for each in ranked[:count] if each[1] > 0],
+            "against": [each for each in ranked[::-1][:count] if each[1] < 0],
         }
 
     def explore(
@@ -195,13 +208,13 @@ class PursuitClassifier(ClassifierMixin, BaseEstimator):
         title: str = "Explorer",
         height: int = 900,
     ) -> FramedPage:
-        """A page to explore the model; a notebook shows it inline.
+        """Make a page to explore the model; a notebook shows it inline.
 
         Args:
-            X: (n, d) embeddings, or pictures where the model knows its CLIP; None for no images.
-            y: (n,) labels, as `fit` took them; None where they are not known.
-            pictures: of the rows, where X are embeddings.
-            train: (X, y) of the training split, to look for images that answer likewise.
+            X: (n, d) embeddings, or pictures if the model knows its CLIP; None for no images.
+            y: (n,) labels, as `fit` took them; None if they are not known.
+            pictures: of the rows, if X are embeddings.
+            train: (X, y) of the training split, to look for images with the same answers.
             title: of the page.
             height: of its frame, in pixels.
 
@@ -209,40 +222,39 @@ class PursuitClassifier(ClassifierMixin, BaseEstimator):
             InputError: labels or pictures are not as many as rows, or the model is too large for a
                 page.
         """
-        check_is_fitted(self, "pursuit_")
-        # By name: the stages that train do not depend on the explorer.
-        notebook = import_module("infopursuit.explorer.notebook")
+        self._check_fitted()
+        from infopursuit.datasets.decoding import picture_list
 
-        def answered(X: Any, y: Any, pictures: Any) -> Any:
+        answered = renderer("answered")
+
+        def images(X: Any, y: Any, pictures: Any) -> Any:
             answers = self._answers(X)
             shown = X if pictures is None and is_pictures(X) else pictures
             given = None if shown is None else picture_list(shown)
             names = names_of(X, len(answers))
-            return notebook.answered(names, answers, y, self.classes_.tolist(), given)
+            return answered(names, answers, y, self.classes_.tolist(), given)
 
-        return notebook.explored(
+        return renderer("explored")(
             self.pursuit_,
             self._rule(None),
             self.provenance_,
-            None if X is None else answered(X, y, pictures),
-            None if train is None else answered(*train, None),
+            None if X is None else images(X, y, pictures),
+            None if train is None else images(*train, None),
             title,
             height,
         )
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        """A fitted model shows its questions; one that is not, its settings."""
+        """A fitted model shows its questions; any other its settings."""
         if not hasattr(self, "pursuit_"):
-            return super()._repr_mimebundle_(**options)
-        from infopursuit.estimators.shown import model_html
-
-        return {"text/plain": repr(self), "text/html": model_html(self)}
+            return cast(Any, super())._repr_mimebundle_(**options)
+        return {"text/plain": repr(self), "text/html": renderer("model_html")(self)}
 
     def familiarity(self, X: Any) -> np.ndarray:
-        """Whether each row looks like any of the classes: conformal p-values (n,) in (0, 1].
+        """Return whether each row looks like any of the classes: p-values (n,) in (0, 1].
 
-        Of images of these classes a share p has a value of at most p. A value near zero says that
-        the image shows none of them.
+        They are conformal: of images of these classes a share p has a value of at most p. A value
+        near zero says that the image shows none of them.
 
         Raises:
             InputError: no images were held out to compare with.
@@ -250,10 +262,10 @@ class PursuitClassifier(ClassifierMixin, BaseEstimator):
         answers = self._answers(X)
         if self.pursuit_.familiarity is None:
             raise InputError("no rows were held out to compare with; expected validation_fraction")
-        return self.pursuit_.familiarity.of(answers).double().cpu().numpy()
+        return self.pursuit_.familiarity.p_values(answers).double().cpu().numpy()
 
     def without(self: Model, *questions: str) -> Model:
-        """The model without some of its questions; nothing is fitted anew.
+        """Return the model without some of its questions; nothing is fitted again.
 
         Raises:
             InputError: the model has no such question, none would be left, or its networks were
@@ -265,10 +277,10 @@ class PursuitClassifier(ClassifierMixin, BaseEstimator):
         return fewer
 
     def with_class_names(self: Model, names: Sequence[str]) -> Model:
-        """The model with other names for its classes, in the order of `classes_`.
+        """Return the model with other names for its classes, in the order of `classes_`.
 
         Raises:
-            InputError: there are not as many names as classes, or one stands twice.
+            InputError: there are not as many names as classes, or one occurs twice.
         """
         if len(names) != len(self.classes_) or len(set(names)) < len(names):
             raise InputError(
@@ -284,28 +296,101 @@ class PursuitClassifier(ClassifierMixin, BaseEstimator):
 
     def save(self, folder: str | Path) -> None:
         """Write the model as a folder; `infopursuit.load` reads it. Equal models, equal bytes."""
-        from infopursuit.estimators.saved import save
-
-        check_is_fitted(self, "pursuit_")
-        save(self, folder)
+        self._check_fitted()
+        persistence.save(self.as_saved(), folder)
 
     def to_hub(self, repository: str, **options: Any) -> str:
-        """Upload the model with a model card to the Hugging Face hub; gives its address.
+        """Upload the model with a model card to the Hugging Face hub; returns its address.
 
         Args:
-            repository: `user/name`.
-            options: of `huggingface_hub.ModelHubMixin.push_to_hub`, such as `private=True`.
+            repository: `user/name`; it is made if it does not exist.
+            options: `private`, `token`, `branch`, `commit_message` or `create_pr`, as
+                `huggingface_hub` takes them.
+
+        Raises:
+            InputError: the hub cannot be reached, or refuses the model.
         """
         from infopursuit.estimators.hub import push
 
-        check_is_fitted(self, "pursuit_")
-        return push(self, repository, **options)
+        self._check_fitted()
+        return push(self.as_saved(), repository, **options)
+
+    def as_saved(self) -> SavedModel:
+        """Return what is saved of a fitted model."""
+        settings = {
+            name: value._asdict() if isinstance(value, StoppingRule) else value
+            for name, value in cast(Any, self).get_params(deep=False).items()
+            if name not in DATA
+        }
+        return SavedModel(
+            type(self).__name__,
+            settings,
+            self.pursuit_,
+            self.classes_,
+            self.n_features_in_,
+            list(getattr(self, "feature_names_in_", [])),
+            self.clip_,
+            self.clip_source_,
+            self.provenance_,
+        )
+
+    def restore(self, saved: SavedModel) -> None:
+        """Become the fitted model that was saved."""
+        self.pursuit_, self.queries_ = saved.pursuit, saved.pursuit.queries
+        self.classes_, self.n_features_in_ = saved.classes, saved.width
+        self.clip_, self.clip_source_ = saved.clip, saved.clip_source
+        self.provenance_ = saved.provenance
+        if saved.columns:
+            self.feature_names_in_ = np.array(saved.columns, dtype=object)
 
     # -- inputs -----------------------------------------------------------------------------
 
-    def _rows(self, X: Any) -> Rows:
-        check_is_fitted(self, "pursuit_")
-        return rows_of(self, X)
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "pursuit_"):
+            from sklearn.utils.validation import check_is_fitted
+
+            check_is_fitted(self, "pursuit_")
+
+    def _rows(self, X: Any) -> Matrix:
+        """Return the rows as the answer rule wants them."""
+        self._check_fitted()
+        if isinstance(self.pursuit_.rule, ColumnAnswers):
+            return self._table(X)
+        if is_pictures(X):
+            from infopursuit.clip.embed import embed_pictures
+            from infopursuit.clip.towers import model_clip
+
+            clip = model_clip(self.clip_source_, self.clip_, self.clip_device_)
+            X = embed_pictures(clip, [X] if isinstance(X, (Path, bytes)) else X)
+        self._check_column_names(X)
+        rows = UnitMatrix(X, "X")
+        if rows.width != self.n_features_in_:
+            raise InputError(
+                f"X has {rows.width} columns; the model was fitted on embeddings of width "
+                f"{self.n_features_in_}: expected the same CLIP for both"
+            )
+        return rows
+
+    def _table(self, X: Any) -> Matrix:
+        """Return rows of a table; an estimator of scikit-learn checks them more closely."""
+        rows = Matrix(as_tensor(np.atleast_2d(np.asarray(X, dtype=np.float64))))
+        if rows.width != self.n_features_in_:
+            raise InputError(f"X has {rows.width} columns; expected {self.n_features_in_}")
+        return rows
+
+    def _check_column_names(self, X: Any) -> None:
+        """Raise InputError if a data frame has other columns than in `fit`, or another order."""
+        names = column_names(X)
+        expected = list(getattr(self, "feature_names_in_", names))
+        if names and names != expected:
+            differing = next(
+                (pair for pair in zip(names, expected, strict=False) if pair[0] != pair[1]),
+                (f"{len(names)} columns", f"{len(expected)} columns"),
+            )
+            raise InputError(
+                "X: the feature names should match those of fit, in the same order; expected "
+                f"{differing[1]!r}, found {differing[0]!r}"
+            )
 
     def _answers(self, X: Any) -> Tensor:
         """(n, k) in [0, 1]."""
@@ -317,7 +402,7 @@ class PursuitClassifier(ClassifierMixin, BaseEstimator):
         overrides: Mapping[str, str | float] | None,
         names: Sequence[str] | None,
     ) -> tuple[Tensor, list[str], list[int]]:
-        """Answers (n, k) with those that replace them, names, and the queries that are replaced."""
+        """Return answers (n, k) with the overrides in them, names, and the overridden queries."""
         answers = self._answers(X)
         shown = names_of(X, len(answers)) if names is None else list(names)
         if len(shown) != len(answers):
@@ -329,7 +414,7 @@ class PursuitClassifier(ClassifierMixin, BaseEstimator):
         return answers, shown, replaced
 
     def _answer_blocks(self, X: Any) -> Iterator[Tensor]:
-        """The answers of all rows, a block of rows at a time: X may be mapped from disk."""
+        """Yield the answers of all rows, a block of rows at a time: X may be mapped from disk."""
         rows, device = self._rows(X), self.pursuit_.device
         if not len(rows):
             yield self.pursuit_.answers(rows.tensor().to(device))
@@ -337,7 +422,7 @@ class PursuitClassifier(ClassifierMixin, BaseEstimator):
             yield self.pursuit_.answers(block.to(device))
 
     def _endings(self, X: Any, stop: StoppingRule | None) -> Iterator[Tensor]:
-        """The posteriors (m, c) where the questions end, a block of rows at a time."""
+        """Yield the posteriors (m, c) after the last questions, a block of rows at a time."""
         rule = self._rule(stop)
         for answers in self._answer_blocks(X):
             yield self.pursuit_.ask_until(answers, rule).posterior
@@ -347,3 +432,165 @@ class PursuitClassifier(ClassifierMixin, BaseEstimator):
         if not isinstance(chosen, StoppingRule):
             raise InputError(f"stop is {chosen!r}; expected a StoppingRule")
         return chosen.checked()
+
+
+class DecidingClassifier(PursuitClassifier):
+    """A classifier whose evidence is a sum over answers, of which a few can stand for all."""
+
+    def decisive_answers(
+        self,
+        X: Any,
+        probability: float = 0.95,
+        most: int = 10,
+        overrides: Mapping[str, str | float] | None = None,
+        names: Sequence[str] | None = None,
+    ) -> list[Explanation]:
+        """Return a few answers of each row, chosen from all, that alone lead to the same class.
+
+        All k questions are answered first. Answers are then added one by one, the one first that
+        brings the posterior closest to that of all answers (`pursuit.naive_bayes.sufficient`),
+        until the class is this probable, or as probable as after all of them. A greedy choice:
+        fewer answers may do. One may follow from another (`turtle`, `sea turtle`).
+
+        Args:
+            X: (n, d) embeddings, or pictures if the model knows its CLIP.
+            probability: that is enough, in (0, 1].
+            most: the largest number of answers.
+            overrides: answers that replace those of the images, as in `explain`.
+            names: of the rows; None for paths, or `image 0`, ...
+
+        Raises:
+            InputError: a number is out of its range, the model has no such question, or an answer
+                is not a yes, a no or in between.
+        """
+        if not 0 < probability <= 1:
+            raise InputError(f"probability is {probability!r}; expected more than 0, at most 1")
+        if isinstance(most, bool) or most != int(most) or most < 1:
+            raise InputError(f"most is {most!r}; expected a whole number from 1 on")
+        answers, shown, replaced = self._given(X, overrides, names)
+        return self.decided(answers, probability, int(most), shown, overridden=replaced)
+
+    def decided(
+        self,
+        answers: Float[Tensor, "n k"],
+        probability: float,
+        most: int,
+        images: Sequence[str],
+        true_classes: Sequence[str | None] | None = None,
+        overridden: Sequence[int] = (),
+    ) -> list[Explanation]:
+        """Do the same for n images whose answers to all k questions are given."""
+        pursuit, k = self.pursuit_, len(self.queries_)
+        classifier = cast(NaiveBayes, pursuit.classifier)
+        querier = cast(InformationGain, pursuit.querier)
+        rolled = sufficient_subset(classifier, answers, min(most, k), querier)
+        goal = full_posterior(classifier, answers)
+        counts, sufficient = sufficient_counts(rolled.posteriors, goal, probability)
+        return pursuit.explanations_from_rollout(
+            rolled, counts, sufficient, answers, images, true_classes, overridden, k
+        )
+
+
+def load_fitted(
+    folder_or_repository: str | Path,
+    clip: str | Path | None = None,
+    device: torch.device | str = "auto",
+    estimators: Mapping[str, Callable[..., PursuitClassifier]] | None = None,
+) -> PursuitClassifier:
+    """Load a saved model to predict and explain; it cannot be fitted or saved again.
+
+    Args:
+        folder_or_repository: the model's folder, or `user/name` on the Hugging Face hub.
+        clip: where its CLIP is, if it has moved since, as `infopursuit.load` takes it.
+        device: where the model and its CLIP compute.
+        estimators: what makes a model of its settings, by the name of its class; None for a model
+            that only predicts and explains.
+
+    Raises:
+        InputError: there is no such model, it is malformed, or the hub cannot be reached.
+    """
+    from infopursuit.clip.towers import choose_device
+
+    folder, name = Path(folder_or_repository), str(folder_or_repository)
+    if not folder.exists():
+        if not REPOSITORY.fullmatch(name):
+            raise InputError(
+                f"{folder}: no such folder; expected one with {persistence.DESCRIPTION}, or "
+                "user/name on the Hugging Face hub"
+            )
+        from infopursuit.estimators.hub import fetched
+
+        folder = fetched(name)
+    saved = persistence.load(folder, choose_device(device) if isinstance(device, str) else device)
+    if estimators is None:
+        model = FITTED[saved.estimator]()
+        model.stop = saved.settings["stop"]
+    else:
+        with persistence.one_line_errors(folder):
+            model = estimators[saved.estimator](**saved.settings)
+    model.restore(saved)
+    model.clip_device_ = str(device)
+    if clip is not None:
+        from infopursuit.clip.weights import clip_source
+
+        model.clip_source_ = clip_source(clip)
+    return model
+
+
+# What only predicts and explains, by the name of the class that was saved.
+FITTED: dict[str, type[PursuitClassifier]] = {
+    persistence.NAIVE_BAYES: DecidingClassifier,
+    persistence.NETWORKS: PursuitClassifier,
+}
+
+
+def rows_of(model: PursuitClassifier, X: Any) -> Matrix:
+    """Return the rows that a fitted model is asked about, as its answer rule wants them.
+
+    Raises:
+        InputError, ValueError: the rows are malformed, of another width or with columns of other
+            names, or they are pictures and the model does not know its CLIP.
+    """
+    return model._rows(X)
+
+
+def column_names(X: Any) -> list[str]:
+    """Return the names of a data frame's columns; none of an array, or if they are not texts."""
+    names: list[Any] = list(getattr(X, "columns", ()))
+    return names if all(isinstance(name, str) for name in names) else []
+
+
+def is_pictures(X: Any) -> bool:
+    """Whether X holds pictures rather than rows of numbers.
+
+    Pictures are files, encoded bytes and PIL images; arrays and tensors of three or four
+    dimensions, and lists of those of two or three.
+
+    Raises:
+        InputError: X is a string; a list is expected.
+    """
+    if isinstance(X, str):
+        raise InputError(f"{X!r} is a string; expected a list of pictures, such as [{X!r}]")
+    if isinstance(X, (np.ndarray, Tensor)):
+        return X.ndim in (3, 4)
+    if isinstance(X, Sequence) and not isinstance(X, bytes):
+        return len(X) > 0 and (isinstance(X[0], str) or _is_picture(X[0]))
+    return _is_picture(X)
+
+
+def _is_picture(value: Any) -> bool:
+    if isinstance(value, (np.ndarray, Tensor)):
+        return value.ndim in (2, 3)
+    return isinstance(value, (Path, bytes)) or type(value).__module__.startswith("PIL.")
+
+
+def names_of(X: Any, count: int) -> list[str]:
+    """Return what explanations call the rows: their paths, or `image 0`, ..."""
+    if isinstance(X, Path):
+        return [str(X)]
+    if isinstance(X, Sequence) and len(X) == count:
+        return [
+            str(each) if isinstance(each, (str, Path)) else f"image {row}"
+            for row, each in enumerate(X)
+        ]
+    return [f"image {row}" for row in range(count)]

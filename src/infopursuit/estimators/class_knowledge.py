@@ -14,18 +14,18 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from infopursuit.answers.table import AnswerTable
-from infopursuit.answers.words import information_of_words
 from infopursuit.core.errors import InputError
-from infopursuit.queries.knowledge import KnowledgeTable
+from infopursuit.pursuit.answers.information import information_of_words
+from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.texts.knowledge import KnowledgeTable
 
 # A text is true of a class, at least sometimes, from this value on.
 TRUE_OF_A_CLASS = 0.5
 CERTAINLY_TRUE = 0.9
-# What the information of a text counts that is true of no class: such a text tells classes apart by
+# The weight of the information of a text that is true of no class: such a text separates classes by
 # what its words do not say. The same for a text that is not certified.
 UNEXPLAINED = 0.35
-# A text is certified where its scores rank at least this share of pairs of images rightly.
+# A text is certified if its scores rank at least this share of pairs of images correctly.
 CERTIFIED = 0.75
 
 
@@ -33,24 +33,14 @@ class ClassKnowledge:
     """What is known of c classes and u texts.
 
     Attributes:
-        values: (c, u) in [0, 1]; NaN where nothing is known.
-        leakage: what information counts, from 0 to 1, that the words of a text do not explain.
+        values: (c, u) in [0, 1]; NaN if nothing is known.
+        leakage: the weight, from 0 to 1, of information that the words of a text do not explain.
     """
 
     def __init__(
         self, knowledge: Any, classes: np.ndarray, texts: Sequence[str], leakage: float = 1.0
     ) -> None:
-        """Check and align what a person gave.
-
-        Args:
-            knowledge: a `KnowledgeTable`, or an array (c, u) in the order of classes and texts.
-            classes: the class labels.
-            texts: of the universe.
-            leakage: what unexplained information counts.
-
-        Raises:
-            InputError: the array has another shape, or a value outside [0, 1].
-        """
+        """Check and align what a person gave."""
         if isinstance(knowledge, KnowledgeTable):
             values = knowledge.for_classes_and_texts([str(each) for each in classes], texts)
         else:
@@ -66,18 +56,15 @@ class ClassKnowledge:
             row, column = np.argwhere(wrong)[0]
             raise InputError(
                 f"knowledge: {values[row, column]} for the class {classes[row]!r} and the text "
-                f"{texts[column]!r}; expected a number in [0, 1], or NaN where nothing is known"
+                f"{texts[column]!r}; expected a number in [0, 1], or NaN if nothing is known"
             )
         self.values, self.leakage = torch.from_numpy(values), leakage
 
     def true_shares(self, prior: Float[Tensor, " c"]) -> Float[Tensor, " u"]:
-        """Of how many images each text is true; NaN where nothing is known of it.
+        """Return the share of images of which each text is true; NaN if nothing is known of it.
 
-        A value counts by its square: what is true of some pictures only (0.5) by a quarter. A yes
-        that is wrong is worse than one that is missed.
-
-        Args:
-            prior: the share of each class.
+        A value counts by its square: what is true of some pictures only (0.5) by a quarter. A wrong
+        yes is worse than a missed one.
         """
         known = ~self.values.isnan()
         return (prior @ self.values.nan_to_num(0).square()) / (prior @ known.to(prior.dtype))
@@ -88,16 +75,11 @@ class ClassKnowledge:
         auroc: Float[Tensor, " m"] | None = None,
         table: AnswerTable | None = None,
     ) -> Float[Tensor, " m"]:
-        """What the information of some texts counts.
+        """Return the weight of the information of some texts.
 
-        It counts less where a text is true of no class, and where its scores do not rank the
-        images as what is known of it says: then its answers are often false. What it tells beyond
-        its words counts `leakage`.
-
-        Args:
-            rows: of the texts in the universe.
-            auroc: how well their scores rank images; NaN where not known, None where not measured.
-            table: how probable their answers are in each class; None where that is not known yet.
+        It is lower if a text is true of no class, or if its scores do not rank the images as the
+        knowledge says: then its answers are often false. Information beyond its words counts
+        `leakage`.
         """
         values = self.values[:, rows]
         known = (~values.isnan()).any(dim=0)
@@ -112,13 +94,10 @@ class ClassKnowledge:
         return worth * (1 - (1 - self.leakage) * beyond)
 
     def truth(self, rows: Int[Tensor, " m"]) -> Float[Tensor, "c m"]:
-        """What some texts are true of: 1 true, 0 not true, NaN where that is not known.
+        """Return the classes that some texts are true of: 1 true, 0 not true, NaN unknown.
 
-        A text that is certainly true of a class is not held to what is true of some pictures only.
-        Where the latter is all there is, it counts as true.
-
-        Args:
-            rows: of the texts in the universe.
+        If a text is certainly true of some class, classes with some pictures only are unknown;
+        otherwise they count as true.
         """
         values = self.values[:, rows]
         certain = values >= CERTAINLY_TRUE

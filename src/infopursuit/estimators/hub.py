@@ -6,108 +6,153 @@ infopursuit.load("user/name")
 
 from __future__ import annotations
 
-import copy
+import json
+import re
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
 
-from huggingface_hub import ModelHubMixin, snapshot_download
-from huggingface_hub.repocard import ModelCard
+from huggingface_hub import HfApi, snapshot_download
 
 from infopursuit.core.errors import InputError
-from infopursuit.estimators.base import PursuitClassifier
-from infopursuit.estimators.model_card import model_card
-from infopursuit.estimators.saved import CLIP, DESCRIPTION, WEIGHTS, load, save
+from infopursuit.core.numbers import percent
+from infopursuit.estimators.persistence import FILES, SavedModel, pins_weights, save
+from infopursuit.pursuit.answers.rules import ColumnAnswers
 
-FILES = (DESCRIPTION, WEIGHTS, CLIP)
-
-
-class HubModel(ModelHubMixin):
-    """A fitted classifier as the hub's client wants it.
-
-    An adapter, as the mixin looks into constructors, and scikit-learn's must stay what they are.
-
-    Args:
-        model: the classifier.
-    """
-
-    def __init__(self, model: Any) -> None:
-        self.model: PursuitClassifier = model
-        self.repository: str | None = None
-
-    def _save_pretrained(self, save_directory: Path) -> None:
-        model = copy.copy(self.model)
-        source = model.clip_source_
-        if source is not None and Path(source).is_absolute() and Path(source).suffix != ".yaml":
-            model.clip_source_ = None  # a path of this machine says nothing elsewhere
-        save(model, save_directory)
-
-    @classmethod
-    def _from_pretrained(
-        cls,
-        *,
-        model_id: str,
-        revision: str | None,
-        cache_dir: str | Path | None,
-        force_download: bool,
-        local_files_only: bool,
-        token: str | bool | None,
-        **_: Any,
-    ) -> HubModel:
-        folder = snapshot_download(
-            model_id,
-            revision=revision,
-            cache_dir=cache_dir,
-            force_download=force_download,
-            local_files_only=local_files_only,
-            token=token,
-            allow_patterns=list(FILES),
-        )
-        return cls(load(folder))
-
-    def generate_model_card(self, *_: Any, **__: Any) -> ModelCard:
-        """What the model asks, how good it is, what it came from, how to load it."""
-        return ModelCard(model_card(self.model, self.repository))
+HEADER = """---
+library_name: infopursuit
+pipeline_tag: {task}
+tags:
+- infopursuit
+- information-pursuit
+- interpretability
+---
+"""
+# What Markdown, or HTML in it, could read as markup.
+MARKUP = re.compile(r"([\\`*_\[\]<>|&])")
+ACCURACIES = {
+    "test_accuracy": ("test_images", "test images"),
+    "held_out_accuracy": ("held_out_images", "images held out of the training images"),
+}
+LIMITS = """
+- It knows these classes alone and gives one of them for any input, whatever it shows.
+- An answer is what the model computes from an image, not what a person would say; a question may
+  be answered wrongly, and a prediction that rests on wrong answers can still be right.
+- Probabilities are calibrated on held-out images of the same source; on others they may be off.
+"""
 
 
-def push(model: PursuitClassifier, repository: str, **options: Any) -> str:
-    """Upload a fitted model with its card; gives the address of the commit.
-
-    Args:
-        model: fitted.
-        repository: `user/name`; it is made where there is none.
-        options: of `huggingface_hub.ModelHubMixin.push_to_hub`, such as `private=True`.
-
-    Raises:
-        InputError: the hub cannot be reached or refuses it.
-    """
-    adapter = HubModel(model)
-    adapter.repository = repository
-    try:
-        return str(adapter.push_to_hub(repository, **options))
-    except InputError:
-        raise
-    except Exception as error:  # the hub's client raises errors of several libraries
-        raise InputError(
-            f"{repository}: the Hugging Face hub did not take the model ({_told(error)}); "
-            "expected a network, and a token that may write there (hf auth login)"
-        ) from error
+def push(
+    model: SavedModel,
+    repository: str,
+    *,
+    private: bool | None = None,
+    token: str | None = None,
+    branch: str | None = None,
+    commit_message: str = "Push model using huggingface_hub.",
+    create_pr: bool = False,
+) -> str:
+    """Upload a fitted model with its card; returns the address of the commit."""
+    source = model.clip_source
+    if source is not None and Path(source).is_absolute() and not pins_weights(source):
+        model = replace(model, clip_source=None)  # a path of this machine says nothing elsewhere
+    with TemporaryDirectory() as folder:
+        save(model, folder)
+        Path(folder, "README.md").write_text(model_card(model, repository), encoding="utf-8")
+        try:
+            api = HfApi(token=token)
+            name = api.create_repo(repository, private=private, exist_ok=True).repo_id
+            if branch is not None:
+                api.create_branch(name, branch=branch, exist_ok=True)
+            commit = api.upload_folder(
+                repo_id=name,
+                folder_path=folder,
+                commit_message=commit_message,
+                revision=branch,
+                create_pr=create_pr,
+            )
+        except Exception as error:  # the hub's client raises errors of several libraries
+            raise InputError(
+                f"{repository}: the Hugging Face hub did not take the model "
+                f"({_first_line(error)}); expected a network, and a token that may write there "
+                "(hf auth login)"
+            ) from error
+    return commit.commit_url
 
 
 def fetched(repository: str) -> Path:
-    """The folder of a model of the hub, downloaded where it is in no cache.
-
-    Raises:
-        InputError: there is none, or the hub cannot be reached.
-    """
+    """Return the folder of a model of the hub, downloaded unless it is in the cache."""
     try:
         return Path(snapshot_download(repository, allow_patterns=list(FILES)))
     except Exception as error:  # the hub's client raises errors of several libraries
         raise InputError(
             f"{repository}: no such folder here, and no such model on the Hugging Face hub that "
-            f"can be fetched ({_told(error)})"
+            f"can be fetched ({_first_line(error)})"
         ) from error
 
 
-def _told(error: Exception) -> str:
+def _first_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return (lines[0] if lines else type(error).__name__).rstrip(".:")[:300]
+
+
+def model_card(model: SavedModel, repository: str | None = None) -> str:
+    """Return the card of a model in Markdown: its questions, accuracy, origin and use.
+
+    Equal models have equal cards.
+    """
+    table = isinstance(model.pursuit.rule, ColumnAnswers)
+    name = repository or "user/name"
+    task = "tabular-classification" if table else "image-classification"
+    parts = [
+        HEADER.format(task=task),
+        f"# {name.rpartition('/')[2]}\n\nA classifier that asks yes/no questions, one after "
+        f"another, and says which: {model.estimator} of the Python library infopursuit, with "
+        f"{len(model.pursuit.queries)} questions and {len(model.classes)} classes.\n",
+        "## How to use it\n\n```python\nimport infopursuit\n\n"
+        f'model = infopursuit.load("{name}")\n{_use(model, table)}\n```\n',
+        f"{_inputs(model, table)}\n",
+        f"## How good it is\n\n{_accuracy(model)}\n",
+        "## Classes\n\n" + _listed([str(each) for each in model.classes]),
+        "## Questions\n\n" + _listed(list(model.pursuit.queries)),
+        f"## Limits\n{LIMITS}",
+        "## Where it comes from\n\n```json\n"
+        + json.dumps(model.provenance, indent=2, sort_keys=True, ensure_ascii=False, default=str)
+        + "\n```\n",
+    ]
+    return "\n".join(parts)
+
+
+def _use(model: SavedModel, table: bool) -> str:
+    if table:
+        return "print(model.explain(X[:1])[0])  # X: a table with these columns"
+    if model.clip_source is not None:
+        return 'print(model.explain(["photo.png"])[0])'
+    return "print(model.explain(X[:1])[0])  # X: (n, d) image embeddings"
+
+
+def _inputs(model: SavedModel, table: bool) -> str:
+    if table:
+        names = ", ".join(_plain(str(each)) for each in model.columns)
+        return f"It takes rows of {model.width} columns{f': {names}' if names else ''}."
+    named = f" of the CLIP `{model.clip}`" if model.clip else ""
+    return f"It takes image embeddings of width {model.width}{named}."
+
+
+def _accuracy(model: SavedModel) -> str:
+    measured = [
+        f"- Accuracy {percent(model.provenance[key])} on {model.provenance.get(count, '?')} "
+        f"{what}, with the model's own stopping rule."
+        for key, (count, what) in ACCURACIES.items()
+        if key in model.provenance
+    ]
+    return "\n".join(measured) or "Not measured."
+
+
+def _listed(lines: list[str]) -> str:
+    return "".join(f"- {_plain(line)}\n" for line in lines)
+
+
+def _plain(text: str) -> str:
+    """Return any text as one line that Markdown shows as it is."""
+    return MARKUP.sub(r"\\\1", " ".join(text.split()))

@@ -1,18 +1,18 @@
-"""Models that were saved: from a folder, or from the Hugging Face hub."""
+"""Models that were saved, as estimators of scikit-learn: from a folder, or the Hugging Face hub."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
-from infopursuit.clip.towers import choose_device
-from infopursuit.core.errors import InputError
-from infopursuit.estimators.base import PursuitClassifier
-from infopursuit.estimators.pictures import clip_source
-from infopursuit.estimators.saved import DESCRIPTION
-from infopursuit.estimators.saved import load as load_folder
+from infopursuit.estimators import persistence
+from infopursuit.estimators.base import PursuitClassifier, load_fitted
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.estimators.variational import VariationalInformationPursuit
 
-REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
+ESTIMATORS = {
+    persistence.NAIVE_BAYES: InformationPursuitClassifier,
+    persistence.NETWORKS: VariationalInformationPursuit,
+}
 
 
 def load(
@@ -22,27 +22,11 @@ def load(
 
     Args:
         folder_or_repository: the model's folder, or `user/name` on the Hugging Face hub.
-        clip: where its CLIP is, where it has moved since: a folder, a YAML file that pins weights,
+        clip: where its CLIP is, if it has moved since: a folder, a YAML file that pins weights,
             or a name of open_clip's such as `ViT-B-32:openai`.
         device: where the model and its CLIP compute: `auto`, `cpu` or `cuda`.
 
     Raises:
         InputError: there is no such model, it is malformed, or the hub cannot be reached.
     """
-    folder = Path(folder_or_repository)
-    name = str(folder_or_repository)
-    if folder.exists() or not REPOSITORY.fullmatch(name):
-        if not folder.exists():
-            raise InputError(
-                f"{folder}: no such folder; expected one with {DESCRIPTION}, or user/name on the "
-                "Hugging Face hub"
-            )
-    else:
-        from infopursuit.estimators.hub import fetched
-
-        folder = fetched(name)
-    model = load_folder(folder, choose_device(device))
-    model.clip_device_ = device
-    if clip is not None:
-        model.clip_source_ = clip_source(clip)
-    return model
+    return load_fitted(folder_or_repository, clip, device, ESTIMATORS)

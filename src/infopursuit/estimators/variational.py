@@ -9,85 +9,78 @@ model.log_[-1], model.provenance_["evolution"]
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Int
+from sklearn.base import BaseEstimator, ClassifierMixin
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
-from infopursuit.datasets.image_shards import EmbeddedShards, ShardedImages
-from infopursuit.datasets.rows import UnitRows
-from infopursuit.datasets.samples import even_sample, held_out_rows
-from infopursuit.dictionary.initial import random_rows
-from infopursuit.dictionary.medoids import k_medoids
-from infopursuit.estimators.base import PursuitClassifier
-from infopursuit.estimators.dictionary import Texts
-from infopursuit.estimators.information_pursuit import InformationPursuitClassifier
-from infopursuit.estimators.training_rows import TrainingRows
-from infopursuit.estimators.variational_inputs import (
-    answer_table,
-    as_stored,
-    settings_of,
-    sharded_images,
+from infopursuit.datasets.labelled_images import (
+    EmbeddedShards,
+    ShardedImages,
+    even_sample,
+    held_out_by_seed,
 )
-from infopursuit.explanation.stopping import StoppingRule
+from infopursuit.datasets.matrix import BLOCK, Matrix, UnitMatrix
+from infopursuit.estimators.base import PursuitClassifier
+from infopursuit.estimators.naive_bayes import (
+    InformationPursuitClassifier,
+    training_set,
+    validation_set,
+)
+from infopursuit.pursuit.answers.rules import AnswerRule
+from infopursuit.pursuit.answers.table import AnswerTable, count_yes
+from infopursuit.pursuit.dictionary.initial import random_rows
+from infopursuit.pursuit.dictionary.medoids import k_medoids
 from infopursuit.pursuit.familiarity import KEPT, Familiarity
+from infopursuit.pursuit.naive_bayes.fit import at_least, table_of_counts
+from infopursuit.pursuit.naive_bayes.training_set import InMemorySet
 from infopursuit.pursuit.pursuit import Pursuit
-from infopursuit.vip.checkpoints import Checkpoint
-from infopursuit.vip.processes import ALONE, Execution, Processes
-from infopursuit.vip.settings import VariationalSettings
-from infopursuit.vip.training import InitialDictionary, Trained, Trainer, TrainingImages
+from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.pursuit.vip.checkpoints import Checkpoint
+from infopursuit.pursuit.vip.distributed import ALONE, Execution, Processes
+from infopursuit.pursuit.vip.settings import VariationalSettings
+from infopursuit.pursuit.vip.training import InitialDictionary, Trained, Trainer, TrainingImages
+from infopursuit.texts.text_table import TextTable
 
-# Weights are selected by the accuracy after 1 to at most so many questions.
+# Weights are selected by the accuracy after 1 to at most this many questions.
 BUDGET = 128
+INITS = ("medoids", "random", "informative")
+# Texts whose norms are as close to 1 are searched as they are stored, float16 or mapped from disk.
+STORED = 1e-3
 
 
-class VariationalInformationPursuit(PursuitClassifier):
+class VariationalInformationPursuit(PursuitClassifier, ClassifierMixin, BaseEstimator):
     """Variational Information Pursuit with a learned dictionary (Kolek et al., ICCV 2025).
 
     A querier network chooses the next question and a classifier network judges the answers so far.
     The defaults train small networks within a minute on a few thousand images, as in the table of
     results; the paper's own settings are the defaults of `VariationalSettings`.
 
+    The other arguments, `dictionary` to `validate_every`, are settings of the training:
+    `VariationalSettings` describes them. Threshold answers need a fixed dictionary; if queries are
+    not quantized, `queries_` are their nearest texts only.
+
     On a GPU, call `infopursuit.core.repeatable.compute_repeatably` first for equal bits on repeat.
 
     Args:
         texts: the u texts that may become questions.
         text_embeddings: (u, d) embeddings of the texts, of the CLIP that embeds the images.
-        n_queries: k, the size of the dictionary; all texts where there are fewer.
+        n_queries: k, the size of the dictionary; all texts if there are fewer.
         queries: the texts that the dictionary starts from, some of `texts`; None for `init`.
-        dictionary: `fixed` keeps these texts; `alternating` and `joint` learn others.
-        init: where no `queries` are given: `medoids` of the texts, `random` ones, or
-            `informative`, those that InformationPursuitClassifier would choose.
-        answers: `minmax`, the paper's rule; `soft`, the same without a threshold; `threshold`, a
-            threshold of each question's own (a fixed dictionary alone).
-        quantize_queries: snap each query to its nearest text; False is an ablation, of which
-            `queries_` are the nearest texts only.
-        hidden: widths of the two hidden layers of both networks.
-        random_updates: updates of the networks on random histories.
-        biased_updates: updates of the networks on histories that the querier chose.
-        network_updates: updates of the networks for each one of an alternating dictionary.
-        batch_size: images per update.
-        learning_rate: Adam's, of the networks.
-        dictionary_learning_rate: Adam's, of the dictionary.
-        schedule: `constant`; `cosine` decay to zero over each phase; or `plateau`, which trains
-            until the held-out AUC has stopped rising: the updates above are limits then, set many.
-        patience: updates without a better AUC that `plateau` waits for, before the rates fall and,
-            at the third time, the phase ends.
-        weight_decay: decoupled, of the networks.
-        temperature: of the querier's softmax at the start and the end of each phase.
-        max_history: histories in training have fewer questions than this.
-        validate_every: updates between two measurements on held-out images.
+        init: if no `queries` are given: `medoids` of the texts, `random` ones, or `informative`,
+            those that InformationPursuitClassifier would choose.
         validation_fraction: share of the images, by class, held out to select the best weights.
-        budget: the weights are selected by the mean accuracy after 1 to so many questions; None
+        budget: the weights are selected by the mean accuracy after 1 to `budget` questions; None
             for min(128, k).
         reference_embeddings: texts that threshold answers are relative to; None for all `texts`.
         stop: when to ask no more, in `predict` and `explain`; None for the default of `predict`.
-        device: `cpu`, `cuda`, or `auto`, a GPU where there is one. The fitted model is on the CPU.
+        device: `cpu`, `cuda`, or `auto`, a GPU if there is one. The fitted model is on the CPU.
         random_state: seed of weights, order of images, histories, held-out images and `init`.
 
     Attributes:
@@ -95,7 +88,7 @@ class VariationalInformationPursuit(PursuitClassifier):
         classes_: (c,) the class labels.
         queries_: the k questions; a learned dictionary may hold a text twice.
         n_features_in_: d.
-        provenance_: `settings`, `selected` (phase, updates and AUC of the weights kept), and
+        provenance_: `settings`, `selected` (phase, updates, accuracy of the weights), and
             `evolution`, the texts of the dictionary: `initial`, `midway` and `final`.
         log_: a dictionary for each validation: phase, updates, loss, validation_auc, ...
     """
@@ -133,33 +126,20 @@ class VariationalInformationPursuit(PursuitClassifier):
         device: str = "auto",
         random_state: int = 0,
     ) -> None:
-        self.texts = texts
-        self.text_embeddings = text_embeddings
-        self.n_queries = n_queries
-        self.queries = queries
-        self.dictionary = dictionary
-        self.init = init
-        self.answers = answers
-        self.quantize_queries = quantize_queries
-        self.hidden = hidden
-        self.random_updates = random_updates
-        self.biased_updates = biased_updates
-        self.network_updates = network_updates
-        self.batch_size = batch_size
+        self.texts, self.text_embeddings = texts, text_embeddings
+        self.n_queries, self.queries, self.init = n_queries, queries, init
+        self.dictionary, self.answers = dictionary, answers
+        self.quantize_queries, self.hidden = quantize_queries, hidden
+        self.random_updates, self.biased_updates = random_updates, biased_updates
+        self.network_updates, self.batch_size = network_updates, batch_size
         self.learning_rate = learning_rate
         self.dictionary_learning_rate = dictionary_learning_rate
-        self.schedule = schedule
-        self.patience = patience
-        self.weight_decay = weight_decay
-        self.temperature = temperature
-        self.max_history = max_history
-        self.validate_every = validate_every
-        self.validation_fraction = validation_fraction
-        self.budget = budget
-        self.reference_embeddings = reference_embeddings
-        self.stop = stop
-        self.device = device
-        self.random_state = random_state
+        self.schedule, self.patience = schedule, patience
+        self.weight_decay, self.temperature = weight_decay, temperature
+        self.max_history, self.validate_every = max_history, validate_every
+        self.validation_fraction, self.budget = validation_fraction, budget
+        self.reference_embeddings, self.stop = reference_embeddings, stop
+        self.device, self.random_state = device, random_state
 
     def fit(
         self,
@@ -174,8 +154,7 @@ class VariationalInformationPursuit(PursuitClassifier):
         Args:
             X: (n, d) unit-norm embeddings of images, of any float type.
             y: (n,) class labels.
-            validation: (X, y) of images to select the weights on, in the place of a share of
-                these.
+            validation: (X, y) of images to select the weights on, instead of a share of these.
             checkpoint: a file from which a killed run goes on; its name must depend on all
                 settings and inputs.
             processes: those that train this run together; each calls `fit` with the same inputs.
@@ -185,7 +164,7 @@ class VariationalInformationPursuit(PursuitClassifier):
                 two images to hold one out.
         """
         settings, texts = settings_of(self), self._texts()
-        data = TrainingRows.checked(UnitRows(X, "X"), y)
+        data = training_set(UnitMatrix(X, "X"), y)
         train, held_out = self._split(data, validation)
         for name, rows in (("X", data.rows), ("validation X", held_out.rows)):
             _check_width(texts, name, rows.width)
@@ -201,7 +180,7 @@ class VariationalInformationPursuit(PursuitClassifier):
         checkpoint: Checkpoint | None = None,
         processes: Processes = ALONE,
     ) -> VariationalInformationPursuit:
-        """The same from images in shards: each process reads the embeddings of its own share alone.
+        """Train on images in shards: each process reads the embeddings of its own share only.
 
         Args:
             images: a table of embedded images, a Parquet file or a folder of shards, whose split
@@ -226,7 +205,7 @@ class VariationalInformationPursuit(PursuitClassifier):
     def _train(
         self,
         settings: VariationalSettings,
-        texts: Texts,
+        texts: TextTable,
         initial: Int[Tensor, " k"],
         images: tuple[TrainingImages, TrainingImages],
         checkpoint: Checkpoint | None,
@@ -234,7 +213,7 @@ class VariationalInformationPursuit(PursuitClassifier):
     ) -> VariationalInformationPursuit:
         """Train on images, and select on others, from the texts of these rows on."""
         train, held_out = images
-        universe = as_stored(texts.embeddings)
+        universe = as_stored(texts.unit_matrix)
         trainer = Trainer(
             train,
             held_out,
@@ -256,7 +235,7 @@ class VariationalInformationPursuit(PursuitClassifier):
     def _keep(
         self,
         trained: Trained,
-        texts: Texts,
+        texts: TextTable,
         trainer: Trainer,
         train: TrainingImages,
         held_out: TrainingImages,
@@ -295,26 +274,29 @@ class VariationalInformationPursuit(PursuitClassifier):
 
     # -- inputs -----------------------------------------------------------------------------
 
-    def _texts(self) -> Texts:
+    def _texts(self) -> TextTable:
         if self.texts is None:
             raise InputError("texts is missing; expected the texts that may become questions")
-        return Texts(self.texts, self.text_embeddings)
+        return TextTable.from_arrays(self.texts, self.text_embeddings)
 
-    def _reference(self, texts: Texts) -> Tensor | None:
+    def _reference(self, texts: TextTable) -> Tensor | None:
         if self.reference_embeddings is None:
             return None
-        reference = UnitRows(self.reference_embeddings, "reference_embeddings")
+        reference = UnitMatrix(self.reference_embeddings, "reference_embeddings")
         _check_width(texts, "reference_embeddings", reference.width)
         return as_stored(reference)
 
-    def _split(self, data: TrainingRows, validation: Any) -> tuple[TrainingRows, TrainingRows]:
+    def _split(self, data: InMemorySet, validation: Any) -> tuple[InMemorySet, InMemorySet]:
         if validation is not None:
-            return data, data.like(validation, UnitRows(validation[0], "validation X"))
+            return data, validation_set(
+                UnitMatrix(validation[0], "validation X"), validation[1], data.classes
+            )
         names = [str(each) for each in data.classes]
-        kept, held = held_out_rows(data.labels, names, self.validation_fraction, self.random_state)
+        share, seed = self.validation_fraction, self.random_state
+        kept, held = held_out_by_seed(data.labels, names, share, seed)
         return data.subset(kept), data.subset(held)
 
-    def _initial(self, texts: Texts, train: TrainingRows | None) -> Int[Tensor, " k"]:
+    def _initial(self, texts: TextTable, train: InMemorySet | None) -> Int[Tensor, " k"]:
         """Rows of the texts that the dictionary starts from."""
         if self.queries is not None:
             if not len(self.queries):
@@ -327,22 +309,87 @@ class VariationalInformationPursuit(PursuitClassifier):
                     "init: `informative` looks at all images at once, and these come in shards"
                 )
             chooser = InformationPursuitClassifier(
-                texts.texts, texts.embeddings, k, random_state=self.random_state
+                texts.texts, texts.unit_matrix, k, random_state=self.random_state
             )
             return texts.rows(chooser.select_queries(train.rows, train.labels.numpy()))
         if self.init == "random":
             return torch.from_numpy(random_rows(len(texts.texts), k, self.random_state))
-        universe = as_stored(texts.embeddings).numpy()
+        universe = as_stored(texts.unit_matrix).numpy()
         return torch.from_numpy(k_medoids(universe, k, self.random_state, device=self._device()))
 
 
-def _check_width(texts: Texts, name: str, width: int) -> None:
-    if width != texts.embeddings.width:
+def _check_width(texts: TextTable, name: str, width: int) -> None:
+    if width != texts.unit_matrix.width:
         raise InputError(
-            f"{name} has {width} columns and text_embeddings {texts.embeddings.width}; expected "
+            f"{name} has {width} columns and text_embeddings {texts.unit_matrix.width}; expected "
             "one CLIP for both"
         )
 
 
-def _images(data: TrainingRows) -> TrainingImages:
+def _images(data: InMemorySet) -> TrainingImages:
     return TrainingImages(data.rows.tensor(), data.labels, len(data.classes))
+
+
+def settings_of(model: VariationalInformationPursuit) -> VariationalSettings:
+    """Return the checked settings of a model."""
+    for name in ("n_queries", "random_state"):
+        value = getattr(model, name)
+        least = 1 if name == "n_queries" else 0
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+            raise InputError(f"{name} is {value!r}; expected a whole number from {least} on")
+    if model.init not in INITS:
+        raise InputError(f"init is {model.init!r}; expected {', '.join(INITS[:-1])} or {INITS[-1]}")
+    if model.stop is not None:
+        StoppingRule(*model.stop).checked()
+    for name in ("hidden", "temperature"):
+        if isinstance(getattr(model, name), str) or len(getattr(model, name)) != 2:
+            raise InputError(f"{name} is {getattr(model, name)!r}; expected two numbers")
+    given = model.get_params(deep=False)
+    names = [field.name for field in fields(VariationalSettings) if field.name in given]
+    chosen = {name: given[name] for name in names}
+    chosen |= {name: tuple(given[name]) for name in ("hidden", "temperature")}
+    return VariationalSettings(**chosen)
+
+
+def sharded_images(
+    shards: EmbeddedShards,
+    validation: ShardedImages | None,
+    share: float,
+    seed: int,
+) -> tuple[TrainingImages, TrainingImages]:
+    """Images to learn from and to select on, of which each process reads its own."""
+    labels = torch.from_numpy(shards.labels())
+    if validation is None:
+        kept, held = held_out_by_seed(labels, shards.class_names, share, seed)
+        validation = ShardedImages(shards, held.numpy())
+    else:
+        kept = torch.arange(len(labels))
+    same = validation.shards is shards
+    of_held = labels if same else torch.from_numpy(validation.shards.labels())
+    classes = len(shards.class_names)
+    return (
+        TrainingImages(ShardedImages(shards, kept.numpy()), labels[kept], classes),
+        TrainingImages(validation, of_held[torch.from_numpy(validation.rows)], classes),
+    )
+
+
+def answer_table(rule: AnswerRule, trainer: Trainer, train: TrainingImages) -> AnswerTable:
+    """Return how probable each answer is in each class; each process counts its own images."""
+    share = trainer.images
+    labels = train.labels[share.place]
+    answers = at_least(rule, Matrix(share.own.cpu()).blocks())
+    counts = count_yes(answers, labels, classes=train.classes)
+    # Where the images are, the processes talk.
+    sums = [share.processes.sum(each.to(share.own.device)).cpu() for each in counts]
+    return table_of_counts(rule, sums[0], sums[1])
+
+
+def as_stored(rows: UnitMatrix) -> Tensor:
+    """Return the embeddings as stored if their norms are near 1, else float32 of unit norm."""
+    stored = rows.values
+    if stored.dtype not in (torch.float16, torch.float32):
+        return rows.tensor()
+    norms = (block.float().norm(dim=1) for block in stored.split(BLOCK))
+    if all(bool(((each - 1).abs() <= STORED).all()) for each in norms):
+        return stored
+    return rows.tensor()

@@ -1,128 +1,126 @@
-"""How far answers agree with what is in the picture, where that is known.
+"""How far answers agree with the truth, counted once for everybody who knows the truth.
 
-An answer above 0.5 says yes, one below says no, and 0.5 is "not sure", which is no answer.
+An answer above 0.5 says yes, one below says no, and 0.5 is "not sure", which is not an answer.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 NOT_SURE = 0.5
 
 
-class Agreement(NamedTuple):
-    """Shares of n images in [0, 1] for each of q queries; NaN where there is nothing to count.
+class AnswerCounts(NamedTuple):
+    """Answers by what is true and what they say: an integer for each of q queries."""
 
-    Attributes:
-        agreement: among the answered, where the answer is the truth.
-        answered: where the answer is yes or no.
-        yes: where the answer is yes.
-        true: where yes is the truth.
-        yes_of_true: yes among the answered images of which it is the truth.
-        no_of_false: no among the answered others.
-    """
-
-    agreement: Float[np.ndarray, " q"]
-    answered: Float[np.ndarray, " q"]
-    yes: Float[np.ndarray, " q"]
-    true: Float[np.ndarray, " q"]
-    yes_of_true: Float[np.ndarray, " q"]
-    no_of_false: Float[np.ndarray, " q"]
+    true_yes: Int[np.ndarray, " q"]
+    true_no: Int[np.ndarray, " q"]
+    true_unsure: Int[np.ndarray, " q"]
+    false_yes: Int[np.ndarray, " q"]
+    false_no: Int[np.ndarray, " q"]
+    false_unsure: Int[np.ndarray, " q"]
 
     @property
-    def balanced(self) -> Float[np.ndarray, " q"]:
-        """Mean of both kinds of images' shares: 0.5 for answers that know nothing, or NaN."""
-        return (self.yes_of_true + self.no_of_false) / 2
+    def together(self) -> AnswerCounts:
+        """The sums over all queries, as if they were one."""
+        return AnswerCounts(*(np.atleast_1d(each.sum()) for each in self))
 
-    def metrics(self, prefix: str) -> dict[str, int | float]:
-        """Means over the queries; without queries the number of them, 0, alone.
+    @property
+    def of_true(self) -> Int[np.ndarray, " q"]:
+        """How often yes is the truth."""
+        return self.true_yes + self.true_no + self.true_unsure
 
-        Agreement is over the queries that any image answers. Balanced agreement is over those that
-        are true of some answered images and false of others.
+    @property
+    def all(self) -> Int[np.ndarray, " q"]:
+        """How many answers there are, "not sure" included."""
+        return self.of_true + self.false_yes + self.false_no + self.false_unsure
+
+    @property
+    def shares(self) -> dict[str, Float[np.ndarray, " q"]]:
+        """Shares in [0, 1] of each query by name; NaN if there is nothing to count.
+
+        `answered` with yes or no, and of these `right`; `yes`; `true`, of which yes is the truth;
+        `yes_of_true` and `no_of_false` among yes and no, and `balanced`, the mean of both, which is
+        0.5 for answers that know nothing; `precision_of_yes`, and `recall_of_yes`, of which "not
+        sure" misses one.
         """
-        found: dict[str, int | float] = {f"{prefix}_queries": len(self.true)}
-        if len(self.true):
-            found[f"{prefix}_answered"] = float(self.answered.mean())
-            found[f"{prefix}_share_of_yes"] = float(self.yes.mean())
-            found[f"{prefix}_share_true"] = float(self.true.mean())
-        for name, values in (("agreement", self.agreement), ("balanced_agreement", self.balanced)):
-            if not np.isnan(values).all():
-                found[f"{prefix}_{name}"] = float(np.nanmean(values))
-        return found
+        yes, no = self.true_yes + self.false_yes, self.true_no + self.false_no
+        yes_of_true = _share(self.true_yes, self.true_yes + self.true_no)
+        no_of_false = _share(self.false_no, self.false_yes + self.false_no)
+        return {
+            "right": _share(self.true_yes + self.false_no, yes + no),
+            "answered": _share(yes + no, self.all),
+            "yes": _share(yes, self.all),
+            "true": _share(self.of_true, self.all),
+            "yes_of_true": yes_of_true,
+            "no_of_false": no_of_false,
+            "balanced": (yes_of_true + no_of_false) / 2,
+            "precision_of_yes": _share(self.true_yes, yes),
+            "recall_of_yes": _share(self.true_yes, self.of_true),
+        }
 
 
-def agreement(
-    answers: Float[np.ndarray, "n q"] | Bool[np.ndarray, "n q"], truth: Bool[np.ndarray, "n q"]
-) -> Agreement:
-    """Compare the answers of n >= 1 images to each query with the truth.
-
-    Args:
-        answers: in [0, 1], or whether they are yes.
-        truth: whether yes is right.
-    """
-    yes, no = answers > NOT_SURE, answers < NOT_SURE
-    yes_of_true, no_of_false = yes & truth, no & ~truth
-    answered = yes | no
-    with np.errstate(invalid="ignore"):  # 0 / 0 where there is nothing to count
-        return Agreement(
-            agreement=(yes_of_true | no_of_false).sum(axis=0) / answered.sum(axis=0),
-            answered=answered.mean(axis=0),
-            yes=yes.mean(axis=0),
-            true=truth.mean(axis=0),
-            yes_of_true=yes_of_true.sum(axis=0) / (answered & truth).sum(axis=0),
-            no_of_false=no_of_false.sum(axis=0) / (answered & ~truth).sum(axis=0),
-        )
-
-
-class ClaimMeasures(NamedTuple):
-    """How true the answers to m claims are, counted together; None where nothing is to count.
-
-    Attributes:
-        claims: m.
-        false: how many are answered, and not by the truth.
-        not_sure: how many are not answered.
-        answered: share that is answered.
-        right: share of the answered that is answered by the truth.
-        precision_of_yes: share of the yes that are true.
-        recall_of_yes: share of the true claims that got a yes; "not sure" misses one.
-        balanced: mean of the shares of right answers among the answered true and among the answered
-            false claims; 0.5 for answers that know nothing.
-    """
-
-    claims: int
-    false: int
-    not_sure: int
-    answered: float | None
-    right: float | None
-    precision_of_yes: float | None
-    recall_of_yes: float | None
-    balanced: float | None
-
-
-def claim_measures(
-    answers: Float[np.ndarray, "*m"], truth: Bool[np.ndarray, "*m"]
-) -> ClaimMeasures:
-    """Measure answers in [0, 1] to claims about images, of which any may be asked any number."""
-    yes, no = answers > NOT_SURE, answers < NOT_SURE
-    answered = yes | no
-    true_yes, true_no = int((yes & truth).sum()), int((no & ~truth).sum())
-    right, given = true_yes + true_no, int(answered.sum())
-    of_true = _share(true_yes, int((answered & truth).sum()))
-    of_false = _share(true_no, int((answered & ~truth).sum()))
-    return ClaimMeasures(
-        claims=truth.size,
-        false=given - right,
-        not_sure=truth.size - given,
-        answered=_share(given, truth.size),
-        right=_share(right, given),
-        precision_of_yes=_share(true_yes, int(yes.sum())),
-        recall_of_yes=_share(true_yes, int(truth.sum())),
-        balanced=None if of_true is None or of_false is None else (of_true + of_false) / 2,
+def count_answers(
+    answers: Float[np.ndarray, "n q"] | Bool[np.ndarray, "n q"],
+    truth: Bool[np.ndarray, "n q"],
+    known: Bool[np.ndarray, "n q"] | None = None,
+) -> AnswerCounts:
+    """Count the answers of n images to each of q queries by the truth."""
+    known = np.ones(truth.shape, dtype=bool) if known is None else known
+    said = (answers > NOT_SURE, answers < NOT_SURE, answers == NOT_SURE)
+    return AnswerCounts(
+        *((known & fact & each).sum(axis=0) for fact in (truth, ~truth) for each in said)
     )
 
 
-def _share(part: int, of: int) -> float | None:
-    return part / of if of else None
+# The shares of each query that are written to files, and their names there.
+QUERY_SHARES = {
+    "agreement": "right",
+    "answered": "answered",
+    "yes": "yes",
+    "true": "true",
+    "yes_of_true": "yes_of_true",
+    "no_of_false": "no_of_false",
+}
+
+
+def mean_shares(counts: AnswerCounts, prefix: str) -> dict[str, int | float]:
+    """Return means over the queries; without queries only their number, 0.
+
+    Agreement is over the queries that any image answers. Balanced agreement is over those that
+    are true of some answered images and false of others.
+    """
+    shares = counts.shares
+    means: dict[str, int | float] = {f"{prefix}_queries": len(counts.all)}
+    if len(counts.all):
+        means[f"{prefix}_answered"] = float(shares["answered"].mean())
+        means[f"{prefix}_share_of_yes"] = float(shares["yes"].mean())
+        means[f"{prefix}_share_true"] = float(shares["true"].mean())
+    for name, of in (("agreement", "right"), ("balanced_agreement", "balanced")):
+        if not np.isnan(shares[of]).all():
+            means[f"{prefix}_{name}"] = float(np.nanmean(shares[of]))
+    return means
+
+
+def claim_measures(counts: AnswerCounts) -> dict[str, Any]:
+    """Return how true all answers together are; a share without anything to count is None.
+
+    `claims` is how many there are, `false` how many are answered wrongly, `not_sure` how many are
+    not answered.
+    """
+    whole = counts.together
+    names = ("answered", "right", "precision_of_yes", "recall_of_yes", "balanced")
+    shares = {name: float(whole.shares[name][0]) for name in names}
+    return {
+        "claims": int(whole.all[0]),
+        "false": int((whole.true_no + whole.false_yes)[0]),
+        "not_sure": int((whole.true_unsure + whole.false_unsure)[0]),
+        **{name: None if np.isnan(share) else share for name, share in shares.items()},
+    }
+
+
+def _share(part: Int[np.ndarray, " q"], whole: Int[np.ndarray, " q"]) -> Float[np.ndarray, " q"]:
+    return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)

@@ -30,11 +30,6 @@ def resampled_means(
 ) -> Float[np.ndarray, "r m"]:
     """Means over images of r bootstrap resamples of the rows.
 
-    Args:
-        values: (n, m) numbers or bools, one row an image.
-        resamples: r.
-        seed: equal seeds and equal n draw equal resamples, whatever the values.
-
     Returns:
         (r, m) float64.
     """

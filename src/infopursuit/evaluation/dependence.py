@@ -15,14 +15,13 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from tqdm import tqdm
 
-from infopursuit.answers.rules import AnswerRule
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.labelled_images import LabelledImages
+from infopursuit.evaluation.agreement import NOT_SURE
+from infopursuit.pursuit.answers.rules import AnswerRule
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.querier import Classifier
 
-# Queries that an image has been asked when the answers to all others are replaced.
-ASKED = 10
 # Queries that are deleted one at a time, evenly spaced over a larger dictionary.
 DELETIONS = 64
 # Images whose scores are held at once.
@@ -49,15 +48,7 @@ def invariance(
     others: Float[Tensor, "n k"],
     order: Int[Tensor, "n t"],
 ) -> Invariance:
-    """Replace the scores of the queries not asked, answer again, classify again.
-
-    Args:
-        rule: turns the scores of an image into answers.
-        classifier: f, judges answers and mask.
-        scores: of n images.
-        others: of another image for each of them.
-        order: the t queries that each image was asked.
-    """
+    """Replace the scores of the queries not asked, answer again, classify again."""
     asked = torch.zeros_like(scores, dtype=torch.bool).scatter_(1, order, True)
     before = rule.of_scores(scores)
     after = rule.of_scores(torch.where(asked, scores, others))
@@ -72,13 +63,7 @@ def invariance(
 def deletion(
     rule: AnswerRule, scores: Float[Tensor, "n k"], deleted: Int[Tensor, " m"]
 ) -> Int[Tensor, " m"]:
-    """How many of the n (k - 1) answers to the other queries flip without each of m queries.
-
-    Args:
-        rule: of the k queries.
-        scores: of n images.
-        deleted: which queries are taken out, one at a time.
-    """
+    """Count how many of the n (k - 1) other answers flip without each of m queries."""
     answers = rule.of_scores(scores)
     columns = torch.arange(scores.shape[1], device=scores.device)
     counts = torch.zeros(len(deleted), dtype=torch.long)
@@ -90,59 +75,48 @@ def deletion(
 
 
 def spaced(k: int, most: int = DELETIONS) -> Int[Tensor, " m"]:
-    """All of k places, or `most` of them, evenly spaced from the first to the last."""
+    """Return all of k places, or `most` of them, evenly spaced from the first to the last."""
     return torch.linspace(0, k - 1, min(k, most)).round().long()
 
 
 def dependence_metrics(
     pursuit: Pursuit,
     images: LabelledImages,
-    budget: int,
+    order: Int[Tensor, "n t"],
     seed: int = 0,
     batch_size: int = BATCH_SIZE,
 ) -> dict[str, float]:
-    """Shares in [0, 1] of what changes when only other queries are touched.
+    """Return shares in [0, 1] of what changes when only other queries are touched.
 
     `asked_answers_changed_by_unasked` and `predictions_changed_by_unasked` look at each image
-    after its first 10 queries (T, where that is less); `answers_flipped_by_deletion` is the mean
-    over single deleted queries. Soft answers count as yes above 0.5.
-
-    Args:
-        pursuit: on any device.
-        images: labelled test images.
-        budget: T, the most queries asked of an image.
-        seed: of which image answers in place of which.
-        batch_size: images held at once; changes nothing.
-
-    Raises:
-        InputError: there are fewer than two images or two queries, so that there is no other.
+    after its first t queries; `answers_flipped_by_deletion` is the mean over single deleted
+    queries. Soft answers count as yes above 0.5.
     """
     n, k = len(images.labels), len(pursuit.queries)
     if n < 2 or k < 2:
         raise InputError(
-            f"{n} images and {k} queries to test the answers with; expected at least 2 of both"
+            f"expected at least 2 images and 2 queries to test the answers, found {n} and {k}"
         )
     device = pursuit.device
     places = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
     donors = torch.empty_like(places).index_copy_(0, places, places.roll(1))  # never itself
-    steps, deleted = min(ASKED, budget), spaced(k)
+    deleted = spaced(k)
     answers = predictions = flips = 0
     for rows in tqdm(torch.arange(n).split(batch_size), desc="dependence", disable=None):
-        shown = images.embeddings[rows].to(device)
-        scores = pursuit.rule.scores(shown)
+        scores = pursuit.rule.scores(images.embeddings[rows].to(device))
         others = pursuit.rule.scores(images.embeddings[donors[rows]].to(device))
-        order = pursuit.roll_out(shown, steps).order
-        found = invariance(pursuit.rule, pursuit.classifier, scores, others, order)
-        answers += int(found.answers.sum())
-        predictions += int(found.predictions.sum())
+        asked = order[rows].to(device)
+        changed = invariance(pursuit.rule, pursuit.classifier, scores, others, asked)
+        answers += int(changed.answers.sum())
+        predictions += int(changed.predictions.sum())
         flips += int(deletion(pursuit.rule, scores, deleted).sum())
     return {
-        "asked_answers_changed_by_unasked": answers / (n * steps),
+        "asked_answers_changed_by_unasked": answers / order.numel(),
         "predictions_changed_by_unasked": predictions / n,
         "answers_flipped_by_deletion": flips / (n * len(deleted) * (k - 1)),
     }
 
 
 def _flipped(before: Tensor, after: Tensor) -> Tensor:
-    """Where yes turned to no or no to yes."""
-    return (before > 0.5) != (after > 0.5)
+    """Whether yes turned to no or no to yes."""
+    return (before > NOT_SURE) != (after > NOT_SURE)

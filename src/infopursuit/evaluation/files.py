@@ -1,4 +1,4 @@
-"""Metrics as JSON and curves as CSV, with all the digits that numbers have."""
+"""The files of an evaluation: metrics as JSON, curves as CSV, predictions as Parquet."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ import csv
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from infopursuit.core.whole_files import whole_file, write_text
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Bool, Int
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.files import atomic_write, write_text
+from infopursuit.core.tables import PREDICTIONS, read_table, write_table
 
 
 def write_csv(path: str | Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write rows as CSV; floats with all their digits, so that they read back the same."""
     with (
-        whole_file(path) as partial,
+        atomic_write(path) as partial,
         partial.open("w", encoding="utf-8", newline="") as file,
     ):
         writer = csv.writer(file, lineterminator="\n")
@@ -25,3 +31,75 @@ def write_csv(path: str | Path, header: Sequence[str], rows: Iterable[Sequence[A
 def write_json(path: str | Path, metrics: Mapping[str, Any]) -> None:
     """Write metrics as JSON with sorted keys."""
     write_text(path, json.dumps(metrics, indent=2, sort_keys=True) + "\n")
+
+
+class Predictions(NamedTuple):
+    """Predictions of one run on the test split.
+
+    Attributes:
+        ids: n image ids.
+        labels: (n,) int32 true classes.
+        predicted: (n, T + 1) int16 predicted classes after t = 0..T queries.
+    """
+
+    ids: list[str]
+    labels: Int[np.ndarray, " n"]
+    predicted: Int[np.ndarray, "n t"]
+
+    @property
+    def correct(self) -> Bool[np.ndarray, "n t"]:
+        """(n, T + 1) whether the predicted class is the label."""
+        return self.predicted == self.labels[:, None]
+
+
+def write_predictions(
+    path: str | Path,
+    ids: Sequence[str],
+    labels: Int[np.ndarray, " n"],
+    predicted: Int[np.ndarray, "n t"],
+) -> None:
+    """Write the predicted classes, (n, T + 1), of n images as one Parquet file."""
+    n, budgets = predicted.shape
+    offsets = pa.array(np.arange(n + 1) * budgets, pa.int32())
+    values = pa.array(predicted.astype(np.int16).ravel())
+    columns = {
+        "id": list(ids),
+        "label": labels.astype(np.int32),
+        "predicted": pa.ListArray.from_arrays(offsets, values),
+    }
+    write_table(path, PREDICTIONS, columns)
+
+
+def read_predictions(path: str | Path) -> Predictions:
+    """Read the predictions of a run."""
+    table = read_table(path, PREDICTIONS)
+    if not table.num_rows:
+        raise InputError(f"{path}: no rows; expected one for each test image")
+    column = table.column("predicted").combine_chunks()
+    lengths = np.diff(column.offsets.to_numpy())
+    other = lengths != lengths[0]
+    if other.any():
+        row = int(other.argmax())
+        raise InputError(
+            f"{path}: row {row} has {lengths[row]} predictions and row 0 has {lengths[0]}; "
+            "expected T + 1 in every row"
+        )
+    predicted = column.flatten().to_numpy(zero_copy_only=False).reshape(table.num_rows, -1)
+    labels = table.column("label").to_numpy()
+    return Predictions(table.column("id").to_pylist(), labels, predicted)
+
+
+def require_same_images(
+    first: str | Path, one: Predictions, second: str | Path, two: Predictions
+) -> None:
+    """Raise InputError unless two files are of the same test images, up to the same budget T."""
+    if one.ids != two.ids or not np.array_equal(one.labels, two.labels):
+        raise InputError(
+            f"{first} and {second} are of different images or labels ({len(one.ids)} and "
+            f"{len(two.ids)} rows); expected one test split in one order"
+        )
+    if one.predicted.shape != two.predicted.shape:
+        raise InputError(
+            f"{first} has a budget of {one.predicted.shape[1] - 1} queries and {second} of "
+            f"{two.predicted.shape[1] - 1}; expected one budget"
+        )

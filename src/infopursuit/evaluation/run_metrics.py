@@ -1,26 +1,119 @@
-"""The numbers of one run: its curve over budgets, and a flat list of metrics."""
+"""The numbers of one run: its curve over budgets, its stopping rules, a flat list of metrics."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+import torch
+from jaxtyping import Bool, Float, Int
 
 from infopursuit.evaluation.bootstrap import Interval, percentiles, resampled_means
-from infopursuit.evaluation.budget_curves import accuracy_curve, area_under_curve
-from infopursuit.evaluation.calibration import expected_calibration_error
-from infopursuit.evaluation.posteriors import PosteriorSummary
-from infopursuit.evaluation.stopping import stopped
-from infopursuit.explanation.stopping import StoppingRule
+from infopursuit.evaluation.measurement import PosteriorSummary
+from infopursuit.pursuit.stopping import StoppingRule
 
-# Budgets whose accuracy stands in the metrics, where T reaches them.
+# Budgets whose accuracy is in the metrics, if T reaches them.
 BUDGETS = (5, 10, 20, 50)
-# Budgets whose calibration stands there.
+# Budgets whose calibration is.
 CALIBRATION_BUDGETS = (10, 20)
 # The budget over which the use of queries is counted: with T = k, all T are all queries.
 USAGE_BUDGET = 10
+# Each condition of a stopping rule alone, without a limit to the questions.
+CONDITIONS = {
+    "max_probability": lambda p: StoppingRule(probability=p, max_queries=None),
+    "entropy": lambda h: StoppingRule(probability=None, max_queries=None, entropy=h),
+    "stability": lambda m: StoppingRule(probability=None, max_queries=None, stability=int(m)),
+}
+
+
+def accuracy_curve(correct: Bool[np.ndarray, "n t"]) -> Float[np.ndarray, " t"]:
+    """Return Acc@t for t = 0..T: (T + 1,) float64 shares of (n, T + 1) correct predictions."""
+    return correct.sum(axis=0) / len(correct)
+
+
+def area_under_curve(accuracies: Float[np.ndarray, "*many t"]) -> Float[np.ndarray, "*many"]:
+    """Return the mean of Acc@t over t = 1..T (T >= 1), without the guess before any query."""
+    return np.asarray(accuracies[..., 1:].mean(axis=-1))
+
+
+def expected_calibration_error(
+    confidence: Float[np.ndarray, "n t"], correct: Bool[np.ndarray, "n t"], bins: int
+) -> Float[np.ndarray, " t"]:
+    """Return the ECE after t = 0..T queries (Guo et al. 2017, equation 3).
+
+    Images are sorted into `bins` equal intervals ((i - 1) / bins, i / bins] of confidence; the
+    error is the mean over images of |accuracy - mean confidence| of their interval.
+    """
+    images, budgets = confidence.shape
+    confidence = confidence.astype(np.float64)
+    edges = np.linspace(0.0, 1.0, bins + 1)
+    # Rounding can push a float32 probability a little over 1; it belongs to the last interval.
+    interval = np.clip(np.digitize(confidence, edges, right=True) - 1, 0, bins - 1)
+    cell = (interval + np.arange(budgets) * bins).ravel()
+    gap = np.bincount(
+        cell, weights=(correct - confidence).ravel(), minlength=budgets * bins
+    ).reshape(budgets, bins)
+    return np.abs(gap).sum(axis=1) / images
+
+
+class Stopped(NamedTuple):
+    """What a stopping rule gives on the test split.
+
+    Attributes:
+        mean_length: mean number of questions asked; all T if the rule never held.
+        accuracy: share of images whose predicted class at the stop is the label.
+        confident: share of images for which a condition held, before the questions ran out.
+    """
+
+    mean_length: float
+    accuracy: float
+    confident: float
+
+
+class StoppingPoint(NamedTuple):
+    """One condition (a key of `CONDITIONS`) at one threshold, and what it gives."""
+
+    rule: str
+    threshold: float
+    mean_length: float
+    accuracy: float
+
+
+def stop_steps(
+    summary: PosteriorSummary, rule: StoppingRule
+) -> tuple[Int[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
+    """Return after how many questions (at most T) each image stops, and if a condition held."""
+    predicted, highest, entropy = (
+        torch.from_numpy(values)
+        for values in (summary.predicted, summary.max_probability, summary.entropy)
+    )
+    counts, confident = rule.checked().steps_of(predicted, highest, entropy)
+    return counts.numpy(), confident.numpy()
+
+
+def predicted_at_stop(summary: PosteriorSummary, rule: StoppingRule) -> Int[np.ndarray, " n"]:
+    """Return the most probable class of each image when its questions stop."""
+    steps, _ = stop_steps(summary, rule)
+    return summary.predicted[np.arange(len(steps)), steps]
+
+
+def stopped(summary: PosteriorSummary, rule: StoppingRule) -> Stopped:
+    """Return mean length and accuracy if each image stops after its own number of questions."""
+    steps, confident = stop_steps(summary, rule)
+    correct = summary.correct[np.arange(len(steps)), steps]
+    return Stopped(float(steps.mean()), float(correct.mean()), float(confident.mean()))
+
+
+def sweep(
+    summary: PosteriorSummary, thresholds: Mapping[str, Sequence[int | float]]
+) -> list[StoppingPoint]:
+    """Try every condition (a key of `CONDITIONS`) at every threshold, in the order given."""
+    return [
+        StoppingPoint(name, float(value), *stopped(summary, CONDITIONS[name](value))[:2])
+        for name, values in thresholds.items()
+        for value in values
+    ]
 
 
 class BudgetCurve(NamedTuple):
@@ -34,20 +127,14 @@ class BudgetCurve(NamedTuple):
     mean_max_probability: Float[np.ndarray, " t"]
 
     def rows(self) -> list[tuple[int | float, ...]]:
-        """One row a budget: t, then the measures in the order of the fields."""
+        """Return one row a budget: t, then the measures in the order of the fields."""
         return [(t, *row) for t, row in enumerate(np.stack(self, axis=1).tolist())]
 
 
 def budget_curve(
     summary: PosteriorSummary, bins: int, resamples: int
 ) -> tuple[BudgetCurve, Interval]:
-    """The measures at every budget, and the AUC with its 95 % interval.
-
-    Args:
-        summary: of the test images' posteriors at t = 0..T, T >= 1.
-        bins: intervals of the calibration error.
-        resamples: of the test images, for the confidence intervals; the same for every run.
-    """
+    """Return the measures at every budget, and the AUC with its 95 % bootstrap interval."""
     correct = summary.correct
     accuracy = accuracy_curve(correct)
     samples = resampled_means(correct, resamples)
@@ -65,12 +152,12 @@ def budget_curve(
 
 
 def usage_metrics(usage: Int[np.ndarray, "t k"]) -> dict[str, float]:
-    """How the querier spreads its questions over the dictionary, from (T, k) counts.
+    """Measure how the querier spreads its questions over the dictionary, from (T, k) counts.
 
     `share_of_queries_...` is the share of k that any image was asked, `usage_entropy...` the
     entropy in nats of which query an ask is, and `usage_perplexity...` its exponential: how many
     queries asked equally often would be as varied, 1 to k. Over all T queries of each image,
-    and `_in_first_10` over its first 10 (T, where that is less): with T = k, all T are all k.
+    and `_in_first_10` over its first 10 (T, if that is less): with T = k, all T are all k.
     """
     every, early = usage.sum(axis=0), usage[:USAGE_BUDGET].sum(axis=0)
     entropy, early_entropy = _entropy(every), _entropy(early)
@@ -85,7 +172,7 @@ def usage_metrics(usage: Int[np.ndarray, "t k"]) -> dict[str, float]:
 
 
 def _entropy(counts: Int[np.ndarray, " k"]) -> float:
-    """Entropy in nats of counts, of which one at least is positive."""
+    """Return the entropy in nats of counts, at least one of which is positive."""
     share = counts[counts > 0] / counts.sum()
     return max(0.0, float(-(share * np.log(share)).sum()))
 
@@ -98,15 +185,9 @@ def run_metrics(
     queries: Sequence[str],
     stop: StoppingRule,
 ) -> dict[str, Any]:
-    """The flat metrics of a run: shares in [0, 1], lengths in queries, nll in nats.
+    """Return the flat metrics of a run: shares in [0, 1], lengths in queries, nll in nats.
 
-    Args:
-        summary: of the test images' posteriors at t = 0..T.
-        usage: how often each query was asked at each step.
-        curve, auc: what `budget_curve` gave.
-        queries: the dictionary.
-        stop: the rule that ends explanations; `stop_...` repeats it, `..._at_stop` is measured
-            where it holds.
+    `stop_...` repeats the rule that ends explanations; `..._at_stop` is measured when it holds.
     """
     budget = len(curve.accuracy) - 1
     end = stopped(summary, stop)

@@ -1,12 +1,30 @@
-"""Settings of the evaluation."""
+"""Settings of the runs, their evaluation and their explanations."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from infopursuit.core.settings import Positive, Section, Share
+from infopursuit.pursuit.dictionary.settings import Init
+
+
+class RunSettings(Section):
+    """Which runs to train: every combination of the lists."""
+
+    datasets: list[str] = Field(min_length=1)
+    inits: list[Init] = Field(min_length=1)
+    methods: list[str] = Field(min_length=1)
+    seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
+    truth: list[Literal["menagerie"]]
+
+    @field_validator("datasets", "inits", "methods", "seeds", "truth")
+    @classmethod
+    def _distinct(cls, values: list[Any]) -> list[Any]:
+        if len(set(values)) < len(values):
+            raise ValueError(f"{values} names an entry twice")
+        return values
 
 
 class EvaluateSettings(Section):
@@ -17,3 +35,13 @@ class EvaluateSettings(Section):
     stability_steps: list[Positive] = Field(min_length=1)
     calibration_bins: Annotated[int, Field(ge=2)]
     bootstrap_resamples: Annotated[int, Field(ge=100)]
+
+
+class ExplainSettings(Section):
+    """Which images to explain, and when to stop asking."""
+
+    images: Positive
+    ids: dict[str, list[str]]
+    max_queries: Positive
+    stop_at_probability: Share
+    classes_shown: Annotated[int, Field(ge=2)]

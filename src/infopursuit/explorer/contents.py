@@ -2,26 +2,58 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
+import torch
+from jaxtyping import Float, Integer
+from PIL import Image
+from torch import Tensor, nn
 
 from infopursuit.core.errors import InputError
+from infopursuit.datasets.decoding import UnreadableError, to_rgb
 from infopursuit.explorer import payload
-from infopursuit.explorer.described_model import Facts, described
-from infopursuit.explorer.shown_images import UNKNOWN, AnsweredImages, scored, shown, spread
+from infopursuit.pursuit.answers.rules import MinMaxAnswers
+from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.explanation import UNFAMILIAR, question
+from infopursuit.pursuit.familiarity import ROUNDING as LIKELIHOOD_ROUNDING
+from infopursuit.pursuit.naive_bayes.model import REDUNDANT_WEIGHT, InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.pursuit.vip.networks import HistoryNetwork
+from infopursuit.texts.vocabulary import phrase_kinds
 
 logger = logging.getLogger("infopursuit")
 
-# Samples with pictures, where there is room for them.
+# Samples with pictures, if there is room for them.
 TEST, TRAIN = 200, 100
-# Of the samples so many may be there for being wrong: they are what one wants to see.
+# The share of the samples that may be chosen because they are wrong: people want to see these.
 WRONG_SHARE = 1 / 3
-# Of the room for pictures so much is for test images.
+# The share of the room for pictures that test images get.
 TEST_SHARE = 0.7
+# Pixels of the longer side of a thumbnail, and WebP's quality.
+SIDE, QUALITY = 128, 70
+# Test images besides the samples whose answers the page counts.
+SCORED = 10_000
+UNKNOWN = -1
+# Numbers in the networks of one model that the page still takes with it: 2 MiB.
+SMALL = 2**19
+# What a source of the universe, KIND/NAME, is called; any other is called as it is.
+KINDS = {
+    "corpus": "captions",
+    "dictionary": "class prompts",
+    "list": "a list",
+    "kept": "kept by hand",
+}
+VOCABULARY = "visual vocabulary"
+
+# Gives the pictures of some rows.
+Pictures = Callable[[Sequence[int]], Sequence[Any]]
 
 
 @dataclass(frozen=True)
@@ -41,23 +73,11 @@ def contents(
     served: bool = False,
     chosen: Chosen = Chosen(),
 ) -> payload.Payload:
-    """The payload of a page.
+    """Return the payload of a page.
 
-    Samples are spread over the classes; the last of them are wrong predictions. Where pictures do
-    not all fit into the limit, the last ones are left out, which is logged; test images that are
-    not shown count in accuracies.
-
-    Args:
-        models: one or two, of the same classes, with what is known of them.
-        test: images to explain; without classes where these are unknown.
-        train: images of the training split, None where there are none.
-        title: of the page.
-        served: whether there is a server.
-        chosen: how many images.
-
-    Raises:
-        InputError: the models have other classes, a picture cannot be read, or the models alone
-            are beyond the limit.
+    Samples are spread over the classes; the last of them are wrong predictions. If pictures do not
+    all fit into the limit, the last ones are left out, which is logged; test images that are not
+    shown count in accuracies.
     """
     pursuits = [pursuit for pursuit, _ in models]
     for pursuit, facts in models:
@@ -78,7 +98,9 @@ def contents(
         images=payload.Images(test=[], train=[], scored=rest),
     )
     room = _room(empty, chosen)
-    first = shown(pursuits, test.rows(wanted), None if room is None else int(TEST_SHARE * room))
+    first = page_images(
+        pursuits, test.rows(wanted), None if room is None else int(TEST_SHARE * room)
+    )
     if len(first) < len(wanted):  # what has no picture is counted all the same
         rest = scored(pursuits, test.rows(sorted(order[len(first) :])))
         empty = empty.model_copy(update={"images": payload.Images(test=[], train=[], scored=rest)})
@@ -88,15 +110,15 @@ def contents(
     second: list[payload.Image] = []
     if train is not None:
         others = spread(train.labels)[: chosen.train]
-        second = shown(pursuits, train.rows(others), room)
-        _tell("training", len(second), len(others))
-    _tell("test", len(first), len(wanted))
+        second = page_images(pursuits, train.rows(others), room)
+        _log_left_out("training", len(second), len(others))
+    _log_left_out("test", len(first), len(wanted))
     images = payload.Images(test=first, train=second, scored=rest)
     return empty.model_copy(update={"images": images})
 
 
 def _samples_first(model: tuple[Pursuit, Facts], test: AnsweredImages, count: int) -> list[int]:
-    """All rows: the samples, of which some are wrong predictions, then the others."""
+    """Return all rows: the samples, of which some are wrong predictions, then the others."""
     order = spread(test.labels)
     pursuit, facts = model
     if len(order) <= count:
@@ -106,22 +128,18 @@ def _samples_first(model: tuple[Pursuit, Facts], test: AnsweredImages, count: in
     labels = test.labels
     wrong = {row for row in order if labels[row] not in (UNKNOWN, predicted[row])}
     plain = count - min(len(wrong), int(WRONG_SHARE * count))
-    found = order[:plain]
-    rest = order[plain:]
     # The sort is stable: the wrong ones keep the order of the spread.
-    return found + sorted(rest, key=lambda row: row not in wrong)
+    return order[:plain] + sorted(order[plain:], key=lambda row: row not in wrong)
 
 
 def no_images(pursuits: Sequence[Pursuit]) -> AnsweredImages:
-    """None at all: the page of a model that nobody gave images for."""
-    import torch
-
+    """Return no images, for the page of a model without them."""
     answers = [torch.zeros(0, len(pursuit.queries)) for pursuit in pursuits]
     return AnsweredImages([], np.zeros(0, dtype=np.int64), answers)
 
 
 def _room(empty: payload.Payload, chosen: Chosen) -> int | None:
-    """Bytes left for images."""
+    """Return how many bytes are left for images."""
     if chosen.limit is None:
         return None
     taken = len(payload.written(empty))
@@ -137,8 +155,283 @@ def _room(empty: payload.Payload, chosen: Chosen) -> int | None:
     return chosen.limit - taken
 
 
-def _tell(split: str, found: int, wanted: int) -> None:
+def _log_left_out(split: str, found: int, wanted: int) -> None:
     if found < wanted:
         logger.warning(
             "%d of %d %s images fit into the page; the others are not shown", found, wanted, split
         )
+
+
+# -- images -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AnsweredImages:
+    """n images of one split, with their answers.
+
+    Attributes:
+        ids: what the page calls them.
+        labels: (n,) numbers of their classes, -1 where a class is not known.
+        answers: for each model (n, k), in [0, 1].
+        pictures: of any kind that `to_rgb` takes, None for an image without one; or a function that
+            gives those of some rows, so that the others are never read. None for no pictures.
+    """
+
+    ids: Sequence[str]
+    labels: Integer[np.ndarray, " n"]
+    answers: Sequence[Float[Tensor, "n k"]]
+    pictures: Sequence[Any] | Pictures | None = None
+
+    def rows(self, places: Sequence[int]) -> AnsweredImages:
+        """Return some of the images."""
+        chosen = torch.tensor(list(places), dtype=torch.long)
+        return AnsweredImages(
+            [self.ids[place] for place in places],
+            self.labels[chosen.numpy()],
+            [each[chosen.to(each.device)] for each in self.answers],
+            None if self.pictures is None else lambda rows: self.given([places[r] for r in rows]),
+        )
+
+    def given(self, places: Sequence[int]) -> Sequence[Any]:
+        """Return the pictures of some rows."""
+        if self.pictures is None:
+            return [None] * len(places)
+        if callable(self.pictures):
+            return self.pictures(places)
+        return [self.pictures[place] for place in places]
+
+
+def page_images(
+    pursuits: Sequence[Pursuit], images: AnsweredImages, room: int | None = None
+) -> list[payload.Image]:
+    """Return the first images with their thumbnails, as many as fit into `room` bytes."""
+    fitting: list[payload.Image] = []
+    taken = 0
+    pictures = images.given(range(len(images.ids)))
+    for row, name in enumerate(images.ids):
+        label = int(images.labels[row])
+        try:
+            small = None if pictures[row] is None else thumbnail(pictures[row])
+        except UnreadableError as reason:
+            raise InputError(f"the image {name!r} is {reason}") from reason
+        image = payload.Image(
+            id=payload.inert(name),
+            label=None if label == UNKNOWN else label,
+            thumbnail=small,
+            answers=[
+                joined_answers(pursuit, answers[row : row + 1])
+                for pursuit, answers in zip(pursuits, images.answers, strict=True)
+            ],
+        )
+        taken += len(image.model_dump_json()) + 1
+        if room is not None and taken > room:
+            break
+        fitting.append(image)
+    return fitting
+
+
+def scored(pursuits: Sequence[Pursuit], images: AnsweredImages) -> payload.Scored:
+    """Return labels and answers of images with a class; of many an even sample of `SCORED`."""
+    places = np.flatnonzero(images.labels != UNKNOWN)
+    if len(places) > SCORED:
+        places = places[np.linspace(0, len(places) - 1, SCORED).round().astype(np.int64)]
+    chosen = images.rows(places.tolist())
+    return payload.Scored(
+        labels=payload.labels(chosen.labels),
+        answers=[
+            joined_answers(pursuit, answers)
+            for pursuit, answers in zip(pursuits, chosen.answers, strict=True)
+        ],
+    )
+
+
+def thumbnail(picture: Any) -> str:
+    """Return a picture as a small WebP in a data address: nothing of its metadata stays."""
+    image = to_rgb(picture)
+    image.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS)
+    bare = Image.new("RGB", image.size)
+    bare.paste(image)
+    content = io.BytesIO()
+    bare.save(content, "WEBP", quality=QUALITY, method=4)
+    return f"data:image/webp;base64,{base64.b64encode(content.getvalue()).decode('ascii')}"
+
+
+def spread(labels: Integer[np.ndarray, " n"]) -> list[int]:
+    """Return all rows: the first image of each class, then the second of each, ..."""
+    rank = np.zeros(len(labels), dtype=np.int64)
+    for label in np.unique(labels):
+        rows = np.flatnonzero(labels == label)
+        rank[rows] = np.arange(len(rows))
+    return np.lexsort((np.arange(len(labels)), labels, rank)).tolist()
+
+
+# -- a fitted model ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a model besides the model.
+
+    Attributes:
+        name: what the page calls it.
+        stop: its stopping rule.
+        origins: of queries, where each comes from: `captions`, `class prompts`, ...
+        truth: of queries, how true their answers are.
+        sees: whether its CLIP can take pictures.
+    """
+
+    name: str
+    stop: StoppingRule
+    origins: Mapping[str, str] = field(default_factory=dict)
+    truth: Mapping[str, payload.Truth] | None = None
+    sees: bool = False
+
+    @classmethod
+    def of(
+        cls, name: str, stop: StoppingRule, provenance: Mapping[str, Any], sees: bool = False
+    ) -> Facts:
+        """Return what the provenance of a classifier says."""
+        return cls(name, stop, origins(provenance.get("sources", {})), sees=sees)
+
+
+def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
+    """Return a model as the page gets it."""
+    if not pursuit.queries or not pursuit.class_names:
+        raise InputError(
+            f"{facts.name}: {len(pursuit.queries)} questions and {len(pursuit.class_names)} "
+            "classes; expected at least one of each"
+        )
+    table = networks = None
+    querier, classifier = pursuit.querier, pursuit.classifier
+    if isinstance(querier, InformationGain) and isinstance(classifier, NaiveBayes):
+        table = _table(querier, classifier.table)
+    elif isinstance(querier, HistoryNetwork) and isinstance(classifier, HistoryNetwork):
+        numbers = [each.numel() for part in (querier, classifier) for each in part.parameters()]
+        if sum(numbers) < SMALL:
+            networks = payload.Networks(querier=_layers(querier), classifier=_layers(classifier))
+    else:
+        raise InputError(
+            f"{facts.name}: asked by {type(querier).__name__}; expected a naive Bayes model or "
+            "networks"
+        )
+    truth = None
+    if facts.truth is not None:
+        truth = [facts.truth.get(query) for query in pursuit.queries]
+    return payload.Model(
+        name=payload.inert(facts.name),
+        kind="networks" if table is None else "naive_bayes",
+        classes=[payload.inert(each) for each in pursuit.class_names],
+        queries=[payload.inert(each) for each in pursuit.queries],
+        questions=[payload.inert(question(each)) for each in pursuit.queries],
+        origins=[facts.origins.get(each) for each in pursuit.queries],
+        first=pursuit.first,
+        stop=payload.Stop(**facts.stop.checked()._asdict()),
+        answers=answer_levels(pursuit),
+        table=table,
+        networks=networks,
+        truth=truth,
+        familiar=_familiar(pursuit),
+        sees=facts.sees,
+    )
+
+
+def answer_levels(pursuit: Pursuit) -> Literal[2, 3] | None:
+    """Return how many answers a model knows, 2 or 3; None if they are soft."""
+    if isinstance(pursuit.rule, MinMaxAnswers) and not pursuit.rule.hard:
+        return None
+    if isinstance(pursuit.classifier, NaiveBayes) and pursuit.classifier.table.levels == 3:
+        return 3
+    return 2
+
+
+def joined_answers(pursuit: Pursuit, answers: Float[Tensor, "n k"]) -> str:
+    """Return the answers of n images as the page gets them."""
+    count = answer_levels(pursuit)
+    answers = answers.cpu()
+    if count is None:
+        return payload.floats(answers.float().numpy())
+    return payload.levels((answers * (count - 1)).round().numpy().astype(np.uint8))
+
+
+def _table(querier: InformationGain, table: AnswerTable) -> payload.Table:
+    independent, redundant = table.independent_answers, querier.redundant
+    put_off = None
+    if redundant is not None and len(redundant.pairs):
+        pairs = payload.labels(redundant.pairs.cpu().numpy())
+        put_off = payload.PutOff(pairs=pairs, counts=REDUNDANT_WEIGHT)
+    return payload.Table(
+        log_likelihood=_numbers(table.log_likelihood),
+        log_prior=_numbers(table.log_prior),
+        independent_answers=None if np.isinf(independent) else float(independent),
+        worth=None if querier.query_weights is None else _numbers(querier.query_weights),
+        put_off=put_off,
+        rounding=querier.rounding,
+    )
+
+
+def _layers(network: HistoryNetwork) -> payload.Layers:
+    first_norm, _, second, second_norm, _ = network.rest
+    assert isinstance(first_norm, nn.LayerNorm)
+    assert isinstance(second_norm, nn.LayerNorm)
+    assert isinstance(second, nn.Linear)
+    linear = {"first": network.first, "second": second, "head": network.head}
+    values = {
+        f"{name}_{part}": _numbers(tensor)
+        for name, layer in linear.items()
+        for part, tensor in (("weight", layer.weight), ("bias", layer.bias))
+    }
+    for name, norm in (("first", first_norm), ("second", second_norm)):
+        values[f"{name}_scale"] = _numbers(norm.weight)
+        values[f"{name}_shift"] = _numbers(norm.bias)
+    return payload.Layers(
+        widths=(network.first.out_features, second.out_features),
+        outputs=network.head.out_features,
+        epsilon=first_norm.eps,
+        **values,
+    )
+
+
+def _numbers(tensor: Tensor) -> str:
+    return payload.floats(tensor.detach().cpu().numpy())
+
+
+def _familiar(pursuit: Pursuit) -> payload.Familiar | None:
+    familiarity = pursuit.familiarity
+    if familiarity is None or answer_levels(pursuit) is None:
+        return None
+    likelihood, classifier = familiarity.table.log_likelihood, pursuit.classifier
+    known = isinstance(classifier, NaiveBayes) and torch.equal(
+        likelihood, classifier.table.log_likelihood
+    )
+    return payload.Familiar(
+        log_likelihood=None if known else _numbers(likelihood),
+        held_out=_numbers(familiarity.ordered),
+        rounding=LIKELIHOOD_ROUNDING,
+        unfamiliar=UNFAMILIAR,
+    )
+
+
+# -- where questions come from ----------------------------------------------------------------
+
+
+def origins(sources: Mapping[str, str]) -> dict[str, str]:
+    """Return the origin of each query in words, from its sources, joined by commas.
+
+    A corpus whose queries are all phrases of the visual vocabulary is the visual vocabulary.
+    """
+    vocabulary = phrase_kinds()
+    of_query = {query: source.split(",") for query, source in sources.items()}
+    others = {
+        source
+        for query, each in of_query.items()
+        for source in each
+        if query.casefold() not in vocabulary
+    }
+
+    def called(source: str) -> str:
+        kind = source.partition("/")[0]
+        if kind == "corpus" and source not in others:
+            return VOCABULARY
+        return KINDS.get(kind, kind)
+
+    return {query: " and ".join(sorted(set(map(called, each)))) for query, each in of_query.items()}

@@ -10,13 +10,18 @@ from jaxtyping import Float
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
-from infopursuit.explanation.frame import FramedPage
-from infopursuit.explanation.stopping import StoppingRule
-from infopursuit.explorer.contents import Chosen, contents, no_images
-from infopursuit.explorer.described_model import Facts
+from infopursuit.core.renderers import FramedPage
+from infopursuit.explorer.contents import (
+    UNKNOWN,
+    AnsweredImages,
+    Chosen,
+    Facts,
+    contents,
+    no_images,
+)
 from infopursuit.explorer.page import page, room
-from infopursuit.explorer.shown_images import UNKNOWN, AnsweredImages
 from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.pursuit.stopping import StoppingRule
 
 
 def answered(
@@ -26,18 +31,7 @@ def answered(
     classes: Sequence[Any],
     pictures: Sequence[Any] | None,
 ) -> AnsweredImages:
-    """Images as a person hands them over.
-
-    Args:
-        names: of the n images.
-        answers: their answers.
-        y: their labels; None where these are not known.
-        classes: the labels there are, in the order of the model.
-        pictures: of the images; None where there are none.
-
-    Raises:
-        InputError: labels or pictures are not n, or a label is none of the classes.
-    """
+    """Images as a person hands them over."""
     for what, found in (("labels", y), ("pictures", pictures)):
         if found is not None and len(found) != len(names):
             raise InputError(f"{len(found)} {what} for {len(names)} images; expected one each")

@@ -1,4 +1,4 @@
-"""The page as one file: markup, style, modules and payload put together, with nothing beside.
+"""The page as one file: markup, style, modules and payload put together.
 
 The sources in `page/` are plain HTML, CSS and ES modules. Here the modules become one script, so
 that a browser runs it from a file and a content security policy can name it by its hash: each
@@ -6,7 +6,7 @@ module but `main.js` becomes a function that runs once and gives what it exports
 modules keep to a part of the language, and any other module is refused:
 
 import { a, b as c } from "./x.js";    import * as x from "./x.js";    at the start of a line
-export function a, export async function a, export const a, export class a     likewise
+export function a, export async function a, export const a, export class a     the same
 
 No cycles, no `export let` or `export default`, no `import()`; `await` beyond functions in `main.js`
 alone.
@@ -22,7 +22,6 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
-import infopursuit
 from infopursuit.explorer import payload
 
 ENTRY, MARKUP = "main.js", "index.html"
@@ -47,8 +46,8 @@ LEFT = re.compile(r"^(?:import\b(?!\.)|export\b).*$|\bimport\s*\(", re.MULTILINE
 
 @cache
 def sources() -> dict[str, str]:
-    """The files of `page/` by name."""
-    folder = files(infopursuit).joinpath("explorer/page")
+    """Return the files of `page/` by name."""
+    folder = files("infopursuit.explorer").joinpath("page")
     return {
         file.name: file.read_text(encoding="utf-8")
         for file in sorted(folder.iterdir(), key=lambda file: file.name)
@@ -57,26 +56,18 @@ def sources() -> dict[str, str]:
 
 
 def page(content: payload.Payload, given: Mapping[str, str] | None = None) -> str:
-    """The page with its payload as one HTML file. Equal payloads are equal bytes.
-
-    Args:
-        content: what it shows.
-        given: its sources by name; None for those that ship.
-
-    Raises:
-        ValueError: the sources are not of the form above.
-    """
+    """Return the page with its payload as one HTML file. Equal payloads are equal bytes."""
     of_page = sources() if given is None else given
     return _filled(of_page, payload.written(content), content.title, content.served)
 
 
 def room(title: str, limit: int = payload.LIMIT) -> int:
-    """Bytes that a page of `limit` bytes has for its payload."""
+    """Return the bytes that a page of `limit` bytes has for its payload."""
     return limit - len(_filled(sources(), "", title, served=False).encode())
 
 
 def _filled(of_page: Mapping[str, str], content: str, title: str, served: bool) -> str:
-    """The page with the JSON `content`."""
+    """Return the page with the JSON `content`."""
     markup = of_page[MARKUP]
     styles = [of_page[name] for name in STYLE.findall(markup)]
     script = bundled(of_page)
@@ -100,17 +91,14 @@ def _filled(of_page: Mapping[str, str], content: str, title: str, served: bool) 
 
 
 def policy(served: bool) -> str:
-    """The content security policy of the page that ships."""
+    """Return the content security policy of the page that ships."""
     of_page = sources()
     styles = [of_page[name] for name in STYLE.findall(of_page[MARKUP])]
     return content_security_policy(styles, bundled(of_page), served)
 
 
 def content_security_policy(styles: list[str], script: str, served: bool) -> str:
-    """What the browser may load: this style, this script, pictures inside the page; else nothing.
-
-    A served page may also ask its own server.
-    """
+    """Return what a browser may load: this style, this script, pictures inside; its own server."""
     directives = {
         "default-src": "'none'",
         "script-src": _hash(script),
@@ -124,12 +112,7 @@ def content_security_policy(styles: list[str], script: str, served: bool) -> str
 
 
 def bundled(of_page: Mapping[str, str], entry: str = ENTRY) -> str:
-    """All modules that `entry` needs as one module without imports.
-
-    Raises:
-        ValueError: a module is missing, has another form, imports what another does not export, or
-            itself by way of others.
-    """
+    """Return all modules that `entry` needs as one module without imports."""
     parts: dict[str, str] = {}
     _add(entry, of_page, parts, ())
     return "\n".join(parts.values())

@@ -2,7 +2,7 @@
 
 Arrays travel as base64 of little-endian numbers, so that the page reads them as typed arrays:
 
-float32     tables, weights, soft answers; the shape stands beside each field
+float32     tables, weights, soft answers; the shape is given with each field
 uint16      labels of images
 levels      answers: 2 bits a query, query i in byte i // 4 from bit 2 (i % 4) on; ceil(k / 4) bytes
             a row. Level 0 is no, the highest is yes; of three levels 1 is not sure
@@ -41,7 +41,7 @@ class Part(BaseModel):
 
 
 class Stop(Part):
-    """A `StoppingRule`: what is null plays no part."""
+    """A `StoppingRule`; what is null plays no part."""
 
     probability: float | None
     max_queries: int | None
@@ -50,12 +50,10 @@ class Stop(Part):
 
 
 class PutOff(Part):
-    """Questions that need no asking after others: their gains count next to nothing.
+    """Questions that are redundant after others: their gains are multiplied with `counts`.
 
-    Attributes:
-        pairs: uint16 (p, 3): a question that was asked, one that is put off after it, and 1 where
-            only after a yes, 0 after any answer.
-        counts: what the gain of a question is multiplied with while it is put off.
+    `pairs` is uint16 (p, 3): a question that was asked, one that is redundant after it, and 1 if
+    only after a yes, 0 after any answer.
     """
 
     pairs: Base64
@@ -70,9 +68,9 @@ class Table(Part):
     Attributes:
         log_likelihood: float32 (levels, k, c).
         log_prior: float32 (c,).
-        independent_answers: answers are worth so many independent ones; null for infinitely many.
-        worth: float32 (k,), what the gain of each question counts; null for 1 each.
-        put_off: questions that need no asking after others; null where there are none.
+        independent_answers: how many independent answers all are worth; null for infinitely many.
+        worth: float32 (k,), a factor on the gain of each question; null for 1 each.
+        put_off: redundant questions; null if there are none.
         rounding: gains that differ by less, in nats, are equal.
     """
 
@@ -87,15 +85,9 @@ class Table(Part):
 class Layers(Part):
     """One `HistoryNetwork`: two layers on answers and on mask, then the head on both.
 
-    Attributes:
-        widths: h1 and h2.
-        outputs: k of a querier, c of a classifier.
-        epsilon: of both layer norms.
-        first_weight: float32 (h1, k); `first_bias` (h1,).
-        first_scale: float32 (h1,), of the first layer norm; `first_shift` (h1,).
-        second_weight: float32 (h2, h1); `second_bias` (h2,).
-        second_scale: float32 (h2,), of the second layer norm; `second_shift` (h2,).
-        head_weight: float32 (outputs, 2 h2), the half of the answers first; `head_bias` (outputs,).
+    `widths` are h1 and h2, `outputs` k of a querier and c of a classifier, `epsilon` that of both
+    layer norms. Weights are float32: first_weight (h1, k), second_weight (h2, h1), head_weight
+    (outputs, 2 h2) with the half of the answers first; scale and shift are of the layer norms.
     """
 
     widths: tuple[int, int]
@@ -123,9 +115,8 @@ class Networks(Part):
 class Truth(Part):
     """How true the answers to a question are, on test images whose truth is known.
 
-    Attributes:
-        right: share of its answers yes and no that are true; null where there is none.
-        answered: share of the images that it is answered of, yes or no.
+    `right` is the share of its answers yes and no that are true, null without any; `answered` is
+    the share of images for which it is answered, yes or no.
     """
 
     right: Share | None
@@ -133,16 +124,16 @@ class Truth(Part):
 
 
 class Familiar(Part):
-    """What tells whether an image looks like any of the classes (`Familiarity`).
+    """What says whether an image looks like any of the classes (`Familiarity`).
 
     With L = max over classes of the sum of log P(answer | class) over all k answers, plus
     `rounding`, the p-value is (1 + how many of `held_out` are at most L) / (1 + m).
 
     Attributes:
-        log_likelihood: float32 (levels, k, c); null where it is that of `table`.
-        held_out: float32 (m,), ascending: the same of held-out images, without `rounding`.
+        log_likelihood: float32 (levels, k, c); null if it is that of `table`.
+        held_out: float32 (m,), ascending: L of held-out images, without `rounding`.
         rounding: nats.
-        unfamiliar: an image of a smaller p-value looks like none of the classes.
+        unfamiliar: an image with a smaller p-value looks like none of the classes.
     """
 
     log_likelihood: Base64 | None
@@ -156,17 +147,17 @@ class Model(Part):
 
     Attributes:
         name: what the page calls it.
-        kind: `naive_bayes` has a `table`; `networks` has `networks` where they are small, and asks
+        kind: `naive_bayes` has a `table`; `networks` has `networks` if they are small, and asks
             the server (`api/steps`) otherwise.
         classes: c names.
         queries: k texts.
         questions: the same as people read them.
-        origins: where each comes from, null where that is not known.
+        origins: where each comes from, null if unknown.
         first: the question that every image is asked first, null for the model's choice.
         stop: the model's own stopping rule.
         answers: 2 or 3 levels; null for soft answers.
-        truth: of each query; null where nothing is known.
-        familiar: null where no images were held out, or the answers are soft.
+        truth: of each query; null if unknown.
+        familiar: null if no images were held out, or the answers are soft.
         sees: whether the server can take pictures for this model (it has the CLIP).
     """
 
@@ -187,13 +178,9 @@ class Model(Part):
 
 
 class Image(Part):
-    """An image that the page can show.
+    """An image that the page can show: path or id, class, picture, and for each model its answers.
 
-    Attributes:
-        id: its path or id.
-        label: number of its class, null where that is not known.
-        thumbnail: a data address, null where there is no picture.
-        answers: for each model, levels of 2 bits, or float32 (k,) of soft answers.
+    Answers are levels of 2 bits, or float32 (k,) of soft answers.
     """
 
     id: str
@@ -205,9 +192,8 @@ class Image(Part):
 class Scored(Part):
     """More test images, without pictures: for accuracies.
 
-    Attributes:
-        labels: uint16 (n,).
-        answers: for each model (n, ceil(k / 4)) bytes of levels, or float32 (n, k).
+    Labels are uint16 (n,); answers, for each model, (n, ceil(k / 4)) bytes of levels, or float32
+    (n, k).
     """
 
     labels: Base64
@@ -215,13 +201,7 @@ class Scored(Part):
 
 
 class Images(Part):
-    """The same images for all models.
-
-    Attributes:
-        test: with pictures where there are some.
-        train: of the training split, for images that answer likewise.
-        scored: further test images.
-    """
+    """Test samples, training images to compare with, and further test images, of all models."""
 
     test: list[Image]
     train: list[Image]
@@ -229,15 +209,7 @@ class Images(Part):
 
 
 class Payload(Part):
-    """All that the page shows.
-
-    Attributes:
-        format: 1.
-        title: of the page.
-        served: whether there is a server at `api/`.
-        models: one, or two to compare (served).
-        images: samples and more.
-    """
+    """Everything that the page shows; with `served`, there is a server at `api/`."""
 
     format: Literal[1]
     title: str
@@ -247,35 +219,32 @@ class Payload(Part):
 
 
 def inert(text: object) -> str:
-    """A text that can be written as UTF-8: halves of surrogate pairs become U+FFFD.
-
-    File names that are no UTF-8 have such halves.
-    """
+    """Return a text that UTF-8 can write: halves of surrogate pairs become U+FFFD."""
     return SURROGATE.sub("\ufffd", str(text))
 
 
 def floats(values: Float[np.ndarray, "*shape"]) -> str:
-    """Numbers as base64 of float32."""
+    """Return numbers as base64 of float32."""
     return _base64(np.ascontiguousarray(values, dtype="<f4").tobytes())
 
 
 def read_floats(text: str, *shape: int) -> Float[np.ndarray, "*shape"]:
-    """What `floats` wrote."""
+    """Return what `floats` wrote."""
     return np.frombuffer(base64.b64decode(text, validate=True), dtype="<f4").reshape(shape)
 
 
 def labels(values: Integer[np.ndarray, "*shape"]) -> str:
-    """Labels, or numbers of questions, as base64 of uint16."""
+    """Return labels, or numbers of questions, as base64 of uint16."""
     return _base64(np.ascontiguousarray(values, dtype="<u2").tobytes())
 
 
 def read_labels(text: str) -> Integer[np.ndarray, " n"]:
-    """What `labels` wrote."""
+    """Return what `labels` wrote."""
     return np.frombuffer(base64.b64decode(text, validate=True), dtype="<u2")
 
 
 def levels(values: Integer[np.ndarray, "n k"]) -> str:
-    """Levels 0..3 as base64 of 2 bits each; every row starts a byte."""
+    """Return levels 0..3 as base64 of 2 bits each; every row starts a byte."""
     rows, k = values.shape
     width = -(-k // LEVELS_A_BYTE)
     padded = np.zeros((rows, width * LEVELS_A_BYTE), dtype=np.uint8)
@@ -286,7 +255,7 @@ def levels(values: Integer[np.ndarray, "n k"]) -> str:
 
 
 def read_levels(text: str, k: int) -> Integer[np.ndarray, "n k"]:
-    """What `levels` wrote of k queries."""
+    """Return what `levels` wrote of k queries."""
     width = -(-k // LEVELS_A_BYTE)
     packed = np.frombuffer(base64.b64decode(text, validate=True), dtype=np.uint8).reshape(-1, width)
     shifts = BITS * np.arange(LEVELS_A_BYTE, dtype=np.uint8)
@@ -295,7 +264,7 @@ def read_levels(text: str, k: int) -> Integer[np.ndarray, "n k"]:
 
 
 def written(payload: Payload) -> str:
-    """The document as JSON that is safe inside a script element: plain ASCII, without `<`.
+    """Return the document as JSON that is safe inside a script element: plain ASCII, without `<`.
 
     Equal payloads are equal texts.
     """
@@ -305,11 +274,7 @@ def written(payload: Payload) -> str:
 
 
 def read(text: str) -> Payload:
-    """The payload of a document that `written` gave.
-
-    Raises:
-        InputError: it is no such document.
-    """
+    """Return the payload of a document that `written` gave."""
     try:
         return Payload.model_validate_json(text)
     except ValidationError as error:

@@ -2,8 +2,8 @@
 
 GET  /                  the page
 GET  /api/payload       what it shows (payload.Payload)
-POST /api/images        a picture in the body: its answers (api.Answers); nothing is stored
-POST /api/steps         histories: what a model makes of them (api.Steps)
+POST /api/images        a picture in the body: its answers (Answers); nothing is stored
+POST /api/steps         histories: what a model makes of them (Steps)
 GET  /api/schema.json   all of this as OpenAPI
 
 A request that is refused gets {"error": "one sentence"}.
@@ -13,41 +13,129 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import io
+import ipaddress
 import logging
+import socket
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+from urllib.parse import urlsplit
 
+import torch
+import uvicorn
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from jaxtyping import Float
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
+from pydantic import FailFast, Field
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
+from infopursuit.datasets.decoding import DAMAGED, UnreadableError, to_rgb
 from infopursuit.explorer import payload
-from infopursuit.explorer.api import MOST_VALUES, Answers, Failure, Histories, Steps, Told
-from infopursuit.explorer.described_model import joined_answers
-from infopursuit.explorer.guard import PICTURES, Guard
+from infopursuit.explorer.contents import joined_answers, thumbnail
 from infopursuit.explorer.page import page, policy
-from infopursuit.explorer.shown_images import thumbnail
-from infopursuit.explorer.thoughts import thoughts
-from infopursuit.explorer.uploads import FORMATS, UploadError, decoded
+from infopursuit.explorer.payload import Base64, Part, Thumbnail
 from infopursuit.pursuit.pursuit import Pursuit
 
 logger = logging.getLogger("infopursuit")
 
-STATUS = (400, 403, 404, 405, 408, 409, 413, 415, 421, 422, 500, 503)
+# Histories in one request, and values of queries in one answer; the page asks for no more at once.
+MOST = 4096
+MOST_VALUES = 500_000
+# A photo of a telephone has 3 to 15 MB and 12 to 50 million pixels.
+MAX_BYTES = 20_000_000
+MAX_PIXELS = 64_000_000
+# Everything else that is sent is JSON, which is read at once.
+MAX_JSON_BYTES = 2_000_000
+# Bytes of all requests that are being answered: each may wait for those before it.
+MAX_BYTES_AT_ONCE = 20 * MAX_BYTES
+# Seconds for the body of a request: 20 MB over 1.4 Mbit/s.
+BODY_SECONDS = 120.0
+# Connections at once; a browser keeps up to six open. Seconds for which an idle one is kept.
+CONNECTIONS = 512
+IDLE_SECONDS = 30
+# Seconds for answers under way when the server ends.
+GRACE = 3
+# Those that browsers show. Pillow's other decoders, some of which start programs, are not used.
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "AVIF")
+# Where pictures are sent.
+PICTURES = "/api/images"
 PICTURE: dict[str, Any] = {
     "requestBody": {
         "required": True,
         "content": {f"image/{name.lower()}": {"schema": {"format": "binary"}} for name in FORMATS},
     }
 }
+STATUS = (400, 403, 404, 405, 408, 409, 413, 415, 421, 422, 500, 503)
+ANYWHERE = ("0.0.0.0", "::")
+# An answer leaves in pieces, so that what a client does not take yet is not copied for it.
+PIECE = 1 << 16
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    "Cache-Control": "no-store",
+}
+
+
+# -- what may be asked, and what is answered ------------------------------------------------
+
+
+class AskedQuestion(Part):
+    """A question that was asked, and its answer from 0 (no) to 1 (yes)."""
+
+    query: Annotated[int, Field(ge=0)]
+    answer: Annotated[float, Field(ge=0, le=1)]
+
+
+class Histories(Part):
+    """Histories of one model, each in the order asked."""
+
+    model: Annotated[int, Field(ge=0, le=1)]
+    # The first mistake is enough: to describe millions takes minutes.
+    histories: Annotated[
+        list[Annotated[list[AskedQuestion], FailFast()]],
+        Field(min_length=1, max_length=MOST),
+        FailFast(),
+    ]
+
+
+class Step(Part):
+    """What the model makes of a history: the posterior, and the values of the queries left."""
+
+    posterior: list[float]
+    values: list[float | None]
+
+
+class Steps(Part):
+    """One step for each history."""
+
+    steps: list[Step]
+
+
+class Answers(Part):
+    """The answers of a picture, as `payload.Image` has them."""
+
+    id: str
+    thumbnail: Thumbnail
+    answers: list[Base64]
+
+
+class Failure(Part):
+    """Why a request was refused, in one sentence."""
+
+    error: str
 
 
 @dataclass(frozen=True)
@@ -56,7 +144,7 @@ class Served:
 
     Attributes:
         pursuit: the fitted model.
-        answer: the answers (1, k) of a picture; None where its CLIP is not there.
+        answer: computes the answers (1, k) of a picture; None if its CLIP is missing.
     """
 
     pursuit: Pursuit
@@ -69,14 +157,7 @@ def server(
     names: Collection[str] = (),
     blind: str | None = None,
 ) -> Guard:
-    """The application, guarded.
-
-    Args:
-        models: those of the payload, in its order.
-        content: what the page shows; `served` is true.
-        names: by which browsers may call this server, beside `localhost` and its addresses.
-        blind: why pictures are not taken, where a model cannot answer them.
-    """
+    """Return the application, guarded."""
     app = FastAPI(
         title="infopursuit explorer",
         openapi_url="/api/schema.json",
@@ -91,22 +172,24 @@ def server(
     worker = ThreadPoolExecutor(1, "model")
 
     @app.get("/", response_class=HTMLResponse)
-    async def shown() -> HTMLResponse:
+    async def get_page() -> HTMLResponse:
         return HTMLResponse(whole)
 
     @app.get("/api/payload", response_model=payload.Payload)
-    async def all_content() -> Response:
+    async def get_payload() -> Response:
         return Response(written, media_type="application/json")
 
     @app.post(PICTURES, openapi_extra=PICTURE)
-    async def answered(request: Request) -> Answers:
+    async def post_picture(request: Request) -> Answers:
         if any(model.answer is None for model in models):
             raise HTTPException(409, blind or "The model does not know its CLIP.")
         sent = await request.body()
-        return await asyncio.get_running_loop().run_in_executor(worker, _answers, models, sent)
+        return await asyncio.get_running_loop().run_in_executor(
+            worker, answer_picture, models, sent
+        )
 
     @app.post("/api/steps", response_model=Steps)
-    async def thought(asked: Histories) -> Response:
+    async def post_histories(asked: Histories) -> Response:
         if asked.model >= len(models):
             raise HTTPException(422, f"There is no model {asked.model}.")
         pursuit, count = models[asked.model].pursuit, len(asked.histories)
@@ -117,19 +200,36 @@ def server(
                 f"most {MOST_VALUES:,} values at once.",
             )
         loop = asyncio.get_running_loop()
-        steps = await loop.run_in_executor(worker, _steps, pursuit, asked.histories)
+        steps = await loop.run_in_executor(worker, next_steps, pursuit, asked.histories)
         return Response(steps, media_type="application/json")
 
-    app.add_exception_handler(AnyHTTPException, _refused)
-    app.add_exception_handler(RequestValidationError, _malformed)
-    app.add_exception_handler(InputError, _malformed)
-    app.add_exception_handler(UploadError, _refused)
-    app.add_exception_handler(ClientDisconnect, _left)
-    app.add_exception_handler(Exception, _failed)
+    for kind in (AnyHTTPException, RequestValidationError, InputError, ClientDisconnect, Exception):
+        app.add_exception_handler(kind, _failure)
     return Guard(app, policy(served=True), names)
 
 
-def _answers(models: Sequence[Served], sent: bytes) -> Answers:
+async def _failure(request: Request, error: Exception) -> JSONResponse:
+    """Answer with one sentence; the server's log has the traceback of its own faults."""
+    headers = None
+    if isinstance(error, AnyHTTPException):
+        status, headers = error.status_code, error.headers
+        sentences = {404: "There is nothing here.", 405: "This cannot be asked in this way."}
+        sentence = sentences.get(status, str(error.detail))
+    elif isinstance(error, RequestValidationError):
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        status, sentence = 422, f"The request is malformed: {where}: {first['msg']}."
+    elif isinstance(error, InputError):
+        status, sentence = 422, f"The request is malformed: {error}."
+    elif isinstance(error, ClientDisconnect):  # nobody reads this answer
+        status, sentence = 400, "The request was not sent to its end."
+    else:
+        status, sentence = 500, "The server failed; its log says why."
+    return JSONResponse({"error": sentence}, status, headers)
+
+
+def answer_picture(models: Sequence[Served], sent: bytes) -> Answers:
+    """Return the answers of all models to a picture."""
     picture = decoded(sent)
     answers = [
         joined_answers(model.pursuit, model.answer(picture))
@@ -143,38 +243,221 @@ def _answers(models: Sequence[Served], sent: bytes) -> Answers:
     )
 
 
-def _steps(pursuit: Pursuit, histories: Sequence[Sequence[Told]]) -> str:
-    """As JSON at once: the numbers take ten times its memory."""
-    return Steps(steps=thoughts(pursuit, histories)).model_dump_json()
+@torch.no_grad()
+def next_steps(pursuit: Pursuit, histories: Sequence[Sequence[AskedQuestion]]) -> str:
+    """Return `Steps` as JSON, because the numbers would take ten times its memory."""
+    k = len(pursuit.queries)
+    answers = torch.zeros(len(histories), k)
+    mask = torch.zeros_like(answers)
+    for row, history in enumerate(histories):
+        for asked in history:
+            if asked.query >= k:
+                raise InputError(f"no query {asked.query}; expected 0 to {k - 1}")
+            if mask[row, asked.query]:
+                raise InputError(f"the query {asked.query} occurs twice; expected it once")
+            answers[row, asked.query], mask[row, asked.query] = asked.answer, 1
+    answers, mask = answers.to(pursuit.device), mask.to(pursuit.device)
+    posterior = pursuit.classifier(answers, mask).double().softmax(dim=1).tolist()
+    outputs = pursuit.querier(answers, mask).masked_fill(mask > 0, -torch.inf)
+    values = pursuit.querier.values(outputs).masked_fill(mask > 0, -torch.inf).tolist()
+    steps = [
+        Step(
+            posterior=of_classes,
+            values=[None if value == -torch.inf else value for value in of_queries],
+        )
+        for of_classes, of_queries in zip(posterior, values, strict=True)
+    ]
+    return Steps(steps=steps).model_dump_json()
 
 
-def _failure(message: str, status: int) -> JSONResponse:
-    return JSONResponse({"error": message}, status)
+def decoded(content: bytes) -> Image.Image:
+    """Return an upright 8-bit RGB image of what a stranger sent, which is never stored.
+
+    The size is read from the header, before a pixel is decoded.
+    """
+    if not content:
+        raise HTTPException(400, "Nothing was sent; expected one picture.")
+    if len(content) > MAX_BYTES:
+        raise _too_large(MAX_BYTES)
+    pixels = f"expected at most {MAX_PIXELS // 10**6} million."
+    try:
+        Image.init()  # an older Pillow has no AVIF
+        known = [name for name in FORMATS if name in Image.OPEN]
+        with Image.open(io.BytesIO(content), formats=known) as image:
+            width, height = image.size
+            if width * height > MAX_PIXELS:
+                raise HTTPException(413, f"The picture has {width} x {height} pixels; {pixels}")
+            return to_rgb(image)
+    except UnidentifiedImageError as error:
+        raise HTTPException(
+            415,
+            f"This is not a picture that can be read; expected {', '.join(FORMATS[:-1])} or "
+            f"{FORMATS[-1]}.",
+        ) from error
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise HTTPException(413, f"The picture has far more pixels; {pixels}") from error
+    except (UnreadableError, *DAMAGED) as error:
+        raise HTTPException(422, "The picture is damaged; expected a whole file.") from error
 
 
-async def _refused(request: Request, error: Exception) -> JSONResponse:
-    if isinstance(error, UploadError):
-        return _failure(str(error), error.status)
-    assert isinstance(error, AnyHTTPException)
-    said = {404: "There is nothing here.", 405: "This cannot be asked in this way."}
-    return JSONResponse(
-        {"error": said.get(error.status_code, str(error.detail))}, error.status_code, error.headers
+def _too_large(most: int) -> HTTPException:
+    return HTTPException(413, f"This is too large; expected at most {most // 10**6} MB.")
+
+
+# -- middleware ------------------------------------------------------------------------------
+
+
+class Guard:
+    """Refuses other hosts, other sites and large bodies, and adds headers to every answer.
+
+    A page of another site could let its own name lead to this machine (DNS rebinding), and would
+    then be of the same site as this server. Its requests still carry that name: only addresses in
+    numbers, `localhost` and names that were allowed are answered. (starlette's
+    TrustedHostMiddleware knows no "any address in numbers", and splits IPv6 addresses.)
+    """
+
+    def __init__(self, app: ASGIApp, policy: str, names: Collection[str] = ()) -> None:
+        self.app = app
+        self.headers = {**HEADERS, "Content-Security-Policy": f"{policy}; frame-ancestors 'none'"}
+        self.names = {"localhost", *(name.lower() for name in names)}
+        self.held = 0  # bytes of the bodies of requests that are being answered
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_in_pieces(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(self.headers)
+            elif message["type"] == "http.response.body":
+                body, more = memoryview(message.get("body", b"")), message.get("more_body", False)
+                while len(body) > PIECE:
+                    piece, body = body[:PIECE], body[PIECE:]
+                    await send({"type": message["type"], "body": piece, "more_body": True})
+                message = {"type": message["type"], "body": body, "more_body": more}
+            await send(message)
+
+        most = MAX_BYTES if scope["path"] == PICTURES else MAX_JSON_BYTES
+        refusal = self._refusal(Headers(scope=scope), most)
+        if refusal is not None:
+            answer = JSONResponse({"error": refusal.detail}, refusal.status_code)
+            await answer(scope, receive, send_in_pieces)
+            return
+        body = _Body(self, receive, most)
+        try:
+            await self.app(scope, body.receive, send_in_pieces)
+        finally:
+            self.held -= body.taken
+
+    def _refusal(self, headers: Headers, most: int) -> HTTPException | None:
+        host = headers.get("host", "")
+        if not self._is_known(host):
+            return HTTPException(
+                421,
+                f"This server is not called {host[:100]!r}; start it with --allow and that name.",
+            )
+        origin = headers.get("origin")
+        if origin is not None and origin.partition("://")[2].lower() != host.lower():
+            return HTTPException(403, "The request comes from a page of another site.")
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > most:
+            return _too_large(most)
+        return None
+
+    def _is_known(self, host: str) -> bool:
+        try:
+            parts = urlsplit(f"//{host}")
+            name = parts.hostname
+            if name is None or parts.netloc != host or "@" in host:
+                return False
+            return name in self.names or bool(ipaddress.ip_address(name))
+        except ValueError:
+            return False
+
+
+class _Body:
+    """The body of a request, as long as it keeps to the limits; its length may be unknown."""
+
+    def __init__(self, guard: Guard, receive: Receive, most: int) -> None:
+        self.guard = guard
+        self.source = receive
+        self.most = most
+        self.taken = 0
+        self.whole = False
+        self.ends = asyncio.get_running_loop().time() + BODY_SECONDS
+
+    async def receive(self) -> Message:
+        """Return the next part; after the last one, that the client has left."""
+        if self.whole:
+            return await self.source()
+        try:
+            async with asyncio.timeout_at(self.ends):
+                message: Any = await self.source()
+        except TimeoutError as error:
+            reason = f"The request took longer than {BODY_SECONDS:.0f} seconds to arrive."
+            raise HTTPException(408, reason, {"Connection": "close"}) from error
+        size = len(message.get("body", b""))
+        self.taken += size
+        self.guard.held += size
+        self.whole = not message.get("more_body", False)
+        if self.taken > self.most:
+            raise _too_large(self.most)
+        if self.guard.held > MAX_BYTES_AT_ONCE:
+            raise HTTPException(503, "The server has too much to do; try again in a moment.")
+        return message
+
+
+# -- the server in action --------------------------------------------------------------------
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """Return a socket for the server; port 0 is any that is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except (OSError, UnicodeError) as error:
+        raise InputError(
+            f"--host {host} --port {port}: the server cannot listen there ({error}); expected "
+            "another --port, or 0 for any that is free"
+        ) from error
+
+
+def address(listening: socket.socket) -> str:
+    """Return what to type into a browser on this machine."""
+    host, port = listening.getsockname()[:2]
+    if host in ANYWHERE:
+        host = "localhost"
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+
+
+def configured(app: ASGIApp) -> uvicorn.Config:
+    """Return how the application is served: with limits, and few words."""
+    return uvicorn.Config(
+        app,
+        http="h11",
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=CONNECTIONS,
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=GRACE,
     )
 
 
-async def _malformed(request: Request, error: Exception) -> JSONResponse:
-    if isinstance(error, RequestValidationError):
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        return _failure(f"The request is malformed: {where}: {first['msg']}.", 422)
-    return _failure(f"The request is malformed: {error}.", 422)
+class _Announcing(uvicorn.Server):
+    """Logs where the server is once it is up."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started and sockets:
+            logger.info("explore at %s (Ctrl-C ends it)", address(sockets[0]))
 
 
-async def _left(request: Request, error: Exception) -> JSONResponse:
-    """Nobody hears it; that someone has left is no fault of the server."""
-    return _failure("The request was not sent to its end.", 400)
-
-
-async def _failed(request: Request, error: Exception) -> JSONResponse:
-    """Whoever runs the server sees the traceback in its log."""
-    return _failure("The server failed; its log says why.", 500)
+def run(app: ASGIApp, listening: socket.socket) -> None:
+    """Serve until Ctrl-C."""
+    with listening:
+        _Announcing(configured(app)).run(sockets=[listening])

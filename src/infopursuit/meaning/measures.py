@@ -6,35 +6,162 @@ Chance is the same figure with the names of the classes shuffled among the rows 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from jaxtyping import Float, Int
 
-from infopursuit.answers.table import AnswerTable
+from infopursuit.datasets.labelled_images import LabelledImages
+from infopursuit.estimators.base import PursuitClassifier
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.evaluation.agreement import NOT_SURE
-from infopursuit.meaning.explained import explained_share, most_explained
+from infopursuit.evaluation.measurement import FIRST as FIRST
 from infopursuit.meaning.questions import plausible_questions, supported_yes
 from infopursuit.meaning.reader import reader_accuracy
 from infopursuit.meaning.truth import truth_of_answers
+from infopursuit.meaning.worst_answers import FalseAnswer, denied, worst_answers
+from infopursuit.pursuit.answers.information import ROUNDING, information_of_words
+from infopursuit.pursuit.answers.rules import AnswerRule, MinMaxAnswers, ThresholdAnswers
+from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.naive_bayes.model import NaiveBayes
 from infopursuit.pursuit.rollout import RollOut
+from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.texts.knowledge import KnowledgeTable
+from infopursuit.texts.normalization import normalize
+from infopursuit.texts.text_table import TextTable
 
-# An explanation is looked at for so many questions; names are shuffled so often.
-FIRST, SHUFFLES = 10, 20
+SHUFFLES = 20
 
-Figures = dict[str, Any]
 Shuffles = Sequence[Int[np.ndarray, " c"]]
 
 
-def shuffled_names(classes: int, seed: int, count: int = SHUFFLES) -> Shuffles:
-    """Permutations of the classes."""
-    draw = np.random.default_rng(seed)
-    return [draw.permutation(classes) for _ in range(count)]
+class Judgements(NamedTuple):
+    """What is said of the classes of a data set; tables without texts say nothing.
+
+    Attributes:
+        judge: of the queries of the model.
+        strict: of texts whose truth the class tells.
+        knowledge: T, which models may be fitted with.
+    """
+
+    judge: KnowledgeTable
+    strict: KnowledgeTable
+    knowledge: KnowledgeTable
+
+
+class MeaningOfRun(NamedTuple):
+    """The figures of a run, and its worst answers, the worst first.
+
+    `figures` are `truth`, `sense` and `explained`, each None if it cannot be measured. The first
+    two name under `by` who said what is true: `strict` or `judge`, or `knowledge`, which is not
+    independent of a model that was fitted with it.
+    """
+
+    figures: dict[str, Any]
+    worst: list[FalseAnswer]
+
+
+def measure_meaning(
+    model: PursuitClassifier,
+    opening: RollOut,
+    train: LabelledImages,
+    test: LabelledImages,
+    universe: TextTable,
+    said: Judgements,
+    stop: StoppingRule,
+    seed: int,
+) -> MeaningOfRun:
+    """Measure the meaning of a trained model's questions and answers on test images."""
+    pursuit = model.pursuit_
+    names, queries, labels = pursuit.class_names, pursuit.queries, test.labels.numpy()
+    known, judged, strict = (
+        table.for_classes_and_texts(names, queries)
+        for table in (said.knowledge, said.judge, said.strict)
+    )
+    shuffles = shuffled_names(len(names), seed)
+    # Queries between texts are named after the nearest text, and ask something else.
+    asks_texts = model.provenance_["settings"].get("quantize_queries", True)
+    figures: dict[str, Any] = {"truth": None, "sense": None, "explained": None}
+    if said.strict.texts:
+        figures["truth"] = _strict_truth(model, train, test, universe, said, shuffles)
+    elif asks_texts and np.isin(known, (0.0, 1.0)).any():
+        answers = coded(pursuit.answers(test.embeddings.to(pursuit.device)))
+        figures["truth"] = {"by": "knowledge", **truth_measures(answers, known, labels, shuffles)}
+    if not asks_texts:
+        return MeaningOfRun(figures, [])
+    asked = hard_answers(opening)
+    by, table = ("judge", judged) if said.judge.texts else ("knowledge", known)
+    if not np.isnan(table).all():
+        figures["sense"] = {"by": by, **sense_measures(asked, table, labels, shuffles)}
+    if isinstance(pursuit.classifier, NaiveBayes) and not np.isnan(known).all():
+        rates = pursuit.classifier.table
+        figures["explained"] = explained_measures(asked, rates, known, shuffles)
+    lengths = stop.steps(asked.posteriors)[0].numpy()
+    truths = {"strict": strict[labels], "knowledge": denied(known)[labels]}
+    worst = worst_answers(asked, lengths, truths, labels, test.ids, names, queries)
+    return MeaningOfRun(figures, worst)
+
+
+def _strict_truth(
+    model: PursuitClassifier,
+    train: LabelledImages,
+    test: LabelledImages,
+    universe: TextTable,
+    said: Judgements,
+    shuffles: Shuffles,
+) -> dict[str, Any]:
+    """Measure how true the answers are to those texts of the strict list that the universe has."""
+    listed = {normalize(text) for text in said.strict.texts}
+    texts = [text for text in universe.texts if normalize(text) in listed]
+    names = model.pursuit_.class_names
+    table = None
+    if model.provenance_["settings"].get("knowledge", False):
+        table = said.knowledge.for_classes_and_texts(names, universe.texts)
+    rule = rule_of_texts(model.pursuit_.rule, universe, texts, train, table)
+    truth = said.strict.for_classes_and_texts(names, texts)
+    answers = coded(rule.answers(test.embeddings))
+    return {"by": "strict", **truth_measures(answers, truth, test.labels.numpy(), shuffles)}
+
+
+def rule_of_texts(
+    rule: AnswerRule,
+    universe: TextTable,
+    texts: Sequence[str],
+    train: LabelledImages,
+    knowledge: Float[np.ndarray, "c u"] | None,
+) -> AnswerRule:
+    """Fit an answer rule of the same kind for other texts, as a dictionary of their own.
+
+    So that models are compared on the same questions, whatever dictionaries they have.
+    """
+    two_valued = isinstance(rule, ThresholdAnswers) and rule.upper is None
+    kind = "threshold" if two_valued else "three_valued"
+    model = InformationPursuitClassifier(
+        universe.texts,
+        universe.embeddings,
+        queries=texts,
+        answers="minmax" if isinstance(rule, MinMaxAnswers) else kind,
+        knowledge=knowledge,
+        validation_fraction=0.0,
+    )
+    return model.fit(train.embeddings, train.labels.numpy()).pursuit_.rule
+
+
+def coded(answers: Float[torch.Tensor, "n q"]) -> Int[np.ndarray, "n q"]:
+    """Turn answers in [0, 1] into -1 for no, 0 for not sure, 1 for yes."""
+    return (answers - NOT_SURE).sign().to(torch.int8).cpu().numpy()
 
 
 def hard_answers(asked: RollOut) -> RollOut:
-    """A roll-out whose soft answers are yes above 0.5 and no below."""
+    """Return a roll-out whose soft answers are yes above 0.5 and no below."""
     return asked._replace(answers=((asked.answers - NOT_SURE).sign() + 1) / 2)
+
+
+def shuffled_names(classes: int, seed: int, count: int = SHUFFLES) -> Shuffles:
+    """Draw permutations of the classes."""
+    draw = np.random.default_rng(seed)
+    return [draw.permutation(classes) for _ in range(count)]
 
 
 def truth_measures(
@@ -42,15 +169,8 @@ def truth_measures(
     table: Float[np.ndarray, "c q"],
     labels: Int[np.ndarray, " n"],
     shuffles: Shuffles,
-) -> Figures:
-    """The fields of `TruthOfAnswers`; of precision of yes and balanced agreement chance, too.
-
-    Args:
-        answers: -1 no, 0 not sure, 1 yes.
-        table: 1 true, 0 not true, anything else where the class does not tell.
-        labels: the class of each image, 0..c-1.
-        shuffles: permutations of the classes.
-    """
+) -> dict[str, Any]:
+    """Return the fields of `TruthOfAnswers`, and what chance gives for two of them."""
     by_chance = [truth_of_answers(answers, table[names], labels) for names in shuffles]
     chance = {
         f"shuffled_{name}": mean([getattr(each, name) for each in by_chance])
@@ -64,21 +184,15 @@ def sense_measures(
     judged: Float[np.ndarray, "c k"],
     labels: Int[np.ndarray, " n"],
     shuffles: Shuffles,
-) -> Figures:
-    """Whether the questions make sense; shares in [0, 1].
+) -> dict[str, Any]:
+    """Measure whether the questions make sense; shares in [0, 1].
 
-    `plausible` and `supported_yes` are those of `questions`, `reader` how often he is right, and
-    `accuracy` how often the model is, after the same questions. `yes` and `not_sure` are shares of
-    the answers.
-
-    Args:
-        asked: the first questions and answers, hard.
-        judged: 1 true, 0.5 often, 0 or NaN otherwise; of the k queries.
-        labels: as above.
-        shuffles: as above.
+    `plausible` and `supported_yes` are those of `questions`, `reader` is how often the reader is
+    right, `accuracy` how often the model is, after the same questions. `yes` and `not_sure` are
+    shares of the answers.
     """
 
-    def shares(judged: np.ndarray) -> Figures:
+    def shares(judged: np.ndarray) -> dict[str, Any]:
         return {
             "supported_yes": supported_yes(asked, judged),
             "reader": reader_accuracy(asked, judged, labels),
@@ -86,29 +200,22 @@ def sense_measures(
 
     by_chance = [shares(judged[names]) for names in shuffles]
     predicted = asked.posteriors[:, -1].argmax(dim=1).cpu().numpy()
-    first = asked.answers.cpu().numpy()
+    answers = asked.answers.cpu().numpy()
     return {
         "questions": asked.order.shape[1],
         "plausible": plausible_questions(asked, judged),
         **shares(judged),
         **{f"shuffled_{name}": mean([each[name] for each in by_chance]) for name in by_chance[0]},
         "accuracy": float((predicted == labels).mean()),
-        "yes": float((first == 1).mean()),
-        "not_sure": float((first == NOT_SURE).mean()),
+        "yes": float((answers == 1).mean()),
+        "not_sure": float((answers == NOT_SURE).mean()),
     }
 
 
 def explained_measures(
     asked: RollOut, table: AnswerTable, known: Float[np.ndarray, "c k"], shuffles: Shuffles
-) -> Figures:
-    """The explained share of the information, what it could be at most, and chance.
-
-    Args:
-        asked: the first questions.
-        table: how classes answer, of naive Bayes.
-        known: 1 true, 0.5 sometimes, 0 not true, NaN not known; of the k queries.
-        shuffles: as above.
-    """
+) -> dict[str, Any]:
+    """Return the explained share of the information, what it could be at most, and chance."""
     by_chance = [explained_share(asked, table, known[names]) for names in shuffles]
     return {
         "explained": explained_share(asked, table, known),
@@ -117,7 +224,35 @@ def explained_measures(
     }
 
 
+def explained_share(
+    asked: RollOut, table: AnswerTable, knowledge: Float[np.ndarray, "c k"]
+) -> float | None:
+    """Divide the explained information of all questions asked by all their information.
+
+    None if no answer tells anything of the class.
+    """
+    information = information_of_words(table, knowledge)
+    return _share(asked, information.of_words, information.of_class)
+
+
+def most_explained(
+    asked: RollOut, table: AnswerTable, knowledge: Float[np.ndarray, "c k"]
+) -> float | None:
+    """Return what `explained_share` could be at most, whatever the answers said of the words.
+
+    Words that are true of few classes say less of the class than the answer tells.
+    """
+    information = information_of_words(table, knowledge)
+    return _share(asked, np.minimum(information.words, information.of_class), information.of_class)
+
+
 def mean(values: Sequence[float | None]) -> float | None:
-    """Of the values that there are."""
-    there = [value for value in values if value is not None]
-    return float(np.mean(there)) if there else None
+    """Average the values that are not None."""
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
+
+
+def _share(asked: RollOut, part: np.ndarray, whole: np.ndarray) -> float | None:
+    order = asked.order.cpu().numpy()
+    total = whole[order].sum()
+    return float(part[order].sum() / total) if total > ROUNDING * order.size else None

@@ -1,8 +1,8 @@
 """A reader who knows what people say of the classes, and nothing of how images answer.
 
-He hears the questions and answers of an explanation and adds up evidence by naive Bayes: a query
-that is true of a class gets a yes with probability 0.9, one that often is 0.5, any other 0.1.
-"Not sure" tells him nothing. How often he names the right class is how far the words alone lead.
+The reader hears the questions and answers of an explanation and adds up evidence by naive Bayes: a
+query that is true of a class gets a yes with probability 0.9, one that often is 0.5, any other 0.1.
+"Not sure" says nothing. How often the reader names the right class is how far words alone lead.
 """
 
 from __future__ import annotations

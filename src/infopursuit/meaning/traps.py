@@ -1,8 +1,8 @@
-"""Traps for a judge: does his table say anything, or does it say yes to whatever it is shown?
+"""Traps for a judge: does the judge's table say anything, or does it say yes to everything?
 
-Two traps. Random words, mixed into the texts that he judges, fit no class: a judge who finds one
-for many of them finds one for every text. And the reader who is built on his table has to name the
-class from the chain of questions and answers of an image, and must not from that of another image.
+Two traps. Random words, mixed into the texts that are judged, fit no class: a judge who finds one
+for many of them finds one for every text. And the reader who uses the judge's table must name the
+class from the chain of questions and answers of an image, and must fail with that of another image.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.meaning.questions import FITS
 from infopursuit.meaning.reader import reader_accuracy
 from infopursuit.pursuit.rollout import RollOut
-from infopursuit.queries.knowledge import KnowledgeTable
+from infopursuit.texts.knowledge import KnowledgeTable
 
 
 class WordTrap(NamedTuple):
@@ -25,7 +25,7 @@ class WordTrap(NamedTuple):
 
     Attributes:
         words: how many there are.
-        given: those that he gives to some class, with these classes.
+        given: those that the judge gives to some class, with these classes.
     """
 
     words: int
@@ -33,7 +33,7 @@ class WordTrap(NamedTuple):
 
     @property
     def caught(self) -> float:
-        """The share that he gives to some class: 0 is best."""
+        """The share that is given to some class: 0 is best."""
         return len(self.given) / self.words
 
 
@@ -43,7 +43,7 @@ class ChainTrap(NamedTuple):
     Attributes:
         true: from the chain of the image itself.
         permuted: from that of another image.
-        guessing: what permuted chains come to where he names each class as often as it is there:
+        guessing: what permuted chains come to if the reader names each class as often as it occurs:
             how often two images drawn at random are of one class.
     """
 
@@ -53,7 +53,7 @@ class ChainTrap(NamedTuple):
 
 
 def word_trap(judged: KnowledgeTable, words: Sequence[str]) -> WordTrap:
-    """Which random words a judge gives to a class, true or often.
+    """Find the random words that a judge gives to a class, true or often.
 
     Args:
         judged: the judge's table, as `read_judge` gives it; with the words among its texts.
@@ -83,7 +83,7 @@ def chain_trap(
     seed: int = 0,
     permutations: int = 20,
 ) -> ChainTrap:
-    """The reader on true chains, and on chains that are dealt anew among the images.
+    """Measure the reader on true chains, and on chains that are permuted among the images.
 
     Args:
         asked: `model.roll_out(X, 10)`: the chains of n images, of ten questions each.

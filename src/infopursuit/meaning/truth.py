@@ -1,4 +1,4 @@
-"""How true answers are, where the class of an image says what is true of it."""
+"""How true answers are, if the class of an image says what is true of it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from infopursuit.evaluation.agreement import claim_measures
+from infopursuit.evaluation.agreement import count_answers
 
 
 class TruthOfAnswers(NamedTuple):
-    """Means over the texts; None where there is nothing to count for any text.
+    """Means over the texts; None if there is nothing to count for any text.
 
     Attributes:
         precision_of_yes: share of the yes that are true; of texts that get a yes at all.
@@ -50,20 +50,54 @@ def truth_of_answers(
         labels: the class of each image, 0..c-1.
     """
     truth = table[labels]
-    known = np.isin(truth, (0.0, 1.0))
-    found = []
-    for column in range(answers.shape[1]):
-        rows = known[:, column]
-        true = truth[rows, column] == 1
-        if true.any() and not true.all():
-            found.append(claim_measures((answers[rows, column] + 1) / 2, true))
+    counts = count_answers((answers + 1) / 2, truth == 1, np.isin(truth, (0.0, 1.0)))
+    tells = (counts.of_true > 0) & (counts.of_true < counts.all)
+    shares = {name: share[tells] for name, share in counts.shares.items()}
     return TruthOfAnswers(
-        *(_mean([getattr(each, name) for each in found]) for name in TruthOfAnswers._fields[:5]),
-        texts=len(found),
-        without_yes=sum(each.precision_of_yes is None for each in found),
+        *(_mean(shares[name]) for name in TruthOfAnswers._fields[:5]),
+        texts=int(tells.sum()),
+        without_yes=int(np.isnan(shares["precision_of_yes"]).sum()),
     )
 
 
-def _mean(values: list[float | None]) -> float | None:
-    counted = [value for value in values if value is not None]
-    return float(np.mean(counted)) if counted else None
+def auroc_of_texts(
+    scores: Float[np.ndarray, "n q"],
+    table: Float[np.ndarray, "c q"],
+    labels: Int[np.ndarray, " n"],
+    groups: Int[np.ndarray, " n"],
+) -> Float[np.ndarray, " q"]:
+    """Return the area under the ROC curve of each text, over the pairs of images of one group.
+
+    That is the share of pairs (a text is true of one image and not of the other) in which the first
+    has the larger score; ties count half. Scores of different models compare within a group alone.
+
+    Args:
+        scores: of n images and q texts.
+        table: 1 true, 0 not true, anything else where a class does not tell.
+        labels: the class of each image, 0..c-1.
+        groups: images are compared with those of their group.
+
+    Returns:
+        NaN for a text without such pairs.
+    """
+    from sklearn.metrics import roc_auc_score
+
+    truth = table[labels]
+    areas = np.full(scores.shape[1], np.nan)
+    for text in range(scores.shape[1]):
+        ranked = pairs = 0.0
+        for group in np.unique(groups):
+            rows = (groups == group) & np.isin(truth[:, text], (0.0, 1.0))
+            facts = truth[rows, text]
+            of_group = facts.sum() * (1 - facts).sum()
+            if of_group:
+                ranked += of_group * roc_auc_score(facts, scores[rows, text])
+                pairs += of_group
+        if pairs:
+            areas[text] = ranked / pairs
+    return areas
+
+
+def _mean(values: Float[np.ndarray, " q"]) -> float | None:
+    counted = values[~np.isnan(values)]
+    return float(counted.mean()) if len(counted) else None

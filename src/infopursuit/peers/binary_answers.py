@@ -7,8 +7,8 @@ from typing import Literal
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from infopursuit.answers.rules import ThresholdAnswers
-from infopursuit.answers.thresholds import fit_thresholds
+from infopursuit.pursuit.answers.rules import ThresholdAnswers
+from infopursuit.pursuit.answers.thresholds import fit_thresholds
 
 Threshold = Literal["median", "informative"]
 
@@ -19,14 +19,10 @@ def fit_answers(
     texts: Float[Tensor, "m d"],
     threshold: Threshold,
 ) -> ThresholdAnswers:
-    """Yes where the cosine with a text, less that with the mean text, is above a threshold.
+    """Answer yes if the cosine with a text, less that with the mean text, exceeds a threshold.
 
-    Args:
-        X: training images.
-        labels: classes 0..c-1.
-        texts: to ask about.
-        threshold: the median of the training images, or the one whose answer tells most of the
-            class alone.
+    The threshold is the median of the training images, or the one whose answer has the most
+    information about the class.
     """
     directions = texts - texts.mean(dim=0)
     scores = X @ directions.T
@@ -36,5 +32,5 @@ def fit_answers(
 
 
 def answers_of(rule: ThresholdAnswers, X: Float[Tensor, "n d"]) -> Bool[Tensor, "n m"]:
-    """Which texts each image says yes to."""
+    """Return the texts to which each image says yes."""
     return rule.of_scores(rule.scores(X)) > 0.5

@@ -1,38 +1,40 @@
-"""Linear heads on concept scores: what they are, and what is summed to fit them."""
+"""Linear heads on concept scores, and logistic regressions fitted to convergence."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float, Int
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
+# Of the largest derivative at zero weights; scikit-learn's usual tolerance if that is stricter.
+SHARE, USUAL = 1e-2, 1e-4
+ITERATIONS = 1000
 
-class Standard(NamedTuple):
-    """Mean and spread of concept scores, by which they are standardised; (m,) each."""
+
+class Standardisation(NamedTuple):
+    """Mean and spread of concept scores, by which they are standardised."""
 
     mean: Float[Tensor, " m"]
     spread: Float[Tensor, " m"]
 
     @classmethod
-    def of(cls, concepts: Float[Tensor, "n m"]) -> Standard:
-        """Those of training images; a score that never varies has the spread 1."""
+    def from_data(cls, concepts: Float[Tensor, "n m"]) -> Standardisation:
+        """Take those of training images; a score that never varies gets the spread 1."""
         spread = concepts.std(dim=0, correction=0)
         return cls(concepts.mean(dim=0), torch.where(spread > 1e-8, spread, 1.0))
 
     def __call__(self, concepts: Float[Tensor, "n m"]) -> Float[Tensor, "n m"]:
-        """Standardised scores."""
+        """Standardise scores."""
         return (concepts - self.mean) / self.spread
 
 
-class Head(NamedTuple):
-    """A linear head: scores are z W + b.
-
-    Attributes:
-        weights: W.
-        intercepts: b.
-    """
+class LinearHead(NamedTuple):
+    """Scores of the classes are z W + b, with `weights` W and `intercepts` b."""
 
     weights: Float[Tensor, "m c"]
     intercepts: Float[Tensor, " c"]
@@ -43,67 +45,47 @@ class Head(NamedTuple):
         return (self.weights != 0).sum().item() / self.weights.shape[1]
 
     def __call__(self, concepts: Float[Tensor, "n m"]) -> Float[Tensor, "n c"]:
-        """Scores of the classes."""
+        """Score the classes."""
         return concepts @ self.weights + self.intercepts
 
 
-class Slabs:
-    """The scores that each class has weights for, and ones for its intercept.
+def logistic_head(
+    rows: Float[np.ndarray, "n m"] | csr_matrix, labels: Int[Tensor, " n"], strength: float
+) -> LinearHead:
+    """Fit a logistic regression with scikit-learn's C = `strength`; two classes get two columns."""
+    model = LogisticRegression(C=strength, max_iter=ITERATIONS)
+    fit_logistic(model, rows, labels.numpy())
+    weights, intercepts = model.coef_, model.intercept_
+    if len(weights) == 1:
+        weights, intercepts = np.vstack([-weights, weights]) / 2, np.r_[-intercepts, intercepts] / 2
+    return LinearHead(torch.from_numpy(weights.T).float(), torch.from_numpy(intercepts).float())
 
-    Sums over images are taken one class after another: what a class needs fits the processor's
-    cache, and no class pays for the texts of another. The a numbers of a class are its intercept,
-    those of its active texts, and zeros up to the class with the most texts.
 
-    Args:
-        columns: (m + 1, n) scores of the texts, then ones.
-        active: which texts each class has weights for.
+def fit_logistic(
+    model: LogisticRegression,
+    rows: Float[np.ndarray, "n d"] | csr_matrix,
+    labels: Int[np.ndarray, " n"],
+) -> LogisticRegression:
+    """Fit a multinomial logistic regression to convergence, whatever the number of classes.
 
-    Attributes:
-        there: (c, a) whether a number is any.
-        penalised: (c, a) whether it is a weight.
+    scikit-learn's L-BFGS stops when no partial derivative of the mean loss exceeds `tol`. The
+    derivatives at zero weights shrink with the number of classes: with 1,000 they may be below the
+    usual 1e-4, so that the fit would end where it began. Here they have to fall to a share of what
+    they were. All settings of the model but `tol` are kept, a warm start too.
     """
+    return model.set_params(tol=min(USUAL, SHARE * steepest(rows, labels))).fit(rows, labels)
 
-    def __init__(self, columns: Float[Tensor, "m1 n"], active: Bool[Tensor, "m c"]) -> None:
-        counts = active.sum(dim=0)
-        width = max(int(counts.max()), 1)
-        self.texts, self.images = len(active), columns.shape[1]
-        self.places = active.T.int().topk(width, dim=1, sorted=True).indices
-        self.penalised = torch.arange(width + 1) <= counts.unsqueeze(1)
-        self.there = self.penalised.clone()
-        self.penalised[:, 0] = False
-        ones = torch.tensor([self.texts])
-        self.slabs = [
-            columns[torch.cat([ones, places[:count]])]
-            for places, count in zip(self.places, counts.tolist(), strict=True)
-        ]
 
-    def packed(self, head: Head) -> Float[Tensor, "c a"]:
-        """The numbers of a head."""
-        weights = head.weights.T.gather(1, self.places)
-        return torch.cat([head.intercepts[:, None], weights], dim=1) * self.there
+def steepest(rows: Float[np.ndarray, "n d"] | csr_matrix, labels: Int[np.ndarray, " n"]) -> float:
+    """Return the largest |derivative| of the mean loss at zero weights and intercepts.
 
-    def head(self, values: Float[Tensor, "c a"]) -> Head:
-        """The head of such numbers."""
-        weights = values.new_zeros(len(values), self.texts)
-        weights.scatter_add_(1, self.places, values[:, 1:] * self.there[:, 1:])
-        return Head(weights.T.contiguous(), values[:, 0].clone())
-
-    def logits(self, values: Float[Tensor, "c a"]) -> Float[Tensor, "n c"]:
-        """The scores of the classes."""
-        found = values.new_empty(len(values), self.images)
-        for slab, row, out in zip(self.slabs, values, found, strict=True):
-            torch.mv(slab.T, row[: len(slab)], out=out)
-        return found.T
-
-    def slopes(
-        self, residual: Float[Tensor, "n c"], curvature: Float[Tensor, "n c"]
-    ) -> tuple[Float[Tensor, "c a"], Float[Tensor, "c a a"]]:
-        """First and second derivatives of the loss, given those of each image's."""
-        c, a = self.there.shape
-        gradient, bent = residual.new_zeros(c, a), residual.new_zeros(c, a, a)
-        each = zip(self.slabs, residual.T.contiguous(), curvature.T.contiguous(), strict=True)
-        for place, (slab, left, weight) in enumerate(each):
-            size = len(slab)
-            gradient[place, :size] = slab @ left
-            bent[place, :size, :size] = (slab * weight) @ slab.T
-        return gradient / self.images, bent / self.images
+    By the weights of class k it is the mean over images of (1/c - [y = k]) x.
+    """
+    _, place, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    n, c = len(labels), len(counts)
+    of_class = csr_matrix((np.ones(n), (place, np.arange(n))), shape=(c, n))
+    sums = of_class @ rows
+    sums = np.asarray(sums.todense() if isinstance(sums, csr_matrix) else sums, dtype=np.float64)
+    weights = sums.sum(axis=0) / c - sums
+    intercepts = n / c - counts
+    return float(max(np.abs(weights).max(), np.abs(intercepts).max()) / n)

@@ -16,16 +16,12 @@ from sklearn.linear_model import enet_path
 
 # Atoms to begin with, and by what share of the penalty one that is left out may exceed it.
 NEAREST, SLACK = 128, 1e-3
-# Where texts are much alike (the embedded world's), 500 are too few, and 5,000 were enough.
+# If texts are much alike (the embedded world's), 500 are too few, and 5,000 were enough.
 TOLERANCE, ITERATIONS = 1e-4, 10_000
 
 
 class Lasso:
-    """The problems that share their atoms.
-
-    Args:
-        atoms: of unit norm, float64.
-    """
+    """The problems that share their atoms, which have unit norm."""
 
     def __init__(self, atoms: Float[np.ndarray, "m d"]) -> None:
         self.atoms, self.gram = atoms, np.ascontiguousarray(atoms @ atoms.T)
@@ -33,29 +29,24 @@ class Lasso:
     def codes(
         self, signal: Float[np.ndarray, " d"], penalties: Float[np.ndarray, " p"]
     ) -> Float[np.ndarray, "p m"]:
-        """The code of a signal at each penalty.
-
-        Args:
-            signal: of unit norm, float64.
-            penalties: decreasing.
-        """
+        """Return the code of a unit-norm signal at each of decreasing penalties; float64."""
         near = self.atoms @ signal
         kept = np.argsort(-near, kind="stable")[:NEAREST]
         while True:
-            found = self._over(kept, signal, near, penalties)
-            used = found.any(axis=0)
-            left = near - found[:, used] @ self.gram[kept[used]]
+            codes_kept = self._over(kept, signal, near, penalties)
+            used = codes_kept.any(axis=0)
+            left = near - codes_kept[:, used] @ self.gram[kept[used]]
             breaks = np.flatnonzero((left > (1 + SLACK) * penalties[:, None]).any(axis=0))
             joining = np.setdiff1d(breaks, kept)
             if not len(joining):
                 break
             kept = np.concatenate([kept, joining])
         codes = np.zeros((len(penalties), len(near)))
-        codes[:, kept] = found
+        codes[:, kept] = codes_kept
         return codes
 
     def _over(self, kept: Any, signal: Any, near: Any, penalties: Any) -> np.ndarray:
-        """(p, a) the codes over the atoms that are kept."""
+        """Return the codes (p, a) over the atoms that are kept."""
         _, codes, _ = enet_path(
             np.asfortranarray(self.atoms[kept].T),
             signal,

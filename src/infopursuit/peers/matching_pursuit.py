@@ -10,17 +10,12 @@ from torch import Tensor
 
 # Signals whose correlations are held at once.
 BLOCK = 256
-# Atoms with less of their norm left are combinations of those chosen.
+# An atom with less of its norm left is a combination of those chosen.
 NOTHING_NEW = 1e-4
 
 
 class Pursued(NamedTuple):
-    """The atoms that n signals chose, in order.
-
-    Attributes:
-        order: t atoms of each signal.
-        inner: their inner products with the signal.
-    """
+    """The t atoms that each signal chose, in order, and their inner products with it."""
 
     order: Int[Tensor, "n t"]
     inner: Float[Tensor, "n t"]
@@ -42,18 +37,11 @@ def matching_pursuit(
       processing calls optimised OMP;
     - otherwise: has the largest |<P a, x>|: orthogonal matching pursuit (Pati et al., 1993).
 
-    Correlations are updated, never computed anew: O(count^2 n m).
-
-    Args:
-        signals: any.
-        atoms: of unit norm.
-        count: at most so many atoms as are independent.
-        normalised: which rule.
-        gram: inner products of the atoms, where they are known.
+    Correlations are updated, never computed again: O(count^2 n m).
     """
     gram = atoms @ atoms.T if gram is None else gram
-    found = [_pursued(block @ atoms.T, gram, count, normalised) for block in signals.split(BLOCK)]
-    return Pursued(*(torch.cat(parts) for parts in zip(*found, strict=True)))
+    chosen = [_pursued(block @ atoms.T, gram, count, normalised) for block in signals.split(BLOCK)]
+    return Pursued(*(torch.cat(parts) for parts in zip(*chosen, strict=True)))
 
 
 def _pursued(
@@ -83,7 +71,7 @@ def _pursued(
 
 
 def coefficients(pursued: Pursued, atoms: Float[Tensor, "m d"], count: int) -> Float[Tensor, "n t"]:
-    """The least-squares coefficients of the first `count` atoms of each signal."""
+    """Return the least-squares coefficients of the first `count` atoms of each signal."""
     chosen = atoms[pursued.order[:, :count]]  # (n, t, d)
     gram = chosen @ chosen.transpose(1, 2)
     gram = gram + 1e-6 * torch.eye(count)

@@ -1,6 +1,5 @@
 """params.yaml as a whole: read, checked, changed.
 
-methods.py     the settings of a method, naive Bayes or variational
 params.py      all sections, and the rules across them
 check.py       all settings and all inputs, before anything runs
 leftovers.py   outputs of earlier settings, moved out of the way

@@ -1,110 +1,105 @@
-"""All settings and all inputs, looked at before anything runs.
+"""All settings and all inputs, checked before anything runs.
 
     infopursuit check
 
-Every mistake is told, not the first alone, each with the key of params.yaml that leads to it. Files
-below artifacts/ that are not there yet are made by stages, and nothing is downloaded.
+Every mistake is reported, not only the first, each with the key of params.yaml that leads to it.
+Stages make the files below artifacts/ that do not exist yet, and nothing is downloaded.
 """
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from infopursuit.clip.precomputed_texts import PrecomputedTexts
 from infopursuit.clip.weights import find_clip_files, read_pinned_weights
-from infopursuit.core.errors import CheckError, InputError
-from infopursuit.core.text_lists import read_text_list
-from infopursuit.datasets.class_names import read_class_names
-from infopursuit.datasets.embedded_images import read_embedded_images
+from infopursuit.core.errors import InputError
+from infopursuit.core.files import read_text_list
+from infopursuit.datasets.embedded_files import read_embedded_images
+from infopursuit.datasets.image_folders import read_class_names
 from infopursuit.datasets.open_images import has_embeddings, open_image_source
 from infopursuit.datasets.pinned_datasets import read_pinned_dataset
-from infopursuit.datasets.settings import DatasetSettings
-from infopursuit.meaning.judgements import read_judge, read_strict
 from infopursuit.pipeline.params import Params, load_params
-from infopursuit.queries import class_knowledge, knowledge_lists
-from infopursuit.queries.captions import read_captions
-from infopursuit.queries.class_queries import is_list, is_prompt, open_prompt, read_dictionary
-from infopursuit.queries.corpora import given_corpus, has_captions
+from infopursuit.queries import class_knowledge
+from infopursuit.queries.class_queries import (
+    is_list,
+    is_prompt,
+    open_recorded_prompt,
+    read_dictionary,
+)
+from infopursuit.queries.corpora import given_corpus, has_captions, read_captions
 from infopursuit.queries.language_models.recorded import RecordedAnswers
 from infopursuit.queries.templates import load_template
+from infopursuit.texts import knowledge
+from infopursuit.texts.knowledge import read_judge, read_strict
 
 ARTIFACTS = Path("artifacts")
 
 
 def check(params_file: str | Path = "params.yaml") -> int:
-    """Check settings and inputs; gives the number of inputs that were looked at.
-
-    Raises:
-        CheckError: there are mistakes; the message has a line for each.
-    """
+    """Check settings and inputs; return how many inputs were read."""
     params = load_params(params_file)
-    mistakes = []
-    checks = list(_checks(params))
-    for key, look in checks:
+    queries, datasets = params.queries, params.datasets
+    keys: list[str] = []
+    mistakes: list[str] = []
+
+    def look(key: str, read: Callable[..., Any], *arguments: Any) -> None:
+        keys.append(key)
         try:
-            look()
+            read(*arguments)
         except InputError as error:
             mistakes.append(f"{params_file}: {key}: {error}")
-    if mistakes:
-        raise CheckError("\n".join(mistakes))
-    return len(checks)
 
-
-def _checks(params: Params) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """The key of each input, and a function that looks at it."""
-    if _there(params.clip):
-        yield "clip", lambda: _clip_width(params.clip)
-    yield "universe.control_words", lambda: read_text_list(params.universe.control_words)
-    asks = [name for name, path in params.queries.corpora.items() if has_captions(path)]
-    if asks:
-        yield "queries.prompt", lambda: _prompt(params.queries.prompt)
-    prompts = [path for path in params.queries.dictionaries.values() if is_prompt(path)]
-    prompts += [each.knowledge for each in params.datasets.values() if is_prompt(each.knowledge)]
-    if asks or prompts:
-        yield "language_model", lambda: _language_model(params)
-    for name, path in params.queries.corpora.items():
-        if _there(path):
-            yield f"queries.corpora.{name}", lambda path=path: _corpus(path)
-    for name, path in params.queries.dictionaries.items():
-        k = params.datasets[name].k
-        yield f"queries.dictionaries.{name}", lambda path=path, k=k: _dictionary(path, k)
-    for name, path in params.queries.lists.items():
-        yield f"queries.lists.{name}", lambda path=path: read_text_list(path)
-    for name, dataset in params.datasets.items():
-        if _there(dataset.classes):
-            yield from _dataset_checks(params, name, dataset)
+    if _given(params.clip):
+        look("clip", _clip_width, params.clip)
+    look("universe.control_words", read_text_list, params.universe.control_words)
+    captions = any(has_captions(path) for path in queries.corpora.values())
+    asked = [*queries.dictionaries.values(), *(each.knowledge for each in datasets.values())]
+    if captions:
+        look("queries.prompt", load_template, queries.prompt, ["caption"], ["max_concepts"])
+    if captions or any(is_prompt(path) for path in asked):
+        look("language_model", _language_model, params)
+    for name, path in queries.corpora.items():
+        if _given(path):
+            look(f"queries.corpora.{name}", _corpus, path)
+    for name, path in queries.dictionaries.items():
+        look(f"queries.dictionaries.{name}", _dictionary, path, datasets[name].k)
+    for name, path in queries.lists.items():
+        look(f"queries.lists.{name}", read_text_list, path)
+    for name, dataset in datasets.items():
+        if not _given(dataset.classes):
+            continue
+        look(f"datasets.{name}.classes", read_class_names, dataset.classes)
+        for key, read in (
+            ("knowledge", _knowledge),
+            ("judge", read_judge),
+            ("strict", read_strict),
+            ("images", partial(_images, params.clip)),
+        ):
+            path = getattr(dataset, key)
+            if _given(path):
+                look(f"datasets.{name}.{key}", _of_classes, read, path, dataset.classes)
     if "random_words" in params.run.inits and Path(params.clip).suffix == ".parquet":
-        yield "run.inits", lambda: _no_new_words(params.clip)
+        look("run.inits", _no_new_words, params.clip)
+    if mistakes:
+        raise InputError(*mistakes)
+    return len(keys)
 
 
-def _dataset_checks(
-    params: Params, name: str, dataset: DatasetSettings
-) -> Iterator[tuple[str, Callable[[], Any]]]:
-    key = f"datasets.{name}"
-    yield f"{key}.classes", lambda: read_class_names(dataset.classes)
-    if _there(dataset.knowledge):
-        yield f"{key}.knowledge", lambda: _knowledge(dataset)
-    if _there(dataset.judge):
-        yield f"{key}.judge", lambda: read_judge(dataset.judge, read_class_names(dataset.classes))
-    if _there(dataset.strict):
-        yield (
-            f"{key}.strict",
-            lambda: read_strict(dataset.strict, read_class_names(dataset.classes)),
-        )
-    if _there(dataset.images):
-        yield f"{key}.images", lambda: _images(params, dataset)
-
-
-def _there(path: str) -> bool:
-    """Whether to look at a path now: not where a stage is still to make it."""
+def _given(path: str) -> bool:
+    """Return whether to read a path now: not if a stage is still to make it."""
     return Path(path).exists() or ARTIFACTS not in Path(path).parents
 
 
+def _of_classes(read: Callable[[str, list[str]], Any], path: str, classes: str) -> None:
+    read(path, read_class_names(classes))
+
+
 def _clip_width(path: str) -> tuple[int, str | None] | None:
-    """Width and name of the CLIP where that is known without loading weights."""
+    """Return width and name of the CLIP if they are known without loading weights."""
     if Path(path).suffix == ".parquet":
         table = PrecomputedTexts(path)
         return table.width, table.name
@@ -139,42 +134,29 @@ def _corpus(path: str) -> None:
         given_corpus(path)
 
 
-def _prompt(path: str) -> None:
-    load_template(path, needed=["caption"], offered=["max_concepts"])
-
-
 def _dictionary(path: str, k: int) -> None:
     if is_list(path):
         read_dictionary(path, k)
     elif is_prompt(path):
         load_template(path, needed=["classes", "k"])
     else:
-        open_prompt(path, {})
+        open_recorded_prompt(path)
 
 
-def _knowledge(dataset: DatasetSettings) -> None:
-    path = dataset.knowledge
-    if knowledge_lists.is_prompt(path):
+def _knowledge(path: str, classes: list[str]) -> None:
+    if knowledge.is_prompt(path):
         load_template(path, class_knowledge.NEEDED, class_knowledge.OFFERED)
     else:
-        known = knowledge_lists.open_knowledge(path)
-        knowledge_lists.check_classes(path, known, read_class_names(dataset.classes))
+        knowledge.check_classes(path, knowledge.open_knowledge(path), classes)
 
 
-def _said(read: Callable[[str, list[str]], Any], path: str, classes: str) -> None:
-    read(path, read_class_names(classes))
-
-
-def _images(params: Params, dataset: DatasetSettings) -> None:
-    classes, path = read_class_names(dataset.classes), Path(dataset.images)
+def _images(clip: str, source: str, classes: list[str]) -> None:
+    path = Path(source)
     if path.suffix in (".yaml", ".yml"):
         read_pinned_dataset(path)  # not opened, which may download
-        return
-    if not has_embeddings(path):
+    elif not has_embeddings(path):
         open_image_source(path, classes)
-        return
-    known = _clip_width(params.clip) if _there(params.clip) else None
-    if known is not None:
+    elif _given(clip) and (known := _clip_width(clip)) is not None:
         for _ in read_embedded_images(path, classes, *known).blocks():
             pass  # each is checked
 

@@ -41,11 +41,6 @@ def move_leftovers(outputs: Outputs, project: Path, to: Path) -> list[Path]:
     """Move every file of a gathered folder that no stage writes; gives their paths, sorted.
 
     Nothing is lost: `to` has them under the same paths, in the place of earlier ones.
-
-    Args:
-        outputs: what the stages write.
-        project: the root of the project.
-        to: the folder they are moved to.
     """
     named = set(outputs.named)
     left = sorted(

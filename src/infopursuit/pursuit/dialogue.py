@@ -3,13 +3,14 @@
     dialogue = model.dialogue(image)
     dialogue.step()                          # ask the best question, take the image's answer
     dialogue.answer("no", "striped body")    # change an answer: what came after is forgotten
-    dialogue.finish().explanation()          # and planned anew
+    dialogue.finish().explanation()          # and planned again
 
 Without an image a person answers: `dialogue.next_question()`, then `dialogue.answer("yes")`.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
@@ -17,16 +18,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
-from infopursuit.explanation.explanation import (
-    Candidate,
-    Explanation,
-    Step,
-    answer_value,
-    rounded,
-)
-from infopursuit.explanation.stopping import StoppingRule
+from infopursuit.pursuit.explanation import Candidate, Explanation, answer_value, rounded
 from infopursuit.pursuit.pursuit import RUNNERS_UP, Pursuit
 from infopursuit.pursuit.rollout import ranked
+from infopursuit.pursuit.stopping import StoppingRule, posterior_entropy
 
 
 class _Asked(NamedTuple):
@@ -42,7 +37,7 @@ class Dialogue:
 
     Args:
         pursuit: the fitted model.
-        answers: (k,) of the image to all queries; None where a person gives each answer.
+        answers: (k,) of the image to all queries; None if a person gives each answer.
         name: of the image.
         stop: when `finish` asks no more.
     """
@@ -77,14 +72,14 @@ class Dialogue:
         return [Candidate(self.pursuit.queries[each], float(values[each])) for each in order]
 
     def next_question(self) -> str | None:
-        """The question that the model would ask now; None where all have been asked."""
+        """The question that the model would ask now; None if all have been asked."""
         if not self._asked and self.pursuit.first is not None:
             return self.pursuit.queries[self.pursuit.first]
         best = self.candidates(1)
         return best[0].query if best else None
 
     def step(self, question: str | None = None) -> tuple[str, float]:
-        """Ask a question (the model's choice where None) and take the image's answer.
+        """Ask a question (None for the model's choice) and take the image's answer.
 
         Raises:
             InputError: there is no image, all has been asked, or the question cannot be asked.
@@ -98,15 +93,15 @@ class Dialogue:
     def answer(self, answer: str | float, question: str | None = None) -> None:
         """Answer the next question, or any other.
 
-        Where the question was asked before, its answer changes, and the questions that came after
-        are forgotten, since they were chosen by it.
+        If the question was asked before, its answer changes, and the questions that came after are
+        forgotten, since they were chosen by it.
 
         Args:
             answer: `yes`, `no`, `not sure`, or a number from 0 to 1.
             question: None for the model's next question.
 
         Raises:
-            InputError: the answer is none, or the model has no such question.
+            InputError: it is not an answer, or the model has no such question.
         """
         value = answer_value(answer)
         before = [each.query for each in self._asked]
@@ -136,25 +131,15 @@ class Dialogue:
     def explanation(self, stop: StoppingRule | None = None) -> Explanation:
         """The dialogue so far; `confident` says whether the stopping rule holds now."""
         posteriors = self._posteriors()
-        entropies = torch.special.entr(posteriors.double()).sum(dim=1)
+        entropies = posterior_entropy(posteriors.double()).tolist()
         steps = []
         for asked, posterior, entropy in zip(
             self._asked, posteriors[1:], entropies[1:], strict=True
         ):
-            query = self.pursuit.queries[asked.query]
-            values = {each.query: each.value for each in asked.candidates}
-            others = [each for each in asked.candidates if each.query != query]
-            steps.append(
-                Step(
-                    query=query,
-                    answer=asked.answer,
-                    posterior=rounded(posterior.tolist()),
-                    entropy=rounded([float(entropy)])[0],
-                    value=None if asked.chosen else values.get(query),
-                    runners_up=tuple(others[:RUNNERS_UP]),
-                    overridden=asked.given,
-                )
+            step = self.pursuit.explanation_step(
+                asked.query, asked.answer, posterior, entropy, asked.candidates, asked.given
             )
+            steps.append(replace(step, value=None) if asked.chosen else step)
         return Explanation(
             image=self.name,
             class_names=self.pursuit.class_names,
@@ -172,7 +157,7 @@ class Dialogue:
         self._asked.append(_Asked(query, answer, best, chosen, given))
 
     def _number(self, question: str | None) -> int:
-        """The number of a question that can be asked now."""
+        """Return the number of a question that can be asked now; None for the model's choice."""
         wanted = self.next_question() if question is None else question
         if wanted is None:
             raise InputError(f"all {len(self._asked)} questions have been asked")
@@ -182,7 +167,7 @@ class Dialogue:
         return query
 
     def _histories(self) -> tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]]:
-        """Answers and masks after 0, 1, ... questions."""
+        """Return answers and masks after 0, 1, ... questions."""
         shape = len(self._asked) + 1, len(self.pursuit.queries)
         answers = torch.zeros(shape, device=self.pursuit.device)
         masks = torch.zeros_like(answers)

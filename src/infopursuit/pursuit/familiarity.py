@@ -1,4 +1,4 @@
-"""Whether an image looks like any of the classes, told by its answers.
+"""Whether an image looks like any of the classes, by its answers.
 
 An image of none of the classes answers as no class does: however its answers are explained, all of
 them together are unlikely. How unlikely is compared with images held out from the fit.
@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from infopursuit.answers.table import AnswerTable
+from infopursuit.pursuit.answers.table import AnswerTable
 
 # Held-out images that are kept for the comparison.
 KEPT = 1024
@@ -34,7 +34,7 @@ class Familiarity:
     table: AnswerTable
     held_out: Float[Tensor, "m k"]
 
-    def of(self, answers: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+    def p_values(self, answers: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
         """The conformal p-value of each image, in (0, 1].
 
         Of images like the training images a share p has a value of at most p; a value near zero
@@ -54,20 +54,20 @@ class Familiarity:
         return (self.table.evidence(answers, asked) - self.table.log_prior).amax(dim=1)
 
     def select(self, columns: Int[Tensor, " m"]) -> Familiarity:
-        """The same for m of the queries."""
+        """Return the same for m of the queries."""
         return Familiarity(self.table.select(columns), self.held_out[:, columns])
 
     def to(self, device: torch.device | str) -> Familiarity:
-        """The same on a device."""
+        """Return the same on a device."""
         return Familiarity(self.table.to(device), self.held_out.to(device))
 
     def tensors(self) -> dict[str, Tensor]:
-        """Table and answers, by name; the answers as levels 0..v-1 of one byte."""
+        """Return table and answers, by name; the answers as levels 0..v-1 of one byte."""
         levels = self.table.level_of(self.held_out).to(torch.uint8)
         return {**self.table.tensors(), "held_out": levels}
 
     @classmethod
     def from_tensors(cls, tensors: dict[str, Tensor]) -> Familiarity:
-        """What `tensors` gave."""
+        """Return what `tensors` gave."""
         table = AnswerTable.from_tensors(tensors)
         return cls(table, tensors["held_out"].float() / (table.levels - 1))

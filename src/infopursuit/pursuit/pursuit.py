@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -10,16 +11,16 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from infopursuit.answers.rules import AnswerRule
 from infopursuit.core.errors import InputError
-from infopursuit.explanation.explanation import Candidate, Explanation, Step, rounded
-from infopursuit.explanation.stopping import StoppingRule
-from infopursuit.explanation.text import question as in_words
+from infopursuit.pursuit.answers.rules import AnswerRule
+from infopursuit.pursuit.explanation import DIGITS, Candidate, Explanation, Step, rounded
+from infopursuit.pursuit.explanation import question as in_words
 from infopursuit.pursuit.familiarity import Familiarity
 from infopursuit.pursuit.querier import Classifier, Querier
 from infopursuit.pursuit.rollout import Ending, RollOut, ask_until, asked_orders, roll_out
+from infopursuit.pursuit.stopping import StoppingRule, posterior_entropy
 
-# Of the questions that were not asked, so many are named beside the one that was.
+# How many questions that were not asked are named next to the one that was.
 RUNNERS_UP = 3
 
 
@@ -34,8 +35,8 @@ class Pursuit:
         querier: g, which chooses the next question.
         classifier: f, which turns answers into a posterior.
         first: the question that every image is asked first; None for the querier's choice.
-        familiarity: whether an image looks like any of the classes; None where no images were held
-            out to tell.
+        familiarity: whether an image looks like any of the classes; None if no images were held
+            out to compare it with.
     """
 
     queries: tuple[str, ...]
@@ -109,7 +110,7 @@ class Pursuit:
             )
 
     def ask_until(self, answers: Float[Tensor, "n k"], stop: StoppingRule) -> Ending:
-        """The posterior of each image where the stopping rule ends its questions."""
+        """The posterior of each image when the stopping rule ends its questions."""
         return ask_until(self.querier, self.classifier, answers, stop, self.first)
 
     def explain(
@@ -126,18 +127,19 @@ class Pursuit:
             answers: of n images to all k queries.
             stop: when to ask no more.
             images: n ids or paths.
-            true_classes: n class names, None where unknown.
+            true_classes: n class names, None if unknown.
             overridden: queries whose answers a person gave.
         """
         stop = stop.checked()
         budget = stop.budget(len(self.queries))
-        rolled = roll_out(
-            self.querier, self.classifier, answers, budget, self.first, RUNNERS_UP + 1
-        )
+        best = RUNNERS_UP + 1
+        rolled = roll_out(self.querier, self.classifier, answers, budget, self.first, best)
         counts, confident = stop.steps(rolled.posteriors)
-        return self.told(rolled, counts, confident, answers, images, true_classes, overridden)
+        return self.explanations_from_rollout(
+            rolled, counts, confident, answers, images, true_classes, overridden
+        )
 
-    def told(
+    def explanations_from_rollout(
         self,
         rolled: RollOut,
         counts: Int[Tensor, " n"],
@@ -148,57 +150,77 @@ class Pursuit:
         overridden: Sequence[int] = (),
         chosen_from: int | None = None,
     ) -> list[Explanation]:
-        """The first `counts` steps of what was rolled out, as explanations.
+        """Explanations of the first `counts` steps of what was rolled out.
 
         Args:
             rolled: the course of n images.
-            counts: how many of its steps are told.
-            confident: whether they are enough.
+            counts: how many of its steps are explained.
+            confident: whether they suffice.
             answers: of the images to all k queries.
             images: n ids or paths.
-            true_classes: n class names, None where unknown.
+            true_classes: n class names, None if unknown.
             overridden: queries whose answers a person gave.
-            chosen_from: how many answers the steps were chosen from; None where they were asked.
+            chosen_from: how many answers the steps were chosen from; None if they were asked.
         """
-        entropies = torch.special.entr(rolled.posteriors.double()).sum(dim=2)
-        familiar = None if self.familiarity is None else self.familiarity.of(answers).tolist()
+        entropies = posterior_entropy(rolled.posteriors.double()).tolist()
+        p_values = None if self.familiarity is None else self.familiarity.p_values(answers).tolist()
         return [
             Explanation(
                 image=image,
                 class_names=self.class_names,
                 prior=rounded(rolled.posteriors[row, 0].tolist()),
                 steps=tuple(
-                    self._step(rolled, entropies, row, t, overridden)
+                    self._rolled_step(rolled, row, t, entropies[row][t + 1], overridden)
                     for t in range(int(counts[row]))
                 ),
                 confident=bool(confident[row]),
                 true_class=None if true_classes is None else true_classes[row],
                 criterion=self.querier.criterion if chosen_from is None else "decisive answers",
-                familiarity=None if familiar is None else rounded([familiar[row]])[0],
+                familiarity=None if p_values is None else round(p_values[row], DIGITS),
                 chosen_from=chosen_from,
             )
             for row, image in enumerate(images)
         ]
 
-    def _step(
-        self, rolled: RollOut, entropies: Tensor, row: int, t: int, overridden: Sequence[int]
+    def _rolled_step(
+        self, rolled: RollOut, row: int, t: int, entropy: float, overridden: Sequence[int]
     ) -> Step:
-        query = int(rolled.order[row, t])
+        query, answer = int(rolled.order[row, t]), float(rolled.answers[row, t])
+        best, values = rolled.best[row, t].tolist(), rolled.values[row, t].tolist()
         candidates = [
-            (int(place), rounded([float(value)])[0])
-            for place, value in zip(rolled.best[row, t], rolled.values[row, t], strict=True)
-            if value > -torch.inf
+            Candidate(self.queries[place], round(value, DIGITS))
+            for place, value in zip(best, values, strict=True)
+            if value > -math.inf
         ]
-        value = next((value for place, value in candidates if place == query), None)
-        others = [each for each in candidates if each[0] != query][:RUNNERS_UP]
+        posterior, given = rolled.posteriors[row, t + 1], query in overridden
+        return self.explanation_step(
+            query, round(answer, DIGITS), posterior, entropy, candidates, given
+        )
+
+    def explanation_step(
+        self,
+        query: int,
+        answer: float,
+        posterior: Float[Tensor, " c"],
+        entropy: float,
+        candidates: Sequence[Candidate],
+        overridden: bool = False,
+    ) -> Step:
+        """Return the step of an explanation that asked a query.
+
+        `candidates` are the best questions at that moment; the value of the query is theirs.
+        """
+        text = self.queries[query]
+        values = {each.query: each.value for each in candidates}
+        runners_up = [each for each in candidates if each.query != text]
         return Step(
-            query=self.queries[query],
-            answer=rounded([float(rolled.answers[row, t])])[0],
-            posterior=rounded(rolled.posteriors[row, t + 1].tolist()),
-            entropy=rounded([float(entropies[row, t + 1])])[0],
-            value=value,
-            runners_up=tuple(Candidate(self.queries[place], each) for place, each in others),
-            overridden=query in overridden,
+            query=text,
+            answer=answer,
+            posterior=rounded(posterior.tolist()),
+            entropy=round(entropy, DIGITS),
+            value=values.get(text),
+            runners_up=tuple(runners_up[:RUNNERS_UP]),
+            overridden=overridden,
         )
 
     def to(self, device: torch.device | str) -> Pursuit:
@@ -212,7 +234,7 @@ class Pursuit:
         )
 
     def without(self, queries: Sequence[int]) -> Pursuit:
-        """The same without some of its queries, given by number; nothing is fitted anew.
+        """The same without some of its queries, given by number; nothing is fitted again.
 
         Raises:
             InputError: none would be left, or the networks were trained on the whole dictionary.

@@ -8,14 +8,15 @@ grow by one answer at a time, and both compute only what one more answer changes
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from infopursuit.explanation.explanation import Criterion
-
+# What the values of questions are: expected information in nats, the probability that a network
+# gives to a question, or by how many nats an answer brings the posterior closer to that of all.
+Criterion = Literal["information gain", "querier probability", "decisive answers"]
 Member = TypeVar("Member", bound="HistoryFunction")
 
 
@@ -51,11 +52,7 @@ class HistoryFunction(Protocol):
         ...
 
     def select(self: Member, columns: Int[Tensor, " m"]) -> Member:
-        """The same function for m of the queries.
-
-        Raises:
-            InputError: the function cannot do without some of its queries.
-        """
+        """The same function for m of the queries."""
         ...
 
     def to(self: Member, device: torch.device | str) -> Member:

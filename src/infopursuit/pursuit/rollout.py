@@ -1,4 +1,4 @@
-"""The loop of Information Pursuit: ask the best question, hear the answer, update the posterior.
+"""The loop of Information Pursuit: ask the best question, get the answer, update the posterior.
 
 Greedy roll-outs nest: a shorter history is a prefix of a longer one. So one roll-out records the
 order once, and every history up to its length is read off it.
@@ -6,21 +6,22 @@ order once, and every history up to its length is read off it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from infopursuit.explanation.stopping import StoppingRule
 from infopursuit.pursuit.querier import Classifier, Querier
+from infopursuit.pursuit.stopping import StoppingRule
 
 # Images rolled out together. On a CPU enough to share masks, few enough to stay in the cache; on a
 # GPU as many as hide the launches.
 CPU_BLOCK, GPU_BLOCK = 1024, 8192
-# Numbers that the posteriors of images at every budget may be at once; with many classes fewer
+# Numbers that the posteriors of images at every budget may have at once; with many classes fewer
 # images are looked at together.
-POSTERIORS, FEWEST = 2**25, 32
+POSTERIORS, FEWEST_IMAGES = 2**25, 32
 
 
 class RollOut(NamedTuple):
@@ -31,7 +32,7 @@ class RollOut(NamedTuple):
         answers: the answer it got.
         posteriors: the classifier's distribution after t = 0..T queries.
         best: the m queries of largest value at each step, the asked one first, unless it was
-            forced; m is 0 unless they were wanted.
+            forced; m is 0 if they were not wanted.
         values: of those, by the querier's criterion; -inf for queries that were asked before.
     """
 
@@ -56,8 +57,22 @@ class Ending(NamedTuple):
     confident: Bool[Tensor, " n"]
 
 
+def in_blocks(
+    run: Callable[[Tensor], Iterable[Tensor]], answers: Float[Tensor, "n k"]
+) -> Iterator[Tensor]:
+    """Run a roll-out on some images at a time; yield each of its results for all images."""
+    blocks = answers.split(CPU_BLOCK if answers.is_cpu else GPU_BLOCK)
+    for parts in zip(*map(run, blocks), strict=True):
+        yield torch.cat(parts)
+
+
+def images_at_once(budget: int, classes: int) -> int:
+    """Return of how many images the posteriors after 0..T queries are held together."""
+    return max(FEWEST_IMAGES, min(CPU_BLOCK, POSTERIORS // ((budget + 1) * classes)))
+
+
 def first_of_the_best(outputs: Float[Tensor, "b k"], rounding: float) -> Int[Tensor, " b"]:
-    """The query to ask: of those within `rounding` of the largest output the first."""
+    """Return the query to ask: of those within `rounding` of the largest output, the first."""
     if not rounding:
         return outputs.argmax(dim=1)
     best = outputs.amax(dim=1, keepdim=True)
@@ -65,7 +80,7 @@ def first_of_the_best(outputs: Float[Tensor, "b k"], rounding: float) -> Int[Ten
 
 
 def ranked(outputs: Float[Tensor, "b k"], rounding: float, count: int) -> Int[Tensor, "b m"]:
-    """The m = `count` best queries (<= k): the one to ask, what to ask without it, and so on."""
+    """Return the m = `count` best queries (<= k): the one to ask, what to ask without it, ..."""
     taken = torch.zeros_like(outputs, dtype=torch.bool)
     places = []
     for _ in range(count):
@@ -74,11 +89,6 @@ def ranked(outputs: Float[Tensor, "b k"], rounding: float, count: int) -> Int[Te
         places.append(equal.int().argmax(dim=1, keepdim=True))
         taken = taken.scatter(1, places[-1], True)
     return torch.cat(places, dim=1)
-
-
-def images_at_once(budget: int, classes: int) -> int:
-    """Of how many images the posteriors after 0..T queries are held together."""
-    return max(FEWEST, min(CPU_BLOCK, POSTERIORS // ((budget + 1) * classes)))
 
 
 class Asking:
@@ -92,11 +102,9 @@ class Asking:
     def ask(
         self, rows: int, forced: int | None = None
     ) -> tuple[Int[Tensor, " r"], Float[Tensor, " r"], Float[Tensor, "r k"]]:
-        """Ask one query of each of the first `rows` images: the queries, answers, and outputs.
+        """Ask one query of each of the first `rows` images; return queries, answers, and outputs.
 
-        Args:
-            rows: how many images.
-            forced: ask this query of all of them; None for the best one of each.
+        All are asked `forced`, or each its best query.
         """
         outputs = self.histories.outputs(rows).masked_fill_(self.asked[:rows], -torch.inf)
         if forced is None:
@@ -136,22 +144,17 @@ def greedy_orders(
 def asked_orders(
     querier: Querier, answers: Float[Tensor, "n k"], budget: int, first: int | None = None
 ) -> Int[Tensor, "n T"]:
-    """The `order` of `roll_out` alone: no posterior is computed, nor are n T c numbers held.
-
-    Args:
-        querier: chooses the queries.
-        answers: of the images to all k queries.
-        budget: how many queries.
-        first: the query that every image is asked first; None for the querier's choice.
-    """
-    blocks = answers.split(CPU_BLOCK if answers.is_cpu else GPU_BLOCK)
-    return torch.cat([_orders(querier, each, [len(each)] * budget, first) for each in blocks])
+    """The `order` of `roll_out` alone: no posterior is computed, nor are n T c numbers held."""
+    (orders,) = in_blocks(
+        lambda block: [_orders(querier, block, [len(block)] * budget, first)], answers
+    )
+    return orders
 
 
 def _orders(
     querier: Querier, answers: Tensor, active: list[int], first: int | None = None
 ) -> Tensor:
-    """Orders of images of which the first `active[step]` are asked at each step."""
+    """Return the orders of images of which the first `active[step]` are asked at each step."""
     asking = Asking(querier, answers)
     orders = torch.zeros(len(answers), len(active), dtype=torch.long, device=answers.device)
     for step, rows in enumerate(active):
@@ -179,11 +182,11 @@ def roll_out(
         first: the query that every image is asked first; None for the querier's choice.
         best: how many of the best queries to record at each step.
     """
-    size = CPU_BLOCK if answers.is_cpu else GPU_BLOCK
-    blocks = [
-        _roll_out(querier, classifier, block, budget, first, best) for block in answers.split(size)
-    ]
-    return RollOut(*(torch.cat(parts) for parts in zip(*blocks, strict=True)))
+    return RollOut(
+        *in_blocks(
+            lambda block: _roll_out(querier, classifier, block, budget, first, best), answers
+        )
+    )
 
 
 def _roll_out(
@@ -195,21 +198,21 @@ def _roll_out(
     best: int,
 ) -> RollOut:
     rows, device = len(answers), answers.device
-    asking, judging = Asking(querier, answers), classifier.incremental(rows)
+    asking, histories = Asking(querier, answers), classifier.incremental(rows)
     best = min(best, answers.shape[1])
     order = torch.zeros(rows, budget, dtype=torch.long, device=device)
     places = torch.zeros(rows, budget, best, dtype=torch.long, device=device)
     values = torch.zeros(rows, budget, best, device=device)
-    posteriors = [judging.outputs(rows).softmax(dim=1)]
+    posteriors = [histories.outputs(rows).softmax(dim=1)]
     for step in range(budget):
         queries, given, outputs = asking.ask(rows, first if step == 0 else None)
         order[:, step] = queries
-        judging.add(queries, given)
-        posteriors.append(judging.outputs(rows).softmax(dim=1))
+        histories.add(queries, given)
+        posteriors.append(histories.outputs(rows).softmax(dim=1))
         if best:
             top = ranked(outputs, querier.rounding, best)
-            worth = querier.values(outputs).masked_fill(outputs == -torch.inf, -torch.inf)
-            places[:, step], values[:, step] = top, worth.gather(1, top)
+            meant = querier.values(outputs).masked_fill(outputs == -torch.inf, -torch.inf)
+            places[:, step], values[:, step] = top, meant.gather(1, top)
     return RollOut(order, answers.gather(1, order), torch.stack(posteriors, dim=1), places, values)
 
 
@@ -222,17 +225,17 @@ def ask_until(
     first: int | None = None,
 ) -> Ending:
     """Ask each image until the stopping rule holds; images that are done cost nothing more."""
-    size = CPU_BLOCK if answers.is_cpu else GPU_BLOCK
-    blocks = [_ask_until(querier, classifier, block, stop, first) for block in answers.split(size)]
-    return Ending(*(torch.cat(parts) for parts in zip(*blocks, strict=True)))
+    return Ending(
+        *in_blocks(lambda block: _ask_until(querier, classifier, block, stop, first), answers)
+    )
 
 
 def _ask_until(
     querier: Querier, classifier: Classifier, answers: Tensor, stop: StoppingRule, first: int | None
 ) -> Ending:
     count, budget = len(answers), stop.budget(answers.shape[1])
-    asking, judging = Asking(querier, answers), classifier.incremental(count)
-    posterior = judging.outputs(count).softmax(dim=1)
+    asking, histories = Asking(querier, answers), classifier.incremental(count)
+    posterior = histories.outputs(count).softmax(dim=1)
     ending = Ending(
         posterior.clone(),
         torch.zeros(count, dtype=torch.long, device=answers.device),
@@ -252,10 +255,10 @@ def _ask_until(
             if not len(waiting):
                 break
             asking.keep(left)
-            judging.keep(left)
+            histories.keep(left)
         queries, given, _ = asking.ask(len(waiting), first if step == 0 else None)
-        judging.add(queries, given)
+        histories.add(queries, given)
         before = posterior.argmax(dim=1)
-        posterior = judging.outputs(len(waiting)).softmax(dim=1)
+        posterior = histories.outputs(len(waiting)).softmax(dim=1)
         unchanged = torch.where(posterior.argmax(dim=1) == before, unchanged + 1, 0)
     return ending

@@ -1,44 +1,28 @@
-"""Answers of a language model, kept on disk so that nothing is asked twice.
-
-A folder for each combination of model and sampling, named by its hash, holds one file (JSON lines)
-for each chunk of answers. A chunk's file appears under its name only when it is complete, and is
-never changed afterwards: a process may be killed at any moment, and two may share the folder.
-"""
+"""Answers of a language model, kept on disk so that nothing is asked twice."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.text_files import json_lines
-from infopursuit.core.whole_files import whole_file
+from infopursuit.core.files import json_lines
+from infopursuit.core.results import ResultFolder, job_digest
 from infopursuit.queries.language_models.model import Answer
 
 
 class AnswerCache:
-    """The answers of one model with one sampling."""
+    """The answers of one model with one sampling: a JSON lines file for each chunk of prompts."""
 
     def __init__(self, folder: str | Path, settings: Mapping[str, Any]) -> None:
-        """Choose the folder; nothing is read or written yet.
-
-        Args:
-            folder: where the folders of all settings lie.
-            settings: all that changes an answer beside the prompt, as JSON values.
-        """
-        self.settings = dict(settings)
-        self.folder = Path(folder) / _digest(json.dumps(self.settings, sort_keys=True))
+        self._settings = dict(settings)
+        self._results = ResultFolder(folder, _digest(json.dumps(self._settings, sort_keys=True)))
+        self.folder = self._results.folder
 
     def load(self, prompts: Collection[str]) -> dict[str, Answer]:
-        """The kept answers to `prompts`, by prompt.
-
-        Raises:
-            InputError: a file of the cache is damaged; the message names it.
-        """
+        """Return the kept answers to `prompts`, by prompt."""
         prompt_of = {_digest(prompt): prompt for prompt in prompts}
         answers: dict[str, Answer] = {}
         for path in sorted(self.folder.glob("*.jsonl")):
@@ -47,34 +31,33 @@ class AnswerCache:
                     prompt = prompt_of.get(entry["prompt"])
                     answer = Answer(entry["answer"], entry["finish_reason"])
                     if not all(isinstance(each, str) for each in answer):
-                        raise TypeError("an answer is no text")
+                        raise TypeError("an answer is not a text")
                     if prompt is not None:
                         answers[prompt] = answer
             except (ValueError, LookupError, TypeError) as error:
                 raise InputError(
-                    f"{path}: not a chunk of answers ({error}); delete it to have them asked again"
+                    f"{path}: not a chunk of answers ({error}); delete it to ask these prompts "
+                    "again"
                 ) from error
         return answers
 
     def add(self, prompts: Sequence[str], answers: Sequence[Answer]) -> None:
         """Keep the answers to one chunk of prompts."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        described = json.dumps(self.settings, sort_keys=True, indent=2) + "\n"
-        mark = f".{os.getpid()}"
-        with whole_file(self.folder / "settings.json", mark) as partial:
-            partial.write_text(described, encoding="utf-8")
-        path = self.folder / f"{_digest(''.join(map(_digest, prompts)))}.jsonl"
-        with (
-            whole_file(path, mark) as partial,
-            partial.open("w", encoding="utf-8", newline="\n") as file,
-        ):
-            for prompt, answer in zip(prompts, answers, strict=True):
-                entry = {"prompt": _digest(prompt), "answer": answer.text}
-                entry["finish_reason"] = answer.finish_reason
-                file.write(json.dumps(entry, ensure_ascii=False) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        self._write("settings.json", [json.dumps(self._settings, sort_keys=True, indent=2)])
+        lines = [
+            json.dumps(
+                {"prompt": _digest(prompt), "answer": text, "finish_reason": finish_reason},
+                ensure_ascii=False,
+            )
+            for prompt, (text, finish_reason) in zip(prompts, answers, strict=True)
+        ]
+        self._write(f"{_digest(''.join(map(_digest, prompts)))}.jsonl", lines)
+
+    def _write(self, key: str, lines: Sequence[str]) -> None:
+        with self._results.write(key) as partial:
+            text = "".join(f"{line}\n" for line in lines)
+            partial.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:32]
+    return job_digest([text], 32)

@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from infopursuit.core.executors import Workers
 from infopursuit.core.tables import REJECTED_KNOWLEDGE
-from infopursuit.executors import Workers
 from infopursuit.queries.generation import answer_prompts
-from infopursuit.queries.knowledge import NOT_TRUE, SOMETIMES, TRUE, KnowledgeTable
 from infopursuit.queries.language_models import Answer, LanguageModel, Sampling
 from infopursuit.queries.parsing import without_thoughts
 from infopursuit.queries.templates import PromptTemplate
+from infopursuit.texts.knowledge import NOT_TRUE, SOMETIMES, TRUE, KnowledgeTable
 
 logger = logging.getLogger(__name__)
 
@@ -37,14 +37,14 @@ RETRIES = 3
 LONGEST = 10_000
 # A number with the comma and the blank after it.
 TOKENS_PER_NUMBER = 5
-# A number of more digits is none that a text has; Python would not even read one of 5000.
+# No text has a number of more digits; Python would not even read one of 5000.
 _NUMBERS = r"none|\d{1,9}(?:\s*,\s*\d{1,9})*"
 _FORM = re.compile(
     rf"\s*true\s*:\s*({_NUMBERS})\s*\n\s*sometimes\s*:\s*({_NUMBERS})\s*", re.IGNORECASE
 )
 
 
-class Reason(StrEnum):
+class Unusable(StrEnum):
     """Why an answer is not used."""
 
     TRUNCATED = "truncated"
@@ -54,7 +54,7 @@ class Reason(StrEnum):
 
 
 class KnownTexts(NamedTuple):
-    """What one answer says of its n texts, by their place from 0: the rest is not true."""
+    """What one answer says of its texts, by their place from 0: the rest is not true."""
 
     true: list[int]
     sometimes: list[int]
@@ -69,32 +69,32 @@ class AskedKnowledge(NamedTuple):
 
 
 def knowledge_pattern() -> str:
-    """The form of an answer, for engines that let a model write nothing else (`answer_pattern`).
+    """Return the form of an answer, for engines that let a model write nothing else.
 
-    That a number is there twice or is beyond the texts of a shorter, last list only parsing tells.
+    Only parsing finds a number that occurs twice, or that is beyond the texts of a shorter list.
     """
     line = rf"(?:none|(?:{_NUMBER})(?:, (?:{_NUMBER})){{0,{TEXTS_PER_PROMPT - 1}}})"
     return rf"true: {line}\nsometimes: {line}"
 
 
-def parse_knowledge(answer: Answer, count: int) -> KnownTexts | Reason:
-    """What an answer says of `count` texts, or why it is not used.
+def parse_knowledge(answer: Answer, count: int) -> KnownTexts | Unusable:
+    """Return what an answer says of `count` texts, or why it is not used.
 
-    The thoughts of a reasoning model before its answer are passed over. Beyond that the answer is
-    the two lines that are asked for, in that order, and nothing else.
+    After the thoughts of a reasoning model come the two lines that are asked for, in that order,
+    and nothing else.
     """
     if answer.finish_reason == "length":
-        return Reason.TRUNCATED
+        return Unusable.TRUNCATED
     _, text = without_thoughts(answer.text)
     form = _FORM.fullmatch(text) if len(text) <= LONGEST else None
     if form is None:
-        return Reason.FORM
+        return Unusable.FORM
     true, sometimes = (_numbers(line) for line in form.groups())
     numbers = true + sometimes
     if any(not 1 <= number <= count for number in numbers):
-        return Reason.NO_SUCH_TEXT
+        return Unusable.NO_SUCH_TEXT
     if len(set(numbers)) < len(numbers):
-        return Reason.REPEATED
+        return Unusable.REPEATED
     return KnownTexts([number - 1 for number in true], [number - 1 for number in sometimes])
 
 
@@ -111,27 +111,18 @@ def ask_knowledge(
     kept_in: str | Path,
     workers: Workers[LanguageModel] | None = None,
 ) -> AskedKnowledge:
-    """The knowledge table of c classes and u texts, asked of a language model.
+    """Ask a language model for the knowledge table of c classes and u texts.
 
     Prompts about the same texts follow one another, so that engines can keep what they share.
     A recorded model always answers alike and is asked once.
 
     Args:
-        model: the language model.
-        template: a prompt with the variables `class_name` and `texts`, perhaps `classes`.
-        classes: names of the classes.
-        texts: no two of one normalised spelling.
-        sampling: how answers are drawn; answers may be longer than its `max_tokens` where all
-            texts together need that.
-        kept_in: folder for the answers so far, see `generation.answer_prompts`.
-        workers: processes that ask; None for this one.
+        sampling: how answers are drawn; answers may be longer than its `max_tokens` if all texts
+            together need that.
 
     Returns:
-        The table with NaN where no answer could be used; `rejected` has a row for each answer that
-        could not, also where a later one could.
-
-    Raises:
-        InputError: the model cannot answer.
+        The table with NaN if no answer could be used; `rejected` has a row for each answer that
+        could not, even if a later one could.
     """
     starts = range(0, len(texts), TEXTS_PER_PROMPT)
     batches = [list(texts[start : start + TEXTS_PER_PROMPT]) for start in starts]
@@ -155,7 +146,7 @@ def ask_knowledge(
         for (batch, row), answer in zip(asked, answers, strict=True):
             endings[answer.finish_reason] += 1
             known = parse_knowledge(answer, len(batches[batch]))
-            if isinstance(known, Reason):
+            if isinstance(known, Unusable):
                 waiting.append((batch, row))
                 values_of = (classes[row], batches[batch], *answer, known.value)
                 for column, value in zip(rejected.values(), values_of, strict=True):

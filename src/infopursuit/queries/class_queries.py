@@ -1,9 +1,9 @@
 """The k queries of a data set's K-LLM dictionary: given as a list, or asked of a language model.
 
-The suffix of an entry of `queries.dictionaries` tells which: a list (.txt) is taken as it is; a
+The suffix of an entry of `queries.dictionaries` says which: a list (.txt) is taken as it is; a
 prompt (.jinja) is put to the language model of the settings; recorded answers (.jsonl, the format
-of `language_models.recorded`) hold a prompt and what was answered to it, so that whoever has the
-file has the dictionary, whatever language model there is.
+of `language_models.recorded`) hold a prompt and what was answered to it: the file is enough to have
+the dictionary, whatever language model there is.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.text_lists import read_text_list
+from infopursuit.core.files import read_text_list
 from infopursuit.queries.generation import answer_prompts
 from infopursuit.queries.language_models import LanguageModel, Sampling, open_language_model
 from infopursuit.queries.language_models.recorded import RecordedAnswers
-from infopursuit.queries.normalization import normalize
 from infopursuit.queries.parsing import parse_answer
+from infopursuit.queries.settings import LanguageModelSettings
 from infopursuit.queries.templates import PromptTemplate, load_template
+from infopursuit.texts.normalization import normalize
 
 logger = logging.getLogger(__name__)
 
@@ -40,11 +41,7 @@ TOKENS_PER_QUERY = 16
 
 
 def is_list(path: str | Path) -> bool:
-    """Whether a dictionary is a list to take as it is, not a prompt, told by its suffix.
-
-    Raises:
-        InputError: the suffix is none that a dictionary may have.
-    """
+    """Return whether a dictionary is a list to take as it is, not a prompt, by its suffix."""
     suffix = Path(path).suffix
     if suffix not in (LIST_SUFFIX, PROMPT_SUFFIX, RECORDED_SUFFIX):
         raise InputError(
@@ -55,16 +52,12 @@ def is_list(path: str | Path) -> bool:
 
 
 def is_prompt(path: str | Path) -> bool:
-    """Whether a dictionary is a prompt that the language model of the settings answers."""
+    """Return whether a dictionary is a prompt that the language model of the settings answers."""
     return Path(path).suffix == PROMPT_SUFFIX
 
 
 def read_dictionary(path: str | Path, k: int) -> list[str]:
-    """A dictionary given as a list of exactly k texts.
-
-    Raises:
-        InputError: the list cannot be read, has another number of texts, or two spellings of one.
-    """
+    """Read a dictionary given as a list of exactly k texts."""
     texts = read_text_list(path)
     first: dict[str, str] = {}
     for text in texts:
@@ -76,22 +69,22 @@ def read_dictionary(path: str | Path, k: int) -> list[str]:
 
 
 def open_prompt(
-    path: str | Path, settings: Mapping[str, Any], vllm_engine: Mapping[str, Any] | None = None
+    path: str | Path,
+    settings: LanguageModelSettings,
+    vllm_engine: Mapping[str, Any] | None = None,
 ) -> tuple[LanguageModel, PromptTemplate]:
-    """The prompt of a dictionary, and the language model to put it to.
+    """Return the language model of a dictionary, and the prompt to put to it.
 
-    Args:
-        path: a prompt, or recorded answers, which bring prompt and model themselves.
-        settings: of the language model that answers a prompt; see `open_language_model`.
-        vllm_engine: how vLLM computes; see there, too.
-
-    Raises:
-        InputError: the file is missing or has a mistake, recorded answers have no template
-            `class_queries`, the prompt does not use just the variables `classes` and `k`, or the
-            settings of the language model are no good.
+    A prompt (.jinja) is put to the language model of the settings; recorded answers bring prompt
+    and model themselves (`open_recorded_prompt`).
     """
     if is_prompt(path):
         return open_language_model(settings, vllm_engine), load_template(path, needed=VARIABLES)
+    return open_recorded_prompt(path)
+
+
+def open_recorded_prompt(path: str | Path) -> tuple[RecordedAnswers, PromptTemplate]:
+    """Return recorded answers and the prompt that they answer."""
     model = RecordedAnswers(path, remedy=RECORDED_REMEDY)
     template = model.template(RECORDED_TEMPLATE)
     used = template.variables()
@@ -111,22 +104,14 @@ def ask_dictionary(
     sampling: Sampling,
     kept_in: str | Path,
 ) -> list[str]:
-    """Exactly k distinct queries for classes, normalised, none of them the name of a class.
+    """Return exactly k distinct queries for classes, normalised, none the name of a class.
 
-    Where an answer has too few, the model is asked again with the next seed, up to three times,
-    and its new queries join those before. A recorded model always answers alike and is asked once.
+    If an answer has too few, the model is asked again with the next seed, up to three times, and
+    its new queries join those before. A recorded model always answers alike and is asked once.
 
     Args:
-        model: the language model.
-        template: a prompt with the variables `classes` and `k`.
-        classes: names of the classes.
-        k: the number of queries.
-        sampling: how answers are drawn; answers may be longer than its `max_tokens` where k
-            queries need that.
-        kept_in: folder for the answers so far.
-
-    Raises:
-        InputError: the model cannot answer, or gives fewer than k queries.
+        sampling: how answers are drawn; answers may be longer than its `max_tokens` if k queries
+            need that.
     """
     prompt = template.render(classes=list(classes), k=k)
     names = {normalize(name) for name in classes}

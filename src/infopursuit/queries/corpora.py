@@ -6,19 +6,65 @@ import csv
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Field
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.files import read_json, read_text_list
 from infopursuit.core.tables import QUERIES, REJECTED_LINES, ROW_GROUP, TableSchema, read_table
-from infopursuit.core.text_lists import read_text_list
-from infopursuit.queries.captions import Caption
 from infopursuit.queries.language_models.model import Answer
-from infopursuit.queries.parsing import Reason, parse_answer
+from infopursuit.queries.parsing import Rejection, parse_answer
+from infopursuit.texts.checked_json import checked
 
 CAPTIONS_SUFFIX, LIST_SUFFIX, TABLE_SUFFIX = ".json", ".txt", ".parquet"
 VOCABULARY_SUFFIX = ".csv"
+COCO_FORM = 'expected COCO captions, {"annotations": [{"id": 1, "caption": "A dog."}, ...]}'
+
+
+class Caption(NamedTuple):
+    """A distinct caption with the ids of all annotations that say it, in the file's order."""
+
+    text: str
+    ids: tuple[int, ...]
+
+
+class _Annotation(BaseModel):
+    model_config = ConfigDict(strict=True)
+    id: Annotated[int, Field(ge=-(2**63), lt=2**63)]  # what the columns of ids hold
+    caption: str
+
+
+class _CocoCaptions(BaseModel):
+    model_config = ConfigDict(strict=True)
+    annotations: Annotated[list[_Annotation], Field(min_length=1)]
+
+
+def read_captions(path: str | Path, limit: int | None = None) -> list[Caption]:
+    """Read captions in the format of COCO and join those that say the same.
+
+    Blanks inside a caption, line breaks among them, become single spaces. Distinct captions come in
+    the order of their first annotation.
+    """
+    content = checked(read_json(path, COCO_FORM), _CocoCaptions, str(path), COCO_FORM)
+    ids_of: dict[str, list[int]] = {}
+    row_of: dict[int, int] = {}
+    for row, (number, caption) in enumerate(
+        (each.id, each.caption) for each in content.annotations
+    ):
+        text = " ".join(caption.split())
+        where = f"{path}: annotations[{row}]"
+        if not text:
+            raise InputError(f"{where} (id {number}) has an empty caption; expected a text")
+        if row_of.setdefault(number, row) != row:
+            raise InputError(
+                f"{where} has the id {number} of annotations[{row_of[number]}]; expected a "
+                "different id for each"
+            )
+        if limit is None or row < limit:
+            ids_of.setdefault(text, []).append(number)
+    return [Caption(text, tuple(ids)) for text, ids in ids_of.items()]
 
 
 class Corpus(NamedTuple):
@@ -35,11 +81,7 @@ class Corpus(NamedTuple):
 
 
 def has_captions(path: str | Path) -> bool:
-    """Whether a corpus is captions for the language model, told by its suffix.
-
-    Raises:
-        InputError: the suffix is none that a corpus may have.
-    """
+    """Return whether a corpus is captions for the language model, by its suffix."""
     suffix = Path(path).suffix
     if suffix not in (CAPTIONS_SUFFIX, LIST_SUFFIX, TABLE_SUFFIX, VOCABULARY_SUFFIX):
         raise InputError(
@@ -50,29 +92,21 @@ def has_captions(path: str | Path) -> bool:
 
 
 def described_corpus(captions: Sequence[Caption], answers: Sequence[Answer], limit: int) -> Corpus:
-    """The concepts that answers to captions name.
-
-    Args:
-        captions: distinct captions.
-        answers: one for each caption.
-        limit: at most this many concepts a caption.
+    """Return the concepts that answers to captions name.
 
     Returns:
         A row of `queries` for each caption id and concept. In `counts`, lines (those that are not
         blank) is the sum of concepts and rejected_lines.
-
-    Raises:
-        InputError: no answer holds any concept.
     """
     queries, rejected = _Rows(QUERIES), _Rows(REJECTED_LINES)
     concepts = without_concepts = 0
-    reasons: Counter[Reason] = Counter()
+    reasons: Counter[Rejection] = Counter()
     for caption, answer in zip(captions, answers, strict=True):
         parsed = parse_answer(answer, limit)
-        found = parsed.concepts
-        concepts += len(found)
-        without_concepts += not found
-        queries.add([text for text in found for _ in caption.ids], list(caption.ids) * len(found))
+        named = parsed.concepts
+        concepts += len(named)
+        without_concepts += not named
+        queries.add([text for text in named for _ in caption.ids], list(caption.ids) * len(named))
         lines = [line for line, _ in parsed.rejected]
         why = [reason for _, reason in parsed.rejected]
         rejected.add([caption.text] * len(lines), lines, why)
@@ -122,16 +156,16 @@ class _Rows:
         for rows, more in zip(self._open.values(), columns, strict=True):
             rows.extend(more)
         while len(next(iter(self._open.values()))) >= self.CHUNK:
-            self._close(self.CHUNK)
+            self._close()
 
-    def _close(self, count: int) -> None:
+    def _close(self) -> None:
         for name, rows in self._open.items():
-            self._closed[name].append(pa.array(rows[:count], self._types[name]))
-            del rows[:count]
+            self._closed[name].append(pa.array(rows[: self.CHUNK], self._types[name]))
+            del rows[: self.CHUNK]
 
     def columns(self) -> dict[str, pa.ChunkedArray]:
-        """All rows so far."""
-        self._close(self.CHUNK)
+        """Return all rows so far."""
+        self._close()
         return {
             name: pa.chunked_array(chunks, self._types[name])
             for name, chunks in self._closed.items()
@@ -139,14 +173,11 @@ class _Rows:
 
 
 def given_corpus(path: str | Path) -> Corpus:
-    """Texts taken as they are: a list, a table, or phrases with their kinds.
+    """Take texts as they are: a list, a table, or phrases with their kinds.
 
     Args:
         path: a list (.txt), a table with the column `text` (.parquet), or one with the column
             `phrase` (.csv), such as the visual vocabulary.
-
-    Raises:
-        InputError: the file is missing or unreadable, has no texts, or a text is blank.
     """
     path = Path(path)
     if path.suffix == LIST_SUFFIX:
@@ -155,35 +186,29 @@ def given_corpus(path: str | Path) -> Corpus:
         texts = pa.chunked_array([_phrases(path)], pa.string())
     else:
         texts = read_table(path, QUERIES, columns=["text"]).column("text")
-        if not len(texts):
-            raise InputError(f"{path}: no rows; expected one text a row")
-        for row, text in enumerate(texts):
-            if not text.as_py().strip():
-                raise InputError(f"{path}: the text of row {row} is blank; expected a text")
-    counts = {"rows": len(texts), "distinct_texts": len(texts.unique())}
+    if not len(texts):
+        raise InputError(f"{path}: no rows; expected one text a row")
+    for row, text in enumerate(texts):
+        if not text.as_py().strip():
+            raise InputError(f"{path}: the text of row {row} is blank; expected a text")
     return Corpus(
         {"text": texts, "caption_id": pa.nulls(len(texts), pa.int64())},
         {"caption": [], "caption_ids": [], "answer": [], "finish_reason": []},
         {"caption": [], "line": [], "reason": []},
-        counts,
+        {"rows": len(texts), "distinct_texts": len(texts.unique())},
     )
 
 
 def _phrases(path: Path) -> list[str]:
-    """The column `phrase` of a CSV file."""
+    """Return the column `phrase` of a CSV file, without outer blanks."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             rows = csv.DictReader(file)
             if "phrase" not in (rows.fieldnames or ()):
-                found = ", ".join(rows.fieldnames or ()) or "nothing"
-                raise InputError(f"{path}: no column 'phrase' in the first line, found {found}")
-            phrases = [(row["phrase"] or "").strip() for row in rows]
+                columns = ", ".join(rows.fieldnames or ()) or "nothing"
+                raise InputError(f"{path}: no column 'phrase' in the first line, found {columns}")
+            return [(row["phrase"] or "").strip() for row in rows]
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file; expected a CSV file of phrases") from error
     except (UnicodeDecodeError, OSError, csv.Error) as error:
         raise InputError(f"{path}: not a readable CSV file ({error})") from error
-    if not all(phrases):
-        raise InputError(f"{path}: the phrase of row {phrases.index('')} is blank; expected a text")
-    if not phrases:
-        raise InputError(f"{path}: no rows; expected one phrase a row")
-    return phrases

@@ -13,32 +13,11 @@ from typing import Any
 from tqdm import tqdm
 
 from infopursuit.core.errors import InputError
-from infopursuit.executors import Workers, run_shards
+from infopursuit.core.executors import Workers, run_shards
 from infopursuit.queries.answer_cache import AnswerCache
-from infopursuit.queries.captions import Caption
 from infopursuit.queries.language_models import Answer, LanguageModel, Sampling
-from infopursuit.queries.templates import PromptTemplate
 
 logger = logging.getLogger(__name__)
-
-
-def answer_captions(
-    model: LanguageModel,
-    template: PromptTemplate,
-    captions: Sequence[Caption],
-    max_concepts: int,
-    sampling: Sampling,
-    kept_in: str | Path,
-    workers: Workers[LanguageModel] | None = None,
-) -> list[Answer]:
-    """One answer for each caption, in order; see `answer_prompts`.
-
-    The template is filled with the variables `caption` and `max_concepts`.
-    """
-    prompts = [
-        template.render(caption=caption.text, max_concepts=max_concepts) for caption in captions
-    ]
-    return answer_prompts(model, prompts, sampling, kept_in, workers)
 
 
 def answer_prompts(
@@ -48,21 +27,11 @@ def answer_prompts(
     kept_in: str | Path,
     workers: Workers[LanguageModel] | None = None,
 ) -> list[Answer]:
-    """One answer for each prompt, in order; only what was never asked before goes to the model.
+    """Return one answer for each prompt; only what was never asked before goes to the model.
 
     Chunks are kept whole, as they come, and always cut alike: a run that was killed asks exactly
     the chunks that it still lacks of those that the uninterrupted run asks, here or on a cluster,
     and ends with the same answers.
-
-    Args:
-        model: the language model.
-        prompts: any number of prompts; equal ones are asked once.
-        sampling: how answers are drawn.
-        kept_in: folder for the answers so far; not used by a model without an identity.
-        workers: processes that ask, each the same `model`; None for this one.
-
-    Raises:
-        InputError: the model cannot answer. Finished chunks are kept.
     """
     distinct = list(dict.fromkeys(prompts))
     cache = None
@@ -76,9 +45,9 @@ def answer_prompts(
     chunks = [missing[start : start + model.chunk] for start in range(0, len(missing), model.chunk)]
     with (
         tqdm(total=len(missing), desc="answers", unit="prompt", disable=None) as progress,
-        closing(_asked(model, chunks, sampling, workers)) as found,
+        closing(_asked(model, chunks, sampling, workers)) as finished,
     ):
-        for index, given in found:
+        for index, given in finished:
             chunk = chunks[index]
             if len(given) != len(chunk):
                 raise InputError(

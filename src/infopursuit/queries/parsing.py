@@ -1,9 +1,11 @@
-"""Concepts out of a language model's answer, and every other line with the reason it is none.
+"""Concepts out of a language model's answer, and every other line with the reason it is rejected.
 
 A concept is the text of one line of a list, at most five words, one thing. The marks of the list
-may be of any style (`1.`, `2)`, `(3)`, `4:`, `a.`, `-`, `*`, bullets), in bold or in quotes. Where
-any line has a mark, lines without one are chatter around the list. A line that enumerates several
+may be of any style (`1.`, `2)`, `(3)`, `4:`, `a.`, `-`, `*`, bullets), in bold or in quotes. If any
+line has a mark, lines without one are chatter around the list. A line that enumerates several
 things ("red, blue and green") is rejected, not split: its parts are rarely concepts by themselves.
+
+`answer_pattern` describes such an answer to engines that let a model write nothing else.
 """
 
 from __future__ import annotations
@@ -14,14 +16,15 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from infopursuit.queries.language_models.model import Answer
-from infopursuit.queries.normalization import normalize
+from infopursuit.texts.normalization import normalize
 
 MAX_WORDS = 5
 LONGEST_KEPT = 200  # characters
+SENTINEL = "UNFIT"
 
 
-class Reason(StrEnum):
-    """Why a line of an answer is no concept."""
+class Rejection(StrEnum):
+    """Why a line of an answer is not a concept."""
 
     CHATTER = "chatter"
     REASONING = "reasoning"
@@ -43,11 +46,11 @@ class RejectedLine(NamedTuple):
     """A line as the model wrote it, without surrounding blanks."""
 
     line: str
-    reason: Reason
+    reason: Rejection
 
 
 class ParsedAnswer(NamedTuple):
-    """Concepts, normalised and distinct, in the answer's order, and the lines that are none."""
+    """Concepts, normalised and distinct, in the answer's order, and all other lines."""
 
     concepts: list[str]
     rejected: list[RejectedLine]
@@ -57,8 +60,8 @@ class _Content(NamedTuple):
     """All that a line says by itself, without its marks."""
 
     concept: str
-    fault: Reason | None  # why it is no concept, where the answer is a list and this line of it
-    plain_fault: Reason | None  # the same where the answer is no list
+    fault: Rejection | None  # why it is not a concept, if the line is in a list
+    plain_fault: Rejection | None  # the same if the answer is not a list
     next_caption: bool
     unfit: bool
     refusal: bool
@@ -73,7 +76,7 @@ class _Line(NamedTuple):
 # The model's thoughts before its answer end with this tag; some servers leave the first tag out.
 _THOUGHTS_START, _THOUGHTS_END = "<think>", "</think>"
 _EMPHASIS = re.compile(r"\*\*|__|`")
-# The number of "2.5 metres" or "12:30" and the hyphen of "2-door car" are no marks of a list.
+# The number of "2.5 metres" or "12:30" and the hyphen of "2-door car" do not mark a list.
 _MARKS = re.compile(
     r"""(?:
         [-•‣◦▪●■·–—]+\s*
@@ -86,7 +89,7 @@ _MARKS = re.compile(
     re.VERBOSE,
 )
 _NEXT_CAPTION = re.compile(r"caption\s*:", re.IGNORECASE)
-_SENTINEL = re.compile(r"(?:[Aa]nswer\s*:\s*)?UNFIT\b")
+_SENTINEL = re.compile(rf"(?:[Aa]nswer\s*:\s*)?{SENTINEL}\b")
 _REFUSAL = re.compile(
     r"i['’]?m (?:sorry|unable|not able)|i am (?:sorry|unable|not able)|as an ai\b|unfortunately\b"
     r"|i (?:can(?:not|['’]t| not)|won['’]t|will not)\b|(?:i )?apologi[sz]e\b|sorry\b",
@@ -106,13 +109,9 @@ def parse_answer(answer: Answer, limit: int) -> ParsedAnswer:
     """Take the concepts out of an answer.
 
     Every line that is not blank ends up once, as a concept or as a rejected line.
-
-    Args:
-        answer: the model's text; with finish reason `length` its last line is taken to be cut off.
-        limit: at most this many concepts; further ones are rejected.
     """
     thoughts, text = without_thoughts(answer.text)
-    rejected = [RejectedLine(line, Reason.REASONING) for line in thoughts]
+    rejected = [RejectedLine(line, Rejection.REASONING) for line in thoughts]
     physical = text.splitlines()
     lines = [_line(stripped) for line in physical if (stripped := line.strip())]
     cut = answer.finish_reason == "length" and bool(physical and physical[-1].strip())
@@ -122,30 +121,29 @@ def parse_answer(answer: Answer, limit: int) -> ParsedAnswer:
     lines, after = lines[:end], lines[end:]
     last = lines.pop() if lines and not complete and not after else None
 
-    has_list = True in [line.marked for line in lines]
+    has_list = any(line.marked for line in lines)
     verdict = _verdict(lines, has_list)
     concepts: dict[str, None] = {}
     for raw, content, marked in lines:
         reason = verdict or (content.fault if has_list else content.plain_fault)
-        if has_list and not marked and verdict is None and reason is not Reason.EMPTY:
-            reason = Reason.CHATTER
-        if reason is None:
-            if content.concept in concepts:
-                reason = Reason.REPEATED
-            elif len(concepts) == limit:
-                reason = Reason.BEYOND_LIMIT
+        if has_list and not marked and verdict is None and reason is not Rejection.EMPTY:
+            reason = Rejection.CHATTER
+        if reason is None and content.concept in concepts:
+            reason = Rejection.REPEATED
+        elif reason is None and len(concepts) == limit:
+            reason = Rejection.BEYOND_LIMIT
         if reason is None:
             concepts[content.concept] = None
         else:
             rejected.append(RejectedLine(raw, reason))
     if last is not None:
-        rejected.append(RejectedLine(last.raw, verdict or Reason.TRUNCATED))
-    rejected += [RejectedLine(line.raw, Reason.NEXT_CAPTION) for line in after]
+        rejected.append(RejectedLine(last.raw, verdict or Rejection.TRUNCATED))
+    rejected += [RejectedLine(line.raw, Rejection.NEXT_CAPTION) for line in after]
     return ParsedAnswer(list(concepts), rejected)
 
 
 def without_thoughts(text: str) -> tuple[list[str], str]:
-    """The lines of a reasoning model's thoughts, and the answer after them."""
+    """Return the lines of a reasoning model's thoughts, and the answer after them."""
     if _THOUGHTS_END in text:
         thoughts, _, rest = text.rpartition(_THOUGHTS_END)
     elif text.lstrip().startswith(_THOUGHTS_START):
@@ -167,45 +165,77 @@ def _line(raw: str) -> _Line:
     return _Line(raw, content, marks is not None and bool(content.concept))
 
 
-@lru_cache(maxsize=2**17)
+@lru_cache(maxsize=2**17)  # most concepts are in the answers to many captions
 def _content(text: str) -> _Content:
-    """Kept for the lines seen last: most concepts are in the answers to many captions."""
     concept = normalize(text)
     fault = _fault(text, concept)
     chatter = bool(concept) and _CHATTER.match(text) is not None
     return _Content(
         concept,
         fault,
-        plain_fault=Reason.CHATTER if chatter else fault,
+        plain_fault=Rejection.CHATTER if chatter else fault,
         next_caption=_NEXT_CAPTION.match(text) is not None,
-        unfit=_SENTINEL.match(text) is not None or concept == "unfit",
+        unfit=_SENTINEL.match(text) is not None or concept == SENTINEL.lower(),
         refusal=_REFUSAL.match(text) is not None,
     )
 
 
-def _fault(text: str, concept: str) -> Reason | None:
+def _fault(text: str, concept: str) -> Rejection | None:
     if not concept:
-        return Reason.EMPTY
+        return Rejection.EMPTY
     if text.rstrip().endswith(":"):
-        return Reason.CHATTER
-    # The replacement character stands for bytes that were no text.
+        return Rejection.CHATTER
+    # The replacement character stands for bytes that were not text.
     if not concept.isprintable() or "\N{REPLACEMENT CHARACTER}" in concept:
-        return Reason.UNPRINTABLE
+        return Rejection.UNPRINTABLE
     if _BRACKETS.search(text):
-        return Reason.PARENTHESES
+        return Rejection.PARENTHESES
     if _OR.search(concept):
-        return Reason.OR
+        return Rejection.OR
     if _SEVERAL.search(concept):
-        return Reason.SEVERAL
+        return Rejection.SEVERAL
     if len(concept.split()) > MAX_WORDS:
-        return Reason.TOO_MANY_WORDS
+        return Rejection.TOO_MANY_WORDS
     return None
 
 
-def _verdict(lines: list[_Line], has_list: bool) -> Reason | None:
-    """A reason that holds for the whole answer."""
-    if True in [line.content.unfit for line in lines]:
-        return Reason.UNFIT
-    if not has_list and True in [line.content.refusal for line in lines]:
-        return Reason.REFUSAL
+def _verdict(lines: list[_Line], has_list: bool) -> Rejection | None:
+    """Return a reason that holds for the whole answer."""
+    if any(line.content.unfit for line in lines):
+        return Rejection.UNFIT
+    if not has_list and any(line.content.refusal for line in lines):
+        return Rejection.REFUSAL
     return None
+
+
+# Words of languages in Latin script; nothing here changes its letters under NFKC.
+_CHARACTERS = "A-Za-z0-9À-ÖØ-öø-ÿ"
+_NOT_O = "A-NP-Za-np-z0-9À-ÖØ-öø-ÿ"
+_NOT_R = "A-QS-Za-qs-z0-9À-ÖØ-öø-ÿ"
+# Longer runs are not English words; four parts make "black-and-white's".
+_LONGEST_RUN = 20
+_MOST_PARTS = 4
+
+
+def answer_pattern(prompt: str, limit: int) -> str:
+    """Return a regular expression of the whole answer to a prompt.
+
+    It admits what `parse_answer` takes without rejecting a line, and lines that repeat an earlier
+    one. The constraint is compiled to an automaton over the model's tokens, so it has no
+    look-around, and every run of characters has a length: a model that never stops by itself comes
+    to an end, too.
+    """
+    line = rf"[1-9][0-9]{{0,{len(str(limit)) - 1}}}\. {_concept()}"
+    several = rf"{line}(?:\n{line}){{0,{limit - 1}}}"
+    return f"(?:{SENTINEL}|{several})" if re.search(rf"\b{SENTINEL}\b", prompt) else several
+
+
+def _concept() -> str:
+    # A run of characters other than "or", which would ask two questions at once.
+    run = (
+        rf"(?:[{_NOT_O}][{_CHARACTERS}]{{0,{_LONGEST_RUN - 1}}}"
+        rf"|[Oo](?:[{_NOT_R}][{_CHARACTERS}]{{0,{_LONGEST_RUN - 2}}}"
+        rf"|[Rr][{_CHARACTERS}]{{1,{_LONGEST_RUN - 2}}})?)"
+    )
+    word = rf"{run}(?:[-'’]{run}){{0,{_MOST_PARTS - 1}}}"
+    return rf"{word}(?: {word}){{0,{MAX_WORDS - 1}}}"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from infopursuit.core.settings import Positive, Section, Share, check_names
-from infopursuit.queries.normalization import normalize
+from infopursuit.texts.normalization import normalize
 
 
 class SamplingSettings(Section):
@@ -66,7 +68,7 @@ class QueriesSettings(Section):
 
 
 class QuestionsSettings(Section):
-    """What a person wants of the questions, whatever is chosen."""
+    """What a person wants of the questions, however they are chosen."""
 
     ban: list[str]
     keep: list[str]
@@ -77,13 +79,19 @@ class QuestionsSettings(Section):
     def _written(cls, texts: list[str] | str | None) -> list[str] | str | None:
         for text in [texts] if isinstance(texts, str) else texts or ():
             if not normalize(text):
-                raise ValueError(f"{text!r} is no text")
+                raise ValueError(f"{text!r} is not a text")
         return texts
 
     @property
     def kept(self) -> list[str]:
         """The texts that are in every dictionary, the first question among them."""
         return [*([] if self.first is None else [self.first]), *self.keep]
+
+
+def words_pattern(words: Sequence[str]) -> str:
+    """Return a pattern of all texts and words, whatever their case, where no letter goes on."""
+    escaped = "|".join(re.escape(word.strip()) for word in words)
+    return rf"(?i)(?:^|\W)(?:{escaped})(?:$|\W)"
 
 
 class UniverseSettings(Section):

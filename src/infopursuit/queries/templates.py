@@ -11,7 +11,7 @@ from jinja2 import meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.text_files import read_text
+from infopursuit.core.files import read_text
 
 # A prompt file may be a stranger's: in the sandbox it cannot reach the inside of Python.
 _ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined, autoescape=False)
@@ -21,32 +21,23 @@ class PromptTemplate:
     """A template with its name, for messages, and its exact text."""
 
     def __init__(self, name: str, text: str) -> None:
-        """Compile a template.
-
-        Raises:
-            InputError: the text is no valid template; the message names the line.
-        """
         self.name = name
         self.text = text
         try:
             self._template = _ENVIRONMENT.from_string(text)
         except jinja2.TemplateSyntaxError as error:
             raise InputError(
-                f"{name}: line {error.lineno} is no valid Jinja: {error.message}"
+                f"{name}: line {error.lineno} is not valid Jinja: {error.message}"
             ) from error
         except (RecursionError, ValueError, OverflowError, MemoryError) as error:
-            raise InputError(f"{name}: no valid Jinja: {type(error).__name__}: {error}") from error
+            raise InputError(f"{name}: not valid Jinja: {type(error).__name__}: {error}") from error
 
     def variables(self) -> set[str]:
-        """The names of the variables that the template uses."""
+        """Return the names of the variables that the template uses."""
         return meta.find_undeclared_variables(_ENVIRONMENT.parse(self.text))
 
     def render(self, /, **variables: Any) -> str:
-        """The prompt, with every variable filled in.
-
-        Raises:
-            InputError: a variable that the template uses is not given, or cannot be shown.
-        """
+        """Return the prompt, with every variable filled in."""
         try:
             return self._template.render(variables)
         except Exception as error:  # a template computes: it can fail as any program can
@@ -59,24 +50,16 @@ class PromptTemplate:
 def load_template(
     path: str | Path, needed: Collection[str], offered: Collection[str] = ()
 ) -> PromptTemplate:
-    """Read a prompt file and check its variables before a language model is asked anything.
-
-    Args:
-        path: a Jinja template.
-        needed: variables that the template must use; without them all prompts would be the same.
-        offered: variables that it may use besides.
-
-    Raises:
-        InputError: the file is missing, not UTF-8 or no valid template, uses an unknown variable,
-            or does not use one that is needed.
-    """
+    """Read a prompt file and check its variables before a language model is asked anything."""
     path = Path(path)
     text = read_text(path, "expected a prompt template (.jinja)")
     template = PromptTemplate(str(path), text)
     used = template.variables()
-    known = {*needed, *offered}
-    for name in sorted(used - known):
-        raise InputError(f"{path}: unknown variable {name!r}; known are {', '.join(sorted(known))}")
+    allowed = {*needed, *offered}
+    for name in sorted(used - allowed):
+        raise InputError(
+            f"{path}: unknown variable {name!r}; known are {', '.join(sorted(allowed))}"
+        )
     for name in sorted(set(needed) - used):
         raise InputError(f"{path}: the prompt never uses {name!r}; expected {{{{ {name} }}}} in it")
     return template

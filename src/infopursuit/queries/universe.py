@@ -1,40 +1,28 @@
-"""The universe: all texts that may become queries, filtered, de-duplicated, with their sources."""
+"""The universe: all texts that may become queries, filtered, de-duplicated, with their sources.
+
+Next to it the control texts: words that say nothing about an image, kept apart from the universe.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from infopursuit.queries.normalization import normalize
+from infopursuit.queries.settings import UniverseSettings, words_pattern
+from infopursuit.texts.normalization import normalize
 
 # Line ends that a list with one text a line could not hold, and characters that nobody sees.
 UNPRINTABLE = r"[\p{C}\p{Zl}\p{Zp}]"
 SLICE = 2**16  # texts
 BANNED = "banned"
+CONTROL = "control"
 
 
-@dataclass(frozen=True)
-class UniverseFilters:
-    """What a text must be like; `class_names` is empty where class names may enter.
-
-    `banned` texts and words are in no text, whoever gave it.
-    """
-
-    max_words: int
-    min_characters: int
-    max_characters: int
-    drop_or: bool
-    drop_parentheses: bool
-    class_names: tuple[str, ...] = ()
-    banned: tuple[str, ...] = ()
-
-
-class Universe(NamedTuple):
+class UniverseTables(NamedTuple):
     """Columns of `tables.UNIVERSE` and `tables.REJECTED_TEXTS`, and how many texts went where."""
 
     texts: dict[str, pa.Array]
@@ -45,26 +33,21 @@ class Universe(NamedTuple):
 def build_universe(
     dictionaries: Mapping[str, Sequence[str]],
     corpora: Mapping[str, pa.Table],
-    filters: UniverseFilters,
+    settings: UniverseSettings,
     lists: Mapping[str, Sequence[str]] | None = None,
     keep: Sequence[str] = (),
-) -> Universe:
+    banned: Sequence[str] = (),
+    class_names: Sequence[str] = (),
+) -> UniverseTables:
     """Join the given texts, then those of all corpora, in the order of their first row.
 
     Texts keep their spelling. Of texts with one normalised spelling the first stays, and has the
     sources and captions of all of them. No filter but `banned` drops a given text (of a dictionary,
     a list, or kept): training starts from these and has to find them.
 
-    Time is linear in rows, but for sorting them once. Beside the tables given, memory is about 40
-    bytes a row and 200 bytes a distinct spelling.
-
     Args:
-        dictionaries: the queries of each data set, by its name.
-        corpora: a table with the columns text and caption_id (null where there is none) of each
+        corpora: a table with the columns text and caption_id (null if there is none) of each
             corpus, by its name.
-        filters: what a text must be like.
-        lists: the questions of a person's own for a data set, by its name.
-        keep: the texts that are in every dictionary.
 
     Returns:
         `texts` with sources in order (dictionary/NAME, list/NAME, kept, corpus/NAME) and caption
@@ -73,172 +56,131 @@ def build_universe(
         it and the first filter it breaks; `counts`, where distinct_spellings is the sum of
         dropped, merged_spellings and texts.
     """
+    filters = _filters(settings, banned, class_names)
     given = {f"dictionary/{name}": texts for name, texts in dictionaries.items()}
     given |= {f"list/{name}": texts for name, texts in (lists or {}).items()}
     given |= {"kept": keep} if keep else {}
+    tables = [pa.table({"text": pa.array(texts, pa.string())}) for texts in given.values()]
+    tables += corpora.values()
     names = [*given, *(f"corpus/{name}" for name in corpora)]
-    columns = [pa.chunked_array([texts], pa.string()) for texts in given.values()]
-    columns += [table.column("text") for table in corpora.values()]
-    rows, texts = _spellings(columns)
-    spellings = _judged(texts, _first_sources(rows), len(given), filters)
-    kept = spellings.filter(pl.col("owner").is_not_null())
-    dropped = spellings.filter(pl.col("owner").is_null())
-    spared = kept.filter(pl.col("reason").is_not_null())
 
-    owners = kept["owner"].unique().sort().to_numpy()
-    # Where each spelling's text is in the universe, -1 for those that are not.
-    place = np.full(len(texts), -1, np.int32)
-    place[owners] = np.arange(len(owners), dtype=np.int32)
-    place[kept["spelling"].to_numpy()] = place[kept["owner"].to_numpy()]
-    places = [place[spelling] for spelling in rows]
-    labels = pa.array(names, pa.string())
-    sources = _lists(*_source_pairs(places, len(owners)), len(owners))
-    ids = [table.column("caption_id") for table in corpora.values()]
-    caption_ids = _lists(*_caption_pairs(places[len(given) :], ids), len(owners))
-    return Universe(
+    reasons = [pl.when(broken).then(pl.lit(name)) for name, broken in filters.items()]
+    numbers, texts = _spellings([table.column("text") for table in tables])
+    rows = pl.concat(
+        pl.DataFrame({"spelling": spelling, "caption_id": _caption_ids(table)}).with_columns(
+            source=pl.lit(source, pl.UInt32)
+        )
+        for source, (spelling, table) in enumerate(zip(numbers, tables, strict=True))
+    )
+    spellings = (
+        rows.group_by("spelling")
+        .agg(pl.col("source").min())
+        .sort("spelling")
+        .with_columns(texts, _keys(texts), given=pl.col("source") < len(given))
+        .with_columns(reason=pl.coalesce(reasons))
+    )
+    fits = pl.col("reason").is_null() | (pl.col("given") & (pl.col("reason") != BANNED))
+    kept = spellings.filter(fits).with_columns(owner=pl.col("spelling").first().over("key"))
+    dropped = spellings.filter(~fits)
+    owners = kept.filter(pl.col("owner") == pl.col("spelling")).select("owner", "text")
+    rows = rows.join(kept.select("spelling", "owner"), on="spelling")
+    labels = pl.Series(names, dtype=pl.String)
+    sources = _lists(rows, "source").with_columns(
+        pl.col("source").list.eval(pl.element().replace_strict(range(len(names)), labels))
+    )
+    columns = (
+        owners.join(sources, on="owner", how="left", maintain_order="left")
+        .join(_lists(rows, "caption_id"), on="owner", how="left", maintain_order="left")
+        .with_columns(pl.col("caption_id").fill_null([]))
+    )
+    return UniverseTables(
         {
-            "text": texts.take(pa.array(owners)),
-            "sources": pa.ListArray.from_arrays(sources.offsets, labels.take(sources.values)),
-            "caption_ids": caption_ids,
+            "text": columns["text"].to_arrow().cast(pa.string()),
+            "sources": columns["source"].to_arrow().cast(pa.list_(pa.string())),
+            "caption_ids": columns["caption_id"]
+            .fill_null([])
+            .to_arrow()
+            .cast(pa.list_(pa.int64())),
         },
         {
-            "text": texts.take(dropped["spelling"].to_arrow()),
-            "source": labels.take(dropped["source"].to_arrow()),
+            "text": dropped["text"].to_arrow().cast(pa.string()),
+            "source": pa.array(names, pa.string()).take(dropped["source"].to_arrow()),
             "reason": dropped["reason"].to_arrow().cast(pa.string()),
         },
         {
-            "rows": {name: len(row) for name, row in zip(names, rows, strict=True)},
+            "rows": {name: len(table) for name, table in zip(names, tables, strict=True)},
             "distinct_spellings": len(texts),
             "dropped": _tally(dropped, filters),
-            "dictionary_texts_kept_against": _tally(spared, filters),
+            "dictionary_texts_kept_against": _tally(kept, filters),
             "merged_spellings": len(kept) - len(owners),
             "texts": len(owners),
         },
     )
 
 
-def _spellings(columns: Sequence[pa.ChunkedArray]) -> tuple[list[np.ndarray], pa.Array]:
-    """The number of each row's text, by column, and the distinct texts in that order.
+def _spellings(columns: Sequence[pa.ChunkedArray]) -> tuple[list[pl.Series], pl.Series]:
+    """Return the number of each row's text, by column, and the distinct texts in that order.
 
     Texts are bare of outer blanks and are numbered as they first come.
     """
+    # Encoded twice: blanks are stripped from distinct texts, not from all rows.
     chunks = [chunk for column in columns for chunk in column.chunks]
     written = pa.chunked_array(chunks, pa.string()).dictionary_encode().combine_chunks()
     stripped = pl.Series(written.dictionary).str.strip_chars().to_arrow().cast(pa.string())
     bare = stripped.dictionary_encode()
-    numbers = bare.indices.to_numpy()[written.indices.to_numpy()]
-    ends = np.cumsum([len(column) for column in columns])
-    return np.split(numbers, ends[:-1]), bare.dictionary
+    numbers = pl.Series(bare.indices.to_numpy()[written.indices.to_numpy()], dtype=pl.Int32)
+    starts = [0, *itertools.accumulate(map(len, columns))]
+    parts = [numbers[start:end] for start, end in itertools.pairwise(starts)]
+    return parts, pl.Series("text", bare.dictionary, dtype=pl.String)
 
 
-def _first_sources(rows: Sequence[np.ndarray]) -> np.ndarray:
-    """The first source of each spelling (uint32)."""
-    # Spellings are numbered as they come, so those new in a source are the next stretch of numbers.
-    ends = np.maximum.accumulate([row.max(initial=-1) + 1 for row in rows])
-    return np.repeat(np.arange(len(rows), dtype=np.uint32), np.diff(ends, prepend=0))
-
-
-def _judged(
-    texts: pa.Array, sources: np.ndarray, given: int, filters: UniverseFilters
-) -> pl.DataFrame:
-    """What becomes of each spelling.
-
-    Returns:
-        spelling (its number), source, reason (the first filter that it breaks, or null) and owner
-        (the spelling whose text stays in its place, or null where it is dropped).
-    """
-    text = pl.Series("text", texts, dtype=pl.String)
-    spellings = (
-        pl.DataFrame([text, _keys(text), pl.Series("source", sources)])
-        .with_columns(given=pl.col("source") < given, reason=_first_broken(filters))
-        .with_row_index("spelling")
-    )
-    kept = spellings.filter(
-        pl.col("reason").is_null() | (pl.col("given") & pl.col("reason").ne_missing(pl.lit(BANNED)))
-    ).select("spelling", owner=pl.col("spelling").first().over("key"))
-    return spellings.select("spelling", "source", "reason").join(
-        kept, on="spelling", how="left", maintain_order="left"
-    )
+def _caption_ids(table: pa.Table) -> pl.Series:
+    if "caption_id" not in table.column_names:
+        return pl.repeat(None, len(table), dtype=pl.Int64, eager=True)
+    return pl.Series(table.column("caption_id"), dtype=pl.Int64)
 
 
 def _keys(texts: pl.Series) -> pl.Series:
-    """The normalised spellings of texts."""
+    """Return the normalised spellings of texts."""
     # In slices: as Python objects, all texts at once would take most of the memory.
     starts = range(0, max(len(texts), 1), SLICE)
     parts = ([normalize(text) for text in texts[start : start + SLICE]] for start in starts)
     return pl.concat([pl.Series("key", part, dtype=pl.String) for part in parts])
 
 
-def _source_pairs(places: Sequence[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct pairs of a place in the universe and a source that has its text."""
-    found = []
-    for row in places:
-        has = np.zeros(count, dtype=bool)
-        has[row[row >= 0]] = True
-        found.append(np.flatnonzero(has))
-    numbers = np.repeat(np.arange(len(found)), [len(places) for places in found])
-    return np.concatenate(found), numbers
+def _lists(rows: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Return the distinct values of each owner, sorted."""
+    pairs = rows.select("owner", column).drop_nulls().sort("owner", column)
+    new = pl.any_horizontal(pl.all() != pl.all().shift()).fill_null(value=True)
+    return pairs.filter(new).group_by("owner", maintain_order=True).agg(column)
 
 
-def _caption_pairs(
-    places: Sequence[np.ndarray], ids: Sequence[pa.ChunkedArray]
-) -> tuple[np.ndarray, np.ndarray]:
-    """The pairs of a place in the universe and the id of a caption, of all rows that have both."""
-    place_parts, id_parts = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
-    for row, column in zip(places, ids, strict=True):
-        has = (row >= 0) & column.is_valid().to_numpy()
-        place_parts.append(row[has])
-        id_parts.append(column.cast(pa.int64()).fill_null(0).to_numpy()[has])
-    return np.concatenate(place_parts), np.concatenate(id_parts)
-
-
-def _lists(places: np.ndarray, values: np.ndarray, count: int) -> pa.ListArray:
-    """For each of `count` places the distinct values paired with it, sorted."""
-    order = np.lexsort((values, places))
-    places, values = places[order], values[order]
-    new = np.ones(len(places), dtype=bool)
-    new[1:] = (places[1:] != places[:-1]) | (values[1:] != values[:-1])
-    offsets = np.zeros(count + 1, dtype=np.int64)
-    np.cumsum(np.bincount(places[new], minlength=count), out=offsets[1:])
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values[new]))
-
-
-def _filters(filters: UniverseFilters) -> dict[str, pl.Expr]:
-    """The texts that break a filter, by its name, in the order in which they are tried."""
+def _filters(
+    settings: UniverseSettings, banned: Sequence[str], class_names: Sequence[str]
+) -> dict[str, pl.Expr]:
+    """Return the texts that break a filter, by its name, in the order in which they are tried."""
     text = pl.col("text")
     broken: dict[str, pl.Expr] = {}
-    if filters.banned:  # the first, for it is the one that given texts have to meet
-        broken[BANNED] = text.str.contains(words_pattern(filters.banned))
+    if banned:  # the first, for it is the one that given texts have to meet
+        broken[BANNED] = text.str.contains(words_pattern(banned))
     broken |= {
         "empty": pl.col("key") == "",
         "unprintable": text.str.contains(UNPRINTABLE),
-        "min_characters": text.str.len_chars() < filters.min_characters,
-        "max_characters": text.str.len_chars() > filters.max_characters,
-        "max_words": text.str.count_matches(r"\S+") > filters.max_words,
+        "min_characters": text.str.len_chars() < settings.min_characters,
+        "max_characters": text.str.len_chars() > settings.max_characters,
+        "max_words": text.str.count_matches(r"\S+") > settings.max_words,
     }
-    if filters.drop_or:
+    if settings.drop_or:
         broken["or"] = text.str.contains(r"(?i)\bor\b")
-    if filters.drop_parentheses:
+    if settings.drop_parentheses:
         broken["parentheses"] = text.str.contains(r"[()（）]")
-    if filters.class_names:
-        broken["class_names"] = pl.col("key").str.contains(_names_pattern(filters.class_names))
+    if class_names:
+        broken["class_names"] = pl.col("key").str.contains(_names_pattern(class_names))
     return broken
 
 
-def _first_broken(filters: UniverseFilters) -> pl.Expr:
-    return pl.coalesce(
-        pl.when(broken).then(pl.lit(name)) for name, broken in _filters(filters).items()
-    )
-
-
-def words_pattern(words: Sequence[str]) -> str:
-    """A pattern of all texts and words, whatever their case, where no letter goes on."""
-    escaped = "|".join(pl.escape_regex(word.strip()) for word in words)
-    return rf"(?i)(?:^|\W)(?:{escaped})(?:$|\W)"
-
-
 def _names_pattern(names: Sequence[str]) -> str:
-    """A pattern of all names as whole words, with their simple plurals (-s, -es, -y to -ies)."""
+    """Return a pattern of all names as whole words, with simple plurals (-s, -es, -y to -ies)."""
     forms = set()
     for name in names:
         singular = normalize(name.replace("_", " "))
@@ -246,9 +188,48 @@ def _names_pattern(names: Sequence[str]) -> str:
             forms |= {singular, f"{singular}s", f"{singular}es"}
             if singular.endswith("y"):
                 forms.add(f"{singular[:-1]}ies")
-    escaped = "|".join(pl.escape_regex(form) for form in sorted(forms))
-    return rf"(?:^|\W)(?:{escaped})(?:$|\W)"
+    return words_pattern(sorted(forms)).removeprefix("(?i)")
 
 
-def _tally(texts: pl.DataFrame, filters: UniverseFilters) -> dict[str, int]:
-    return {name: int((texts["reason"] == name).sum()) for name in _filters(filters)}
+def _tally(texts: pl.DataFrame, filters: Iterable[str]) -> dict[str, int]:
+    return {name: int((texts["reason"] == name).sum()) for name in filters}
+
+
+class Control(NamedTuple):
+    """Columns of `tables.UNIVERSE`, and how many of the given texts went where."""
+
+    texts: dict[str, list[Any]]
+    counts: dict[str, int]
+
+
+def control_texts(words: Sequence[str], universe: Iterable[str]) -> Control:
+    """Return the control texts that the universe does not have, in their order and spelling.
+
+    A text that is in the universe is left out: if the two shared a query, the control would not be
+    one. Spellings count as one if they normalise to one; of the given texts the first stays.
+
+    Returns:
+        `texts`, all of the source `control`; `counts`, where words is the sum of in_universe,
+        merged_spellings (texts that normalise to nothing among them) and texts.
+    """
+    keys = [normalize(word) for word in words]
+    wanted = set(keys)
+    taken = {key for text in universe if (key := normalize(text)) in wanted}
+    kept: dict[str, str] = {}
+    for word, key in zip(words, keys, strict=True):
+        if key and key not in taken:
+            kept.setdefault(key, word)
+    in_universe = sum(key in taken for key in keys)
+    return Control(
+        {
+            "text": list(kept.values()),
+            "sources": [[CONTROL] for _ in kept],
+            "caption_ids": [[] for _ in kept],
+        },
+        {
+            "words": len(words),
+            "in_universe": in_universe,
+            "merged_spellings": len(words) - in_universe - len(kept),
+            "texts": len(kept),
+        },
+    )

@@ -1,214 +1,281 @@
-"""Line charts as inline SVG: small, sharp at any size, and coloured by the style sheet of the page.
+"""The charts of the report: small multiples of one data set, a panel for each initial dictionary.
 
-matplotlib would fix the colours; these charts follow the reader's light or dark scheme. Every chart
-has a title and a description for those who do not see it, and every line a dash pattern
-beside its colour.
+A line is the mean over seeds, in the style of its method (`methods.line_styles`). Its band spans
+the seeds if there are several, and the 95 % bootstrap interval over test images if there is one.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from markupsafe import Markup, escape
+import numpy as np
+from markupsafe import Markup
 
-WIDTH, HEIGHT = 440, 290
-LEFT, RIGHT, TOP, BOTTOM = 42, 12, 10, 44
-LEVEL_LABELS = 122  # room right of the plot where levels are labelled
-LINE_HEIGHT = 15
+from infopursuit.core.files import atomic_folder
+from infopursuit.core.numbers import share
+from infopursuit.report.figures import (
+    Chart,
+    Level,
+    Line,
+    chart_svg,
+    charts_png,
+    limits,
+    swatch,
+)
+from infopursuit.report.groups import grouped
+from infopursuit.report.methods import INITS, line_styles, meaning
+from infopursuit.report.runs import DatasetResults, Run
 
-# Drawn at a point of a line.
-MARKERS = {"circle": "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z", "": ""}
+# The classifiers that see the whole embedding: name, dash pattern of their level, meaning.
+BASELINES = {
+    "mlp_accuracy": ("MLP", 0, "two-layer network on the whole embedding"),
+    "linear_probe_accuracy": ("linear probe", 3, "logistic regression on the whole embedding"),
+    "zero_shot_accuracy": ("zero-shot", 2, "nearest class name, no training"),
+}
+RULES = {
+    "max_probability": "Stop once a class is probable enough",
+    "entropy": "Stop once the entropy is low enough",
+    "stability": "Stop once the prediction stays the same",
+}
+ASKED = "questions asked"
+
+# The hue and dash of each method.
+Styles = Mapping[str, tuple[int, int]]
 
 
-@dataclass(frozen=True)
-class Series:
-    """A line.
+class Curve(NamedTuple):
+    """One measure over the seeds of an initial dictionary and a method; all of one length."""
 
-    Attributes:
-        label: its name, also shown on hover.
-        style: classes of the style sheet that give colour and dash pattern.
-        x, y: its points, left to right.
-        low, high: edges of the band around it, empty for none.
-        marker: a key of `MARKERS`, drawn at each point.
+    init: str
+    method: str
+    x: np.ndarray
+    mean: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+def legend(results: DatasetResults, styles: Styles) -> list[dict[str, Any]]:
+    """Return a row for each method that the data set's runs have."""
+    methods = {run.name.method: run.settings for run in results.runs}
+    return [
+        {"swatch": swatch(*styles[name]), "name": name, "meaning": meaning(settings)}
+        for name, settings in methods.items()
+    ]
+
+
+def baseline_legend(results: DatasetResults) -> list[dict[str, Any]]:
+    """Return a row for each classifier that sees the whole embedding."""
+    return [
+        {"swatch": swatch(None, dash), "name": name, "meaning": means}
+        for key, (name, dash, means) in BASELINES.items()
+        if key in results.baselines
+    ]
+
+
+def budget_charts(results: DatasetResults, styles: Styles) -> list[Chart]:
+    """Draw accuracy after t queries, with the baselines as levels."""
+    levels = [
+        Level(f"{name} {share(results.baselines[key])}", dash, 100 * results.baselines[key])
+        for key, (name, dash, _) in BASELINES.items()
+        if key in results.baselines
+    ]
+    curves = _curves(results, "accuracy", scale=100.0, bands=True)
+    return _by_init(curves, styles, "Accuracy", "accuracy, %", ASKED, 0.0, levels)
+
+
+def calibration_charts(results: DatasetResults, styles: Styles) -> list[Chart]:
+    """Draw the expected calibration error after t queries."""
+    curves = _curves(results, "ece", scale=100.0)
+    label = "expected calibration error, %"
+    return _by_init(curves, styles, "Calibration error", label, ASKED, 0.0)
+
+
+def likelihood_charts(results: DatasetResults, styles: Styles) -> list[Chart]:
+    """Draw the negative log-likelihood of the true class after t queries."""
+    curves = _curves(results, "nll")
+    label = "negative log-likelihood, nats"
+    return _by_init(curves, styles, "Log-likelihood loss", label, ASKED, 0.0)
+
+
+def training_charts(results: DatasetResults, styles: Styles) -> list[Chart]:
+    """Draw the validation AUC over the updates of training; nothing without updates."""
+    trained = [run for run in results.runs if run.training]
+    if not trained:
+        return []
+    curves = [
+        _averaged(
+            key,
+            [run.training["updates"] for run in runs],
+            [[100 * value for value in run.training["validation_auc"]] for run in runs],
+        )
+        for key, runs in grouped(trained).items()
+    ]
+    rules = sorted({end for run in trained for end in _phase_ends(run)})
+    label = "validation AUC, %"
+    return _by_init(curves, styles, "AUC in training", label, "updates", rules=rules)
+
+
+def opening_chart(results: DatasetResults, run: Run) -> Markup:
+    """Draw accuracy of one run after t queries, where its questions stop, and the black box."""
+    (curve,) = _curves(DatasetResults(results.name, (run,), {}), "accuracy", 100.0, bands=True)
+    box = 100 * results.baselines["mlp_accuracy"]
+    stop = run.metrics["mean_length_at_stop"]
+    end = min(float(curve.x[-1]), float(len(run.evolution["final"])))
+    # The curve is level after the last question.
+    there = curve.x <= end
+    curve = Curve(*curve[:2], *(each[there] if len(each) else each for each in curve[2:]))
+    top = limits([*curve.mean, *curve.high, box], 0.0)
+    chart = Chart(
+        "",
+        "Accuracy against the number of questions",
+        f"{_spoken([curve], lambda each: f'{each.mean[-1]:.3g} % at {each.x[-1]:g}')} "
+        f"Questions stop after {stop:.1f} on average. MLP on the whole embedding: {box:.1f} %.",
+        [_line(curve, {curve.method: (0, 0)})],
+        ASKED,
+        "accuracy, %",
+        (0.0, end),
+        top,
+        [Level(f"MLP {box:.1f}", 0, box)],
+        [stop],
+    )
+    return chart_svg(chart)
+
+
+def stopping_charts(results: DatasetResults, styles: Styles) -> list[tuple[str, list[Chart]]]:
+    """Draw mean explanation length against accuracy, for each rule, a point a threshold."""
+    of_rules = {rule: _stopping_curves(results, rule) for rule in RULES}
+    every = [curve for curves in of_rules.values() for curve in curves]
+    x = limits(np.concatenate([curve.x for curve in every]).tolist(), 0.0)
+    y = limits(np.concatenate([curve.mean for curve in every]).tolist())
+    return [
+        (
+            RULES[rule],
+            [
+                Chart(
+                    f"{init}: {INITS[init]}",
+                    f"{RULES[rule]}, for the initial dictionary {init}",
+                    _spoken(shown, lambda each: f"{each.mean[-1]:.1f} % with {each.x[-1]:.1f} "
+                                                "questions"),
+                    [_line(curve, styles, marker=True) for curve in shown],
+                    "questions asked, mean",
+                    "accuracy at the stop, %",
+                    x,
+                    y,
+                )
+                for init, shown in _of_inits(curves).items()
+            ],
+        )
+        for rule, curves in of_rules.items()
+    ]  # fmt: skip
+
+
+def write_plots(folder: Path, datasets: Sequence[DatasetResults]) -> int:
+    """Replace the folder of images that `dvc plots show` shows, and return how many there are.
+
+    Images, because DVC draws tables of numbers with a script from another host.
     """
-
-    label: str
-    style: str
-    x: Sequence[float]
-    y: Sequence[float]
-    low: Sequence[float] = ()
-    high: Sequence[float] = ()
-    marker: str = ""
-
-
-@dataclass(frozen=True)
-class Level:
-    """A horizontal line across the chart with its label at the right."""
-
-    label: str
-    style: str
-    y: float
+    styles = line_styles(run.name.method for results in datasets for run in results.runs)
+    with atomic_folder(folder) as partial:
+        for results in datasets:
+            accuracy = f"{results.name}: test accuracy by the number of questions, mean over seeds"
+            training = f"{results.name}: AUC on validation images in training, mean over seeds"
+            for name, title, charts in (
+                ("accuracy", accuracy, budget_charts(results, styles)),
+                ("training", training, training_charts(results, styles)),
+            ):
+                if charts:
+                    path = partial / f"{results.name}-{name}.png"
+                    path.write_bytes(charts_png(title, charts))
+        return len(list(partial.iterdir()))
 
 
-@dataclass(frozen=True)
-class Axis:
-    """A linear axis from `low` to `high`, with its label."""
-
-    label: str
-    low: float
-    high: float
-
-    @property
-    def ticks(self) -> list[float]:
-        """Round numbers within the axis."""
-        step = _round_step((self.high - self.low) / 5)
-        first = math.ceil(self.low / step - 1e-9)
-        last = math.floor(self.high / step + 1e-9)
-        return [index * step for index in range(first, last + 1)]
-
-    def share(self, value: float) -> float:
-        """Where a value lies between low (0) and high (1)."""
-        return (value - self.low) / (self.high - self.low)
+def _stopping_curves(results: DatasetResults, rule: str) -> list[Curve]:
+    """Average the thresholds of one rule over seeds, from short to long explanations."""
+    curves = []
+    for (init, method), runs in grouped(results.runs).items():
+        points = [[each for each in run.stopping if each.rule == rule] for run in runs]
+        lengths = np.mean([[each.mean_length for each in of_run] for of_run in points], axis=0)
+        shares = np.mean([[each.accuracy for each in of_run] for of_run in points], axis=0)
+        order = np.argsort(lengths, kind="stable")
+        none = lengths[:0]
+        curves.append(Curve(init, method, lengths[order], 100 * shares[order], none, none))
+    return curves
 
 
-def axis(label: str, values: Sequence[float], low: float | None = None) -> Axis:
-    """An axis that holds all values, with ends at round numbers (or at the given `low`)."""
-    start, end = min(values) if low is None else low, max(values)
-    step = _round_step((end - start) / 5 or abs(end) / 5 or 1.0)
-    if low is None:
-        start = math.floor(start / step + 1e-9) * step
-    return Axis(label, start, max(math.ceil(end / step - 1e-9) * step, start + step))
+def _curves(
+    results: DatasetResults, column: str, scale: float = 1.0, bands: bool = False
+) -> list[Curve]:
+    """Average a column of the budget curves over seeds."""
+    curves = []
+    for key, runs in grouped(results.runs).items():
+        values = [[scale * value for value in run.curve[column]] for run in runs]
+        curve = _averaged(key, [run.curve["t"] for run in runs], values)
+        if bands and len(runs) == 1:
+            low, high = (scale * np.array(runs[0].curve[edge]) for edge in ("low", "high"))
+            curve = curve._replace(low=low, high=high)
+        curves.append(curve)
+    return curves
 
 
-def line_chart(
+def _averaged(
+    key: tuple[str, str], x: Sequence[Sequence[float]], y: Sequence[Sequence[float]]
+) -> Curve:
+    """Average runs; several runs have a band from the lowest to the highest."""
+    values = np.array(y)
+    none = values[0, :0]
+    low, high = (values.min(axis=0), values.max(axis=0)) if len(y) > 1 else (none, none)
+    return Curve(*key, np.array(x[0]), values.mean(axis=0), low, high)
+
+
+def _by_init(
+    curves: Sequence[Curve],
+    styles: Styles,
     title: str,
-    description: str,
-    series: Sequence[Series],
-    x: Axis,
-    y: Axis,
+    y_label: str,
+    x_label: str,
+    low: float | None = None,
     levels: Sequence[Level] = (),
     rules: Sequence[float] = (),
-) -> Markup:
-    """A chart of lines with bands, levels across and vertical rules, as an `<svg>` element."""
-    right = WIDTH - (LEVEL_LABELS if levels else RIGHT)
-    plot = _Plot(x, y, LEFT, right, TOP, HEIGHT - BOTTOM)
-    parts = [*plot.grid()]
-    parts += [
-        f'<line class="rule" x1="{plot.x(at)}" x2="{plot.x(at)}" y1="{TOP}" y2="{plot.bottom}"/>'
-        for at in rules
+) -> list[Chart]:
+    """Make a chart for each initial dictionary, all with the same vertical axis."""
+    values = [value for curve in curves for part in curve[3:] for value in part]
+    y = limits([*values, *(level.y for level in levels)], low)
+    return [
+        Chart(
+            f"{init}: {INITS[init]}",
+            f"{title} for the initial dictionary {init}",
+            _spoken(shown, lambda each: f"{each.mean[-1]:.3g} at {each.x[-1]:g}"),
+            [_line(curve, styles) for curve in shown],
+            x_label,
+            y_label,
+            # Up to where the lines end, so that no chart has an empty margin.
+            (0.0, float(max(curve.x[-1] for curve in shown))),
+            y,
+            levels,
+            rules,
+        )
+        for init, shown in _of_inits(curves).items()
     ]
-    parts += [
-        f'<path class="band {line.style}" d="{plot.band(line)}"/>' for line in series if line.low
-    ]
-    parts += [*plot.levels(levels)]
-    for line in series:
-        path = f'<path class="line {line.style}" d="{plot.path(line.x, line.y)}"/>'
-        marks = "".join(
-            f'<path class="mark {line.style}" transform="translate({plot.x(a)} {plot.y(b)})" '
-            f'd="{MARKERS[line.marker]}"/>'
-            for a, b in zip(line.x, line.y, strict=True)
-            if line.marker
-        )
-        parts.append(f"<g><title>{escape(line.label)}</title>{path}{marks}</g>")
-    return Markup(
-        f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="{escape(title)}. {escape(description)}">{"".join(parts)}</svg>'
-    )
 
 
-def swatch(style: str) -> Markup:
-    """A short piece of a line for the legend."""
-    return Markup(
-        f'<svg class="swatch" viewBox="0 0 36 14" aria-hidden="true">'
-        f'<path class="line {style}" d="M1 7H35"/></svg>'
-    )
+def _of_inits(curves: Sequence[Curve]) -> dict[str, list[Curve]]:
+    inits = dict.fromkeys(curve.init for curve in curves)
+    return {init: [curve for curve in curves if curve.init == init] for init in inits}
 
 
-def interval_bar(found: tuple[float, float, float], least: float, most: float) -> Markup:
-    """An interval (value, low, high) on a scale from `least` <= 0 to `most` >= 0, a rule at 0."""
-
-    def at(number: float) -> float:
-        return round(4 + 132 * (number - least) / (most - least), 1)
-
-    value, low, high, zero = map(at, (*found, 0.0))
-    return Markup(
-        '<svg class="interval" viewBox="0 0 140 16" aria-hidden="true">'
-        f'<line class="rule" x1="{zero}" x2="{zero}" y1="0" y2="16"/>'
-        f'<line class="span" x1="{low}" x2="{high}" y1="8" y2="8"/>'
-        f'<circle class="dot" cx="{value}" cy="8" r="3.6"/></svg>'
-    )
+def _line(curve: Curve, styles: Styles, marker: bool = False) -> Line:
+    x, mean, low, high = (column.tolist() for column in curve[2:])
+    return Line(curve.method, *styles[curve.method], x, mean, low, high, marker)
 
 
-@dataclass(frozen=True)
-class _Plot:
-    """Maps values to places inside the frame of a chart."""
-
-    x_axis: Axis
-    y_axis: Axis
-    left: int
-    right: int
-    top: int
-    bottom: int
-
-    def x(self, value: float) -> float:
-        return round(self.left + self.x_axis.share(value) * (self.right - self.left), 1)
-
-    def y(self, value: float) -> float:
-        return round(self.bottom - self.y_axis.share(value) * (self.bottom - self.top), 1)
-
-    def path(self, x: Sequence[float], y: Sequence[float]) -> str:
-        points = [f"{self.x(a)} {self.y(b)}" for a, b in zip(x, y, strict=True)]
-        return "M" + "L".join(points)
-
-    def band(self, line: Series) -> str:
-        there = self.path(line.x, line.high)
-        back = self.path(list(line.x)[::-1], list(line.low)[::-1])
-        return f"{there}L{back.removeprefix('M')}Z"
-
-    def grid(self) -> Iterator[str]:
-        for value in self.y_axis.ticks:
-            at = self.y(value)
-            yield f'<line class="grid" x1="{self.left}" x2="{self.right}" y1="{at}" y2="{at}"/>'
-            yield (
-                f'<text class="tick" x="{self.left - 6}" y="{at + 4}" text-anchor="end">'
-                f"{_number(value)}</text>"
-            )
-        for value in self.x_axis.ticks:
-            yield (
-                f'<text class="tick" x="{self.x(value)}" y="{self.bottom + 17}" '
-                f'text-anchor="middle">{_number(value)}</text>'
-            )
-        yield (
-            f'<line class="base" x1="{self.left}" x2="{self.right}" '
-            f'y1="{self.bottom}" y2="{self.bottom}"/>'
-        )
-        yield (
-            f'<text class="name" x="{(self.left + self.right) / 2}" y="{self.bottom + 37}" '
-            f'text-anchor="middle">{escape(self.x_axis.label)}</text>'
-        )
-
-    def levels(self, levels: Sequence[Level]) -> Iterator[str]:
-        """Lines at their values, labels beside them moved apart where they would overlap."""
-        highest_first = sorted(levels, key=lambda level: -level.y)
-        below = self.top - LINE_HEIGHT
-        for level in highest_first:
-            at = self.y(level.y)
-            below = max(at, below + LINE_HEIGHT)
-            yield (
-                f'<line class="level {level.style}" x1="{self.left}" x2="{self.right}" '
-                f'y1="{at}" y2="{at}"/>'
-                f'<text class="note" x="{self.right + 5}" y="{round(below + 4, 1)}">'
-                f"{escape(level.label)}</text>"
-            )
+def _spoken(curves: Sequence[Curve], end: Callable[[Curve], str]) -> str:
+    """Say what each line comes to, for readers who do not see the chart."""
+    return "; ".join(f"{curve.init}, {curve.method}: {end(curve)}" for curve in curves) + "."
 
 
-def _round_step(rough: float) -> float:
-    """The next of 1, 2, 5 times a power of ten that is at least `rough`."""
-    power = 10.0 ** math.floor(math.log10(rough))
-    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - 1e-9))
-
-
-def _number(value: float) -> str:
-    return f"{round(value, 6):,.10g}".replace(",", " ").replace("-", "\N{MINUS SIGN}")
+def _phase_ends(run: Run) -> list[float]:
+    """Find the updates at which the random phase gave way to the biased one."""
+    phases, updates = run.training["phase"], run.training["updates"]
+    return [updates[row] for row in range(len(phases) - 1) if phases[row] != phases[row + 1]]

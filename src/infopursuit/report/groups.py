@@ -1,7 +1,7 @@
-"""Runs that differ only in their seed, and what they come to together.
+"""Runs that differ only in their seed, measured together, and paired comparisons of such groups.
 
 A group's figures are means over seeds. Their 95 % intervals come from a two-level bootstrap that
-draws seeds and test images anew; every group of a data set is measured on the same draws, so that
+draws seeds and test images; every group of a data set is measured on the same draws, so that
 differences between two groups are paired.
 """
 
@@ -11,25 +11,29 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.numbers import points
 from infopursuit.evaluation.bootstrap import Interval, SeedMeans, seed_means, two_level_intervals
-from infopursuit.evaluation.budget_curves import area_under_curve
-from infopursuit.evaluation.predictions import (
+from infopursuit.evaluation.files import (
     Predictions,
     read_predictions,
     require_same_images,
 )
-from infopursuit.report.methods import is_paper_method
+from infopursuit.evaluation.run_metrics import area_under_curve
+from infopursuit.report.figures import interval_bar
+from infopursuit.report.methods import CONTROL, dictionary_of, is_paper_method
 from infopursuit.report.runs import DatasetResults, Run
 
 # The initial dictionaries of the paper.
 PAPER_INITS = ("llm", "random", "medoids")
-AUC = 0  # in place of a budget: Acc@0 is no part of the tables
+AUC = 0  # instead of a budget: Acc@0 is not in the tables
+# The budget that is compared next to the AUC, if T reaches it.
+EARLY = 10
 
 
 @dataclass(frozen=True)
@@ -49,12 +53,12 @@ class Group:
     @property
     def init(self) -> str:
         """The initial dictionary."""
-        return self.runs[0].key.init
+        return self.runs[0].name.init
 
     @property
     def method(self) -> str:
         """The method."""
-        return self.runs[0].key.method
+        return self.runs[0].name.method
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -64,7 +68,7 @@ class Group:
     @property
     def seeds(self) -> tuple[int, ...]:
         """The seeds of the runs."""
-        return tuple(run.key.seed for run in self.runs)
+        return tuple(run.name.seed for run in self.runs)
 
     @property
     def validation_auc(self) -> float:
@@ -82,19 +86,15 @@ class Group:
         return dict(zip(self.measures, two_level_intervals(self.means), strict=True))
 
     def mean(self, measure: Callable[[Run], float]) -> float:
-        """Mean over seeds."""
+        """Average over seeds."""
         return float(np.mean([measure(run) for run in self.runs]))
 
     def minus(self, other: Group) -> dict[int, Interval]:
-        """Each measure less that of another group: the seeds both have, paired.
-
-        Raises:
-            InputError: they have no seed in common.
-        """
+        """Subtract each measure of another group: the seeds both have, paired."""
         seeds = [seed for seed in self.seeds if seed in other.seeds]
         if not seeds:
             raise InputError(
-                f"{self.runs[0].key.name} and {other.runs[0].key.name}: no seed in common; "
+                f"{self.runs[0].name} and {other.runs[0].name}: no seed in common; "
                 "expected one at least to compare the two"
             )
         one, two = (
@@ -114,35 +114,26 @@ class Group:
 
 
 def grouped(runs: Iterable[Run]) -> dict[tuple[str, str], list[Run]]:
-    """Runs that differ only in their seed, by initial dictionary and method, in order."""
+    """Group runs that differ only in their seed, by initial dictionary and method, in order."""
     groups: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
-        groups.setdefault((run.key.init, run.key.method), []).append(run)
+        groups.setdefault((run.name.init, run.name.method), []).append(run)
     return groups
 
 
 def measured_groups(
     results: DatasetResults, budgets: Sequence[int], resamples: int
 ) -> tuple[Group, ...]:
-    """The groups of a data set with their means on the test images.
-
-    Args:
-        results: its runs.
-        budgets: whose accuracy is wanted, where T reaches them; T itself is always there.
-        resamples: of seeds and test images.
-
-    Raises:
-        InputError: two runs are of different test images or budgets.
-    """
+    """Measure the groups of a data set on the test images."""
     first = results.runs[0]
     pattern = read_predictions(first.predictions)
     longest = pattern.predicted.shape[1] - 1
     measures = (AUC, *sorted({t for t in budgets if 0 < t < longest} | {longest}))
-    found = []
+    groups = []
     for runs in grouped(results.runs).values():
         values = np.stack([_of_images(run, measures, first, pattern) for run in runs])
-        found.append(Group(tuple(runs), measures, seed_means(values, resamples)))
-    return tuple(found)
+        groups.append(Group(tuple(runs), measures, seed_means(values, resamples)))
+    return tuple(groups)
 
 
 def best_validated(groups: Iterable[Group]) -> Group | None:
@@ -164,8 +155,97 @@ def _of_images(
     run: Run, measures: Sequence[int], first: Run, pattern: Predictions
 ) -> Float[np.ndarray, "n m"]:
     """Each image's own area under the curve, and whether it is right after t queries."""
-    found = read_predictions(run.predictions)
-    require_same_images(run.predictions, found, first.predictions, pattern)
-    correct = found.correct.astype(np.float64)
+    predictions = read_predictions(run.predictions)
+    require_same_images(run.predictions, predictions, first.predictions, pattern)
+    correct = predictions.correct.astype(np.float64)
     columns = [area_under_curve(correct) if t == AUC else correct[:, t] for t in measures]
     return np.stack(columns, axis=1)
+
+
+class Comparisons(NamedTuple):
+    """The tables of paired differences of a data set, rows for the page; each may be empty.
+
+    Attributes:
+        reference: name of the paper's best, empty if there is none.
+        early: the budget next to the AUC.
+        against_reference: every group less the reference.
+        learned: groups that learn their dictionary, less those that keep the same start.
+        concepts: every group less the same method on random words.
+    """
+
+    reference: str
+    early: int
+    against_reference: list[dict[str, Any]]
+    learned: list[dict[str, Any]]
+    concepts: list[dict[str, Any]]
+
+    @property
+    def any(self) -> bool:
+        """Whether there is anything to compare."""
+        return bool(self.against_reference or self.learned or self.concepts)
+
+
+def comparisons(groups: Sequence[Group]) -> Comparisons:
+    """Compare the groups of a data set in pairs."""
+    early = EARLY if EARLY in groups[0].measures else max(groups[0].measures)
+    real = [group for group in groups if group.init != CONTROL]
+    best = reference(groups)
+    pairs = [(group, best) for group in real if best is not None and group is not best]
+    learned = [(group, start) for group in real if (start := _start(group, groups)) is not None]
+    concepts = [(group, words) for group in real if (words := _words(group, groups)) is not None]
+    return Comparisons(
+        f"{best.init}, {best.method}" if best else "",
+        early,
+        *(_rows(each, early) for each in (pairs, learned, concepts)),
+    )
+
+
+def _start(group: Group, groups: Sequence[Group]) -> Group | None:
+    """Find the group that keeps the dictionary which this one improves."""
+    settings = group.settings
+    if dictionary_of(settings) == "fixed":
+        return None
+    return best_validated(
+        other
+        for other in groups
+        if other.init == group.init
+        and dictionary_of(other.settings) == "fixed"
+        and all(other.settings[name] == settings[name] for name in ("answers", "method"))
+    )
+
+
+def _words(group: Group, groups: Sequence[Group]) -> Group | None:
+    """Find the same method on random words."""
+    return next(
+        (other for other in groups if (other.init, other.method) == (CONTROL, group.method)), None
+    )
+
+
+def _rows(pairs: Sequence[tuple[Group, Group]], early: int) -> list[dict[str, Any]]:
+    differences = [group.minus(other) for group, other in pairs]
+    edges = [edge for less in differences for edge in less[AUC]]
+    least, most = min([-0.005, *edges]), max([0.005, *edges])
+    return [
+        {
+            "init": group.init,
+            "method": group.method,
+            "other": other.method,
+            "seeds": len(set(group.seeds) & set(other.seeds)),
+            "auc": points(less[AUC].value),
+            "auc_interval": _between(less[AUC]),
+            "bar": interval_bar(less[AUC], least, most),
+            "early": points(less[early].value),
+            "early_interval": _between(less[early]),
+            "verdict": _verdict(less[AUC]),
+            "selected_on_test": group.selected_on_test or other.selected_on_test,
+        }
+        for (group, other), less in zip(pairs, differences, strict=True)
+    ]
+
+
+def _verdict(less: Interval) -> str:
+    return "better" if less.low > 0 else "worse" if less.high < 0 else "not told apart"
+
+
+def _between(less: Interval) -> str:
+    return f"[{points(less.low)}, {points(less.high)}]"

@@ -1,18 +1,18 @@
-"""How true and how sensible, in sentences for one run and in a table for all of them."""
+"""How true the answers and how sensible the questions are: sentences, tables, worst answers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
-from infopursuit.core.numbers import NOTHING, percent, share
-from infopursuit.explanation.text import question
+from infopursuit.core.numbers import NOTHING, percent, share, whole
+from infopursuit.meaning.worst_answers import FalseAnswer
+from infopursuit.pursuit.explanation import question
 from infopursuit.report.groups import Group
-from infopursuit.report.meanings import RunMeaning
-from infopursuit.report.runs import ShownAnswer
+from infopursuit.report.runs import MeaningFigures, Run
 
 NB = "\N{NO-BREAK SPACE}"
 # Who says what is true, for a person who reads the page.
@@ -21,147 +21,107 @@ TRUE_BY = {
     "strict": "A list written beforehand says which texts are true of which class; all runs "
     "answer its texts.",
     "knowledge": "The knowledge table of the classes says which of a run's questions are true of "
-    "them. Models may be fitted with that table, so it is no independent source.",
+    "them. Models may be fitted with that table, so it is not an independent source.",
 }
 SENSE_BY = {
     "judge": "What fits which class, a judge has written down, apart from the knowledge table.",
     "knowledge": "What fits which class, the knowledge table says. Models may be fitted with that "
-    "table, so it is no independent source.",
+    "table, so it is not an independent source.",
 }
 FALSE_BY = {
     "pictures": "what the picture shows",
     "strict": "the list of true texts",
     "knowledge": "the knowledge table",
 }
-COLUMNS = ("true_yes", "found", "answered", "right", "plausible", "supported", "reader", "model",
-           "explained")  # fmt: skip
+# The columns of the table of meaning, and what chance gives for some of them.
+COLUMNS = {
+    "true_yes": "chance_yes",
+    "recall": None,
+    "answered": None,
+    "right": None,
+    "plausible": None,
+    "supported": "chance_supported",
+    "reader": "chance_reader",
+    "model": None,
+    "explained": "chance_explained",
+}
+
+Row = dict[str, Any]
 
 
-class Sentence(NamedTuple):
-    """A sentence around one number that is to be remembered, and what chance gives."""
+def meaning_section(groups: Sequence[Group], shown: MeaningFigures) -> Row:
+    """Collect all that is said of the meaning of the runs of a data set.
 
-    before: str
-    number: str
-    after: str
-    chance: str
-
-
-class MeaningRow(NamedTuple):
-    """The shares of a group in %, in the order of COLUMNS; means over seeds."""
-
-    init: str
-    method: str
-    values: list[str]
-
-
-class WorstRow(NamedTuple):
-    """A false answer in words."""
-
-    picture: Path | None
-    image: str
-    question: str
-    answer: str
-    number: int
-    true_class: str
-    false_by: str
-    effect: str
-
-
-class Meaning(NamedTuple):
-    """The section of a data set.
-
-    Attributes:
-        sentences: about the run that is shown; none where nobody has said what is true.
-        sources: who says so.
-        rows: of all groups.
-        chance: a row of what chance gives the run that is shown; dashes where that says nothing.
+    `sentences` are about the run that is shown, `sources` say who knows, `rows` have the shares of
+    all groups in %, and `chance` has what chance gives for the run that is shown.
     """
-
-    sentences: list[Sentence]
-    sources: list[str]
-    rows: list[MeaningRow]
-    chance: list[str]
-
-
-def meaning_section(groups: Sequence[Group], shown: RunMeaning) -> Meaning:
-    """All that is said of the meaning of the runs of a data set."""
     sources = [TRUE_BY[shown.truth_by]] if shown.truth_by else []
     if shown.sense_by and not shown.sense_by == shown.truth_by == "knowledge":
         sources.append(SENSE_BY[shown.sense_by])
     rows = [
-        MeaningRow(group.init, group.method, [share(mean_meaning(group, name)) for name in COLUMNS])
+        {
+            "init": group.init,
+            "method": group.method,
+            "shares": [share(mean_meaning(group, name)) for name in COLUMNS],
+        }
         for group in groups
     ]
-    known = any(value != NOTHING for row in rows for value in row.values)
-    chances = {
-        "true_yes": shown.chance_yes,
-        "supported": shown.chance_supported,
-        "reader": shown.chance_reader,
-        "explained": shown.chance_explained,
+    known = any(value != NOTHING for row in rows for value in row["shares"])
+    chance = [share(getattr(shown, name) if name else None) for name in COLUMNS.values()]
+    return {
+        "sentences": sentences(shown),
+        "sources": sources,
+        "rows": rows if known else [],
+        "chance": chance if known else [],
     }
-    chance = [share(chances.get(name)) for name in COLUMNS]
-    return Meaning(sentences(shown), sources, rows if known else [], chance if known else [])
 
 
-def sentences(run: RunMeaning) -> list[Sentence]:
-    """What is known of one run, a sentence each."""
-    told = []
+def mean_meaning(group: Group, name: str) -> float | None:
+    """Average over the seeds that have the figure."""
+    return _mean([getattr(run.meaning, name) for run in group.runs])
+
+
+def sentences(run: MeaningFigures) -> list[Row]:
+    """Say what is known of one run, a sentence around each number and what chance gives."""
+    lines = []
     if run.true_yes is not None:
-        told.append(
-            Sentence(
-                "Of 100 times it said yes,",
-                of_100(run.true_yes),
-                "were right.",
-                _chance(run.chance_yes),
-            )
-        )
+        number = of_100(run.true_yes)
+        lines.append(("Of 100 times it said yes,", number, "were right.", run.chance_yes))
     if run.answered is not None and run.right is not None:
         unsure = f" To {of_100(1 - run.answered)} of 100 questions it said “not sure”."
-        told.append(
-            Sentence(
-                "Of 100 answers yes or no,",
-                of_100(run.right),
-                f"were right.{unsure if run.answered < 1 else ''}",
-                "",
-            )
-        )
+        after = f"were right.{unsure if run.answered < 1 else ''}"
+        lines.append(("Of 100 answers yes or no,", of_100(run.right), after, None))
     if run.plausible is not None:
-        told.append(
-            Sentence("Of 100 questions it asked first,", of_100(run.plausible), "fit a class.", "")
-        )
+        number = of_100(run.plausible)
+        lines.append(("Of 100 questions it asked first,", number, "fit a class.", None))
     if run.supported is not None:
-        told.append(
-            Sentence(
-                "Of 100 times it said yes to them,",
-                of_100(run.supported),
-                "fit the class that it named in the end.",
-                _chance(run.chance_supported),
-            )
-        )
+        after = "fit the class that it named in the end."
+        before = "Of 100 times it said yes to them,"
+        lines.append((before, of_100(run.supported), after, run.chance_supported))
     if run.reader is not None and run.model is not None:
-        told.append(
-            Sentence(
-                "Somebody who knows the classes, and hears these questions and answers but sees no "
-                "image, names the right class for",
-                of_100(run.reader),
-                f"of 100 images. The model itself does for {of_100(run.model)}.",
-                _chance(run.chance_reader),
-            )
+        before = (
+            "Somebody who knows the classes, and hears these questions and answers but sees no "
+            "image, names the right class for"
         )
+        after = f"of 100 images. The model itself does for {of_100(run.model)}."
+        lines.append((before, of_100(run.reader), after, run.chance_reader))
     if run.explained is not None:
-        told.append(
-            Sentence(
-                "Of what its answers tell of the class,",
-                f"{of_100(run.explained)} %",
-                "follows from the words. The rest is something that the words do not say.",
-                _chance(run.chance_explained),
-            )
-        )
-    return told
+        before = "Of what its answers tell of the class,"
+        after = "follows from the words. The rest is something that the words do not say."
+        lines.append((before, f"{of_100(run.explained)} %", after, run.chance_explained))
+    return [
+        {
+            "before": before,
+            "number": number,
+            "after": after,
+            "chance": "" if chance is None else f"By chance: {of_100(chance)}.",
+        }
+        for before, number, after, chance in lines
+    ]
 
 
 def of_100(value: float) -> str:
-    """A share as a whole number of a hundred; no number that rounding makes none or all."""
+    """Write a share as a whole number of 100; none or all only if that is exact."""
     if 0 < value < 0.005:
         return "fewer than 1"
     if 0.995 <= value < 1:
@@ -169,39 +129,143 @@ def of_100(value: float) -> str:
     return f"{100 * value:.0f}"
 
 
-def worst_rows(answers: Sequence[ShownAnswer]) -> list[WorstRow]:
-    """False answers as a person reads them, the worst first."""
+def worst_rows(answers: Sequence[tuple[FalseAnswer, Path | None]]) -> list[Row]:
+    """Put false answers in words, the worst first."""
     return [
-        WorstRow(
-            picture=shown.picture,
-            image=shown.answer.image,
-            question=question(shown.answer.query),
-            answer="yes" if shown.answer.yes else "no",
-            number=shown.answer.number,
-            true_class=shown.answer.true_class,
-            false_by=FALSE_BY[shown.answer.by],
-            effect=(
-                f"Belief in {shown.answer.toward}: "
-                f"{_moved(shown.answer.before, shown.answer.after)}; in "
-                f"{shown.answer.true_class}: "
-                f"{_moved(shown.answer.true_before, shown.answer.true_after)}"
-            ),
-        )
-        for shown in answers
+        {
+            "picture": picture,
+            "image": answer.image,
+            "question": question(answer.query),
+            "answer": "yes" if answer.yes else "no",
+            "number": answer.number,
+            "true_class": answer.true_class,
+            "false_by": FALSE_BY[answer.by],
+            "effect": f"Belief in {answer.toward}: {_moved(answer.before, answer.after)}; in "
+            f"{answer.true_class}: {_moved(answer.true_before, answer.true_after)}",
+        }
+        for answer, picture in answers
     ]
 
 
 def _moved(before: float, after: float) -> str:
-    """Two probabilities that stay on one line."""
+    """Write two probabilities that stay on one line."""
     return f"{percent(before)} → {percent(after)}".replace(" ", NB)
 
 
-def _chance(value: float | None) -> str:
-    return "" if value is None else f"By chance: {of_100(value)}."
+def truth_table(groups: Sequence[Group]) -> Row | None:
+    """Tabulate how often answers agree with the pictures; None if that is not known.
+
+    Of each group, `dictionary` is of those of the dictionary's queries that name an attribute: how
+    many there are, agreement, balanced agreement. `phrases` is of all such phrases of the universe:
+    agreement, balanced agreement, share of yes.
+    """
+    if not all(run.truth for group in groups for run in group.runs):
+        return None
+
+    def mean(group: Group, name: str) -> float | None:
+        if any(name not in run.truth for run in group.runs):
+            return None
+        return group.mean(lambda run: run.truth[name])
+
+    rows = [
+        {
+            "init": group.init,
+            "method": group.method,
+            "dictionary": (
+                whole(mean(group, "dictionary_queries")),
+                share(mean(group, "dictionary_agreement")),
+                share(mean(group, "dictionary_balanced_agreement")),
+            ),
+            "phrases": tuple(
+                share(mean(group, f"phrases_{name}"))
+                for name in ("agreement", "balanced_agreement", "share_of_yes")
+            ),
+        }
+        for group in groups
+    ]
+    phrases = str(groups[0].runs[0].truth["phrases_queries"])
+    return {
+        "rows": rows,
+        "phrases": phrases,
+        "share_true": share(mean(groups[0], "phrases_share_true")),
+    }
 
 
-def mean_meaning(group: Group, name: str) -> float | None:
-    """Mean over the seeds that have the figure."""
-    values = [getattr(run.meaning, name) for run in group.runs]
+def false_rows(groups: Sequence[Group]) -> list[Row]:
+    """Sum over seeds the false among the first ten answers, for groups that counted them."""
+    rows = []
+    for group in groups:
+        counted = [run.truth["first_ten"] for run in group.runs if "first_ten" in run.truth]
+        if not counted:
+            continue
+        pictures, questions, claims, false, not_sure = (
+            sum(each[name] for each in counted)
+            for name in ("pictures", "questions", "claims", "false", "not_sure")
+        )
+        checked = claims - not_sure
+        rows.append(
+            {
+                "init": group.init,
+                "method": group.method,
+                "pictures": str(pictures),
+                "questions": str(questions),
+                "checked": str(checked),
+                "false": str(false),
+                "share_false": share(false / checked if checked else None),
+            }
+        )
+    return rows
+
+
+def false_share(run: Run) -> float | None:
+    """Return the share of the first ten answers that is false; None if that is not known."""
+    counts = run.truth.get("first_ten")
+    checked = counts["claims"] - counts["not_sure"] if counts else 0
+    return counts["false"] / checked if counts and checked else None
+
+
+def pairs_table(groups: Sequence[Group], shown: Run) -> Row | None:
+    """Tabulate pairs of pictures that differ in one attribute; None if no run measured them.
+
+    `rows` has a row for each group, `attributes` one for each attribute of the run shown. Of a row,
+    `phrases` has the order, change and steadiness of all phrases that name an attribute,
+    `dictionary` the number, change and steadiness of the dictionary's own queries.
+    """
+    measured = [group for group in groups if all("pairs" in run.truth for run in group.runs)]
+    if not measured:
+        return None
+    names = [name for name in shown.truth.get("pairs", {}) if name != "all"]
+    return {
+        "rows": [_pairs_row(group.runs, group.method, "all") for group in measured],
+        "attributes": [_pairs_row([shown], name.replace("_", " "), name) for name in names],
+    }
+
+
+def _pairs_row(runs: Sequence[Run], name: str, attribute: str) -> Row:
+    """Average over runs the pairs of one attribute, or of `all`."""
+
+    def mean(asked: str, key: str, write: Callable[[Any], str] = share) -> str:
+        values = [run.truth.get(asked, {}).get(attribute, {}).get(key) for run in runs]
+        return write(None if None in values else _mean(values))
+
+    return {
+        "init": runs[0].name.init,
+        "name": name,
+        "pairs": mean("pairs", "pairs", whole),
+        "phrases": tuple(mean("pairs", key) for key in ("order", "change", "steadiness")),
+        "dictionary": (
+            mean("dictionary_pairs", "queries", whole),
+            mean("dictionary_pairs", "change"),
+            mean("dictionary_pairs", "steadiness"),
+        ),
+    }
+
+
+def follows_change(run: Run) -> float | None:
+    """Return how often the answer follows a switched attribute; None if that is not known."""
+    return run.truth.get("pairs", {}).get("all", {}).get("change")
+
+
+def _mean(values: Sequence[int | float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return float(np.mean(known)) if known else None

@@ -1,4 +1,7 @@
-"""What the stages measured about each run, read back from their files for the report."""
+"""What the stages measured about each run, read back from their files for the report.
+
+The project wrote these files itself, so they are not validated again.
+"""
 
 from __future__ import annotations
 
@@ -10,57 +13,42 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.hashing import table_sha256
-from infopursuit.estimators.saved import DESCRIPTION, FORMAT
+from infopursuit.core.files import table_sha256
+from infopursuit.core.run_name import RunName
+from infopursuit.estimators.persistence import DESCRIPTION
 from infopursuit.evaluation.files import write_csv
-from infopursuit.evaluation.stopping import StoppingPoint
-from infopursuit.explanation.explanation import ExplainedImage, read_explanations
-from infopursuit.explanation.stopping import StoppingRule
-from infopursuit.report.meanings import PARTS, RunMeaning, check_meaning, run_meaning
+from infopursuit.evaluation.run_metrics import StoppingPoint
+from infopursuit.meaning.worst_answers import FalseAnswer, read_worst
+from infopursuit.pursuit.explanation import ExplainedImage, read_explanations
+from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.report.methods import has_updates
-from infopursuit.report.truths import check_truth
-from infopursuit.report.worst_answers import WorstAnswer, read_worst
-
-CURVE = ("t", "accuracy", "low", "high", "nll", "ece")
-TRAINING = ("phase", "updates", "loss", "validation_auc", "distinct_queries")
-METRICS = (
-    "auc",
-    "auc_low",
-    "auc_high",
-    "accuracy_at_T",
-    "ece_at_T",
-    "accuracy_at_stop",
-    "mean_length_at_stop",
-    "budget",
-    "test_images",
-    *(f"stop_{name}" for name in StoppingRule._fields),
-)
-# Of a trained model's provenance.
-PROVENANCE = ("settings", "selected", "evolution", "inputs")
-
-# Of the comparison with what is in the pictures, where a data set knows that.
-TRUTH = ("dictionary_queries", "phrases_queries", "phrases_agreement", "phrases_share_true")
 
 
-class RunKey(NamedTuple):
-    """One cell of the matrix of runs."""
+class MeaningFigures(NamedTuple):
+    """Shares in [0, 1] of one run; None if nobody has said what is true.
 
-    dataset: str
-    init: str
-    method: str
-    seed: int
+    `truth_by` is `pictures`, `strict` or `knowledge`, `sense_by` is `judge` or `knowledge`. The
+    others are measured in `infopursuit.meaning.measures`: of the yes, those that are true; of the
+    true, those that got a yes; yes or no, and those of them that are right; questions that fit a
+    class; yes that fit the predicted class; how often the reader and the model are right; what
+    words explain.
+    """
 
-    @property
-    def name(self) -> str:
-        """The name of the run's files."""
-        return f"{self.dataset}-{self.init}-{self.method}-{self.seed}"
-
-
-class ShownAnswer(NamedTuple):
-    """A false answer, and the file of the picture that gave it; None where there are no pixels."""
-
-    answer: WorstAnswer
-    picture: Path | None
+    truth_by: str | None = None
+    true_yes: float | None = None
+    chance_yes: float | None = None
+    recall: float | None = None
+    answered: float | None = None
+    right: float | None = None
+    sense_by: str | None = None
+    plausible: float | None = None
+    supported: float | None = None
+    chance_supported: float | None = None
+    reader: float | None = None
+    chance_reader: float | None = None
+    model: float | None = None
+    explained: float | None = None
+    chance_explained: float | None = None
 
 
 @dataclass(frozen=True)
@@ -68,27 +56,20 @@ class Run:
     """Everything the report says about one run.
 
     Attributes:
-        key: data set, initial dictionary, method, seed.
-        metrics: flat metrics of the evaluation.
         curve: columns of the budget curve, one value for each t = 0..T.
-        stopping: all rules at all thresholds.
         training: columns of the training log, one value a validation; empty without updates.
         predictions: the file of test predictions, for paired comparisons.
-        class_names: the c classes, in the order of their labels.
-        settings: of the method; its name is free.
         selected: phase, updates and validation AUC of the weights that were kept.
         inputs: SHA-256 of each file that the model was trained on, by name.
-        clip: the CLIP of the embeddings, by name; None where that is not known.
+        clip: the CLIP of the embeddings, by name; None if that is not known.
         evolution: the k texts of the dictionary at `initial`, `midway` and `final`.
         stop: when explanations stop; the metrics are measured with the same rule.
-        explanations: of single test images.
         sources: path and SHA-256 of each file read.
-        meaning: how true its answers are, and how sensible its questions.
-        worst: the false answers that did most harm, the worst first.
-        truth: how far answers agree with what is in the pictures; empty where that is not known.
+        worst: the false answers that did most harm, each with the file of its picture, if any.
+        truth: how far answers agree with what is in the pictures; empty if that is not known.
     """
 
-    key: RunKey
+    name: RunName
     metrics: Mapping[str, Any]
     curve: Mapping[str, list[float]]
     stopping: tuple[StoppingPoint, ...]
@@ -103,14 +84,9 @@ class Run:
     stop: StoppingRule
     explanations: tuple[ExplainedImage, ...]
     sources: Mapping[str, str]
-    meaning: RunMeaning = field(default_factory=RunMeaning)
-    worst: tuple[ShownAnswer, ...] = ()
+    meaning: MeaningFigures = field(default_factory=MeaningFigures)
+    worst: tuple[tuple[FalseAnswer, Path | None], ...] = ()
     truth: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def classes(self) -> int:
-        """How many classes there are."""
-        return len(self.class_names)
 
     @property
     def selected_on_test(self) -> bool:
@@ -138,106 +114,74 @@ class DatasetResults:
 
 
 def read_dataset(
-    artifacts: Path, dataset: str, keys: Sequence[RunKey], truth: bool = False
+    artifacts: Path, dataset: str, names: Sequence[RunName], truth: bool = False
 ) -> DatasetResults:
-    """Read all results of one data set; with `truth`, how true its answers are.
+    """Read all results of one data set; with `truth`, how true its answers are."""
+    try:
+        baselines = _read_json(artifacts / "baselines" / f"{dataset}.json")
+        runs = tuple(read_run(artifacts, name, truth) for name in names)
+    except FileNotFoundError as error:
+        raise InputError(f"{error.filename}: no such file; `dvc repro` makes it") from error
+    return DatasetResults(dataset, runs, baselines)
 
-    Raises:
-        InputError: a file is missing or malformed.
-    """
-    path = artifacts / "baselines" / f"{dataset}.json"
-    runs = tuple(read_run(artifacts, key, truth) for key in keys)
-    return DatasetResults(dataset, runs, read_metrics(path, ("mlp_accuracy",)))
 
-
-def read_run(artifacts: Path, key: RunKey, truth: bool = False) -> Run:
-    """Read what the stages train, evaluate, explain and meaning wrote about a run.
-
-    With `truth` also what the stage truth wrote.
-
-    Raises:
-        InputError: a file is missing or malformed, or metrics and explanations are of different
-            stopping rules.
-    """
-    evaluation = artifacts / "evaluation"
-    metrics = evaluation / f"{key.name}.json"
-    curve = evaluation / key.name / "curve.csv"
-    stopping = evaluation / key.name / "stopping.csv"
-    predictions = evaluation / key.name / "predictions.parquet"
-    training = artifacts / "training" / f"{key.name}.csv"
-    model = artifacts / "models" / key.name
-    explanations = artifacts / "explanations" / key.name
-    clip, class_names, provenance = read_model(model / DESCRIPTION)
-    settings = provenance["settings"]
-    found = read_metrics(metrics, METRICS)
+def read_run(artifacts: Path, name: RunName, truth: bool = False) -> Run:
+    """Read what the stages wrote about a run; with `truth` also what the stage truth wrote."""
+    evaluation = artifacts / "evaluation" / str(name)
+    explanations = artifacts / "explanations" / str(name)
+    said, description = artifacts / "meaning" / f"{name}.json", artifacts / "models" / str(name)
+    of_metrics = evaluation.with_name(f"{name}.json")
+    of_truth = evaluation.with_name(f"{name}.truth.json")
+    of_training = artifacts / "training" / f"{name}.csv"
+    saved = _read_json(description / DESCRIPTION)
+    trained, metrics = saved["provenance"], _read_json(of_metrics)
+    log = [of_training] if has_updates(trained["settings"]) else []
+    facts = _read_json(of_truth) if truth else {}
     stop, explained = read_explanations(explanations / "explanations.json")
-    measured = StoppingRule(*(found[f"stop_{name}"] for name in StoppingRule._fields))
+    measured = StoppingRule(*(metrics[f"stop_{field}"] for field in StoppingRule._fields))
     if measured != stop:
         raise InputError(
-            f"{metrics}: measured with {measured}, but {explanations} were drawn with {stop}; "
-            "expected one stopping rule: `dvc repro` makes both anew"
+            f"{of_metrics}: measured with {measured}, but {explanations} were drawn with {stop}; "
+            "expected one stopping rule: `dvc repro` makes both again"
         )
-    points = read_columns(stopping, StoppingPoint._fields)
-    log = [training] if has_updates(settings) else []
-    told = [evaluation / f"{key.name}.truth.json"] if truth else []
-    known = read_metrics(told[0], TRUTH) if told else {}
-    if told:
-        check_truth(told[0], known)
-    said = artifacts / "meaning" / f"{key.name}.json"
-    meaning = read_metrics(said, tuple(PARTS))
-    check_meaning(said, meaning)
-    worst = evaluation / f"{key.name}.worst" if truth else artifacts / "meaning" / key.name
-    files = [metrics, curve, stopping, predictions, *log, model / DESCRIPTION, said, *told]
+    worst = evaluation.with_name(f"{name}.worst") if truth else artifacts / "meaning" / str(name)
+    measures = ("curve.csv", "stopping.csv", "predictions.parquet")
+    files = [of_metrics, *(evaluation / each for each in measures), *log, description / DESCRIPTION,
+             said, *([of_truth] if truth else [])]  # fmt: skip
+    points = _read_columns(evaluation / "stopping.csv")
     return Run(
-        key=key,
-        metrics=found,
-        curve=read_columns(curve, CURVE),
+        name=name,
+        metrics=metrics,
+        curve=_read_columns(evaluation / "curve.csv"),
         stopping=tuple(
             StoppingPoint(*row)
-            for row in zip(*(points[name] for name in StoppingPoint._fields), strict=True)
+            for row in zip(*(points[each] for each in StoppingPoint._fields), strict=True)
         ),
-        training=read_columns(training, TRAINING) if log else {},
-        predictions=predictions,
-        class_names=class_names,
-        settings=settings,
-        selected=provenance["selected"],
-        inputs=provenance["inputs"],
-        clip=clip,
-        evolution=provenance["evolution"],
+        training=_read_columns(of_training) if log else {},
+        predictions=evaluation / "predictions.parquet",
+        class_names=tuple(map(str, saved["classes"]["values"])),
+        settings=trained["settings"],
+        selected=trained["selected"],
+        inputs=trained["inputs"],
+        clip=saved["clip"]["name"],
+        evolution=trained["evolution"],
         stop=stop,
         explanations=tuple(
             each._replace(figure=str(explanations / each.figure)) for each in explained
         ),
-        sources={path.relative_to(artifacts).as_posix(): sha256(path) for path in files},
-        meaning=run_meaning(meaning, known),
+        sources={path.relative_to(artifacts).as_posix(): table_sha256(path) for path in files},
+        meaning=_meaning_figures(_read_json(said), facts),
         worst=tuple(
-            ShownAnswer(answer, None if answer.picture is None else worst / answer.picture)
-            for answer in read_worst(worst)
+            (each, worst / each.picture if each.picture else None) for each in read_worst(worst)
         ),
-        truth=known,
+        truth=facts,
     )
-
-
-def read_model(path: Path) -> tuple[str | None, tuple[str, ...], dict[str, Any]]:
-    """The CLIP of a saved model, the names of its classes, and its provenance; no weights.
-
-    Raises:
-        InputError: the description is missing, of another format, or lacks a key of a trained run.
-    """
-    found = read_metrics(path, ("format", "clip", "classes", "provenance"))
-    if found["format"] != FORMAT:
-        raise InputError(f"{path}: format {found['format']!r}; expected {FORMAT}")
-    for name in PROVENANCE:
-        if name not in found["provenance"]:
-            raise InputError(f"{path}: no key provenance.{name}; expected a model of stage train")
-    names = tuple(str(value) for value in found["classes"]["values"])
-    return found["clip"]["name"], names, found["provenance"]
 
 
 def write_curves(path: Path, datasets: Sequence[DatasetResults]) -> None:
     """Write the budget curves of all runs as one table, which `dvc plots` draws together."""
     rows = [
-        (run.key.name, int(t), accuracy)
+        (str(run.name), int(t), accuracy)
         for results in datasets
         for run in results.runs
         for t, accuracy in zip(run.curve["t"], run.curve["accuracy"], strict=True)
@@ -245,61 +189,40 @@ def write_curves(path: Path, datasets: Sequence[DatasetResults]) -> None:
     write_csv(path, ("run", "t", "accuracy"), rows)
 
 
-def read_metrics(path: Path, needed: Sequence[str]) -> dict[str, Any]:
-    """Read a flat JSON of metrics.
+def _meaning_figures(measured: Mapping[str, Any], facts: Mapping[str, Any]) -> MeaningFigures:
+    """Collect the figures of a run; what pictures show comes before what is said of classes."""
+    truth, sense, explained = (measured[each] or {} for each in ("truth", "sense", "explained"))
+    if "answers" in facts:
+        chance = {"by": "pictures", "shuffled_precision_of_yes": facts["phrases_share_true"]}
+        truth = facts["answers"]["phrases"] | chance
+    return MeaningFigures(
+        truth_by=truth.get("by"),
+        true_yes=truth.get("precision_of_yes"),
+        chance_yes=truth.get("shuffled_precision_of_yes"),
+        recall=truth.get("recall_of_yes"),
+        answered=truth.get("answered"),
+        right=truth.get("right"),
+        sense_by=sense.get("by"),
+        plausible=sense.get("plausible"),
+        supported=sense.get("supported_yes"),
+        chance_supported=sense.get("shuffled_supported_yes"),
+        reader=sense.get("reader"),
+        chance_reader=sense.get("shuffled_reader"),
+        model=sense.get("accuracy"),
+        explained=explained.get("explained"),
+        chance_explained=explained.get("shuffled_explained"),
+    )
 
-    Raises:
-        InputError: the file is missing, is no JSON object, or lacks one of the `needed` keys.
-    """
-    try:
-        metrics = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise _missing(path) from error
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not valid JSON ({error})") from error
-    absent = [name for name in needed if not isinstance(metrics, dict) or name not in metrics]
-    if absent:
-        raise InputError(f"{path}: no key {absent[0]!r}; expected {', '.join(needed)}")
-    return metrics
+
+def _read_json(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
-def read_columns(path: Path, needed: Sequence[str]) -> dict[str, list[Any]]:
-    """Read a CSV as columns; numbers become floats, other values stay texts.
-
-    Raises:
-        InputError: the file is missing, has no rows, lacks a column, or a row has another length.
-    """
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            names, *rows = csv.reader(file)
-    except FileNotFoundError as error:
-        raise _missing(path) from error
-    except ValueError as error:
-        raise InputError(f"{path}: not a CSV with a header ({error})") from error
-    absent = [name for name in needed if name not in names]
-    if absent:
-        raise InputError(
-            f"{path}: no column {absent[0]!r}; expected {', '.join(needed)}, "
-            f"found {', '.join(names)}"
-        )
-    if not rows:
-        raise InputError(f"{path}: no rows; expected at least one")
-    for number, row in enumerate(rows, start=2):
-        if len(row) != len(names):
-            raise InputError(f"{path}: line {number} has {len(row)} values; expected {len(names)}")
+def _read_columns(path: Path) -> dict[str, list[Any]]:
+    """Read a CSV as columns; numbers become floats, other values stay texts."""
+    with path.open(encoding="utf-8", newline="") as file:
+        names, *rows = csv.reader(file)
     return {name: [_value(row[column]) for row in rows] for column, name in enumerate(names)}
-
-
-def sha256(path: Path) -> str:
-    """SHA-256 of a table.
-
-    Raises:
-        InputError: the file is missing.
-    """
-    try:
-        return table_sha256(path)
-    except FileNotFoundError as error:
-        raise _missing(path) from error
 
 
 def _value(text: str) -> float | str:
@@ -307,7 +230,3 @@ def _value(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text
-
-
-def _missing(path: Path) -> InputError:
-    return InputError(f"{path}: no such file; `dvc repro` makes it")

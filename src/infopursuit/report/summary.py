@@ -5,26 +5,24 @@ The table has a row for each dictionary and method, means over seeds, and one fo
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from infopursuit.core.files import atomic_folder, write_text
 from infopursuit.core.numbers import NOTHING, share
-from infopursuit.core.whole_files import write_text
 from infopursuit.evaluation.files import write_json
 from infopursuit.evaluation.run_metrics import BUDGETS
+from infopursuit.report.charts import BASELINES
 from infopursuit.report.groups import Group, measured_groups
-from infopursuit.report.meaning_tables import mean_meaning
-from infopursuit.report.report_charts import BASELINES
-from infopursuit.report.report_tables import Measured, Results, results_table
-from infopursuit.report.runs import DatasetResults, Run
-from infopursuit.report.truth_tables import (
+from infopursuit.report.meaning_tables import (
+    false_rows,
     false_share,
-    false_table,
     follows_change,
+    mean_meaning,
 )
-from infopursuit.report.verdict import baseline_accuracies
+from infopursuit.report.runs import DatasetResults, Run
+from infopursuit.report.tables import baseline_accuracies, results_table
 
 Row = Sequence[str]
 # Columns of the first table, and the figures of meaning behind them.
@@ -32,13 +30,7 @@ MEANING = {"true yes": "true_yes", "supported yes": "supported"}
 
 
 def write_summary(path: Path, datasets: Sequence[DatasetResults], resamples: int) -> str:
-    """Write a Markdown file of the main tables, and give the first one of each data set.
-
-    Args:
-        path: the file.
-        datasets: their runs, with baselines.
-        resamples: of seeds and test images, for the intervals.
-    """
+    """Write a Markdown file of the main tables, and return the first one of each data set."""
     first, whole = [], []
     for results in datasets:
         groups = measured_groups(results, BUDGETS, resamples)
@@ -51,82 +43,77 @@ def write_summary(path: Path, datasets: Sequence[DatasetResults], resamples: int
 
 
 def write_metrics(folder: Path, datasets: Sequence[DatasetResults]) -> int:
-    """Write a short file of metrics for each run and each baseline, and give how many.
+    """Write a short file of metrics for each run and each baseline, and return how many.
 
     Shares are in [0, 1]. A metric that a run lacks is not in its file.
     """
-    shutil.rmtree(folder, ignore_errors=True)
-    files = 0
-    for results in datasets:
-        best = max(baseline_accuracies(results).values())
-        for run in results.runs:
-            write_json(folder / f"{run.key.name}.json", run_metrics(run, best))
-            files += 1
-        for key in BASELINES:
-            if key in results.baselines:
-                name = key.removesuffix("_accuracy")
-                metrics = {"accuracy": results.baselines[key]}
-                write_json(folder / f"{results.name}-{name}.json", metrics)
-                files += 1
-    return files
+    with atomic_folder(folder) as partial:
+        for results in datasets:
+            best = max(baseline_accuracies(results).values())
+            for run in results.runs:
+                write_json(partial / f"{run.name}.json", headline_metrics(run, best))
+            for key in BASELINES:
+                if key in results.baselines:
+                    name = key.removesuffix("_accuracy")
+                    metrics = {"accuracy": results.baselines[key]}
+                    write_json(partial / f"{results.name}-{name}.json", metrics)
+        return len(list(partial.iterdir()))
 
 
-def run_metrics(run: Run, best_baseline: float) -> dict[str, Any]:
-    """What a person wants to know of a run: at most sixteen numbers.
+def headline_metrics(run: Run, best_baseline: float) -> dict[str, Any]:
+    """Collect what a person wants to know of a run: at most sixteen numbers.
 
-    `accuracy` and `ece` are after all questions of the budget, `at_stop` is the accuracy where
+    `accuracy` and `ece` are after all questions of the budget, `at_stop` is the accuracy when
     questions stop, after `questions` on average; `over_baseline` is the accuracy less that of the
     best baseline. Of the yes, `true_yes` are true; of yes and no, `right`; `answered` are not "not
     sure". Of the first ten questions, `plausible` fit a class, `supported_yes` of the yes fit the
     class predicted; `reader` is right by them alone; `explained` is information that follows from
-    the words. Where pictures are known, `false_of_first_ten` answers are false, and
+    the words. If pictures are known, `false_of_first_ten` answers are false, and
     `follows_change` go with what is switched in pairs of pictures.
 
-    Args:
-        run: the run.
-        best_baseline: the highest accuracy among the baselines of its data set.
+    `best_baseline` is the highest accuracy among the baselines of the data set.
     """
-    found = run.metrics
+    of_run, meaning = run.metrics, run.meaning
     metrics = {
-        "accuracy": found["accuracy_at_T"],
-        "at_stop": found["accuracy_at_stop"],
-        "over_baseline": found["accuracy_at_T"] - best_baseline,
-        "auc": found["auc"],
-        "ece": found["ece_at_T"],
+        "accuracy": of_run["accuracy_at_T"],
+        "at_stop": of_run["accuracy_at_stop"],
+        "over_baseline": of_run["accuracy_at_T"] - best_baseline,
+        "auc": of_run["auc"],
+        "ece": of_run["ece_at_T"],
         "follows_change": follows_change(run),
         "distinct_queries": run.distinct_queries,
         "false_of_first_ten": false_share(run),
-        "questions": found["mean_length_at_stop"],
-        "true_yes": run.meaning.true_yes,
-        "right": run.meaning.right,
-        "answered": run.meaning.answered,
-        "plausible": run.meaning.plausible,
-        "supported_yes": run.meaning.supported,
-        "reader": run.meaning.reader,
-        "explained": run.meaning.explained,
+        "questions": of_run["mean_length_at_stop"],
+        "true_yes": meaning.true_yes,
+        "right": meaning.right,
+        "answered": meaning.answered,
+        "plausible": meaning.plausible,
+        "supported_yes": meaning.supported,
+        "reader": meaning.reader,
+        "explained": meaning.explained,
     }
     return {name: value for name, value in metrics.items() if value is not None}
 
 
-def _main_table(results: DatasetResults, groups: Sequence[Group], table: Results) -> str:
-    """Accuracy, questions needed and truth, of every group and of the baselines."""
-    meant = {column: meaning_column(groups, name) for column, name in MEANING.items()}
-    known = {column: values for column, values in meant.items() if any(values.values())}
-    false = {(row.init, row.method): row.share_false for row in false_table(groups)}
-    heads = ["dictionary", "method", f"accuracy at {table.budgets[-1]}", "at the stop", "questions"]
-    told = {**known, **({"false of first ten": false} if false else {})}
-    heads += list(told)
-
+def _main_table(results: DatasetResults, groups: Sequence[Group], table: dict[str, Any]) -> str:
+    """Write accuracy, questions needed and truth, of every group and of the baselines."""
+    columns = {name: meaning_column(groups, figure) for name, figure in MEANING.items()}
+    columns["false of first ten"] = {
+        (row["init"], row["method"]): row["share_false"] for row in false_rows(groups)
+    }
+    columns = {name: values for name, values in columns.items() if any(values.values())}
+    heads = ["dictionary", "method", f"accuracy at {table['budgets'][-1]}", "at the stop"]
+    heads += ["questions", *columns]
     rows = [
         [
-            row.init,
-            row.method,
-            _measured(row.accuracies[-1]),
-            row.accuracy_at_stop,
-            row.length_at_stop,
-            *(values.get((row.init, row.method)) or NOTHING for values in told.values()),
+            row["init"],
+            row["method"],
+            _measured(row["accuracies"][-1]),
+            row["accuracy_at_stop"],
+            row["length_at_stop"],
+            *(values.get((row["init"], row["method"])) or NOTHING for values in columns.values()),
         ]
-        for row in table.means or table.runs
+        for row in table["means"] or table["runs"]
     ]
     missing = [NOTHING] * (len(heads) - 3)
     rows += [
@@ -146,31 +133,31 @@ def _main_table(results: DatasetResults, groups: Sequence[Group], table: Results
 
 
 def meaning_column(groups: Sequence[Group], name: str) -> dict[tuple[str, str], str | None]:
-    """A figure of meaning in %, of each group; None where it is not known."""
+    """Return a figure of meaning in %, of each group; None if it is not known."""
     found = {(group.init, group.method): mean_meaning(group, name) for group in groups}
     return {key: None if value is None else share(value) for key, value in found.items()}
 
 
-def _budgets_table(table: Results) -> str:
-    """Accuracy after so many questions."""
-    heads = ["dictionary", "method", "AUC", *(f"Acc@{t}" for t in table.budgets)]
+def _budgets_table(table: dict[str, Any]) -> str:
+    """Write accuracy by the number of questions."""
+    heads = ["dictionary", "method", "AUC", *(f"Acc@{t}" for t in table["budgets"])]
     heads += ["questions", "Acc at stop"]
     rows = [
         [
-            row.init,
-            row.method,
-            _measured(row.auc),
-            *(accuracy.value for accuracy in row.accuracies),
-            row.length_at_stop,
-            row.accuracy_at_stop,
+            row["init"],
+            row["method"],
+            _measured(row["auc"]),
+            *(accuracy["value"] for accuracy in row["accuracies"]),
+            row["length_at_stop"],
+            row["accuracy_at_stop"],
         ]
-        for row in table.means or table.runs
+        for row in table["means"] or table["runs"]
     ]
     return "\n".join(["Accuracy by the number of questions:", "", *_markdown(heads, rows), ""])
 
 
 def _markdown(heads: Row, rows: Sequence[Row]) -> list[str]:
-    """A table whose columns line up in plain text; all but the first two are numbers."""
+    """Write a table whose columns line up in plain text; all but the first two are numbers."""
     columns = list(zip(heads, *rows, strict=True))
     widths = [max(map(len, column)) for column in columns]
     names = 2
@@ -189,5 +176,5 @@ def _markdown(heads: Row, rows: Sequence[Row]) -> list[str]:
     return [line(heads), line(rule), *map(line, rows)]
 
 
-def _measured(found: Measured) -> str:
-    return f"{found.value} {found.interval}".rstrip()
+def _measured(cell: dict[str, str]) -> str:
+    return f"{cell['value']} {cell['interval']}".rstrip()

@@ -9,12 +9,13 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from infopursuit.datasets.labelled_images import LabelledImages
-from infopursuit.evaluation.agreement import NOT_SURE, claim_measures
-from infopursuit.explanation.stopping import StoppingRule
+from infopursuit.evaluation.agreement import NOT_SURE, claim_measures, count_answers
+from infopursuit.evaluation.measurement import FIRST
 from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.pursuit.stopping import StoppingRule
 from menagerie.truths import CLAIMS
 
-PICTURES, FIRST = 100, 10
+PICTURES = 100
 ASKED_COLUMNS = ("image", "number", "query", "answer", "attribute", "holds", "true", "right")
 
 
@@ -35,13 +36,7 @@ class AskedQuestion(NamedTuple):
 
 
 def spread_sample(labels: Int[np.ndarray, " n"], count: int, seed: int) -> list[int]:
-    """`count` rows (all, where there are fewer), of each class as many or one more.
-
-    Args:
-        labels: the class of each picture.
-        count: how many rows.
-        seed: draws the rows of a class, and the classes that give one more.
-    """
+    """Draw `count` rows (all, if there are fewer), of each class as many or one more."""
     draw = np.random.default_rng(seed)
     classes = draw.permutation(np.unique(labels))
     of_class = [draw.permutation(np.flatnonzero(labels == label)).tolist() for label in classes]
@@ -53,13 +48,13 @@ def spread_sample(labels: Int[np.ndarray, " n"], count: int, seed: int) -> list[
 def first_questions(
     pursuit: Pursuit, images: LabelledImages, stop: StoppingRule, first: int = FIRST
 ) -> list[AskedQuestion]:
-    """The first questions to each image, until the stopping rule ends them."""
+    """Ask each image its first questions, until the stopping rule ends them."""
     stop = stop.checked()
     answers = pursuit.answers(images.embeddings.to(pursuit.device))
-    told = pursuit.explain(answers, stop, images.ids)
+    explanations = pursuit.explain(answers, stop, images.ids)
     return [
         AskedQuestion(row, number, step.query, step.answer)
-        for row, explanation in enumerate(told)
+        for row, explanation in enumerate(explanations)
         for number, step in enumerate(explanation.steps[:first], start=1)
     ]
 
@@ -67,23 +62,23 @@ def first_questions(
 def first_question_measures(
     asked: Sequence[AskedQuestion], queries: Sequence[str], truth: Bool[np.ndarray, "n q"]
 ) -> dict[str, Any]:
-    """Counts and shares over the questions asked, and over those whose truth is known.
+    """Return counts and shares over the questions asked, and over those whose truth is known.
 
     Args:
         asked: the questions to n pictures.
         queries: q texts that claim something, at least all such texts of `asked`.
         truth: whether it is true of each picture.
     """
-    known = _truth_of(asked, queries, truth)
-    answers = [each.answer for each, true in zip(asked, known, strict=True) if true is not None]
-    found = np.array([true for true in known if true is not None], dtype=bool)
-    measures = claim_measures(np.array(answers, dtype=float), found)
+    facts = _truth_of(asked, queries, truth)
+    answers = np.array([each.answer for each in asked], dtype=float)[:, None]
+    known = np.array([fact is not None for fact in facts], dtype=bool)[:, None]
+    true = np.array([fact is True for fact in facts], dtype=bool)[:, None]
     counts = {
         "pictures": len(truth),
         "questions": len(asked),
-        "no_claim": len(asked) - len(found),
+        "no_claim": int((~known).sum()),
     }
-    return {**counts, **measures._asdict()}
+    return {**counts, **claim_measures(count_answers(answers, true, known))}
 
 
 def asked_rows(
@@ -92,7 +87,7 @@ def asked_rows(
     queries: Sequence[str],
     truth: Bool[np.ndarray, "n q"],
 ) -> list[tuple[Any, ...]]:
-    """ASKED_COLUMNS of each question; empty where there is nothing to say."""
+    """Return ASKED_COLUMNS of each question; empty if there is nothing to say."""
     rows: list[tuple[Any, ...]] = []
     for each, true in zip(asked, _truth_of(asked, queries, truth), strict=True):
         answer, right = "not sure", ""
@@ -107,7 +102,7 @@ def asked_rows(
 def _truth_of(
     asked: Sequence[AskedQuestion], queries: Sequence[str], truth: Bool[np.ndarray, "n q"]
 ) -> list[bool | None]:
-    """Whether yes is right, of each question; None where that is not known."""
+    """Whether yes is right, of each question; None if that is not known."""
     column = {query: place for place, query in enumerate(queries)}
     return [
         bool(truth[each.row, column[each.query]]) if each.query in column else None

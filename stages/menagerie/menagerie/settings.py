@@ -74,7 +74,7 @@ class MenagerieSettings(Section):
 
     draw: DrawSettings
     pairs: PairsSettings
-    clip: ClipSettings
+    training: ClipSettings
     compute: ComputeSettings
 
 

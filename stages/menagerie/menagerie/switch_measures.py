@@ -1,7 +1,7 @@
 """Whether scores and answers follow an attribute that is switched, and nothing else.
 
-Of a pair of pictures that differ in one attribute, a model that sees says so. One that answers by
-the class does not: the zebra without stripes is striped to it, for it is a zebra.
+Shown a pair of pictures that differ in one attribute, a model that sees answers differently. One
+that answers by the class does not: it calls the zebra without stripes striped, for it is a zebra.
 """
 
 from __future__ import annotations
@@ -75,14 +75,14 @@ def switch_measures(
     moved = answers[0::2].astype(float) - answers[1::2].astype(float)
     answer_rise = turn * np.sign(np.where(np.abs(moved) > tolerance, moved, 0.0))
 
-    found: dict[str, SwitchMeasures] = {}
+    measures: dict[str, SwitchMeasures] = {}
     attributes = np.array(pairs.attributes)
     for attribute in dict.fromkeys(pairs.attributes):
         rows = attributes == attribute
         named = np.array([claim.attribute == attribute for claim in claims], dtype=bool)
         asked = rows[:, None] & named & (turn != 0)
         others = rows[:, None] & ~named & (turn == 0)
-        found[attribute] = SwitchMeasures(
+        measures[attribute] = SwitchMeasures(
             pairs=int(rows.sum()),
             queries=int(named.sum()),
             order=_mean((score_rise + 1) / 2, asked),
@@ -90,7 +90,7 @@ def switch_measures(
             reversed=_mean(answer_rise < 0, asked),
             steadiness=_mean(np.abs(moved) <= tolerance, others),
         )
-    return {**found, "all": _overall(list(found.values()))}
+    return {**measures, "all": _overall(list(measures.values()))}
 
 
 def _mean(

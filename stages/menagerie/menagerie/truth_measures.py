@@ -9,29 +9,21 @@ import numpy as np
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from infopursuit.answers.rules import AnswerRule
 from infopursuit.evaluation.agreement import (
     NOT_SURE,
-    Agreement,
-    ClaimMeasures,
-    agreement,
+    AnswerCounts,
     claim_measures,
+    count_answers,
+    mean_shares,
 )
+from infopursuit.pursuit.answers.rules import AnswerRule
 from menagerie.counterfactuals import SwitchedPairs
 from menagerie.switch_measures import SwitchMeasures, switch_measures
 from menagerie.truths import CLAIMS
 
-# Figures that `dvc metrics` shows, by their place in what the stage writes.
-
 
 class ClaimsOfRule(NamedTuple):
-    """The queries of a rule whose truth is known.
-
-    Attributes:
-        queries: the q texts.
-        places: which of the rule's k queries they are.
-        rule: answers all k.
-    """
+    """The q queries of a rule whose truth is known, and which of its k queries they are."""
 
     queries: list[str]
     places: list[int]
@@ -39,15 +31,14 @@ class ClaimsOfRule(NamedTuple):
 
 
 class TruthMeasures(NamedTuple):
-    """What is found: of each query, of all answers together, by switched attribute."""
+    """The answers counted by query, and what happens in pairs by switched attribute."""
 
-    by_query: Agreement
-    together: ClaimMeasures
+    by_query: AnswerCounts
     pairs: dict[str, SwitchMeasures]
 
 
 def claims_of(rule: AnswerRule, queries: Sequence[str]) -> ClaimsOfRule:
-    """Those of a rule's k queries that claim something."""
+    """Find those of a rule's k queries that claim something."""
     places = [place for place, query in enumerate(queries) if query in CLAIMS]
     return ClaimsOfRule([queries[place] for place in places], places, rule)
 
@@ -71,26 +62,26 @@ def truth_measures(
         pairs: switched pairs.
         pair_images: their embeddings, unit norm.
     """
-    answers = of.rule.answers(images)[:, of.places].numpy()
-    scores = of.rule.scores(pair_images)
-    of_pairs = np.sign(of.rule.of_scores(scores)[:, of.places].numpy() - NOT_SURE)
+    device = next(iter(of.rule.tensors().values())).device
+    answers = of.rule.answers(images.to(device))[:, of.places].cpu().numpy()
+    scores = of.rule.scores(pair_images.to(device))
+    of_pairs = np.sign(of.rule.of_scores(scores)[:, of.places].cpu().numpy() - NOT_SURE)
     claims = [CLAIMS[query] for query in of.queries]
     return TruthMeasures(
-        agreement(answers, truth),
-        claim_measures(answers, truth),
-        switch_measures(pairs, claims, scores[:, of.places].numpy(), of_pairs),
+        count_answers(answers, truth),
+        switch_measures(pairs, claims, scores[:, of.places].cpu().numpy(), of_pairs),
     )
 
 
 def truth_metrics(dictionary: TruthMeasures, phrases: TruthMeasures) -> dict[str, Any]:
-    """All figures of both: means over queries flat, the others nested."""
-    found = {"dictionary": dictionary, "phrases": phrases}
-    flat = {
-        key: value for of, told in found.items() for key, value in told.by_query.metrics(of).items()
-    }
+    """Return all figures of both: means over queries flat, the others nested."""
     return {
-        **flat,
-        "answers": {of: told.together._asdict() for of, told in found.items()},
+        **mean_shares(dictionary.by_query, "dictionary"),
+        **mean_shares(phrases.by_query, "phrases"),
+        "answers": {
+            "dictionary": claim_measures(dictionary.by_query),
+            "phrases": claim_measures(phrases.by_query),
+        },
         "pairs": _plain(phrases.pairs),
         "dictionary_pairs": _plain(dictionary.pairs),
     }

@@ -131,7 +131,7 @@ def claims_truth(
             raise InputError(f"{path}: no attributes of the picture {name!r}; expected a row of it")
     order = [rows[name] for name in ids]
     truths = {name: table.column(name).to_numpy()[order] for name in names}
-    found = np.zeros((len(ids), len(claims)), dtype=bool)
+    holds = np.zeros((len(ids), len(claims)), dtype=bool)
     for column, claim in enumerate(claims):
-        found[:, column] = truths[claim.attribute] == claim.holds
-    return found
+        holds[:, column] = truths[claim.attribute] == claim.holds
+    return holds

@@ -1,6 +1,6 @@
 // @ts-check
 // Information Pursuit: what to ask next, what the answers say, when to stop.
-// The same mathematics as src/infopursuit/naive_bayes, pursuit and explanation/stopping.py, in
+// The same mathematics as src/infopursuit/pursuit/naive_bayes, pursuit and explanation/stopping.py, in
 // double precision: questions, answers and posteriors agree with Python.
 
 /** @import { Model, Stop, Familiar } from "./payload.js" */

@@ -30,10 +30,10 @@ class Sampling:
     pattern: str | None = None
 
     def seed_for(self, prompt: str) -> int:
-        """The seed of one request, 31 bits.
+        """Return the seed of one request, 31 bits.
 
         With one seed for all, every answer would be drawn with the same random numbers; with the
-        prompt's place in the batch, it would change when other prompts are asked beside it.
+        prompt's place in the batch, it would change when other prompts are asked next to it.
         """
         digest = hashlib.sha256(f"{self.seed} {prompt}".encode()).digest()
         return int.from_bytes(digest[:4], "big") >> 1
@@ -45,21 +45,17 @@ class LanguageModel(Protocol):
 
     @property
     def identity(self) -> Mapping[str, Any] | None:
-        """All that changes the answers beside prompt and sampling, as JSON values.
+        """All that changes the answers besides prompt and sampling, as JSON values.
 
-        None where an answer costs nothing to ask again, so that none is kept.
+        None if an answer costs nothing to ask again, so that none is kept.
         """
         ...
 
     @property
     def chunk(self) -> int:
-        """How many prompts to hand over at once; so many are lost at most if the process dies."""
+        """How many prompts to hand over at once; at most these are lost if the process dies."""
         ...
 
     def answer(self, prompts: Sequence[str], sampling: Sampling) -> list[Answer]:
-        """One answer for each prompt, in order.
-
-        Raises:
-            InputError: the backend cannot answer, and what to do about it.
-        """
+        """Return one answer for each prompt, in order."""
         ...

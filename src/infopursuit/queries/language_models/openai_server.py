@@ -15,10 +15,12 @@ import httpx
 
 from infopursuit.core.errors import InputError
 from infopursuit.queries.language_models.model import Answer, Sampling
+from infopursuit.queries.settings import OpenAISettings
 
 logger = logging.getLogger(__name__)
 
 CONCURRENT_REQUESTS = 16
+FIRST_PAUSE_SECONDS = 1.0  # before the first retry; each further pause is twice as long
 LONGEST_PAUSE_SECONDS = 60.0
 # Statuses that another try can cure: too early, too many requests, and the server's own failures.
 PASSING_STATUSES = frozenset({408, 425, 429, *range(500, 600)})
@@ -30,28 +32,8 @@ class OpenAIServer:
 
     chunk = 4 * CONCURRENT_REQUESTS
 
-    def __init__(
-        self,
-        base_url: str,
-        model: str,
-        api_key_variable: str,
-        timeout_seconds: float,
-        max_retries: int,
-        first_pause_seconds: float = 1.0,
-    ) -> None:
-        """Note which server to ask; nothing is sent yet.
-
-        Args:
-            base_url: address of the server up to and with `/v1`.
-            model: the name that the server knows the model by.
-            api_key_variable: environment variable with the key; no key is sent where it is unset.
-            timeout_seconds: how long to wait for one answer.
-            max_retries: how often to ask again after a failure that may pass.
-            first_pause_seconds: pause before the first retry; each further one is twice as long.
-
-        Raises:
-            InputError: the address is not http or https, or has a password in it.
-        """
+    def __init__(self, settings: OpenAISettings) -> None:
+        base_url = settings.base_url
         if not base_url.startswith(("http://", "https://")):
             raise InputError(
                 f"language_model.openai.base_url: expected http://... or https://..., "
@@ -60,22 +42,19 @@ class OpenAIServer:
         if "@" in urlsplit(base_url).netloc:  # it would be written into caches and files
             raise InputError(
                 "language_model.openai.base_url: expected an address without a name and a "
-                f"password; a key comes from the environment variable {api_key_variable}"
+                "password; a key comes from the environment variable "
+                f"{settings.api_key_variable}"
             )
-        self.base_url = base_url
+        self.settings = settings
         self.url = f"{base_url.rstrip('/')}/chat/completions"
-        self.model = model
-        self.api_key_variable = api_key_variable
-        self.timeout_seconds = timeout_seconds
-        self.max_retries = max_retries
-        self.first_pause_seconds = first_pause_seconds
         # Reading the certificates takes longer than many an answer: once is enough.
         self._certificates = httpx.create_ssl_context()
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """The server and its name for the model."""
-        return {"backend": "openai", "base_url": self.base_url, "model": self.model}
+        settings = self.settings
+        return {"backend": "openai", "base_url": settings.base_url, "model": settings.model}
 
     def answer(self, prompts: Sequence[str], sampling: Sampling) -> list[Answer]:
         """Put each prompt to the server as one user message.
@@ -84,30 +63,24 @@ class OpenAIServer:
         growing pauses; the first prompt that fails for good stops all others. A pattern is sent as
         vLLM's server takes it (`structured_outputs`), and an answer that came to its end without
         matching it shows that this server does not.
-
-        Raises:
-            InputError: the server stays out of reach, refuses the request, or its reply is no chat
-                completion or breaks the pattern; the message names the address.
         """
-        key = os.environ.get(self.api_key_variable, "").strip()
-        if not (key.isascii() and key.isprintable()):  # httpx would tell it in its error
+        variable = self.settings.api_key_variable
+        key = os.environ.get(variable, "").strip()
+        if not (key.isascii() and key.isprintable()):  # httpx would repeat it in its error
             raise InputError(
-                f"the environment variable {self.api_key_variable}: expected a key of printable "
-                "ASCII characters on one line"
+                f"the environment variable {variable}: expected a key of printable ASCII "
+                "characters on one line"
             )
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         stopped = threading.Event()
-        reported: set[int] = set()
         with (
             httpx.Client(
-                headers=headers, timeout=self.timeout_seconds, verify=self._certificates
+                headers=headers, timeout=self.settings.timeout_seconds, verify=self._certificates
             ) as client,
             ThreadPoolExecutor(CONCURRENT_REQUESTS) as pool,
         ):
-            futures = [
-                pool.submit(self._ask, client, key, prompt, sampling, stopped, reported)
-                for prompt in prompts
-            ]
+            requests = _Requests(self, client, key, sampling, stopped)
+            futures = [pool.submit(requests.ask, prompt) for prompt in prompts]
             try:
                 return [future.result() for future in futures]
             finally:
@@ -115,17 +88,27 @@ class OpenAIServer:
                 stopped.set()
                 pool.shutdown(cancel_futures=True)
 
-    def _ask(
+
+class _Requests:
+    """The requests of one call, which share a connection, a key and the end of all waiting."""
+
+    def __init__(
         self,
+        server: OpenAIServer,
         client: httpx.Client,
         key: str,
-        prompt: str,
         sampling: Sampling,
         stopped: threading.Event,
-        reported: set[int],
-    ) -> Answer:
+    ) -> None:
+        self.settings, self.url = server.settings, server.url
+        self.client, self.key, self.sampling, self.stopped = client, key, sampling, stopped
+        self.reported: set[int] = set()
+
+    def ask(self, prompt: str) -> Answer:
+        """Return the answer to one prompt, after as many tries as it takes."""
+        sampling = self.sampling
         body: dict[str, Any] = {
-            "model": self.model,
+            "model": self.settings.model,
             "messages": [{"role": "user", "content": prompt}],
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
@@ -135,76 +118,72 @@ class OpenAIServer:
         if sampling.pattern is not None:
             body["structured_outputs"] = {"regex": sampling.pattern}
         failure = ""
-        for attempt in range(self.max_retries + 1):
+        tries = self.settings.max_retries + 1
+        for attempt in range(tries):
             try:
-                response = client.post(self.url, json=body)
+                response = self.client.post(self.url, json=body)
             except httpx.TransportError as error:
                 failure = f"{type(error).__name__}: {error}"
             else:
                 if response.status_code == 200:
-                    answer = self._answer_in(response, key)
-                    self._check_form(answer, sampling.pattern)
-                    return answer
-                failure = f"status {response.status_code}: {_start(_without(key, response.text))}"
+                    return read_completion(response, self.url, self.key, sampling.pattern)
+                failure = f"status {response.status_code}: {_start(response.text, self.key)}"
                 if response.status_code not in PASSING_STATUSES:
-                    hint = self._hint(response.status_code, sampling)
+                    hint = self._hint(response.status_code)
                     raise InputError(f"{self.url} refused the request, {failure}{hint}")
-            if attempt == self.max_retries:
+            if attempt == tries - 1:
                 break
-            pause = min(self.first_pause_seconds * 2**attempt, LONGEST_PAUSE_SECONDS)
+            pause = min(FIRST_PAUSE_SECONDS * 2**attempt, LONGEST_PAUSE_SECONDS)
             # All requests fail together when a server is down: one line for each round of tries.
-            if attempt not in reported:
-                reported.add(attempt)
+            if attempt not in self.reported:
+                self.reported.add(attempt)
                 logger.warning("%s: %s; next try in %.1f s", self.url, failure, pause)
-            if stopped.wait(pause):
+            if self.stopped.wait(pause):
                 break
         raise InputError(
-            f"{self.url} gave no answer in {self.max_retries + 1} tries, the last ended in "
-            f"{failure}; check that the server runs, then run this again: answers so far are kept"
+            f"{self.url} gave no answer in {tries} tries, the last ended in {failure}; check that "
+            "the server runs, then run this again: answers so far are kept"
         )
 
-    def _hint(self, status: int, sampling: Sampling) -> str:
+    def _hint(self, status: int) -> str:
         if status in (401, 403):
-            return f"; the key is read from the environment variable {self.api_key_variable}"
-        if status in (400, 422) and sampling.pattern is not None:
+            return (
+                f"; the key is read from the environment variable {self.settings.api_key_variable}"
+            )
+        if status in (400, 422) and self.sampling.pattern is not None:
             return f"; if it does not know structured_outputs, {UNSTRUCTURED}"
         return ""
 
-    def _check_form(self, answer: Answer, pattern: str | None) -> None:
-        if pattern is None or answer.finish_reason != "stop":
-            return
-        if re.fullmatch(pattern, answer.text.strip()) is None:
-            raise InputError(
-                f"{self.url}: expected answers of the form asked for by structured_outputs, found "
-                f"{_start(answer.text)}: the server seems to ignore it; {UNSTRUCTURED}"
-            )
 
-    def _answer_in(self, response: httpx.Response, key: str) -> Answer:
-        try:
-            choice = response.json()["choices"][0]
-            text = choice["message"]["content"]
-            finish_reason = choice["finish_reason"]
-        except (ValueError, LookupError, TypeError, RecursionError) as error:
-            raise InputError(
-                f"{self.url}: the reply is no chat completion; expected "
-                f"choices[0].message.content, found {_start(_without(key, response.text))}"
-            ) from error
-        # Null where the server withheld the text, for example with finish_reason content_filter.
-        if not isinstance(text, str | None) or not isinstance(finish_reason, str | None):
-            raise InputError(
-                f"{self.url}: the reply has {text!r} as content and {finish_reason!r} as "
-                "finish_reason; expected texts"
-            )
-        # JSON can escape half of a surrogate pair, which no UTF-8 file can hold.
-        whole = (text or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return Answer(whole, finish_reason or "unknown")
-
-
-def _without(key: str, text: str) -> str:
-    """A refusal may repeat the key, and is logged."""
-    return text.replace(key, "***") if key else text
+def read_completion(
+    response: httpx.Response, url: str, key: str = "", pattern: str | None = None
+) -> Answer:
+    """Return the answer in a server's reply."""
+    try:
+        choice = response.json()["choices"][0]
+        text, finish_reason = choice["message"]["content"], choice["finish_reason"]
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        raise InputError(
+            f"{url}: the reply is not a chat completion; expected choices[0].message.content, "
+            f"found {_start(response.text, key)}"
+        ) from error
+    # Null if the server withheld the text, for example with finish_reason content_filter.
+    if not isinstance(text, str | None) or not isinstance(finish_reason, str | None):
+        raise InputError(
+            f"{url}: the reply has {text!r} as content and {finish_reason!r} as finish_reason; "
+            "expected texts"
+        )
+    # JSON can escape half of a surrogate pair, which no UTF-8 file can hold.
+    text = (text or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if pattern and finish_reason == "stop" and not re.fullmatch(pattern, text.strip()):
+        raise InputError(
+            f"{url}: expected answers of the form asked for by structured_outputs, found "
+            f"{_start(text, key)}: the server seems to ignore it; {UNSTRUCTURED}"
+        )
+    return Answer(text, finish_reason or "unknown")
 
 
-def _start(text: str) -> str:
-    shown = " ".join(text.split())
-    return repr(shown if len(shown) <= 200 else shown[:200] + "...")
+def _start(text: str, key: str) -> str:
+    """Return the start of a text for a message, without the key, which a refusal may repeat."""
+    text = " ".join((text.replace(key, "***") if key else text).split())
+    return repr(text if len(text) <= 200 else text[:200] + "...")

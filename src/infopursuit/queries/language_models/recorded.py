@@ -22,16 +22,27 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.text_files import json_lines
 from infopursuit.queries.language_models.model import Answer, Sampling
 from infopursuit.queries.templates import PromptTemplate
+from infopursuit.texts.checked_json import Entry, checked_lines
 
-TEMPLATE_KEYS = {"template": str, "text": str}
-ANSWER_KEYS = {"template": str, "variables": dict, "answer": str, "finish_reason": str}
+FORM = 'expected {"template", "text"} or {"template", "variables", "answer", "finish_reason"}'
 REMEDY = (
     "set language_model.backend to vllm or openai to have it answered, "
     "or record an answer to this prompt"
 )
+
+
+class _TemplateLine(Entry):
+    template: str
+    text: str
+
+
+class _AnswerLine(Entry):
+    template: str
+    variables: dict[str, Any]
+    answer: str
+    finish_reason: str
 
 
 class Recording(NamedTuple):
@@ -49,46 +60,33 @@ class RecordedAnswers:
     chunk = 4096
 
     def __init__(self, path: str | Path, remedy: str = REMEDY) -> None:
-        """Read the recorded answers.
-
-        Args:
-            path: the file.
-            remedy: what to do about a prompt that is not in it, the end of that message.
-
-        Raises:
-            InputError: the file is missing or not UTF-8, a line is no JSON object with the right
-                keys, names an unknown template, or answers a prompt for the second time.
-        """
         self.path = Path(path)
         self.remedy = remedy
         self._answers: dict[str, Answer] = {}
         self._templates: dict[str, PromptTemplate] = {}
-        line_of: dict[str, int] = {}
-        for number, entry in _entries(self.path):
-            where = f"{self.path}: line {number}"
-            name = entry["template"]
-            if "text" in entry:
+        place_of: dict[str, str] = {}
+        for where, line in checked_lines(
+            self.path, "expected recorded answers (JSON lines)", FORM, _kind
+        ):
+            name = line.template
+            if isinstance(line, _TemplateLine):
                 if name in self._templates:
                     raise InputError(f"{where} gives the template {name!r} for the second time")
-                self._templates[name] = PromptTemplate(f"{where}, template {name!r}", entry["text"])
+                self._templates[name] = PromptTemplate(f"{where}, template {name!r}", line.text)
                 continue
             if name not in self._templates:
                 raise InputError(
                     f"{where} names the template {name!r}; expected one given on an earlier line, "
                     f"found {', '.join(self._templates) or 'none'}"
                 )
-            prompt = self._templates[name].render(**entry["variables"])
-            if prompt in line_of:
-                raise InputError(f"{where} answers the same prompt as line {line_of[prompt]}")
-            line_of[prompt] = number
-            self._answers[prompt] = Answer(entry["answer"], entry["finish_reason"])
+            prompt = self._templates[name].render(**line.variables)
+            if place_of.setdefault(prompt, where) != where:
+                earlier = place_of[prompt].removeprefix(f"{self.path}: ")
+                raise InputError(f"{where} answers the same prompt as {earlier}")
+            self._answers[prompt] = Answer(line.answer, line.finish_reason)
 
     def template(self, name: str) -> PromptTemplate:
-        """The template that the file gives under a name.
-
-        Raises:
-            InputError: the file has no template of that name.
-        """
+        """Return the template that the file gives under a name."""
         if name not in self._templates:
             raise InputError(
                 f"{self.path}: expected a template {name!r}, "
@@ -97,18 +95,13 @@ class RecordedAnswers:
         return self._templates[name]
 
     def answer(self, prompts: Sequence[str], sampling: Sampling) -> list[Answer]:
-        """The recorded answer of each prompt, whatever the sampling.
-
-        Raises:
-            InputError: no answer is recorded for one of the prompts; the message quotes its last
-                line, or the first line that differs from a recorded prompt with the same end.
-        """
+        """Return the recorded answer of each prompt, whatever the sampling."""
         for prompt in prompts:
             if prompt not in self._answers:
-                raise InputError(f"{self.path}: {self._what_differs(prompt)}; {self.remedy}")
+                raise InputError(f"{self.path}: {self._difference(prompt)}; {self.remedy}")
         return [self._answers[prompt] for prompt in prompts]
 
-    def _what_differs(self, prompt: str) -> str:
+    def _difference(self, prompt: str) -> str:
         end = _last_line(prompt)
         for recorded in self._answers:
             if _last_line(recorded) == end:
@@ -125,52 +118,24 @@ class RecordedAnswers:
 def write_recorded(
     path: str | Path, templates: Mapping[str, str], recordings: Iterable[Recording]
 ) -> None:
-    """Write a file that RecordedAnswers reads.
-
-    Args:
-        path: the file to write.
-        templates: the text of each template by its name, equal to the text of its prompt file.
-        recordings: the answers, each with the name of one of the templates.
-    """
-    entries: list[dict[str, Any]] = [
-        {"template": name, "text": text} for name, text in templates.items()
-    ]
-    for template, variables, (answer, finish_reason) in recordings:
-        entries.append(
-            {
-                "template": template,
-                "variables": variables,
-                "answer": answer,
-                "finish_reason": finish_reason,
-            }
-        )
+    """Write a file that RecordedAnswers reads."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        for entry in entries:
+        for name, text in templates.items():
+            file.write(json.dumps({"template": name, "text": text}, ensure_ascii=False) + "\n")
+        for recording in recordings:
+            entry = {
+                "template": recording.template,
+                "variables": recording.variables,
+                "answer": recording.answer.text,
+                "finish_reason": recording.answer.finish_reason,
+            }
             file.write(json.dumps(entry, ensure_ascii=False) + "\n")
 
 
-def _entries(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
-    for number, entry in json_lines(
-        path, "expected recorded answers (JSON lines)", "expected a JSON object"
-    ):
-        yield number, _checked_entry(f"{path}: line {number}", entry)
-
-
-def _checked_entry(where: str, entry: Any) -> dict[str, Any]:
-    if not isinstance(entry, dict):
-        raise InputError(f"{where} is {type(entry).__name__}; expected a JSON object")
-    expected = TEMPLATE_KEYS if "text" in entry else ANSWER_KEYS
-    if set(entry) != set(expected):
-        raise InputError(
-            f"{where} has the keys {', '.join(entry) or 'none'}; expected template, text "
-            f"or {', '.join(ANSWER_KEYS)}"
-        )
-    for key, kind in expected.items():
-        if not isinstance(entry[key], kind):
-            raise InputError(f"{where}: {key} is {entry[key]!r}; expected {kind.__name__}")
-    return entry
+def _kind(value: Any) -> type[_TemplateLine] | type[_AnswerLine]:
+    return _TemplateLine if isinstance(value, dict) and "text" in value else _AnswerLine
 
 
 def _last_line(prompt: str) -> str:

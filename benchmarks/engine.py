@@ -1,0 +1,67 @@
+"""The engine against the naive implementation: same process, same weights, same draws.
+
+    make bench            every row, about 25 minutes on two cores
+    python -m benchmarks.engine --only "biased step, k = 128" --repeats 3
+
+Writes artifacts/benchmarks/engine.json and engine.md. The networks are the paper's (2000, 500), in
+float32. Before a row is timed, the engine trains on the same made-up images, so that the querier
+asks different images different queries, as it does for most of a real training.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from benchmarks.engine_pair import CASES, Case, Pair, margins, times
+from benchmarks.harness import save, table
+from benchmarks.memory import peak_memory
+from infopursuit.core.repeatable import compute_repeatably
+
+
+def measure(case: Case, device: str, repeats: int, warm_up: int) -> dict[str, Any]:
+    """Return the figures of one row."""
+    pair = Pair(case, device, warm_up)
+    calls = margins(pair.engine, pair.naive)
+    columns = zip(*times(pair, device, repeats), strict=True)
+    reference, engine = (statistics.median(column) for column in columns)
+    counts = pair.engine.computed() if device == "cpu" else {}
+    del pair  # the memory of the next process is measured without its universe
+    return {
+        "name": case.name,
+        "k": case.k,
+        "u": case.u,
+        "b": case.b,
+        "device": device,
+        "reference_seconds": round(reference, 4),
+        "seconds": round(engine, 4),
+        "ratio": round(reference / engine, 1),
+        "target_ratio": case.target[device],
+        "peak_rss_mb": peak_memory(case.u, case.k, device),
+        **calls,
+        **{f"computed_{name}": counts[name] / counts["rows"] for name in list(counts)[1:]},
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--warm-up", type=int, default=40, help="batches before the timing")
+    parser.add_argument("--only", choices=[case.name for case in CASES])
+    parser.add_argument("--u", type=int, default=300_000)
+    given = parser.parse_args()
+    compute_repeatably()
+    cases = [replace(c, u=given.u) for c in CASES if given.only in (None, c.name)]
+    rows = [measure(case, given.device, given.repeats, given.warm_up) for case in cases]
+    names = ("name", "reference_seconds", "seconds", "ratio", "target_ratio", "peak_rss_mb")
+    header = ["what", "naive, s", "engine, s", "ratio", "to reach", "peak memory, MB"]
+    print(save("engine", rows, table(header, [[row[name] for name in names] for row in rows])))
+
+
+if __name__ == "__main__":
+    main()

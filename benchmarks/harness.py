@@ -1,0 +1,162 @@
+"""What the benchmarks share: clocks, memory, processes of their own, files and tables."""
+
+from __future__ import annotations
+
+import functools
+import json
+import platform
+import resource
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+OUT = Path("artifacts/benchmarks")
+
+
+def machine() -> str:
+    """Return processor, threads and versions, for the reader of a table."""
+    import torch
+
+    cpu = Path("/proc/cpuinfo").read_text().partition("model name")[2].partition("\n")[0]
+    name = cpu.strip(" :\t") or platform.processor()
+    gpu = f", {torch.cuda.get_device_name()}" if torch.cuda.is_available() else ""
+    return (
+        f"{name}, {torch.get_num_threads()} threads{gpu}, "
+        f"Python {platform.python_version()}, torch {torch.__version__}"
+    )
+
+
+def seconds(call: Callable[[], object], device: str = "cpu") -> float:
+    """Return the wall-clock time of a call, with all that the device still has to do."""
+    import torch  # late: it takes 500 MB, which some benchmarks do not need
+
+    wait = torch.cuda.synchronize if device == "cuda" else lambda: None
+    wait()
+    started = time.perf_counter()
+    call()
+    wait()
+    return time.perf_counter() - started
+
+
+def timed(
+    call: Callable[..., Any], title: str, taken: dict[str, float], clock: Callable[[], float]
+) -> Callable[..., Any]:
+    """Return the same function, with its time added to `taken[title]`."""
+
+    @functools.wraps(call)
+    def run(*arguments: Any, **options: Any) -> Any:
+        started = clock()
+        try:
+            return call(*arguments, **options)
+        finally:
+            taken[title] = taken.get(title, 0.0) + clock() - started
+
+    return run
+
+
+def time_parts(
+    parts: Sequence[tuple[str, str, str]],
+    taken: dict[str, float],
+    clock: Callable[[], float] = time.perf_counter,
+) -> None:
+    """Let parts of the library, each a module, a name and a title, add up their seconds."""
+    for module, name, title in parts:
+        holder: Any = import_module(f"infopursuit.{module}")
+        *owner, function = name.split(".")
+        for part in owner:
+            holder = getattr(holder, part)
+        setattr(holder, function, timed(getattr(holder, function), title, taken, clock))
+
+
+def _status(key: str) -> int:
+    return int(Path("/proc/self/status").read_text().split(f"{key}:")[1].split()[0])
+
+
+def peak_mb() -> int:
+    """Return the peak resident memory of this process; that of getrusage starts at the parent's."""
+    return _status("VmHWM") // 1024
+
+
+def system_gb() -> float:
+    """Return the peak memory that the system counts, with pages of mapped files."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+@contextmanager
+def memory_watched() -> Iterator[dict[str, int]]:
+    """Yield the largest memory of this process without pages of files, in kB, seen every 50 ms."""
+    peak, ended = {"own": 0}, threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(0.05):
+            peak["own"] = max(peak["own"], _status("RssAnon"))
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield peak
+    finally:
+        ended.set()
+        thread.join()
+
+
+def in_own_process(module: str, *arguments: object) -> str:
+    """Run `python -m benchmarks.MODULE` and return the last line that it writes."""
+    command = [sys.executable, "-m", f"benchmarks.{module}", *map(str, arguments)]
+    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return output.splitlines()[-1]
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Return a table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def save(name: str, figures: Any, *parts: str) -> str:
+    """Write the figures as NAME.json, and NAME.md: the machine, then the parts."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    (OUT / f"{name}.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    text = "\n\n".join([f"{machine()}. `python -m benchmarks.{name}`", *parts]) + "\n"
+    (OUT / f"{name}.md").write_text(text, encoding="utf-8")
+    return text
+
+
+Line = tuple[str, Sequence[float], Sequence[float]]
+
+
+def draw(path: Path, panels: Sequence[dict[str, Any]], columns: int, **settings: Any) -> None:
+    """Draw panels of lines; each has `lines` (label, x, y) and settings of its axes.
+
+    `log` has the scaled axes, `legend` its place beside the panel or within it.
+    """
+    import matplotlib
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context({"svg.hashsalt": "infopursuit", "svg.fonttype": "none"}):
+        figure = Figure(facecolor="white", layout="constrained", **settings)
+        rows = -(-len(panels) // columns)
+        axes = figure.subplots(rows, columns, sharey="row", squeeze=False).flat
+        for axis, panel in zip(axes, panels, strict=True):
+            panel = dict(panel)
+            lines, log, legend = panel.pop("lines"), panel.pop("log", "x"), panel.pop("legend", "")
+            for label, x, y in lines:
+                axis.plot(x, y, marker="o", label=label)
+            drawn = any(len(x) for _, x, _ in lines)  # an empty axis has no logarithmic scale
+            axis.set(**({f"{each}scale": "log" for each in log} if drawn else {}), **panel)
+            if "xticks" in panel:
+                axis.set_xticks(panel["xticks"], [f"{x:,}" for x in panel["xticks"]])
+                axis.minorticks_off()
+            axis.grid(color="#e3e7ee", linewidth=0.6)
+            if legend == "beside":
+                axis.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
+            elif legend:
+                axis.legend(frameon=False, fontsize="small")
+        FigureCanvasSVG(figure).print_svg(str(path), metadata={"Date": None, "Creator": None})

@@ -1,0 +1,188 @@
+"""Made-up embeddings of any size that behave like CLIP's: clustered, with a common mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float32, Int64
+from torch import Tensor
+from torch.nn import functional
+from torch.nn.functional import normalize
+
+from infopursuit.datasets.labelled_images import SHARD_ROWS, Shard
+from infopursuit.pursuit.vip.training import TrainingImages
+
+
+class Problem(NamedTuple):
+    """Images with labels, a universe (u, d) float16, and the rows the dictionary starts from."""
+
+    images: TrainingImages
+    universe: Tensor
+    initial: Tensor
+
+
+def problem(
+    images: int, u: int, k: int, d: int = 768, classes: int = 10, topics: int = 2000, seed: int = 0
+) -> Problem:
+    """Texts around `topics` centres, cosines of about 0.65 between any two; images near classes."""
+    mean, centres, universe = _texts(u, d, topics, seed)
+    generator = torch.Generator().manual_seed(seed + 1)
+    labels = torch.arange(images) % classes
+    points = _noise(generator, d) + 0.6 * _noise(generator, classes, d)
+    points = points + 0.4 * centres[torch.arange(classes) % len(centres)] + 0.2 * mean
+    embeddings = normalize(points[labels] + 0.6 * _noise(generator, images, d), dim=1)
+    initial = torch.randperm(u, generator=generator)[:k]
+    return Problem(TrainingImages(embeddings, labels, classes), universe, initial)
+
+
+@lru_cache(maxsize=1)
+def _texts(u: int, d: int, topics: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The mean of all texts (d,), the centres of the topics, and u texts around them."""
+    generator = torch.Generator().manual_seed(seed)
+    mean, centres = _noise(generator, d), _noise(generator, min(topics, u), d)
+    universe = torch.empty(u, d, dtype=torch.float16)
+    for start in range(0, u, 65536):
+        rows = min(65536, u - start)
+        topic = torch.randint(len(centres), (rows,), generator=generator)
+        texts = 1.4 * mean + 0.8 * centres[topic] + 0.6 * _noise(generator, rows, d)
+        universe[start : start + rows] = normalize(texts, dim=1).half()
+    return mean, centres, universe
+
+
+def _noise(generator: torch.Generator, *shape: int) -> Tensor:
+    """Gaussian vectors of about unit norm."""
+    return torch.randn(*shape, generator=generator) / shape[-1] ** 0.5
+
+
+PROPERTIES_OF_A_CLASS = 20
+NOISE = 1.2
+
+
+def unit(rows: np.ndarray) -> np.ndarray:
+    """Rows of unit norm."""
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def properties(count: int, width: int, seed: int = 0) -> Float32[np.ndarray, "p d"]:
+    """Directions that classes are made of, and that texts name."""
+    return np.random.default_rng((seed, 1)).standard_normal((count, width), dtype=np.float32)
+
+
+@dataclass(frozen=True)
+class GeneratedShards:
+    """n images of c classes, each the mean of its class and noise; row i has the label i mod c.
+
+    Attributes:
+        images: n.
+        classes: c.
+        width: d.
+        seed: of all of them.
+        rows: of a shard.
+    """
+
+    images: int
+    classes: int = 100
+    width: int = 512
+    seed: int = 0
+    rows: int = SHARD_ROWS
+    clip: str | None = None
+
+    @property
+    def where(self) -> str:
+        """What messages call it."""
+        return f"{self.images} made-up images"
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """Of all classes, in their order."""
+        return tuple(f"class {label:05d}" for label in range(self.classes))
+
+    @property
+    def counts(self) -> Int64[np.ndarray, " c"]:
+        """Images of each class."""
+        whole, left = divmod(self.images, self.classes)
+        return np.full(self.classes, whole) + (np.arange(self.classes) < left)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Images of each shard."""
+        whole, left = divmod(self.images, self.rows)
+        return (self.rows,) * whole + ((left,) if left else ())
+
+    def read(self, number: int) -> Shard:
+        """Draw a shard; float16."""
+        generator = np.random.default_rng((self.seed, 2, number))
+        start = number * self.rows
+        labels = np.arange(start, start + self.sizes[number]) % self.classes
+        embeddings = np.empty((len(labels), self.width), dtype=np.float16)
+        means = torch.from_numpy(self._means())
+        for begin in range(0, len(labels), 8192):
+            place = slice(begin, begin + 8192)
+            # Whole numbers from -128 to 127, evenly, are drawn ten times as fast as normal ones.
+            drawn = generator.integers(-128, 128, embeddings[place].shape, dtype=np.int8)
+            noise = torch.from_numpy(drawn).float()
+            noise *= NOISE / 73.9  # which is their standard deviation
+            noise += means[torch.from_numpy(labels[place])]
+            embeddings[place] = functional.normalize(noise, dim=1).half().numpy()
+        return Shard(embeddings, labels.astype(np.int64))
+
+    def _means(self) -> Float32[np.ndarray, "c d"]:
+        some = properties(PROPERTIES_OF_A_CLASS * 50, self.width, self.seed)
+        generator = np.random.default_rng((self.seed, 3))
+        of_class = generator.integers(0, len(some), (self.classes, PROPERTIES_OF_A_CLASS))
+        means = some[of_class].sum(axis=1) / PROPERTIES_OF_A_CLASS**0.5
+        shared = generator.standard_normal(self.width, dtype=np.float32)
+        return (means + shared).astype(np.float32)
+
+
+BLOCK = 8192
+
+
+def write_universe(path: Path, u: int, d: int, concepts: int = 3000, seed: int = 0) -> None:
+    """Unit rows in float16: concepts within topics, a few of them very frequent (Zipf's law).
+
+    Two texts of a concept have a cosine of 0.6 to 0.8, two of any kind one of about 0.3. The
+    directions differ in how much they vary, as those of an embedding do.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    spread = torch.arange(1.0, d + 1) ** -0.25
+    spread /= spread.norm()
+
+    def noise(rows: int) -> torch.Tensor:
+        return torch.randn(rows, d, generator=generator) * spread
+
+    def drawn(kinds: int, count: int, power: float) -> torch.Tensor:
+        weights = torch.arange(1.0, kinds + 1) ** -power
+        return torch.multinomial(weights, count, replacement=True, generator=generator)
+
+    topics = noise(60)
+    own = 0.55 * noise(concepts)
+    centres = normalize(0.65 * noise(1) + 0.55 * topics[drawn(60, concepts, 0.7)] + own, dim=1)
+    shared = 0.6 + 0.2 * torch.rand(concepts, 1, generator=generator)
+    rows = np.lib.format.open_memmap(path, "w+", np.float16, (u, d))
+    for start in range(0, u, BLOCK):
+        concept = drawn(concepts, min(BLOCK, u - start), 1)
+        share = shared[concept]
+        texts = share.sqrt() * centres[concept] + (1 - share).sqrt() * noise(len(concept))
+        rows[start : start + BLOCK] = normalize(texts, dim=1).half().numpy()
+    rows.flush()
+
+
+def deviation(points: np.ndarray, medoids: np.ndarray) -> float:
+    """Sum of the distances of all points to the nearest medoid."""
+    centres = torch.from_numpy(points[medoids]).float()
+    is_medoid = np.zeros(len(points), dtype=bool)
+    is_medoid[medoids] = True
+    total = 0.0
+    for start in range(0, len(points), BLOCK):
+        part = torch.from_numpy(points[start : start + BLOCK]).float()
+        squares = part.square().sum(dim=1)[:, None] + centres.square().sum(dim=1)
+        nearest = (squares - 2 * part @ centres.T).amin(dim=1).clamp(min=0).sqrt()
+        nearest[torch.from_numpy(is_medoid[start : start + BLOCK])] = 0
+        total += float(nearest.sum(dtype=torch.float64))
+    return total

@@ -1,0 +1,150 @@
+"""From answers to a clean universe: seconds and peak memory of each step, in a process of its own.
+
+    python -m benchmarks.universe                  25,014 captions x 20 concepts
+    python -m benchmarks.universe --copies 10      250,140 captions
+    python -m benchmarks.universe --copies 10 --head 1e7 --class-names 1000
+
+The answers are those of the seeded grammar. `queries` reads them and does what the stage
+generate_queries does once the language model has answered; `universe` runs the stage
+build_universe with a dictionary and the control words that are shipped. Seconds are those of the
+whole process, its start and imports included; beside them is the processor time, which another
+program on the machine changes less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import runpy
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.harness import in_own_process, peak_mb
+from infopursuit.core.files import write_text_list
+from infopursuit.core.tables import ANSWERS, QUERIES, REJECTED_LINES, read_table, write_table
+from infopursuit.pipeline.params import Params, load_params
+from infopursuit.queries.corpora import Caption, described_corpus
+from infopursuit.queries.language_models import Answer
+from tests.texts import grammar
+
+ROOT = Path(__file__).parents[1]
+DICTIONARY_SIZE = 824
+RAW_ANSWERS = Path("answers.parquet")
+ARTIFACTS = Path("artifacts")
+
+
+def write_answers(count: int, head: float, class_names: int) -> None:
+    """Captions with answers, a dictionary and class names, in the working directory."""
+    captions = grammar.captions(count)
+    texts, reasons = zip(*grammar.answers(len(captions), head=head), strict=True)
+    columns = {
+        "caption": [caption.text for caption in captions],
+        "caption_ids": [list(caption.ids) for caption in captions],
+        "answer": texts,
+        "finish_reason": reasons,
+    }
+    write_table(RAW_ANSWERS, ANSWERS, columns)
+    lists = ARTIFACTS / "dictionaries"
+    dictionary = [grammar.concept(13 * rank) for rank in range(DICTIONARY_SIZE)]
+    write_text_list(lists / "menagerie.txt", dictionary)
+    # Rare concepts, one after the other: names of two to five words, as those of real classes.
+    names = [grammar.concept(grammar.KINDS // 2 + 7919 * rank) for rank in range(class_names)]
+    write_text_list(lists / "menagerie.classes.txt", names or ["no class"])
+
+
+def queries(params: Params) -> None:
+    """What generate_queries does with the answers."""
+    table = read_table(RAW_ANSWERS, ANSWERS).to_pydict()
+    captions = [
+        Caption(text, tuple(ids))
+        for text, ids in zip(table["caption"], table["caption_ids"], strict=True)
+    ]
+    answers = [
+        Answer(text, reason)
+        for text, reason in zip(table["answer"], table["finish_reason"], strict=True)
+    ]
+    del table
+    corpus = described_corpus(captions, answers, params.queries.concepts_per_caption)
+    write_table(ARTIFACTS / "queries/coco.parquet", QUERIES, corpus.queries)
+    write_table(ARTIFACTS / "answers/coco.parquet", ANSWERS, corpus.answers)
+    write_table(ARTIFACTS / "answers/coco.rejected.parquet", REJECTED_LINES, corpus.rejected)
+    (ARTIFACTS / "answers/coco.json").write_text(json.dumps(corpus.counts), encoding="utf-8")
+
+
+def universe(params: Params) -> None:
+    """The stage build_universe."""
+    runpy.run_path(str(ROOT / "stages/build_universe.py"))["main"](params)
+
+
+STEPS: dict[str, Callable[[Params], None]] = {"queries": queries, "universe": universe}
+
+
+def settings(drop_class_names: bool) -> Params:
+    """The shipped parameters, for one corpus and one data set."""
+    raw = load_params(ROOT / "params.yaml").model_dump(mode="json", by_alias=True)
+    raw["queries"]["corpora"] = {"coco": "captions.json"}
+    raw["datasets"] = {"menagerie": raw["datasets"]["menagerie"]}
+    raw["universe"]["drop_class_names"] = drop_class_names
+    raw["universe"]["control_words"] = str(ROOT / "params/control_words.txt")
+    return Params.model_validate(raw)
+
+
+def measure(step: str, folder: Path, class_names: int) -> tuple[float, float, int]:
+    """Seconds of a step, seconds of processor time in it, and the peak of its memory (MB)."""
+    started, used = time.perf_counter(), processor_seconds()
+    options = ("--folder", folder, "--class-names", class_names)
+    peak = in_own_process("universe", "--step", step, *options)
+    return time.perf_counter() - started, processor_seconds() - used, int(peak)
+
+
+def processor_seconds() -> float:
+    """Processor time of all finished child processes."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--copies", type=int, default=1, help="times 25,014 captions")
+    parser.add_argument("--head", type=float, default=grammar.HEAD, help="see queries.grammar")
+    parser.add_argument("--class-names", type=int, default=0, help="so many may not be in a text")
+    parser.add_argument("--folder", type=Path, help="keep the files here; answers are written once")
+    parser.add_argument("--step", choices=STEPS, help="run this in --folder and print its peak")
+    given = parser.parse_args()
+    if given.step:
+        params = settings(given.class_names > 0)
+        with contextlib.chdir(given.folder):
+            STEPS[given.step](params)
+        print(peak_mb())
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = given.folder or Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        with contextlib.chdir(folder):
+            if not RAW_ANSWERS.exists():
+                write_answers(grammar.COCO_COUNT * given.copies, given.head, given.class_names)
+        total = 0.0
+        for step in STEPS:
+            seconds, processor, peak = measure(step, folder.resolve(), given.class_names)
+            total += seconds
+            print(f"{step}: {seconds:.1f} s ({processor:.1f} s of a core), {peak} MB", flush=True)
+        print(f"in all: {total:.1f} s")
+        report(folder / ARTIFACTS)
+
+
+def report(artifacts: Path) -> None:
+    """What went in and what came out."""
+    counts = json.loads((artifacts / "answers/coco.json").read_text(encoding="utf-8"))
+    print(json.dumps(counts))
+    counts = json.loads((artifacts / "universe/counts.json").read_text(encoding="utf-8"))
+    print(json.dumps(counts))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,400 @@
+"""`infopursuit export` and `infopursuit serve`: a page to explore models, and images for it.
+
+Images come in the forms that people have them in:
+
+photos/                   CLASS/IMAGE, or train/CLASS/IMAGE and test/CLASS/IMAGE, or images alone
+new.jpg  'new/*.jpg'      images whose class is not known
+images.parquet            columns image (encoded), embedding or both; class_name or label, id, split
+images.npz  rows.npy      embeddings, without pictures; as `infopursuit fit` takes them
+
+Without a split, all of them are test images.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+from PIL import Image
+from torch import Tensor
+
+from infopursuit.cli.explain import clip_of, image_files, write_out
+from infopursuit.clip.embed import embed_readable_pictures
+from infopursuit.clip.towers import OpenClip
+from infopursuit.core.errors import InputError
+from infopursuit.core.tables import EMBEDDING
+from infopursuit.datasets.embedded_files import read_embeddings, read_given_table, read_rows
+from infopursuit.datasets.image_folders import read_image_folder
+from infopursuit.datasets.image_source import SPLITS, spelled
+from infopursuit.estimators.base import DEFAULT_STOP, PursuitClassifier, load_fitted, rows_of
+from infopursuit.explorer.contents import (
+    SCORED,
+    TEST,
+    TRAIN,
+    UNKNOWN,
+    AnsweredImages,
+    Chosen,
+    Facts,
+    Pictures,
+    contents,
+    no_images,
+    spread,
+)
+from infopursuit.explorer.page import page, room
+
+logger = logging.getLogger("infopursuit")
+
+SERVER_PACKAGES = ("fastapi", "uvicorn")
+TOLD = 20
+TRAINING, TESTED = SPLITS
+# Pictures that are in memory at once while they are embedded.
+BLOCK = 512
+IMAGE = "image"
+CLASSES = ("class_name", "label")
+
+
+def export(chosen: argparse.Namespace) -> int:
+    """Write the page.
+
+    Returns:
+        The exit status: 1 if images could not be read.
+    """
+    if chosen.page.is_dir():
+        raise InputError(f"{chosen.page}: a folder; expected the name of the page to write")
+    models = load_models([chosen.model], chosen.clip, chosen.device)
+    (name,) = models
+    title = chosen.title or name
+    pursuits = [(model.pursuit_, facts(name, model)) for name, model in models.items()]
+    test, train, rejected = _images(models, chosen.images)
+    content = contents(pursuits, test, train, title, chosen=Chosen(limit=room(title)))
+    written = page(content).encode()
+    write_out({chosen.page.name: written}, chosen.page.parent, "PAGE", chosen.page)
+    logger.info(
+        "%s: %d test images and %d training images with %d questions, %.1f MB",
+        chosen.page,
+        len(content.images.test),
+        len(content.images.train),
+        len(content.models[0].queries),
+        len(written) / 1e6,
+    )
+    return 1 if rejected else 0
+
+
+def serve(chosen: argparse.Namespace) -> int:
+    """Serve until Ctrl-C."""
+    missing = [name for name in SERVER_PACKAGES if find_spec(name) is None]
+    if missing:
+        raise InputError(
+            f"serve needs pip install 'infopursuit[app]' ({', '.join(missing)} not found); "
+            "`infopursuit export` writes a page without them"
+        )
+    from infopursuit.explorer.server import Served, bound, run, server
+
+    with bound(chosen.host, chosen.port) as listening:  # fails before minutes of work
+        models = load_models(chosen.models, chosen.clip, chosen.device)
+        reason = blind(models)
+        pursuits = [
+            (model.pursuit_, facts(name, model, reason is None)) for name, model in models.items()
+        ]
+        test, train, _ = _images(models, chosen.images)
+        title = chosen.title or " and ".join(models)
+        content = contents(pursuits, test, train, title, served=True)
+        if reason is not None:
+            logger.info("pictures of your own are refused: %s", reason)
+        served = [
+            Served(model.pursuit_, None if reason else _answerer(model))
+            for model in models.values()
+        ]
+        names = [chosen.host, *chosen.allow]
+        run(server(served, content, names, reason), listening)
+    return 0
+
+
+# -- models ---------------------------------------------------------------------------------------
+
+
+def load_models(
+    given: Sequence[str], clip: str | None, device: str
+) -> dict[str, PursuitClassifier]:
+    """Return models by the names that the page calls them: the last parts of their paths."""
+    if len(given) > 2:
+        raise InputError(f"--model: {len(given)} models; expected one, or two to compare")
+    models: dict[str, PursuitClassifier] = {}
+    for path in given:
+        name = Path(path).resolve().name if Path(path).exists() else path
+        while name in models:
+            name += " again"
+        models[name] = load_fitted(path, clip, device)
+    return models
+
+
+def facts(name: str, model: PursuitClassifier, sees: bool = False) -> Facts:
+    """Return what the page says of a model."""
+    return Facts.of(name, model.stop or DEFAULT_STOP, model.provenance_, sees)
+
+
+def blind(models: Mapping[str, PursuitClassifier]) -> str | None:
+    """Return why one of the models cannot take pictures; None if all can."""
+    for model in models.values():
+        try:
+            clip = clip_of(model)
+            if not isinstance(clip, OpenClip):
+                clip.encode_images(None)  # raises: there is no image tower
+        except InputError as error:
+            return str(error)
+    return None
+
+
+def _answerer(model: PursuitClassifier) -> Callable[[Image.Image], Tensor]:
+    def answer(picture: Image.Image) -> Tensor:
+        rows = rows_of(model, [picture]).tensor().to(model.pursuit_.device)
+        return model.pursuit_.answers(rows)
+
+    return answer
+
+
+# -- images ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Source:
+    """n images as they were given.
+
+    Attributes:
+        where: for messages.
+        ids: what the page calls them.
+        classes: the class of each: a name, a number, or None; None if no class is known.
+        splits: `train` or `test`, of each; None if all are test images.
+        pictures: gives those of some rows; None if there are none.
+        embeddings: (n, d); None if a CLIP has to embed the pictures.
+        clip: the CLIP that these come from, None if it is not known.
+    """
+
+    where: str
+    ids: list[str]
+    classes: list[Any] | None = None
+    splits: list[str] | None = None
+    pictures: Pictures | None = None
+    embeddings: np.ndarray | None = None
+    clip: str | None = None
+
+
+Answered = tuple[AnsweredImages, AnsweredImages | None, dict[str, str]]
+
+
+def _images(models: Mapping[str, PursuitClassifier], given: Sequence[str]) -> Answered:
+    """Return the test and training images that were given; log those that cannot be read."""
+    if not given:
+        return no_images([model.pursuit_ for model in models.values()]), None, {}
+    test, train, rejected = answered_images(list(models.values()), given)
+    for name, reason in list(rejected.items())[:TOLD]:
+        logger.error("left out: %s: %s", name, reason)
+    if len(rejected) > TOLD:
+        logger.error("left out: %d more", len(rejected) - TOLD)
+    return test, train, rejected
+
+
+def answered_images(models: Sequence[PursuitClassifier], given: Sequence[str]) -> Answered:
+    """Return images, answered by all models; of many test images an even sample over the classes.
+
+    Returns:
+        Test images; training images, None if there are none; what could not be read, and why.
+    """
+    parts: dict[str, list[AnsweredImages]] = {split: [] for split in SPLITS}
+    rejected: dict[str, str] = {}
+    for path in given:
+        source = read_source(path)
+        labels = _labels(source, models[0])
+        splits = source.splits or [TESTED] * len(source.ids)
+        for split, most in ((TESTED, TEST + SCORED), (TRAINING, TRAIN)):
+            rows = [row for row, of_row in enumerate(splits) if of_row == split]
+            if rows:
+                order = spread(labels[rows])[:most]
+                rows = sorted(rows[place] for place in order)
+                parts[split].append(_answered(source, labels, rows, models, rejected))
+    test = _joined(parts[TESTED])
+    if test is None or not test.ids:
+        why = next((f": {name}: {reason}" for name, reason in rejected.items()), "")
+        raise InputError(f"{', '.join(given)}: no test image that can be read{why}")
+    return test, _joined(parts[TRAINING]), rejected
+
+
+def read_source(given: str) -> Source:
+    """Read the images of a folder, a file or a pattern; pictures stay on the disk."""
+    path = Path(given)
+    if path.is_dir() and any(
+        each.is_dir() for each in path.iterdir() if not each.name.startswith(".")
+    ):
+        folder = read_image_folder(path)
+        ids = [file.relative_to(path).as_posix() for file in folder.pictures]
+        return Source(given, ids, folder.labels, folder.splits, _of_list(folder.pictures))
+    if path.suffix == ".parquet" and path.exists():
+        return _of_table(path)
+    if path.suffix == ".npz":
+        train, test = read_embeddings(path)
+        parts = [(TESTED, train)] if test is None else [(TRAINING, train), (TESTED, test)]
+        return Source(
+            given,
+            [f"{split}[{row}]" for split, part in parts for row in range(len(part.labels))],
+            [each for _, part in parts for each in part.labels.tolist()],
+            [split for split, part in parts for _ in part.labels],
+            embeddings=np.concatenate([part.rows for _, part in parts]),
+        )
+    if path.suffix == ".npy":
+        rows = read_rows(path)
+        ids = [f"{path.name}[{row}]" for row in range(len(rows))]
+        return Source(given, ids, embeddings=np.asarray(rows))
+    files = image_files([given])
+    ids = [file.relative_to(path).as_posix() if path.is_dir() else str(file) for file in files]
+    return Source(given, ids, pictures=_of_list(files))
+
+
+def _of_list(pictures: Sequence[Any]) -> Pictures:
+    return lambda rows: [pictures[row] for row in rows]
+
+
+def _of_table(path: Path) -> Source:
+    table = read_given_table(path, ("id", "split", *CLASSES), nulls=CLASSES)
+    if not {IMAGE, EMBEDDING} & set(table.names):
+        raise InputError(
+            f"{path}: no column {IMAGE!r} or {EMBEDDING!r}; found {', '.join(table.names)}"
+        )
+    if IMAGE in table.names:
+        kind = pq.read_schema(path).field(IMAGE).type
+        if not (pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
+            raise InputError(f"{path}: image is {kind}; expected binary, encoded images")
+    columns = table.columns
+    odd = [split for split in columns.get("split", []) if split not in SPLITS]
+    if odd:
+        raise InputError(f"{path}: the split {odd[0]!r}; expected 'train' or 'test'")
+    ids = columns.get("id", [f"{path.name}[{row}]" for row in range(table.rows)])
+    return Source(
+        str(path),
+        [str(each) for each in ids],
+        columns.get("class_name") or columns.get("label"),
+        columns.get("split"),
+        _of_column(path) if IMAGE in table.names else None,
+        columns.get(EMBEDDING),
+        table.clip,
+    )
+
+
+def _of_column(path: Path) -> Pictures:
+    """Return what reads the encoded images of some rows, from their row groups alone."""
+
+    def pictures(rows: Sequence[int]) -> list[Any]:
+        wanted, images, first = set(rows), {}, 0
+        try:
+            with pq.ParquetFile(path) as file:
+                for group in range(file.num_row_groups):
+                    count = file.metadata.row_group(group).num_rows
+                    here = wanted & set(range(first, first + count))
+                    if here:
+                        column = file.read_row_group(group, columns=[IMAGE]).column(IMAGE)
+                        images |= {row: column[row - first].as_py() for row in here}
+                    first += count
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{path}: column {IMAGE!r} is damaged ({error})") from error
+        return [images[row] for row in rows]
+
+    return pictures
+
+
+def _labels(source: Source, model: PursuitClassifier) -> np.ndarray:
+    """Return the number of the class of each image, -1 if it has none."""
+    names = model.pursuit_.class_names
+    numbers = {spelled(name): number for number, name in enumerate(names)}
+    labels = np.full(len(source.ids), UNKNOWN, dtype=np.int64)
+    for row, given in enumerate(source.classes or ()):
+        if given is None:
+            continue
+        label = numbers.get(spelled(str(given)))
+        if label is None and isinstance(given, int) and given in range(len(names)):
+            label = given
+        if label is None:
+            raise InputError(
+                f"{source.where}: the model has no class {given!r}; expected one of "
+                f"{', '.join(names[:10])}"
+            )
+        labels[row] = label
+    return labels
+
+
+def _answered(
+    source: Source,
+    labels: np.ndarray,
+    rows: list[int],
+    models: Sequence[PursuitClassifier],
+    rejected: dict[str, str],
+) -> AnsweredImages:
+    """Return those of the rows that can be read; add why the others cannot to `rejected`."""
+    if source.embeddings is not None:
+        for model in models:
+            if None not in (source.clip, model.clip_) and source.clip != model.clip_:
+                raise InputError(
+                    f"{source.where}: embedded by {source.clip}; the model was fitted with "
+                    f"{model.clip_}: expected one CLIP for both"
+                )
+        answers = [_answers(model, source.embeddings[rows]) for model in models]
+    else:
+        answers, rows = _embedded(source, rows, models, rejected)
+    pictures = source.pictures
+    some = None if pictures is None else lambda places: pictures([rows[place] for place in places])
+    return AnsweredImages([source.ids[row] for row in rows], labels[rows], answers, some)
+
+
+def _embedded(
+    source: Source,
+    rows: list[int],
+    models: Sequence[PursuitClassifier],
+    rejected: dict[str, str],
+) -> tuple[list[Tensor], list[int]]:
+    """Return the answers to the pictures that every CLIP could read, and the rows of these."""
+    assert source.pictures is not None
+    blocks: list[list[Tensor]] = [[] for _ in models]
+    kept: list[int] = []
+    for start in range(0, len(rows), BLOCK):
+        here = rows[start : start + BLOCK]
+        pictures = list(source.pictures(here))
+        readable = [embed_readable_pictures(clip_of(model), pictures) for model in models]
+        # One decoder for all: a picture that one CLIP cannot read, no other can.
+        for place, reason in readable[0].rejected.items():
+            rejected[source.ids[here[place]]] = reason
+        kept += [here[place] for place in readable[0].rows]
+        for block, model, of_model in zip(blocks, models, readable, strict=True):
+            block.append(_answers(model, of_model.embeddings))
+    return [torch.cat(block) for block in blocks], kept
+
+
+def _answers(model: PursuitClassifier, embeddings: np.ndarray) -> Tensor:
+    pursuit = model.pursuit_
+    return pursuit.answers(rows_of(model, embeddings).tensor().to(pursuit.device)).cpu()
+
+
+def _joined(parts: Sequence[AnsweredImages]) -> AnsweredImages | None:
+    if not parts:
+        return None
+    owners = [(part, place) for part in parts for place in range(len(part.ids))]
+
+    def pictures(rows: Sequence[int]) -> list[Any]:
+        given: dict[int, Any] = {}
+        for part in parts:
+            here = [row for row in rows if owners[row][0] is part]
+            given |= zip(here, part.given([owners[row][1] for row in here]), strict=True)
+        return [given[row] for row in rows]
+
+    return AnsweredImages(
+        [each for part in parts for each in part.ids],
+        np.concatenate([part.labels for part in parts]),
+        [torch.cat(blocks) for blocks in zip(*(part.answers for part in parts), strict=True)],
+        pictures,
+    )

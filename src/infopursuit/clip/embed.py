@@ -1,0 +1,349 @@
+"""Embed texts and pictures into arrays: for the library, which writes no tables.
+
+    texts = embed_texts(clip, ["a red bird", "four legs"])    # (2, d), each embedded once ever
+    rows = embed_pictures(clip, ["a.png", image, array])      # (3, d)
+
+Threads decode and resize images ahead of the tower. One more puts the next batch together and
+copies it to a GPU, so that all but the first batch are ready when the tower asks for them.
+
+Embeddings of texts are kept in the user's cache folder:
+
+    <cache>/texts/<name of the CLIP>/<hash of the texts>.parquet      text, embedding (float32)
+
+The name of a CLIP has the hash of its weights, so other weights are other folders. A file is never
+changed, so processes need no locks; what two of them embed at once is there twice until files are
+joined.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+from jaxtyping import Float32, UInt8
+from tqdm import tqdm
+
+from infopursuit.clip.towers import Clip, OpenClip
+from infopursuit.core.errors import InputError
+from infopursuit.core.results import ResultFolder, job_digest
+from infopursuit.datasets.decoding import (
+    Encoded,
+    Picture,
+    UnreadableError,
+    picture_list,
+    prepared_ahead,
+)
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+VARIABLE = "INFOPURSUIT_CACHE"
+# Texts after which their embeddings are kept: what an interrupted call loses.
+BLOCK = 8192
+# From this many files on they are joined.
+FILES = 16
+# Unreadable pictures that a message names.
+NAMED = 3
+
+
+class EmbeddedPictures(NamedTuple):
+    """The embeddings of the readable ones of n pictures.
+
+    Attributes:
+        rows: their places among the n, ascending.
+        embeddings: one row for each of them, float32, unit norm.
+        rejected: the places of all others, with the reason.
+    """
+
+    rows: list[int]
+    embeddings: Float32[np.ndarray, "m d"]
+    rejected: dict[int, str]
+
+
+def embed_pictures(
+    clip: Clip, pictures: Any, batch_size: int = 64, progress: bool = True
+) -> Float32[np.ndarray, "n d"]:
+    """Embed pictures of any kinds, in their order.
+
+    Args:
+        clip: what embeds.
+        pictures: a list of pictures, see `infopursuit.datasets.decoding.to_rgb`; one PIL image,
+            array or tensor alone; a batch of them.
+        batch_size: pictures per batch of the tower.
+        progress: whether to show a progress bar on a terminal.
+
+    Returns:
+        Rows of unit norm.
+
+    Raises:
+        InputError: pictures cannot be read (the message names the first), `pictures` is a path
+            instead of a list, or `clip` has no image tower.
+    """
+    items = picture_list(pictures)
+    _, embeddings, rejected = embed_readable_pictures(clip, items, batch_size, progress)
+    if rejected:
+        reasons = []
+        for row in sorted(rejected)[:NAMED]:
+            item = items[row]
+            name = str(item) if isinstance(item, str | Path) else f"picture {row}"
+            reasons.append(f"{name}: {rejected[row]}")
+        raise InputError(
+            f"{len(rejected)} of {len(items)} pictures cannot be read ({'; '.join(reasons)})"
+        )
+    return embeddings
+
+
+def embed_readable_pictures(
+    clip: Clip, pictures: Any, batch_size: int = 64, progress: bool = True
+) -> EmbeddedPictures:
+    """Embed the pictures that can be read, and say why the others cannot.
+
+    Args and errors are those of `embed_pictures`, except for unreadable pictures.
+    """
+    if not isinstance(clip, OpenClip):
+        clip.encode_images(None)  # raises: there is no image tower
+    items = picture_list(pictures)
+    rows: list[int] = []
+    parts = [np.zeros((0, clip.width), dtype=np.float32)]
+    rejected: dict[int, str] = {}
+    with _progress_bar(len(items), "pictures", progress) as bar:
+        for batch in encoded_batches(clip, iter(items), len(items), batch_size):
+            rows += batch.rows
+            parts.append(batch.embeddings)
+            rejected |= batch.rejected
+            bar.update(len(batch.rows) + len(batch.rejected))
+    return EmbeddedPictures(rows, np.concatenate(parts), rejected)
+
+
+def encoded_batches(
+    clip: OpenClip, images: Iterator[Picture | Encoded], count: int, batch_size: int
+) -> Iterator[EmbeddedPictures]:
+    """Embed the next `count` images, batch by batch.
+
+    A batch is a range of `batch_size` rows without the unreadable ones, whatever came before.
+    """
+    items = islice(images, count)
+    with (
+        closing(prepared_ahead(items, clip.pixels, decoders(), ahead=batch_size)) as prepared,
+        closing(one_ahead(_batches(prepared, count, batch_size, clip.device))) as batches,
+    ):
+        for rows, pixels, rejected in batches:
+            if pixels is None:
+                embeddings = np.zeros((0, clip.width), dtype=np.float32)
+            else:
+                embeddings = clip.encode_images(pixels)
+            yield EmbeddedPictures(rows, embeddings, rejected)
+
+
+def one_ahead(items: Iterable[T]) -> Generator[T, None, None]:
+    """Give the same items; while one is in use, a thread makes the next."""
+    iterator = iter(items)
+    done = object()
+    with ThreadPoolExecutor(1, thread_name_prefix="batch") as pool:
+        coming = pool.submit(next, iterator, done)
+        while (item := coming.result()) is not done:
+            coming = pool.submit(next, iterator, done)
+            yield item  # type: ignore[misc]
+
+
+def decoders() -> int:
+    """Return how many threads decode: one for each core of this process."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def _batches(
+    prepared: Iterator[np.ndarray | UnreadableError],
+    count: int,
+    batch_size: int,
+    device: torch.device,
+) -> Iterator[tuple[list[int], UInt8[torch.Tensor, "b 3 h w"] | None, dict[int, str]]]:
+    """Give the readable rows of each batch, their pixels on the device, and why others are not."""
+    copy = _copier(device)
+    for start in range(0, count, batch_size):
+        readable: dict[int, np.ndarray] = {}
+        rejected: dict[int, str] = {}
+        for row in range(start, min(start + batch_size, count)):
+            item = next(prepared, None)
+            if item is None:
+                raise ValueError(f"expected {count} images, found {row}")
+            if isinstance(item, UnreadableError):
+                rejected[row] = str(item)
+            else:
+                readable[row] = item
+        pixels = copy(np.stack(list(readable.values()))) if readable else None
+        yield list(readable), pixels, rejected
+
+
+def _copier(
+    device: torch.device,
+) -> Callable[[UInt8[np.ndarray, "b 3 h w"]], UInt8[torch.Tensor, "b 3 h w"]]:
+    """Return what copies a batch to the device while the device computes."""
+    if device.type != "cuda":
+        return torch.from_numpy
+    stream = torch.cuda.Stream(device)
+
+    def copy(batch: np.ndarray) -> torch.Tensor:
+        with torch.cuda.stream(stream):
+            copied = torch.from_numpy(batch).pin_memory().to(device, non_blocking=True)
+        # This holds up the thread that puts batches together, and neither tower nor decoders.
+        # The memory is used again only after the tower is done: its rows are read back before.
+        stream.synchronize()
+        return copied
+
+    return copy
+
+
+def cache_folder() -> Path:
+    """Return where infopursuit keeps what can be made again.
+
+    $INFOPURSUIT_CACHE, or infopursuit in $XDG_CACHE_HOME or in ~/.cache.
+    """
+    if chosen := os.environ.get(VARIABLE):
+        return Path(chosen).expanduser()
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "infopursuit"
+
+
+def embed_texts(
+    clip: Clip,
+    texts: Iterable[Any],
+    batch_size: int = 64,
+    progress: bool = True,
+    cache: bool = True,
+) -> Float32[np.ndarray, "n d"]:
+    """Embed texts, in their order; those that this CLIP embedded before come from the cache.
+
+    If the cache cannot be written, a warning says so and nothing else changes.
+
+    Args:
+        clip: what embeds. A table of precomputed texts needs no cache and uses none.
+        texts: strings, in a list, an array or a column of a table.
+        batch_size: texts of full length per batch of the tower.
+        progress: whether to show a progress bar on a terminal.
+        cache: whether to use the cache.
+
+    Returns:
+        Rows of unit norm.
+
+    Raises:
+        InputError: `texts` is one string, or not all of them are strings.
+    """
+    if isinstance(texts, str | bytes):
+        raise InputError(f"texts: expected a list of texts, found {texts!r}; write [text]")
+    texts = list(texts)
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise InputError(f"texts: row {row} is {type(text).__name__}; expected a text")
+    if not isinstance(clip, OpenClip):
+        return clip.encode_texts(texts)
+    kept = TextCache(clip) if cache else None
+    embedding_of = kept.read(set(texts)) if kept else {}
+    missing = [text for text in dict.fromkeys(texts) if text not in embedding_of]
+    with _progress_bar(len(missing), "texts", progress) as bar:
+        for start in range(0, len(missing), BLOCK):
+            block = missing[start : start + BLOCK]
+            rows = clip.encode_texts(block, batch_size)
+            embedding_of.update(zip(block, rows, strict=True))
+            if kept:
+                kept.add(block, rows)
+            bar.update(len(block))
+    if kept and missing:
+        kept.join()
+    matrix = np.empty((len(texts), clip.width), dtype=np.float32)
+    for row, text in enumerate(texts):
+        matrix[row] = embedding_of[text]
+    return matrix
+
+
+def _progress_bar(total: int, what: str, progress: bool) -> tqdm:
+    return tqdm(total=total, desc=what, disable=not (progress and sys.stderr.isatty()))
+
+
+class TextCache:
+    """The embeddings of texts by one CLIP in the cache folder."""
+
+    def __init__(self, clip: OpenClip) -> None:
+        name = clip.name + (":float16" if clip.half_precision else "")
+        self._width = clip.width
+        self._results = ResultFolder(
+            cache_folder() / "texts", re.sub(r"[^A-Za-z0-9._-]", "_", name)
+        )
+
+    def read(self, wanted: set[str] | None = None) -> dict[str, Float32[np.ndarray, " d"]]:
+        """Return the embeddings of the wanted texts that are kept; without any, all."""
+        embedding_of: dict[str, np.ndarray] = {}
+        seen: set[str] = set()
+        # Another process may be joining files; then a new file has what an old one had.
+        while new := self._results.keys() - seen:
+            for key in sorted(new):
+                embedding_of.update(self._rows(key, wanted))
+            seen |= new
+        return embedding_of
+
+    def add(self, texts: Sequence[str], rows: Float32[np.ndarray, "m d"]) -> str | None:
+        """Keep embeddings in a new file, and return its key; warn if that is impossible."""
+        key = f"{job_digest(texts, 24)}.parquet"
+        values = pa.array(np.ascontiguousarray(rows).reshape(-1))
+        embeddings = pa.FixedSizeListArray.from_arrays(values, self._width)
+        table = pa.table({"text": pa.array(texts, pa.string()), "embedding": embeddings})
+        try:
+            with self._results.write(key) as partial:
+                pq.write_table(table, partial, compression="none", use_dictionary=False)
+        except (OSError, InputError) as error:
+            logger.warning(
+                "%s: embeddings of texts cannot be kept (%s); set %s to a folder that can be "
+                "written",
+                self._results.folder,
+                error,
+                VARIABLE,
+            )
+            return None
+        return key
+
+    def join(self) -> None:
+        """Join the files if there are many."""
+        keys = self._results.keys()
+        if len(keys) < FILES:
+            return
+        embedding_of = self.read()
+        if not embedding_of:  # another process has just joined them all
+            return
+        joined = self.add(list(embedding_of), np.stack(list(embedding_of.values())))
+        if joined is not None:
+            for key in keys - {joined}:
+                self._results.remove(key)
+
+    def _rows(self, key: str, wanted: set[str] | None) -> dict[str, np.ndarray]:
+        """Return the embeddings of the wanted texts in a file, None for all of them."""
+        path = self._results.path(key)
+        try:
+            texts = pq.read_table(path, columns=["text"]).column("text").to_pylist()
+            rows = [row for row, text in enumerate(texts) if wanted is None or text in wanted]
+            if not rows:
+                return {}
+            column = pq.read_table(path, columns=["embedding"]).column("embedding")
+            flat = column.take(rows).combine_chunks().flatten().to_numpy(zero_copy_only=False)
+        except FileNotFoundError:  # joined by another process
+            return {}
+        except (pa.ArrowInvalid, pa.ArrowKeyError, KeyError, OSError) as error:
+            logger.warning("%s: skipped, not readable as kept embeddings (%s)", path, error)
+            return {}
+        if len(flat) != len(rows) * self._width:
+            logger.warning("%s: skipped, its width is not %d", path, self._width)
+            return {}
+        matrix = flat.reshape(len(rows), self._width).astype(np.float32, copy=False)
+        return {texts[row]: matrix[place] for place, row in enumerate(rows)}

@@ -1,0 +1,227 @@
+"""Files: written whole or not at all, hashed, and read with messages that name the place."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import json
+import re
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+from uuid import uuid4
+
+from infopursuit.core.errors import NO_ROOM, READ_ONLY, InputError, explain_os_error
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
+# How the names of files end while they are being written.
+PARTIAL = ".partial"
+# Seconds that a process has from making such a file to locking it.
+JUST_MADE = 60.0
+# An escaped half of a surrogate pair; whole pairs have two of them.
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+@contextmanager
+def atomic_write(path: str | Path, mark: str = "") -> Iterator[Path]:
+    """Give a path next to `path` to write to; at the end the file there takes the name `path`.
+
+    If writing fails or is interrupted, `path` stays as it was, and nothing lies next to it.
+    """
+    path = Path(path)
+    partial = path.with_name(f"{path.name}{mark}{PARTIAL}")
+    with _user_errors(path, partial):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield partial
+        partial.replace(path)
+
+
+@contextmanager
+def atomic_folder(path: str | Path) -> Iterator[Path]:
+    """Give an empty folder next to `path` to write to; at the end it takes the name `path`.
+
+    If writing fails or is interrupted, `path` stays as it was. The next call removes what a killed
+    process left behind.
+    """
+    path = Path(path)
+    partial = path.with_name(f"{path.name}{PARTIAL}")
+    with _user_errors(path, partial):
+        _remove(partial)
+        partial.mkdir(parents=True)
+        yield partial
+        _remove(path)
+        partial.replace(path)
+
+
+@contextmanager
+def _user_errors(path: Path, partial: Path) -> Iterator[None]:
+    """Raise InputError for what a disk refuses to take, and remove the partial file."""
+    try:
+        yield
+    except OSError as error:
+        writing = error.filename is None or Path(error.filename) in (path, partial, *path.parents)
+        if error.errno in NO_ROOM or (error.errno in READ_ONLY and writing):
+            raise InputError(explain_os_error(error, path)) from error
+        raise
+    finally:
+        _remove(partial)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    elif path.exists():  # a read-only disk refuses even to remove what does not exist
+        path.unlink(missing_ok=True)
+
+
+def remove_partial(folder: Path) -> None:
+    """Remove what killed processes left in a folder; no living one may be writing there."""
+    for partial in folder.glob(f"*{PARTIAL}"):
+        _remove(partial)
+
+
+def lock(file: IO[bytes]) -> None:
+    """Keep `remove_abandoned` from removing a file, for as long as it is open."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def remove_abandoned(path: Path) -> None:
+    """Remove the partial files of `path` that have marks and that no process has locked."""
+    if fcntl is None:  # nobody can say whether a process is writing
+        return
+    for partial in path.parent.glob(f"{glob.escape(path.name)}.*{PARTIAL}"):
+        with suppress(FileNotFoundError, BlockingIOError), partial.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if time.time() - partial.stat().st_mtime > JUST_MADE:
+                partial.unlink()
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text in UTF-8, atomically."""
+    with atomic_write(path) as partial:
+        partial.write_text(text, encoding="utf-8", newline="")
+
+
+def write_text_list(path: str | Path, texts: Sequence[str]) -> None:
+    """Write one text a line."""
+    write_text(path, "".join(f"{text}\n" for text in texts))
+
+
+def write_files(files: Mapping[str, bytes], folder: Path) -> None:
+    """Write files into a folder; if one cannot be written, all stay as they were."""
+    mark = f".{uuid4().hex[:8]}{PARTIAL}"
+    partial = {folder / name: folder / (name + mark) for name in files}
+    try:
+        for (path, temporary), content in zip(partial.items(), files.values(), strict=True):
+            if path.is_dir():
+                raise IsADirectoryError(f"{path} is a folder; expected a file or nothing")
+            try:
+                temporary.write_bytes(content)
+            except OSError as error:
+                error.filename = str(path)  # a failing write does not name the file
+                raise
+        for path, temporary in partial.items():
+            temporary.replace(path)
+    finally:
+        for temporary in partial.values():
+            _remove(temporary)
+
+
+def file_sha256(path: str | Path) -> str:
+    """Return the SHA-256 of a file's bytes, as 64 hexadecimal digits."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def table_sha256(path: str | Path) -> str:
+    """Return the SHA-256 of a table: of its file, or of the names and SHA-256 of its shards."""
+    path = Path(path)
+    if not path.is_dir():
+        return file_sha256(path)
+    return settings_sha256({file.name: file_sha256(file) for file in sorted(path.iterdir())})
+
+
+def settings_sha256(settings: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of JSON-like settings, whatever the order of their keys."""
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+
+
+def is_file(path: Path) -> bool:
+    """Return whether a file exists; False for a name that no file can have."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def read_text(path: str | Path, expected: str) -> str:
+    """Return the text of a file in UTF-8, without the byte order mark that Windows writes."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file; {expected}") from error
+    except (OSError, ValueError) as error:  # a path that no file can have is a ValueError
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise InputError(f"{path}: not a readable UTF-8 text file ({reason})") from error
+
+
+def read_text_list(path: str | Path) -> list[str]:
+    """Read one text a line, in order, without blank lines and surrounding blanks."""
+    lines = read_text(path, "expected one text a line").splitlines()
+    seen: dict[str, int] = {}
+    for number, line in enumerate(lines, start=1):
+        text = line.strip()
+        if not text:
+            continue
+        if text in seen:
+            raise InputError(f"{path}: line {number} repeats {text!r} of line {seen[text]}")
+        seen[text] = number
+    if not seen:
+        raise InputError(f"{path}: the file is empty; expected one text a line")
+    return list(seen)
+
+
+def read_json(path: str | Path, expected: str) -> Any:
+    """Return the value in a JSON file."""
+    text = read_text(path, expected)
+    try:
+        return _parse_json(text)
+    except (ValueError, RecursionError) as error:
+        line = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise InputError(f"{path}: not valid JSON{line}: {_fault(error)}; {expected}") from error
+
+
+def json_lines(path: str | Path, expected: str, form: str) -> Iterator[tuple[int, Any]]:
+    """Yield the values in a file of one JSON value a line, each with the number of its line.
+
+    Numbers begin at 1; blank lines are skipped.
+    """
+    # Not splitlines: a JSON text may hold other characters that Unicode counts as line ends.
+    for number, line in enumerate(read_text(path, expected).split("\n"), start=1):
+        if line.strip():
+            try:
+                yield number, _parse_json(line)
+            except (ValueError, RecursionError) as error:
+                fault = f"line {number} is not valid JSON: {_fault(error)}"
+                raise InputError(f"{path}: {fault}; {form}") from error
+
+
+def _parse_json(text: str) -> Any:
+    value = json.loads(text)
+    if _SURROGATE.search(text):
+        json.dumps(value, ensure_ascii=False).encode()  # half a pair is no text: a ValueError
+    return value
+
+
+def _fault(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "lists or objects too deep in one another"
+    return error.msg if isinstance(error, json.JSONDecodeError) else str(error)

@@ -1,0 +1,636 @@
+"""The classifier that asks for the largest information gain, on embeddings or on any table.
+
+from infopursuit import InformationPursuitClassifier
+
+model = InformationPursuitClassifier(texts, text_embeddings, n_queries=128).fit(X, y)
+model.explain(X[:1])[0]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
+from torch import Tensor
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.executors import RayCluster
+from infopursuit.core.files import settings_sha256
+from infopursuit.datasets.labelled_images import EmbeddedShards, ImageShards
+from infopursuit.datasets.matrix import Matrix, UnitMatrix, as_tensor
+from infopursuit.estimators.base import DecidingClassifier, column_names
+from infopursuit.estimators.class_knowledge import ClassKnowledge
+from infopursuit.pursuit.answers.columns import (
+    column_questions,
+    column_texts,
+    given_questions,
+    with_question,
+)
+from infopursuit.pursuit.answers.directions import TextDirections
+from infopursuit.pursuit.answers.rules import (
+    AnswerRule,
+    ColumnAnswers,
+    MinMaxAnswers,
+    ThresholdAnswers,
+)
+from infopursuit.pursuit.answers.thresholds import THRESHOLD_IMAGES, ThresholdFit
+from infopursuit.pursuit.familiarity import KEPT, Familiarity
+from infopursuit.pursuit.naive_bayes.fit import (
+    ASSUMED,
+    FITTED_ON,
+    HELD_OUT,
+    calibration_images,
+    fit_independence,
+    fit_rates,
+    fit_table,
+)
+from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes, RedundantQuestions
+from infopursuit.pursuit.naive_bayes.selection import (
+    CandidateTexts,
+    chosen_columns,
+    informative_rows,
+)
+from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, ShardedSet, TrainingSet
+from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.texts.text_table import (
+    TextTable,
+    check_among,
+    check_room,
+    fixed_rows,
+    not_banned,
+    refuse_banned,
+)
+from infopursuit.texts.wording import related_texts
+
+# Questions about columns are chosen on at most this many rows.
+SELECTION_ROWS = 4096
+# Sums of many numbers differ by less, so that a repeated row and a row of weight two are one.
+ROUNDING = 1e-10
+# Tempering looks at this many questions at most.
+BUDGET = 128
+
+
+class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEstimator):
+    """Information Pursuit with naive Bayes: asks the most informative question, adds up evidence.
+
+    With `texts` the rows of X are CLIP embeddings of images, and the questions are k texts chosen
+    by how much their answers tell of the class. Without, X is any table, and the questions are
+    about its columns: `petal length > 2.45?`.
+
+    Args:
+        texts: the u texts that may become questions; None for questions about columns.
+        text_embeddings: (u, d) embeddings of the texts, of the CLIP that embeds the images.
+        n_queries: k, the size of the dictionary; all questions if there are fewer.
+        queries: the dictionary itself, some of `texts` (no selection); None to choose k.
+        ban: texts or words that no question may contain.
+        keep: questions that are in the dictionary whatever is chosen, some of `texts`, or of the
+            form `column > number`; no more than k.
+        first_query: the question that every image is asked first; None for the best.
+        answers: `three_valued`: no, not sure or yes; `threshold`: no or yes. Both depend on their
+            own question and the image alone. `minmax`: the paper's rule. Questions about columns
+            are answered with no or yes.
+        knowledge: (c, u) how true each text is of each class, in the order of `classes_` and
+            `texts`: 1 true, 0.5 of some pictures, 0 not true, NaN not known; or a
+            `KnowledgeTable` that names both. Texts that are true of no class are asked less, and
+            about as many images get a yes as the table says. Answers still come from images
+            alone. None if nothing is known.
+        leakage: with `knowledge`, what information counts that the words of a question do not
+            explain, from 0 to 1. Less makes explanations easier to follow, for some accuracy.
+        rates: `counted`: of each answer in each class, one question at a time; `fitted`: drawn from
+            there to tell the classes apart (`pursuit.naive_bayes.fit`), on at most 32,768
+            images. Takes seconds more, and may pay off if there are many images.
+        reference_embeddings: (v, d) of the texts that scores are relative to; None for
+            `text_embeddings`.
+        stop: when to ask no more, in `predict` and `explain`; None to stop at a probability of
+            0.95, or when all questions have been asked.
+        validation_fraction: share of the rows that probabilities are calibrated on, of a class at
+            most 1,024. Equal rows stay together.
+        random_state: seed of the samples that are taken of more than 4,096 images; a generator of
+            numpy's, or None for another seed each time.
+
+    Attributes:
+        classes_: (c,) the class labels.
+        queries_: the k questions.
+        n_features_in_: d.
+        feature_names_in_: of the columns, if X has names.
+        pursuit_: the fitted tables.
+        provenance_: how many images and texts there were, what tells them from others, and the
+            accuracy on the rows that were held out (at most 4,096 of them).
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[str] | None = None,
+        text_embeddings: Any = None,
+        n_queries: int = 128,
+        *,
+        queries: Sequence[str] | None = None,
+        ban: Sequence[str] = (),
+        keep: Sequence[str] = (),
+        first_query: str | None = None,
+        answers: str = "three_valued",
+        knowledge: Any = None,
+        leakage: float = 1.0,
+        rates: str = "counted",
+        reference_embeddings: Any = None,
+        stop: StoppingRule | None = None,
+        validation_fraction: float = 0.1,
+        random_state: Any = 0,
+    ) -> None:
+        self.texts, self.text_embeddings = texts, text_embeddings
+        self.n_queries, self.queries = n_queries, queries
+        self.ban, self.keep, self.first_query = ban, keep, first_query
+        self.answers, self.rates = answers, rates
+        self.knowledge, self.leakage = knowledge, leakage
+        self.reference_embeddings = reference_embeddings
+        self.stop, self.validation_fraction = stop, validation_fraction
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        validation: tuple[Any, Any] | None = None,
+    ) -> InformationPursuitClassifier:
+        """Choose the questions and learn how each class answers them.
+
+        Args:
+            X: (n, d) unit-norm embeddings of images, of any float type, perhaps mapped from
+                disk; without `texts` any table of numbers.
+            y: (n,) class labels.
+            sample_weight: (n,) weights of the rows; None for 1 each.
+            validation: (X, y) of rows to calibrate on, instead of a share of these.
+
+        Raises:
+            InputError, ValueError: a setting or an input is malformed.
+        """
+        check_settings(self)
+        self._rule(None)
+        seed = seed_of(self.random_state)
+        fitted = self._fit_table if self.texts is None else self._fit_texts
+        fitted(X, y, sample_weight, validation, seed)
+        self.queries_ = self.pursuit_.queries
+        self.clip_ = self.clip_source_ = None
+        return self
+
+    def fit_shards(
+        self,
+        images: ImageShards | str | Path,
+        validation: tuple[Any, Any] | None = None,
+        left_out: Any = None,
+        cluster: RayCluster | None = None,
+    ) -> InformationPursuitClassifier:
+        """Fit on images in shards, of which one is in memory at a time.
+
+        Three passes read the shards: for their checksums; for samples and moments; and for the
+        answers of all images. Of each class at most 1,024 images are held out. Texts are screened
+        on 4,096 images (8 of a class, if that is more), thresholds are fitted on 32,768, of each
+        class as many as of any other: those whose checksums come first. The model has the same
+        bytes wherever the shards are read. It is the one of `fit` up to the rounding of sums, if
+        there are no more images than these.
+
+        Args:
+            images: a table of embedded images, a Parquet file or a folder of shards, whose split
+                `train` is read; or shards of your own, of unit norm.
+            validation: (X, y) of rows to calibrate on, y class names; None to hold out a share.
+            left_out: (n,) whether each image is passed over; None for none.
+            cluster: whose workers read the shards and screen the texts; None for this process.
+
+        Raises:
+            InputError: a setting or an input is malformed, or there are no texts.
+        """
+        texts = self._texts_to_choose_from()
+        shards = EmbeddedShards(images) if isinstance(images, (str, Path)) else images
+        if shards.width != texts.unit_matrix.width:
+            raise InputError(
+                f"{shards.where} has embeddings of width {shards.width} and text_embeddings "
+                f"{texts.unit_matrix.width}; expected one CLIP for both"
+            )
+        data = ShardedSet(shards, None if left_out is None else np.asarray(left_out, bool), cluster)
+        train, held_out = data.split(0.0 if validation else float(self.validation_fraction))
+        if validation is not None:
+            rows = UnitMatrix(validation[0], "validation X")
+            held_out = validation_set(rows, validation[1], data.classes)
+        self._keep_column_names(None)
+        self.classes_, self.n_features_in_ = data.classes, shards.width
+        facts, seed = data.facts(held_out), seed_of(self.random_state)
+        self._fit_questions(texts, train, held_out, facts, seed)
+        self.queries_ = self.pursuit_.queries
+        self.clip_, self.clip_source_ = shards.clip, None
+        return self
+
+    def select_queries(self, X: Any, y: Any, sample_weight: Any = None) -> list[str]:
+        """Return the k texts that `fit` would choose, from all the rows given; nothing is fitted.
+
+        Raises:
+            InputError: a setting or an input is malformed, or there are no texts.
+        """
+        texts = self._texts_to_choose_from()
+        data = training_set(UnitMatrix(X, "X"), y, sample_weight)
+        chosen = self._chosen(self._questions(texts, data), seed_of(self.random_state))
+        return [texts.texts[row] for row in chosen.tolist()]
+
+    # -- texts ------------------------------------------------------------------------------
+
+    def _texts_to_choose_from(self) -> TextTable:
+        check_settings(self)
+        self._rule(None)
+        if self.texts is None:
+            raise InputError("texts is missing; expected texts to choose from")
+        return TextTable.from_arrays(self.texts, self.text_embeddings)
+
+    def _fit_texts(self, X: Any, y: Any, sample_weight: Any, validation: Any, seed: int) -> None:
+        texts = TextTable.from_arrays(self.texts, self.text_embeddings)
+        self._keep_column_names(X)
+        data = training_set(UnitMatrix(X, "X"), y, sample_weight)
+        if data.rows.width != texts.unit_matrix.width:
+            raise InputError(
+                f"X has {data.rows.width} columns and text_embeddings {texts.unit_matrix.width}; "
+                "expected one CLIP for both"
+            )
+        self.classes_, self.n_features_in_ = data.classes, data.rows.width
+        if validation is None:
+            train, held_out = data.split(float(self.validation_fraction))
+        else:
+            train, held_out = (
+                data,
+                validation_set(
+                    UnitMatrix(validation[0], "validation X"), validation[1], data.classes
+                ),
+            )
+        self._fit_questions(texts, train, held_out, data.facts(held_out), seed)
+
+    def _fit_questions(
+        self,
+        texts: TextTable,
+        train: TrainingSet,
+        held_out: InMemorySet | None,
+        facts: dict[str, Any],
+        seed: int,
+    ) -> None:
+        """Choose the questions, count their answers, temper the table."""
+        questions = self._questions(texts, train)
+        chosen = self._chosen(questions, seed)
+        rule, auroc = questions.answered(chosen, seed)
+        first = None if self.first_query is None else int(texts.rows([self.first_query])[0])
+        forced = None if first is None else chosen.tolist().index(first)
+        querier = questions.querier(rule, chosen, auroc, self.rates, seed)
+        queries = [texts.texts[row] for row in chosen.tolist()]
+        self._finish(rule, querier, queries, facts, held_out, forced, seed)
+        if auroc is not None:
+            self.provenance_["auroc_by_knowledge"] = [
+                None if math.isnan(share) else round(share, 4) for share in auroc.tolist()
+            ]
+        self.provenance_["texts"] = len(texts.texts)
+        self.provenance_["texts_sha256"] = settings_sha256({"texts": list(texts.texts)})
+
+    def _questions(self, texts: TextTable, data: TrainingSet) -> TextQuestions:
+        given = self.reference_embeddings
+        reference = (
+            texts.unit_matrix if given is None else UnitMatrix(given, "reference_embeddings")
+        )
+        knowledge = None
+        if self.knowledge is not None:
+            knowledge = ClassKnowledge(self.knowledge, data.classes, texts.texts, self.leakage)
+        return TextQuestions(texts, reference, data, knowledge, self.answers)
+
+    def _chosen(self, questions: TextQuestions, seed: int) -> Tensor:
+        return questions.chosen(
+            self.queries, self.ban, self.first_query, self.keep, self.n_queries, seed
+        )
+
+    # -- columns of a table -----------------------------------------------------------------
+
+    def _fit_table(self, X: Any, y: Any, sample_weight: Any, validation: Any, seed: int) -> None:
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        data = training_set(_table(X), y, sample_weight)
+        self.classes_ = data.classes
+        if validation is None:
+            train, held_out = data.split(float(self.validation_fraction))
+        else:
+            rows = _table(validate_data(self, validation[0], reset=False, dtype=np.float64))
+            train, held_out = data, validation_set(rows, validation[1], data.classes)
+        default = [f"column {i}" for i in range(X.shape[1])]
+        names = [str(name) for name in getattr(self, "feature_names_in_", default)]
+        questions = table_questions(
+            train, names, self.queries, self.ban, self.keep, self.n_queries, seed
+        )
+        forced = None
+        if self.first_query is not None:
+            questions, forced = with_question(questions, self.first_query, names)
+        texts = column_texts(questions, names)
+        table = fit_table(questions, train.rows.blocks(), train.labels, train.weights)
+        querier, facts = InformationGain(table), data.facts(held_out)
+        if self.rates == "fitted":
+            querier = with_fitted_rates(querier, questions, train, seed)
+        self._finish(questions, querier, texts, facts, held_out, forced, seed)
+
+    def _table(self, X: Any) -> Matrix:
+        return _table(validate_data(self, X, reset=False, dtype=np.float64))
+
+    def _keep_column_names(self, X: Any) -> None:
+        """Remember the names of a data frame's columns, as scikit-learn does."""
+        names = column_names(X)
+        if names:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    # -- both -------------------------------------------------------------------------------
+
+    def _finish(
+        self,
+        rule: AnswerRule,
+        querier: InformationGain,
+        questions: list[str],
+        facts: dict[str, Any],
+        held_out: InMemorySet | None,
+        first: int | None,
+        seed: int,
+    ) -> None:
+        """Temper the table on held-out rows and put the pursuit together."""
+        table, independent, familiarity = querier.table, ASSUMED, None
+        if held_out is not None and questions:
+            budget = min(BUDGET, len(questions))
+            shown = held_out.sample(calibration_images(budget, len(self.classes_)), seed)
+            answers = rule.answers(shown.rows.tensor())
+            independent, _ = fit_independence(querier, answers, shown.labels, budget, shown.weights)
+            familiarity = Familiarity(table, rule.answers(held_out.sample(KEPT, 0).rows.tensor()))
+        table = replace(table, independent_answers=independent)
+        self.pursuit_ = Pursuit(
+            tuple(questions),
+            tuple(str(each) for each in self.classes_),
+            rule,
+            InformationGain(table, querier.query_weights, querier.redundant),
+            NaiveBayes(table),
+            first,
+            familiarity,
+        )
+        self.provenance_ = dict(facts)
+        if held_out is not None:
+            shown = held_out.sample(HELD_OUT, seed)
+            ending = self.pursuit_.ask_until(rule.answers(shown.rows.tensor()), self._rule(None))
+            right = ending.posterior.argmax(dim=1) == shown.labels
+            self.provenance_["held_out_accuracy"] = right.double().mean().item()
+
+
+def encoded_labels(y: Any) -> tuple[np.ndarray, Int[Tensor, " n"]]:
+    """Return the distinct labels in order (c,), and the number of each row's label (n,)."""
+    labels = column_or_1d(y, warn=True)
+    check_classification_targets(labels)
+    classes, numbers = np.unique(labels, return_inverse=True)
+    return classes, torch.from_numpy(numbers.astype(np.int64))
+
+
+def training_set(rows: Matrix, y: Any, sample_weight: Any = None) -> InMemorySet:
+    """Return rows with labels and weights as people give them, less rows of weight zero."""
+    if not len(rows):
+        raise InputError("X has no rows; expected at least one")
+    check_consistent_length(np.empty(len(rows)), y)
+    if sample_weight is None:
+        classes, labels = encoded_labels(y)
+        return InMemorySet(rows, labels, None, classes)
+    weights = check_array(
+        np.broadcast_to(sample_weight, len(rows)) if np.isscalar(sample_weight) else sample_weight,
+        dtype=np.float64,  # pyright: ignore[reportArgumentType]
+        ensure_2d=False,
+        input_name="sample_weight",
+    )
+    if weights.shape != (len(rows),):
+        raise InputError(f"sample_weight has the shape {weights.shape}; expected ({len(rows)},)")
+    if (weights < 0).any():
+        raise InputError(f"sample_weight: {weights.min()}; expected no negative weights")
+    if not weights.any():
+        raise InputError("sample_weight is zero everywhere; expected a positive weight")
+    kept = np.flatnonzero(weights > 0)
+    classes, labels = encoded_labels(np.asarray(y)[kept])
+    rows = rows if len(kept) == len(weights) else rows.subset(torch.from_numpy(kept))
+    return InMemorySet(rows, labels, torch.from_numpy(weights[kept]), classes)
+
+
+def validation_set(rows: Matrix, y: Any, classes: np.ndarray) -> InMemorySet:
+    """Return rows to validate on, whose labels are among the training classes (c,)."""
+    labels = np.asarray(y)
+    check_consistent_length(np.empty(len(rows)), labels)
+    order = np.argsort(classes)  # those of shards have the order of their labels
+    places = order[np.searchsorted(classes, labels, sorter=order).clip(max=len(order) - 1)]
+    unknown = classes[places] != labels
+    if unknown.any():
+        first = labels[unknown].tolist()[0]
+        raise InputError(f"validation: the label {first!r} is not among the training labels")
+    return InMemorySet(rows, torch.from_numpy(places.astype(np.int64)), None, classes)
+
+
+def _table(X: Any) -> Matrix:
+    return Matrix(as_tensor(np.asarray(X)))
+
+
+# The settings that are one of a few words, and those that are numbers in a range.
+WORDS = {"answers": ("three_valued", "threshold", "minmax"), "rates": ("counted", "fitted")}
+SHARES = {
+    "validation_fraction": (lambda share: 0 <= share < 1, "0 or more and less than 1"),
+    "leakage": (lambda share: 0 <= share <= 1, "a number from 0 to 1"),
+}
+
+
+def check_settings(model: InformationPursuitClassifier) -> None:
+    """Raise InputError for a malformed setting of the classifier, or for two that do not fit.
+
+    Its stopping rule is checked where it is used.
+    """
+    count = model.n_queries
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+        raise InputError(f"n_queries is {count!r}; expected a whole number from 1 on")
+    for name, words in WORDS.items():
+        if getattr(model, name) not in words:
+            expected = f"{', '.join(map(repr, words[:-1]))} or {words[-1]!r}"
+            raise InputError(f"{name} is {getattr(model, name)!r}; expected {expected}")
+    for name, (fits, expected) in SHARES.items():
+        share = getattr(model, name)
+        if not isinstance(share, int | float | np.integer | np.floating) or not fits(share):
+            raise InputError(f"{name} is {share!r}; expected {expected}")
+    if isinstance(model.keep, str):
+        raise InputError(f"keep is the string {model.keep!r}; expected a list of questions")
+    if isinstance(model.queries, str) or (model.queries is not None and not len(model.queries)):
+        raise InputError(f"queries is {model.queries!r}; expected a list of queries, or None")
+    if model.texts is None and model.text_embeddings is not None:
+        raise InputError("text_embeddings come without texts; expected both or neither")
+    if model.texts is None and model.knowledge is not None:
+        raise InputError("knowledge is about texts; expected None if there are no texts")
+
+
+class TextQuestions:
+    """The texts of a universe, measured on training images."""
+
+    def __init__(
+        self,
+        texts: TextTable,
+        reference: UnitMatrix,
+        data: TrainingSet,
+        knowledge: ClassKnowledge | None,
+        answers: str,
+    ) -> None:
+        self.texts, self.data, self.answers = texts, data, answers
+        self.knowledge = knowledge
+        self.directions = TextDirections(
+            reference, data.moments.within, None if knowledge is None else knowledge.truth
+        )
+        shares = None if knowledge is None else knowledge.true_shares(data.moments.prior)
+        self.thresholds = ThresholdFit(answers != "threshold", shares)
+
+    def chosen(
+        self,
+        queries: Sequence[str] | None,
+        ban: Sequence[str],
+        first: str | None,
+        keep: Sequence[str],
+        k: int,
+        seed: int,
+    ) -> Int[Tensor, " k"]:
+        """Return the rows of the questions given, or of the most informative and those to keep."""
+        texts = self.texts
+        allowed = not_banned(texts.texts, ban)
+        fixed = fixed_rows(texts, first, keep, allowed)
+        if queries is not None:
+            rows = texts.rows(queries)
+            refuse_banned([texts.texts[row] for row in rows.tolist()], allowed[rows])
+            check_among(texts, fixed, rows)
+            return rows
+        check_room(len(fixed), k)
+        count = min(k, int(allowed.sum()))
+        chosen = self._informative(count, allowed, seed)
+        others = chosen[~torch.isin(chosen, fixed)]
+        if len(fixed) + len(others) > count:  # chosen again, without those that are kept anyway
+            allowed[fixed] = False
+            room = count - len(fixed)
+            others = self._informative(room, allowed, seed) if room else others[:0]
+        return torch.cat([fixed, others]).sort().values
+
+    def _informative(self, count: int, allowed: Bool[Tensor, " u"], seed: int) -> Tensor:
+        texts = CandidateTexts(
+            self.texts.unit_matrix,
+            self.directions,
+            self.thresholds,
+            None if self.knowledge is None else self.knowledge.worth,
+            self.texts.shared(),
+        )
+        return informative_rows(texts, self.data, count, seed, allowed)
+
+    def answered(
+        self, chosen: Int[Tensor, " k"], seed: int
+    ) -> tuple[AnswerRule, Float[Tensor, " k"] | None]:
+        """Return how images answer the chosen texts, and how well the texts' scores rank images."""
+        queries = self.texts.unit_matrix.take(chosen)
+        if self.answers == "minmax":
+            return MinMaxAnswers(queries), None
+        sample = self.data.sample(THRESHOLD_IMAGES, seed)
+        images, labels, weights = sample.rows.tensor(), sample.labels, sample.weights
+        directions, auroc = self.directions.fitted(chosen, queries, images, labels, weights)
+        fitted = self.thresholds.fit(chosen, images @ directions.T, labels, weights)
+        rule = ThresholdAnswers(directions, fitted.values, fitted.upper)
+        return rule, None if self.knowledge is None else auroc
+
+    def querier(
+        self,
+        rule: AnswerRule,
+        chosen: Int[Tensor, " k"],
+        auroc: Float[Tensor, " k"] | None,
+        rates: str,
+        seed: int,
+    ) -> InformationGain:
+        """Return the querier of the chosen texts, with the table of their answers."""
+        table = self.data.table(rule)
+        weights = None if self.knowledge is None else self.knowledge.worth(chosen, auroc, table)
+        pairs = related_texts([self.texts.texts[row] for row in chosen.tolist()])
+        redundant = RedundantQuestions(torch.tensor(pairs).long(), len(chosen)) if pairs else None
+        counted = InformationGain(table, weights, redundant)
+        return counted if rates == "counted" else with_fitted_rates(counted, rule, self.data, seed)
+
+
+def chosen_questions(
+    questions: ColumnAnswers, data: InMemorySet, k: int, seed: int
+) -> Int[Tensor, " m"]:
+    """Return the rows of the k questions whose answers together tell most of the class."""
+    sample = data.sample(SELECTION_ROWS, seed)
+    rows = sample.rows.tensor()
+    answers = questions.answers(rows).double()
+    if answers.shape[1] <= k:
+        return torch.arange(answers.shape[1])
+    table = fit_table(questions, [(slice(None), rows)], sample.labels, sample.weights)
+    generator = torch.Generator().manual_seed(seed)
+    chosen = chosen_columns(answers, table, sample.labels, sample.weights, k, generator, ROUNDING)
+    return chosen.sort().values
+
+
+def with_kept(
+    questions: ColumnAnswers, names: Sequence[str], keep: Sequence[str], ban: Sequence[str]
+) -> ColumnAnswers:
+    """Return the questions and those of `keep`."""
+    for query in keep:
+        questions, _ = with_question(questions, query, names)
+    texts = column_texts(questions, names)
+    refuse_banned(texts, not_banned(texts, ban), "keep")
+    return questions
+
+
+def table_questions(
+    data: InMemorySet,
+    names: Sequence[str],
+    queries: Sequence[str] | None,
+    ban: Sequence[str],
+    keep: Sequence[str],
+    k: int,
+    seed: int,
+) -> ColumnAnswers:
+    """Return the questions given, or the most informative ones and those to keep."""
+    if queries is not None:
+        questions = given_questions(queries, names)
+        texts = column_texts(questions, names)
+        refuse_banned(texts, not_banned(texts, ban))
+        return with_kept(questions, names, keep, ban)
+    check_room(len(keep), k)
+    questions = column_questions(data.rows.tensor(), data.weights)
+    if not len(questions.columns):
+        return questions
+    texts = column_texts(questions, names)
+    allowed = not_banned(texts, ban)
+    if keep:  # not chosen a second time
+        kept = column_texts(given_questions(keep, names), names)
+        allowed &= torch.tensor([text not in kept for text in texts])
+    questions = questions.select(allowed.nonzero().squeeze(1))
+    room = k - len(keep)
+    rows = chosen_questions(questions, data, room, seed) if room else torch.arange(0)
+    return with_kept(questions.select(rows), names, keep, ban)
+
+
+def with_fitted_rates(
+    counted: InformationGain, rule: AnswerRule, data: TrainingSet, seed: int
+) -> InformationGain:
+    """Return the querier with rates that are fitted on at most FITTED_ON rows."""
+    shown = data.sample(FITTED_ON, seed)
+    answers = rule.answers(shown.rows.tensor())
+    table = fit_rates(counted, answers, shown.labels, shown.weights, seed)
+    return InformationGain(table, counted.query_weights, counted.redundant)
+
+
+def seed_of(random_state: Any) -> int:
+    """Return one seed for a fit, by scikit-learn's convention."""
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))

@@ -1,0 +1,446 @@
+"""A fitted model as a folder: tensors in safetensors, everything else as readable JSON.
+
+FOLDER/model.json            questions, classes, settings, where it came from, where its CLIP is
+FOLDER/weights.safetensors   rule.*, classifier.* (a table), or querier.*, classifier.* (networks);
+                             familiarity.*
+FOLDER/clip.yaml             the file that pins the weights of the CLIP, if there is one
+
+Nothing in a folder is code: a model from a stranger can be wrong, and can do nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from safetensors.torch import save as serialized
+from torch import Tensor
+
+from infopursuit.core.errors import InputError, explain_os_error, is_user_error
+from infopursuit.core.files import read_json, write_files
+from infopursuit.pursuit.answers.rules import (
+    AnswerRule,
+    ColumnAnswers,
+    MinMaxAnswers,
+    ThresholdAnswers,
+)
+from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.familiarity import Familiarity
+from infopursuit.pursuit.naive_bayes.model import (
+    InformationGain,
+    NaiveBayes,
+    RedundantQuestions,
+)
+from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.pursuit.vip.networks import HistoryNetwork
+
+WEIGHTS, DESCRIPTION, CLIP = "weights.safetensors", "model.json", "clip.yaml"
+FILES = (DESCRIPTION, WEIGHTS, CLIP)
+# Of what is saved, and the first version of infopursuit that reads it. Whoever raises them lets
+# `load` read the formats before, and keeps a model of each by tests/estimators/formats.py.
+FORMAT, REQUIRES = 4, "infopursuit>=0.1.0"
+# Formats that no release ever wrote.
+UNRELEASED = (1, 2, 3)
+NAIVE_BAYES, NETWORKS = "InformationPursuitClassifier", "VariationalInformationPursuit"
+# What reading a description that somebody else wrote may raise.
+MALFORMED = (
+    AttributeError,
+    IndexError,
+    KeyError,
+    OverflowError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+
+
+@dataclass
+class SavedModel:
+    """What a folder holds of a fitted model.
+
+    Attributes:
+        estimator: the name of its class.
+        settings: the arguments of its constructor, without the data that it was fitted on.
+        pursuit: the fitted questions, answer rule, querier and classifier.
+        classes: (c,) the labels.
+        width: d, of the embeddings, or the number of columns.
+        columns: names of the columns, if they have names.
+        clip: the name of the CLIP; None if it is not known.
+        clip_source: where the CLIP is, as `load_clip` takes it; None if it is not known.
+        provenance: what it was fitted on, and how good it is.
+    """
+
+    estimator: str
+    settings: dict[str, Any]
+    pursuit: Pursuit
+    classes: np.ndarray
+    width: int
+    columns: list[str]
+    clip: str | None
+    clip_source: str | None
+    provenance: dict[str, Any]
+
+
+def save(model: SavedModel, folder: str | Path) -> None:
+    """Write a fitted model; equal models are equal bytes.
+
+    Raises:
+        InputError: the folder cannot be written, or a label is neither text nor number.
+    """
+    folder, pursuit, source = Path(folder), model.pursuit, model.clip_source
+    parts = {
+        "rule": pursuit.rule,
+        "querier": pursuit.querier,
+        "classifier": pursuit.classifier,
+        "familiarity": pursuit.familiarity,
+    }
+    weights = {
+        f"{part}.{key}": value.contiguous().clone()  # parts may share a table
+        for part, holder in parts.items()
+        if holder is not None
+        for key, value in holder.tensors().items()
+    }
+    description = {
+        "format": FORMAT,
+        "requires": REQUIRES,
+        "estimator": model.estimator,
+        "rule": _rule_name(pursuit.rule),
+        "queries": list(pursuit.queries),
+        "classes": _described_classes(model.classes),
+        "first": pursuit.first,
+        "columns": model.columns,
+        "width": model.width,
+        "clip": {"name": model.clip, "source": _portable(source, folder)},
+        "settings": model.settings,
+        "provenance": model.provenance,
+    }
+    text = json.dumps(description, indent=2, sort_keys=True, ensure_ascii=False, default=_plain)
+    files = {DESCRIPTION: (text + "\n").encode(), WEIGHTS: serialized(weights)}
+    if source is not None and pins_weights(source):
+        try:
+            files[CLIP] = Path(source).read_bytes()
+        except OSError as error:
+            raise InputError(
+                f"{source}: the file that pins the CLIP of the model cannot be read ({error}); "
+                "expected it where it was when the model was fitted"
+            ) from error
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_files(files, folder)
+    except OSError as error:
+        why = explain_os_error(error, error.filename) if is_user_error(error) else error
+        raise InputError(f"{folder}: the model cannot be written there ({why})") from error
+
+
+def load(folder: str | Path, device: torch.device | str = "cpu") -> SavedModel:
+    """Read a model that `save` wrote.
+
+    Args:
+        folder: its folder.
+        device: where the model computes.
+
+    Raises:
+        InputError: a file is missing or unreadable, its format is another one, or the tensors do
+            not fit the description.
+    """
+    folder = Path(folder)
+    if not all((folder / name).is_file() for name in (DESCRIPTION, WEIGHTS)):
+        raise InputError(f"{folder}: no trained model; expected {DESCRIPTION} and {WEIGHTS} in it")
+    description = read_json(folder / DESCRIPTION, "expected the description of a trained model")
+    try:
+        weights = load_file(folder / WEIGHTS)
+    except (SafetensorError, OSError, ValueError) as error:
+        raise InputError(f"{folder / WEIGHTS}: not a readable file of tensors ({error})") from error
+    form = description.get("format") if isinstance(description, dict) else None
+    if form != FORMAT:
+        advice = _other_format(form, description)
+        raise InputError(f"{folder / DESCRIPTION}: format {form!r}; expected {FORMAT}{advice}")
+    with one_line_errors(folder):
+        model = _restored(description, weights, device)
+        # A question about nothing: what does not fit is reported now, not at the first picture.
+        model.pursuit.roll_out(torch.zeros(1, model.width, device=device), 1)
+        model.clip_source = _from_folder(model.clip_source, folder)
+        return model
+
+
+@contextmanager
+def one_line_errors(folder: Path) -> Iterator[None]:
+    """Turn what a malformed description of a model raises into an InputError of one line."""
+    try:
+        yield
+    except MALFORMED as error:
+        first_line = next(iter(str(error).splitlines()), "")
+        raise InputError(
+            f"{folder}: {DESCRIPTION} and {WEIGHTS} do not fit each other "
+            f"({type(error).__name__}: {first_line})"
+        ) from error
+
+
+def pins_weights(source: str) -> bool:
+    """Whether a CLIP is given as a file that pins its weights, which travels with a model."""
+    return Path(source).suffix in (".yaml", ".yml")
+
+
+def relative_path(path: str, folder: Path) -> str:
+    """Return a path seen from a folder, with ./ or ../ in front; absolute on another drive."""
+    try:
+        relative = Path(os.path.relpath(path, folder.resolve())).as_posix()
+    except ValueError:
+        return path
+    return relative if relative.startswith("../") else f"./{relative}"
+
+
+def _portable(source: str | None, folder: Path) -> str | None:
+    """Return where the CLIP is as a name, or as a path seen from the model's folder.
+
+    So a model finds its CLIP from any working directory, and in any copy of the repository.
+    """
+    if source is None or not Path(source).is_absolute():
+        return source
+    return f"./{CLIP}" if pins_weights(source) else relative_path(source, folder)
+
+
+def _from_folder(source: str | None, folder: Path) -> str | None:
+    """Return the same as `load_clip` takes it."""
+    if source is None or not source.startswith(("./", "../")):
+        return source
+    return str((folder / source).resolve())
+
+
+def _other_format(form: object, description: object) -> str:
+    """Say what to do with a model of another format."""
+    if form in UNRELEASED:
+        return ", which no release wrote; train the model again"
+    if not isinstance(form, int) or form < FORMAT:
+        return ""
+    requires = str(description.get("requires")) if isinstance(description, dict) else ""
+    # A stranger's words are not repeated, unless they can be a version.
+    named = re.fullmatch(r"infopursuit>=\d{1,4}(\.\d{1,4}){0,2}", requires)
+    wanted = f"'{requires}'" if named else "--upgrade infopursuit"
+    return (
+        f". A newer version of infopursuit than this one, {version('infopursuit')}, wrote it: "
+        f"pip install {wanted}"
+    )
+
+
+# -- descriptions ---------------------------------------------------------------------------
+
+
+def _restored(
+    description: dict[str, Any], weights: dict[str, Tensor], device: torch.device | str
+) -> SavedModel:
+    estimator, settings = description["estimator"], dict(description["settings"])
+    if estimator not in (NAIVE_BAYES, NETWORKS):
+        raise ValueError(f"the estimator {estimator!r} is not known")
+    if settings["stop"] is not None:
+        settings["stop"] = StoppingRule(**settings["stop"]).checked()
+    queries = _queries(description["queries"], estimator)
+    classes = _classes(description["classes"])
+    width, first = description["width"], description["first"]
+    if isinstance(width, bool) or not isinstance(width, int) or width < 1:
+        raise ValueError(f"the width is {width!r}; expected a whole number from 1 on")
+    if first is not None and (isinstance(first, bool) or first not in range(len(queries))):
+        raise ValueError(f"the first question {first!r} is none of {len(queries)}")
+    hidden = tuple(settings["hidden"]) if estimator == NETWORKS else None
+    _check(weights, description["rule"], (len(queries), len(classes), width), hidden)
+    familiar = _part(weights, "familiarity")
+    pursuit = Pursuit(
+        queries,
+        tuple(str(each) for each in classes),
+        _rule(description["rule"], _part(weights, "rule")),
+        *_querier_and_classifier(weights, len(queries), len(classes), hidden),
+        first,
+        Familiarity.from_tensors(familiar) if familiar else None,
+    )
+    clip = description["clip"]
+    return SavedModel(
+        estimator,
+        settings,
+        pursuit.to(device),
+        classes,
+        width,
+        list(description["columns"]),
+        _text_or_none("the name of the CLIP", clip["name"]),
+        _text_or_none("where the CLIP is", clip["source"]),
+        dict(description["provenance"]),
+    )
+
+
+def _text_or_none(what: str, value: Any) -> str | None:
+    if not isinstance(value, str | None):
+        raise TypeError(f"{what} is {value!r}; expected a text or null")
+    return value
+
+
+def _queries(values: Any, estimator: str) -> tuple[str, ...]:
+    if not isinstance(values, list) or not all(isinstance(each, str) for each in values):
+        raise ValueError("queries: expected a list of texts, found other values")
+    # A dictionary that networks learned may hold a text twice.
+    if estimator != NETWORKS and len(set(values)) < len(values):
+        raise ValueError("queries: a question is there twice; expected distinct ones")
+    return tuple(values)
+
+
+def _classes(described: dict[str, Any]) -> np.ndarray:
+    """Return the labels, in an array no longer than they are."""
+    values, kind = described["values"], np.dtype(described["type"])
+    plain = isinstance(values, list) and all(isinstance(v, str | int | float) for v in values)
+    if not plain or not values or len(set(values)) < len(values):
+        raise ValueError("classes: expected a list of distinct texts or numbers")
+    longest = max(len(str(each)) for each in values)
+    if kind.kind not in "iufbUO" or (kind.kind == "U" and kind.itemsize > 4 * longest):
+        raise ValueError(f"classes: the type {kind} for texts of up to {longest} characters")
+    return np.array(values, dtype=kind)
+
+
+def _described_classes(classes: np.ndarray) -> dict[str, Any]:
+    kind = classes.dtype
+    if kind.kind not in "iufbU" and not all(isinstance(each, str) for each in classes):
+        raise InputError(f"the labels are {kind}; expected texts or numbers, to be saved")
+    return {"values": classes.tolist(), "type": "object" if kind.kind == "O" else kind.str}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, set | frozenset | np.ndarray):
+        return sorted(value) if isinstance(value, set | frozenset) else value.tolist()
+    raise InputError(f"the setting {value!r} cannot be saved; expected plain values")
+
+
+# -- tensors --------------------------------------------------------------------------------
+
+# A tensor's shape, and for integers the number that all of them are below; None for floats.
+Expected = tuple[tuple[int, ...], int | None]
+
+
+def _part(weights: dict[str, Tensor], part: str) -> dict[str, Tensor]:
+    prefix = f"{part}."
+    return {
+        name.removeprefix(prefix): value
+        for name, value in weights.items()
+        if name.startswith(prefix)
+    }
+
+
+def _rule_name(rule: AnswerRule) -> str:
+    if isinstance(rule, MinMaxAnswers):
+        return "minmax" if rule.hard else "soft"
+    return {ThresholdAnswers: "threshold", ColumnAnswers: "columns"}[type(rule)]
+
+
+def _rule(name: str, tensors: dict[str, Tensor]) -> AnswerRule:
+    if name in ("minmax", "soft"):
+        return MinMaxAnswers(tensors["queries"], name == "minmax")
+    if name == "threshold":
+        return ThresholdAnswers(tensors["directions"], tensors["thresholds"], tensors.get("upper"))
+    return ColumnAnswers(tensors["columns"], tensors["cuts"])
+
+
+def _querier_and_classifier(
+    weights: dict[str, Tensor], k: int, c: int, hidden: tuple[int, int] | None
+) -> tuple[Any, Any]:
+    if hidden is None:
+        table = AnswerTable.from_tensors(_part(weights, "classifier"))
+        parts = _part(weights, "querier")
+        redundant = RedundantQuestions(parts["put_off"], k) if "put_off" in parts else None
+        return InformationGain(table, parts.get("worth"), redundant), NaiveBayes(table)
+    networks = []
+    for part, outputs in (("querier", k), ("classifier", c)):
+        network = HistoryNetwork(k, outputs, hidden)
+        network.load_state_dict(_part(weights, part))
+        networks.append(network.eval())
+    return networks[0], networks[1]
+
+
+def _check(
+    weights: dict[str, Tensor],
+    rule: str,
+    sizes: tuple[int, int, int],
+    hidden: tuple[int, int] | None,
+) -> None:
+    """Raise ValueError unless these are finite tensors of the shapes that a description claims.
+
+    Nothing is made of a size that a description only claims.
+    """
+    expected, optional = _expected(weights, rule, sizes, hidden)
+    for name in expected.keys() - optional:
+        if name not in weights:
+            raise ValueError(f"no tensor {name}")
+    for name, tensor in weights.items():
+        if name not in expected:
+            raise ValueError(f"a tensor {name}, which such a model has not")
+        shape, below = expected[name]
+        if tuple(tensor.shape) != shape:
+            raise ValueError(f"{name} has the shape {tuple(tensor.shape)}; expected {shape}")
+        if tensor.is_floating_point() != (below is None):
+            kind = "floats" if below is None else "integers"
+            raise ValueError(f"{name} is {tensor.dtype}; expected {kind}")
+        may_be_infinite = name.endswith(".independent_answers")  # of a table without tempering
+        if below is None and not may_be_infinite and not torch.isfinite(tensor).all():
+            raise ValueError(f"{name} holds NaN or infinity; expected finite numbers")
+        if below is not None and tensor.numel() and not 0 <= tensor.min() <= tensor.max() < below:
+            numbers = f"{tensor.min().item()} to {tensor.max().item()}"
+            raise ValueError(f"{name} holds {numbers}; expected 0 to {below - 1}")
+
+
+def _expected(
+    weights: dict[str, Tensor],
+    rule: str,
+    sizes: tuple[int, int, int],
+    hidden: tuple[int, int] | None,
+) -> tuple[dict[str, Expected], set[str]]:
+    """Return what is expected of each tensor by name, and which of them may be missing."""
+    k, c, d = sizes
+
+    def rows(name: str) -> int:
+        return len(weights[name]) if name in weights and weights[name].ndim else 0
+
+    def table(part: str) -> dict[str, Expected]:
+        levels = 3 if rows(f"{part}.log_likelihood") == 3 else 2
+        return {
+            f"{part}.log_likelihood": ((levels, k, c), None),
+            f"{part}.log_prior": ((c,), None),
+            f"{part}.independent_answers": ((), None),
+        }
+
+    rules: dict[str, dict[str, Expected]] = {
+        "minmax": {"rule.queries": ((k, d), None)},
+        "soft": {"rule.queries": ((k, d), None)},
+        "threshold": {
+            "rule.directions": ((k, d), None),
+            "rule.thresholds": ((k,), None),
+            "rule.upper": ((k,), None),
+        },
+        "columns": {"rule.columns": ((k,), d), "rule.cuts": ((k,), None)},
+    }
+    if rule not in rules:
+        raise ValueError(f"the answer rule {rule!r} is not known")
+    levels = rows("familiarity.log_likelihood")
+    held_out = (rows("familiarity.held_out"), k)
+    familiarity = {**table("familiarity"), "familiarity.held_out": (held_out, levels)}
+    optional = {"rule.upper", "querier.worth", "querier.put_off", *familiarity}
+    expected = {**rules[rule], **familiarity}
+    if hidden is None:
+        expected |= table("classifier")
+        expected["querier.worth"] = ((k,), None)
+        expected["querier.put_off"] = ((rows("querier.put_off"), 3), k)
+        return expected, optional
+    for part, outputs in (("querier", k), ("classifier", c)):
+        with torch.device("meta"):
+            network = HistoryNetwork(k, outputs, hidden)
+        for name, value in network.state_dict().items():
+            expected[f"{part}.{name}"] = (tuple(value.shape), None)
+    return expected, optional

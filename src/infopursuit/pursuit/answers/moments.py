@@ -1,0 +1,124 @@
+"""Means of the classes and scatter within them, in one pass over the images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+# Steps of a whole sum in 1: finer than float32, in which images are.
+STEPS = 2.0**32
+
+
+class ClassMoments(NamedTuple):
+    """First and second moments of images, by class; float64.
+
+    Attributes:
+        weights: (c,) the images of each class, or the sum of their weights.
+        means: (c, d).
+        within: (d, d) the mean scatter of images around the means of their classes.
+    """
+
+    weights: Float[Tensor, " c"]
+    means: Float[Tensor, "c d"]
+    within: Float[Tensor, "d d"]
+
+    @property
+    def prior(self) -> Float[Tensor, " c"]:
+        """(c,) float32, the share of each class."""
+        return (self.weights / self.weights.sum()).float()
+
+    def score_means(self, directions: Float[Tensor, "k d"]) -> Float[Tensor, "c k"]:
+        """Return the mean score of each class along each direction; float32."""
+        return (self.means @ directions.double().T).float()
+
+    def score_spread(self, directions: Float[Tensor, "k d"]) -> Float[Tensor, " k"]:
+        """Return the standard deviation of scores within classes; float32."""
+        of = directions.double()
+        return (of @ self.within * of).sum(dim=1).clamp_min(0).sqrt().float()
+
+
+class MomentSums(NamedTuple):
+    """What moments are made of, in float64; the sums of two sets of images add up.
+
+    Attributes:
+        totals: (c,) the images of each class, or the sum of their weights.
+        sums: (c, d) the sum of the images of each class.
+        squares: (d, d) the sum of the outer products of all images.
+    """
+
+    totals: Float[Tensor, " c"]
+    sums: Float[Tensor, "c d"]
+    squares: Float[Tensor, "d d"]
+
+    def moments(self) -> ClassMoments:
+        """Return the moments; each class has an image of positive weight."""
+        means = self.sums / self.totals.unsqueeze(1)
+        between = means.T @ (self.totals.unsqueeze(1) * means)
+        return ClassMoments(self.totals, means, (self.squares - between) / self.totals.sum())
+
+    def whole(self) -> WholeSums:
+        """Return the same in whole numbers of 1 / STEPS."""
+        return WholeSums(*((each * STEPS).round().long() for each in self))
+
+
+class WholeSums(NamedTuple):
+    """`MomentSums` in int64, in steps of 1 / STEPS.
+
+    Whole numbers add up to the same in any order: it does not matter who added first. Of
+    unit-norm images 2**31 fit before a sum overflows.
+    """
+
+    totals: Int[Tensor, " c"]
+    sums: Int[Tensor, "c d"]
+    squares: Int[Tensor, "d d"]
+
+    def plus(self, other: WholeSums) -> WholeSums:
+        """Return the sums of both sets of images."""
+        return WholeSums(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+    def moments(self) -> ClassMoments:
+        """Return the moments of all images."""
+        return MomentSums(*(each.double() / STEPS for each in self)).moments()
+
+
+def class_moments(
+    blocks: Iterable[tuple[slice, Float[Tensor, "m d"]]],
+    labels: Int[Tensor, " n"],
+    weights: Float[Tensor, " n"] | None = None,
+) -> ClassMoments:
+    """Return the moments of n >= 1 images, from (place, rows) of all of them in blocks.
+
+    The labels are 0..c-1, each with an image of positive weight; without weights each counts 1.
+    """
+    sums = moment_sums(blocks, labels, weights)
+    assert sums is not None
+    return sums.moments()
+
+
+def moment_sums(
+    blocks: Iterable[tuple[slice, Float[Tensor, "m d"]]],
+    labels: Int[Tensor, " n"],
+    weights: Float[Tensor, " n"] | None = None,
+    classes: int = 0,
+) -> MomentSums | None:
+    """Return what the moments of n images are made of; None without images.
+
+    `classes` is c, if some class may have no image here.
+    """
+    weights = torch.ones(len(labels), dtype=torch.float64) if weights is None else weights
+    totals = torch.bincount(labels, weights, minlength=classes)
+    sums = squares = None
+    for place, rows in blocks:
+        weighted = rows * weights[place].to(rows.dtype).unsqueeze(1)
+        if sums is None or squares is None:
+            sums = torch.zeros(len(totals), rows.shape[1], dtype=torch.float64)
+            squares = torch.zeros(rows.shape[1], rows.shape[1], dtype=torch.float64)
+        sums.index_add_(0, labels[place], weighted.double())
+        squares += weighted.T @ rows
+    if sums is None or squares is None:
+        return None
+    return MomentSums(totals, sums, squares)

@@ -1,0 +1,165 @@
+"""How images answer the queries of a dictionary: one interface, three rules.
+
+`MinMaxAnswers` is the paper's rule, eqs. (soft query answers) and (hard answer). By
+`ThresholdAnswers` an answer depends on its own query and the image alone. `ColumnAnswers` asks
+about the columns of a table.
+
+Answers are numbers in [0, 1]: 0 is no, 1 is yes, 0.5 is not sure; a soft answer lies anywhere in
+between.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import TypeVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from infopursuit.datasets.matrix import UnitMatrix
+from infopursuit.pursuit.answers.directions import fit_score_map
+from infopursuit.pursuit.answers.moments import class_moments
+from infopursuit.pursuit.answers.thresholds import fit_thresholds
+
+Rule = TypeVar("Rule", bound="AnswerRule")
+
+
+@dataclass(frozen=True)
+class AnswerRule(ABC):
+    """How images answer k queries; its tensors have one row for each query."""
+
+    @abstractmethod
+    def scores(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
+        """How strongly images speak for each query."""
+
+    @abstractmethod
+    def of_scores(self, scores: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
+        """Answers in [0, 1] from the scores of all k queries."""
+
+    def answers(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
+        """Answers in [0, 1] of images to all k queries."""
+        return self.of_scores(self.scores(images))
+
+    def select(self: Rule, columns: Int[Tensor, " m"]) -> Rule:
+        """The same rule for m of the queries."""
+        return self._changed(lambda tensor: tensor[columns])
+
+    def to(self: Rule, device: torch.device | str) -> Rule:
+        """The same rule on a device."""
+        return self._changed(lambda tensor: tensor.to(device))
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All tensors of the rule, by name, as saved models have them."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, Tensor)}
+
+    def _changed(self: Rule, change: Callable[[Tensor], Tensor]) -> Rule:
+        return replace(self, **{name: change(each) for name, each in self.tensors().items()})
+
+
+@dataclass(frozen=True)
+class MinMaxAnswers(AnswerRule):
+    """Yes if the score, min-max normalised over the image's k scores, exceeds 0.5.
+
+    A smaller dictionary gives other answers: scores are normalised over its queries.
+
+    Attributes:
+        queries: (k, d) unit-norm embeddings of the queries.
+        hard: False keeps the normalised score itself as the answer (ablation).
+    """
+
+    queries: Float[Tensor, "k d"]
+    hard: bool = True
+
+    def scores(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
+        """Cosines of unit-norm images and queries."""
+        return images @ self.queries.T
+
+    def of_scores(self, scores: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
+        """Answers; the gradient of hard ones is that of the soft ones (straight-through)."""
+        return minmax_answers(scores, self.hard)
+
+
+@dataclass(frozen=True)
+class ThresholdAnswers(AnswerRule):
+    """Yes if the score of a query exceeds the query's own threshold; or no, not sure and yes.
+
+    Attributes:
+        directions: (k, d), what images are multiplied with to give scores.
+        thresholds: (k,), no at most here.
+        upper: (k,), yes above; not sure in between. None for yes whenever it is not no.
+    """
+
+    directions: Float[Tensor, "k d"]
+    thresholds: Float[Tensor, " k"]
+    upper: Float[Tensor, " k"] | None = None
+
+    def scores(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
+        """Unit-norm images along the directions of the queries."""
+        return images @ self.directions.T
+
+    def of_scores(self, scores: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
+        """1 for yes, 0.5 for not sure and 0 for no."""
+        not_no = (scores > self.thresholds).to(scores.dtype)
+        if self.upper is None:
+            return not_no
+        return (not_no + (scores > self.upper).to(scores.dtype)) / 2
+
+
+@dataclass(frozen=True)
+class ColumnAnswers(AnswerRule):
+    """Questions about the columns of a table: yes if a column exceeds a cut.
+
+    Attributes:
+        columns: (k,) the column that each question is about.
+        cuts: (k,) float64.
+    """
+
+    columns: Int[Tensor, " k"]
+    cuts: Float[Tensor, " k"]
+
+    def scores(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
+        """The values in the columns asked about, of the rows of a table."""
+        return images[:, self.columns]
+
+    def of_scores(self, scores: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
+        """1 for yes and 0 for no."""
+        return (scores > self.cuts).float()
+
+
+def fit_threshold_rule(
+    queries: Float[Tensor, "k d"],
+    universe: UnitMatrix,
+    images: UnitMatrix,
+    labels: Int[Tensor, " n"],
+) -> ThresholdAnswers:
+    """Directions and thresholds of queries, fitted on training images with labels 0..c-1.
+
+    Scores are relative to what the texts of `universe` have in common.
+    """
+    within = class_moments(images.blocks(), labels).within
+    directions = fit_score_map(universe, within).directions(queries)
+    thresholds = fit_thresholds(images.tensor() @ directions.T, labels).values
+    return ThresholdAnswers(directions, thresholds)
+
+
+def minmax_answers(scores: Float[Tensor, "b k"], hard: bool = True) -> Float[Tensor, "b k"]:
+    """Answers by the paper's rule: scores min-max normalised per image over the k queries.
+
+    An image whose scores are all equal answers 0 to everything, never NaN.
+
+    Args:
+        scores: cosines of images and queries.
+        hard: answers in {0, 1}, yes if the soft answer exceeds 0.5, with the gradient of the soft
+            answer (straight-through); False returns the soft answers in [0, 1].
+    """
+    lowest, highest = scores.amin(dim=1, keepdim=True), scores.amax(dim=1, keepdim=True)
+    spread = highest - lowest
+    flat = spread == 0
+    soft = (scores - lowest) / spread.masked_fill(flat, 1)
+    if not hard:
+        return soft
+    return (soft > 0.5).to(soft.dtype) + (soft - soft.detach())

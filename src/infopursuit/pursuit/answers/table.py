@@ -1,0 +1,180 @@
+"""How probable each answer to each query is in each class, and evidence that adds up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+# An answer this close to a level, in steps between levels, is that level.
+LEVEL = 1e-4
+# Nothing is certain, however many images agree.
+LEAST, MOST = 0.01, 0.99
+# Two thresholds may have no image in between, so each of three answers gets at least this.
+LEAST_OF_THREE = 0.005
+# Images that the prior estimate of a rate counts for.
+PSEUDO_IMAGES = 2.0
+# Rounding alone spreads scores of about 0.1 by less. If scores do not differ within classes, a mean
+# at the threshold is neither above nor below it.
+LEAST_SPREAD = 1e-5
+
+
+@dataclass(frozen=True)
+class AnswerTable:
+    """How probable each answer to each query is in each class.
+
+    Answers are v levels in [0, 1]: 0, 1 for no and yes; 0, 0.5, 1 for no, not sure and yes. An
+    answer between two levels is one or the other, with probabilities by its distance to them: 0.5
+    between no and yes tells nothing.
+
+    Attributes:
+        log_likelihood: (v, k, c), log P(answer | class); the answers of a query sum to one.
+        log_prior: (c,), log P(class).
+        independent_answers: m, how many independent answers infinitely many are worth. Answers are
+            not quite independent given the class, so their sum is too sure of itself, the more so
+            the more were asked: t answers, each equally correlated with every other, are worth
+            about t / (1 + t / m) independent ones. The logits are the sum divided by 1 + t / m;
+            the most probable class stays the same.
+    """
+
+    log_likelihood: Float[Tensor, "v k c"]
+    log_prior: Float[Tensor, " c"]
+    independent_answers: float = torch.inf
+
+    @property
+    def levels(self) -> int:
+        """v, how many answers there are."""
+        return len(self.log_likelihood)
+
+    def level_of(self, answers: Float[Tensor, "*b"]) -> Int[Tensor, "*b"]:
+        """Return the number 0..v-1 of the level nearest to each answer in [0, 1]."""
+        return (answers * (self.levels - 1)).round().long()
+
+    def log_likelihood_of(
+        self, queries: Int[Tensor, " m"], answers: Float[Tensor, " m"]
+    ) -> Float[Tensor, "m c"]:
+        """Return the evidence of m answers, one by one: log P(answer | class)."""
+        level = self.level_of(answers)
+        at_level = self.log_likelihood[level, queries]
+        off = answers * (self.levels - 1) - level
+        if not (off.abs() >= LEVEL).any():
+            return at_level
+        other = (level + off.sign().long()).clamp(0, self.levels - 1)
+        ratio = (self.log_likelihood[other, queries] - at_level).exp()
+        share = off.abs().unsqueeze(1)
+        return at_level + torch.log1p(share * (ratio - 1))
+
+    def evidence(
+        self, answers: Float[Tensor, "b k"], mask: Float[Tensor, "b k"]
+    ) -> Float[Tensor, "b c"]:
+        """Return the log-prior plus the evidence of the answers that `mask` selects."""
+        level = self.level_of(answers)
+        mask = mask.to(self.log_prior.dtype)
+        total = self.log_prior.expand(len(answers), -1)
+        for number, table in enumerate(self.log_likelihood):
+            total = total + (mask * (level == number)) @ table
+        between = mask * ((answers * (self.levels - 1) - level).abs() >= LEVEL)
+        rows, queries = between.nonzero(as_tuple=True)
+        if not len(rows):
+            return total
+        exact = self.log_likelihood_of(queries, answers[rows, queries])
+        correction = exact - self.log_likelihood[level[rows, queries], queries]
+        return total.index_add(0, rows, correction.to(total.dtype))
+
+    def tempered(
+        self, evidence: Float[Tensor, "b c"], asked: Float[Tensor, "b 1"] | int
+    ) -> Float[Tensor, "b c"]:
+        """Return the logits from the evidence of `asked` answers."""
+        return evidence / (1 + asked / self.independent_answers)
+
+    def select(self, columns: Int[Tensor, " m"]) -> AnswerTable:
+        """Return the table of m of its queries."""
+        return replace(self, log_likelihood=self.log_likelihood[:, columns])
+
+    def to(self, device: torch.device | str) -> AnswerTable:
+        """Return the same table on a device."""
+        likelihood, prior = self.log_likelihood.to(device), self.log_prior.to(device)
+        return replace(self, log_likelihood=likelihood, log_prior=prior)
+
+    def double(self) -> AnswerTable:
+        """Return the same numbers in float64, for sums in which nothing is lost."""
+        likelihood, prior = self.log_likelihood.double(), self.log_prior.double()
+        return replace(self, log_likelihood=likelihood, log_prior=prior)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return the table, by name."""
+        return {
+            "log_likelihood": self.log_likelihood,
+            "log_prior": self.log_prior,
+            "independent_answers": torch.tensor(self.independent_answers, dtype=torch.float64),
+        }
+
+    @classmethod
+    def from_tensors(cls, tensors: dict[str, Tensor]) -> AnswerTable:
+        """Return the table that `tensors` gave."""
+        return cls(
+            tensors["log_likelihood"], tensors["log_prior"], float(tensors["independent_answers"])
+        )
+
+
+def yes_rates(
+    yes: Float[Tensor, "c k"], totals: Float[Tensor, "c 1"], smooth: Tensor | float = 0.5
+) -> Float[Tensor, "c k"]:
+    """Return the frequencies of a yes in each class, drawn towards `smooth` by two made-up images.
+
+    `yes` counts the images of each class that say yes, `totals` all of them.
+    """
+    return ((yes + PSEUDO_IMAGES * smooth) / (totals + PSEUDO_IMAGES)).clamp(LEAST, MOST)
+
+
+def threshold_rates(
+    yes: Float[Tensor, "c k"],
+    totals: Float[Tensor, "c 1"],
+    means: Float[Tensor, "c k"],
+    spread: Float[Tensor, " k"],
+    thresholds: Float[Tensor, " k"],
+) -> Float[Tensor, "c k"]:
+    """Return the rates of answers that are scores above a threshold.
+
+    A class has few images, so this is the mean of two estimates: the frequency, and the mass above
+    the threshold of a Gaussian with the mean of the class and the standard deviation of scores
+    within classes (`spread`).
+    """
+    smooth = torch.special.ndtr((means - thresholds) / spread.clamp_min(LEAST_SPREAD))
+    return ((yes_rates(yes, totals, smooth) + smooth) / 2).clamp(LEAST, MOST)
+
+
+def answer_probabilities(*at_least: Float[Tensor, "c k"]) -> Float[Tensor, "v k c"]:
+    """P(answer | class) of no and yes, or of no, not sure and yes.
+
+    Args:
+        at_least: how probable a yes is in each class; or, for three answers, how probable it is
+            that an answer is not a no, and that it is a yes.
+    """
+    if len(at_least) == 1:
+        (yes,) = at_least
+        return torch.stack([(1 - yes).T, yes.T])
+    not_no, yes = at_least
+    answers = torch.stack([(1 - not_no).T, (not_no - yes).T, yes.T]).clamp_min(LEAST_OF_THREE)
+    return answers / answers.sum(dim=0)
+
+
+def count_yes(
+    answers: Iterable[tuple[slice, Float[Tensor, "m k"]]],
+    labels: Int[Tensor, " n"],
+    weights: Float[Tensor, " n"] | None = None,
+    classes: int = 0,
+) -> tuple[Float[Tensor, "c k"], Float[Tensor, "c 1"]]:
+    """Sum the answers of each class to each query, and count its images; both float64."""
+    weights = torch.ones(len(labels), dtype=torch.float64) if weights is None else weights
+    totals = torch.bincount(labels, weights, minlength=classes).unsqueeze(1)
+    yes: Tensor | None = None
+    for place, rows in answers:
+        if yes is None:
+            yes = torch.zeros(len(totals), rows.shape[1], dtype=torch.float64)
+        yes.index_add_(0, labels[place], rows.double() * weights[place].unsqueeze(1))
+    assert yes is not None
+    return yes, totals

@@ -1,0 +1,260 @@
+"""Where an answer turns to yes: each query has its own thresholds.
+
+Of a few thresholds the one is taken whose answer tells most of the class. A query names something,
+and most things are absent from most images: at most half of the training images say yes, and of
+thresholds that tell almost as much as the best, the one with the fewest yes is taken.
+
+Three-valued answers have two thresholds. Below the lower one an image says no, above the upper one
+yes, and in between it is not sure. A yes is said of few images: the upper threshold is the highest
+that still tells a fair share of what the best one tells. Both reach down to where the answer
+depends on little but the class. If a knowledge table says how many images a text is true of, the
+share of yes follows it (docs/method/answers.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from infopursuit.pursuit.answers.information import binary_entropy
+
+# Shares of the training images that may say yes.
+SHARES_OF_YES = tuple(share / 20 for share in range(10, 0, -1))
+# The same for three-valued answers, which may say yes of a single class among many.
+FINE_SHARES = (*SHARES_OF_YES[:-1], 0.075, 0.05, 0.04, 0.03, 0.02, 0.015, 0.01, 0.0075, 0.005)
+# What a threshold must tell, as a share of what the most informative one tells: a binary one, ...
+ALMOST = 0.95
+# ... one that is chosen because its answer depends on little but the class, and an upper one.
+PURE, UPPER = 0.25, 0.3
+# Of three-valued answers, a yes is said of at least this share of the images of one class.
+PART_OF_A_CLASS = 0.75
+# Of more images than these, thresholds are fitted on a sample of this size.
+THRESHOLD_IMAGES = 32768
+# Queries whose rates in all classes are held at once.
+COLUMNS = 1024
+
+
+class Thresholds(NamedTuple):
+    """One threshold a query, or two.
+
+    Attributes:
+        values: an image answers no if its score is at most this.
+        information: mutual information of answer and class on the training images, in nats.
+        upper: an image answers yes if its score is above; None if there are two answers, and it
+            answers yes above `values`.
+    """
+
+    values: Float[Tensor, " m"]
+    information: Float[Tensor, " m"]
+    upper: Float[Tensor, " m"] | None = None
+
+
+class ThresholdFit(NamedTuple):
+    """How the thresholds of texts are fitted.
+
+    Attributes:
+        three_valued: whether there is a `not sure`.
+        true_shares: (u,) of how many images each text of the universe is true, NaN or 0 if that is
+            not known; None if nothing is. For three-valued answers.
+    """
+
+    three_valued: bool
+    true_shares: Float[Tensor, " u"] | None = None
+
+    def fit(
+        self,
+        rows: Int[Tensor, " m"],
+        scores: Float[Tensor, "n m"],
+        labels: Int[Tensor, " n"],
+        weights: Float[Tensor, " n"] | None = None,
+    ) -> Thresholds:
+        """Fit the thresholds of texts, given by their rows in the universe, on scored images."""
+        if not self.three_valued:
+            return fit_thresholds(scores, labels, weights)
+        shares = None if self.true_shares is None else self.true_shares[rows]
+        return fit_three_valued(scores, labels, weights, shares)
+
+
+class _Candidates(NamedTuple):
+    """s thresholds of a block of m queries to choose from, those with the most yes first."""
+
+    values: Float[Tensor, "s m"]
+    information: Float[Tensor, "s m"]  # that a binary answer gives of the class
+    share: Float[Tensor, "s m"]  # of images that say yes, classes smoothed
+    yes: Float[Tensor, "s c m"]  # images of each class that say yes
+
+
+def fit_thresholds(
+    scores: Float[Tensor, "n m"],
+    labels: Int[Tensor, " n"],
+    weights: Float[Tensor, " n"] | None = None,
+    shares: Sequence[float] = SHARES_OF_YES,
+) -> Thresholds:
+    """The threshold of each of m queries: almost the most informative one, with few yes.
+
+    Args:
+        scores: of n training images.
+        labels: their classes 0..c-1.
+        weights: of the images; None for 1 each.
+        shares: of images that say yes, those to choose from, the largest first.
+    """
+    blocks: list[Thresholds] = []
+    for _, candidates, _ in _blocks(scores, labels, weights, shares):
+        information = candidates.information
+        last = _last(information >= ALMOST * information.amax(dim=0))
+        blocks.append(Thresholds(_at(candidates.values, last), _at(information, last)))
+    return Thresholds(
+        torch.cat([each.values for each in blocks]),
+        torch.cat([each.information for each in blocks]),
+    )
+
+
+def fit_three_valued(
+    scores: Float[Tensor, "n m"],
+    labels: Int[Tensor, " n"],
+    weights: Float[Tensor, " n"] | None = None,
+    true_shares: Float[Tensor, " m"] | None = None,
+    shares: Sequence[float] = FINE_SHARES,
+) -> Thresholds:
+    """The lower and the upper threshold of each of m queries.
+
+    Args:
+        scores: of n training images.
+        labels: their classes 0..c-1.
+        weights: of the images; None for 1 each.
+        true_shares: of how many of the images each query is true; NaN or 0 if that is not known.
+            None if nothing is known.
+        shares: of images that say yes, those to choose from, the largest first.
+    """
+    classes = int(labels.max()) + 1
+    share = torch.tensor(shares).unsqueeze(1)
+    # A yes of less than a class says nothing of classes; the most frequent yes is always allowed.
+    of_a_class = (share >= PART_OF_A_CLASS / classes) | (share == share.max())
+    of_binary = (share >= SHARES_OF_YES[-1]) | (share == share.max())
+    blocks: list[tuple[Tensor, Tensor, Tensor]] = []
+    for place, candidates, counts in _blocks(scores, labels, weights, shares):
+        most = candidates.information.amax(dim=0)
+        binary = candidates.information.masked_fill(~of_binary, -1)
+        informative = _last(binary >= ALMOST * binary.amax(dim=0))
+        purity = candidates.information / binary_entropy(candidates.share).clamp_min(1e-12)
+        tells_little = candidates.information < PURE * most
+        pure = purity.masked_fill(~of_a_class | tells_little, -1).argmax(dim=0)
+        low = torch.minimum(informative, pure)
+        high = _last(of_a_class & (candidates.information >= UPPER * most))
+        high = torch.maximum(high, pure)
+        if true_shares is not None:
+            wanted = true_shares[place]
+            distance = (share.log() - wanted.clamp_min(1e-9).log()).abs().nan_to_num(torch.inf)
+            high = torch.where(wanted > 0, distance.argmin(dim=0), high)  # NaN is not above 0
+            low = torch.minimum(low, high)
+        high = torch.maximum(low, high)
+        information = _three_valued_information(
+            _yes(candidates, low), _yes(candidates, high), counts
+        )
+        blocks.append((_at(candidates.values, low), information, _at(candidates.values, high)))
+    return Thresholds(*(torch.cat(parts) for parts in zip(*blocks, strict=True)))
+
+
+def _blocks(
+    scores: Tensor, labels: Tensor, weights: Tensor | None, shares: Sequence[float]
+) -> Iterator[tuple[slice, _Candidates, Tensor]]:
+    """Yield (place, candidates, (c, 1) sizes of the classes) of some queries at a time."""
+    by_class = labels.argsort(stable=True)
+    sizes = torch.bincount(labels).tolist()
+    grouped = None if weights is None else weights[by_class].to(scores.dtype)
+    ones = torch.ones(len(scores), 1) if grouped is None else grouped.unsqueeze(1)
+    counts = class_sums(ones, sizes)
+    for start in range(0, scores.shape[1], COLUMNS):
+        place = slice(start, min(start + COLUMNS, scores.shape[1]))
+        block = scores[:, place][by_class]
+        yield place, _candidates(block, sizes, counts, grouped, shares), counts
+
+
+def _candidates(
+    scores: Tensor,
+    sizes: list[int],
+    counts: Tensor,
+    weights: Tensor | None,
+    shares: Sequence[float],
+) -> _Candidates:
+    """Return the candidates of images in the order of their classes, of these sizes."""
+    values = _quantiles(scores, weights, shares)
+    prior = (counts / counts.sum()).squeeze(1)
+    information, share = torch.empty_like(values), torch.empty_like(values)
+    yes = values.new_empty(len(values), len(sizes), values.shape[1])
+    for place, threshold in enumerate(values):
+        above = (scores > threshold).to(scores.dtype)
+        if weights is not None:
+            above *= weights.unsqueeze(1)
+        yes[place] = class_sums(above, sizes)
+        # Half an image of each answer is added: a class of few images is never certain.
+        rates = (yes[place] + 0.5) / (counts + 1)
+        share[place] = prior @ rates
+        information[place] = binary_entropy(share[place]) - prior @ binary_entropy(rates)
+    return _Candidates(values, information, share, yes)
+
+
+def _three_valued_information(
+    lower: Float[Tensor, "c m"], upper: Float[Tensor, "c m"], counts: Float[Tensor, "c 1"]
+) -> Float[Tensor, " m"]:
+    """Return what three answers tell of the class.
+
+    `lower` and `upper` count the images of each class above the two thresholds, `counts` all.
+    """
+    prior = (counts / counts.sum()).squeeze(1)
+    answers = torch.stack([counts - lower, lower - upper, upper])
+    rates = (answers + 0.5) / (counts + 1.5)
+    of_all = torch.special.entr(torch.einsum("c,vcm->vm", prior, rates)).sum(dim=0)
+    return of_all - prior @ torch.special.entr(rates).sum(dim=0)
+
+
+def _last(good: Tensor) -> Tensor:
+    """Return (m,) the last row of each column that is good; each has one."""
+    rows = torch.arange(len(good), device=good.device).unsqueeze(1)
+    return torch.where(good, rows, -1).amax(dim=0)
+
+
+def _at(values: Tensor, rows: Tensor) -> Tensor:
+    """Return (m,) of (s, m), the value of each column in its own row."""
+    return values.gather(0, rows.unsqueeze(0))[0]
+
+
+def _yes(candidates: _Candidates, rows: Tensor) -> Tensor:
+    """Count (c, m) how many images of each class say yes at the threshold of each query."""
+    places = rows.expand(1, candidates.yes.shape[1], -1)
+    return candidates.yes.gather(0, places)[0]
+
+
+def class_sums(values: Float[Tensor, "n m"], sizes: list[int]) -> Float[Tensor, "c m"]:
+    """Sum the rows of each class; the rows are ordered by class."""
+    return torch.stack([rows.sum(dim=0) for rows in values.split(sizes)])
+
+
+def _quantiles(scores: Tensor, weights: Tensor | None, shares: Sequence[float]) -> Tensor:
+    """Return (s, m): of each column the scores that these shares of the images exceed."""
+    if weights is None:
+        # 0.7 * 90 is a hair below 63.
+        places = [min(int((1 - share) * len(scores) + 1e-6), len(scores) - 1) for share in shares]
+        return _sorted(scores)[:, places].T.contiguous()
+    order = scores.argsort(dim=0)
+    ordered = scores.gather(0, order)
+    below = weights[order].cumsum(dim=0) / weights.sum()
+    wanted = torch.tensor([1 - share for share in shares], dtype=scores.dtype).unsqueeze(1)
+    places = torch.searchsorted(
+        below.T.contiguous(), wanted.T.repeat(scores.shape[1], 1), right=True
+    )
+    return ordered.gather(0, places.T.clamp_max(len(scores) - 1))
+
+
+def _sorted(scores: Tensor) -> Tensor:
+    """Return (m, n): each column in ascending order, as a row."""
+    rows = scores.T.contiguous()
+    if scores.device.type != "cpu":
+        return rows.sort(dim=1).values
+    # Ten times as fast as torch's on a CPU.
+    return torch.from_numpy(np.sort(rows.numpy(force=True), axis=1))

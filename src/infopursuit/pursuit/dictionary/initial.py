@@ -1,0 +1,63 @@
+"""The k texts a dictionary starts from: K-Random, K-Medoids (sec. "Implementation")."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Int64
+
+from infopursuit.core.errors import InputError
+from infopursuit.pursuit.dictionary.medoids import MedoidSearch, k_medoids
+from infopursuit.texts.text_table import TextTable
+
+
+def with_kept(
+    universe: TextTable, texts: Sequence[str], kept: Sequence[str], size: int
+) -> list[str]:
+    """A dictionary that has the texts a person wants to keep, in the universe's spelling."""
+    rows = universe.rows(kept, "questions.keep", distinct=False)
+    wanted = [universe.texts[row] for row in dict.fromkeys(rows.tolist())]
+    if len(wanted) > size:
+        raise InputError(
+            f"questions.keep has {len(wanted)} texts, the first question among them; expected at "
+            f"most the {size} of the dictionary"
+        )
+    missing = [text for text in wanted if text not in set(texts)]
+    return [*missing, *_without_last(texts, wanted, len(texts) + len(missing) - size)]
+
+
+def _without_last(texts: Sequence[str], wanted: Collection[str], count: int) -> list[str]:
+    """The texts but for the last `count` that are not wanted."""
+    left = list(texts)
+    for text in reversed(texts):
+        if count > 0 and text not in wanted:
+            left.remove(text)
+            count -= 1
+    return left
+
+
+def random_texts(universe: TextTable, k: int, seed: int) -> list[str]:
+    """k distinct texts, uniformly at random (`random`)."""
+    return [universe.texts[row] for row in random_rows(len(universe.texts), k, seed).tolist()]
+
+
+def random_rows(u: int, k: int, seed: int) -> Int64[np.ndarray, " k"]:
+    """k distinct rows of a universe of u texts, uniformly at random, ascending."""
+    if k > u:
+        raise InputError(f"k is {k}; expected at most {u}, the size of the universe")
+    return np.sort(np.random.default_rng(seed).choice(u, k, replace=False))
+
+
+def medoid_texts(
+    universe: TextTable,
+    k: int,
+    seed: int,
+    search: MedoidSearch | None = None,
+    device: str = "cpu",
+    scratch: str | Path | None = None,
+) -> list[str]:
+    """The k-medoids of the universe (`medoids`); the arguments are those of `k_medoids`."""
+    rows = k_medoids(universe.embeddings, k, seed, search, device, scratch)
+    return [universe.texts[row] for row in rows.tolist()]

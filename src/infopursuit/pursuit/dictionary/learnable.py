@@ -1,0 +1,83 @@
+"""The learnable dictionary: k points theta in embedding space, each standing for its nearest text.
+
+Implements the parameterisation of sec. "K-Learned Queries" (eq. nearest_neighbor) with the
+straight-through estimator.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional
+
+from infopursuit.pursuit.dictionary.nearest_texts import LazyNearestTexts, nearest_texts
+
+
+class LearnableDictionary(nn.Module):
+    """k thetas that start at given texts of the universe.
+
+    Args:
+        universe: (u, d) embeddings of all texts, on the device of theta; kept as they are, and
+            shared by copies of the dictionary.
+        initial: (k,) rows of the universe.
+        quantize: snap each theta to its nearest text; False uses normalize(theta) itself.
+    """
+
+    rows: Int[Tensor, " k"]
+
+    def __init__(
+        self,
+        universe: Float[Tensor, "u d"],
+        initial: Int[Tensor, " k"],
+        quantize: bool = True,
+    ) -> None:
+        super().__init__()
+        self.universe = universe
+        self.quantize = quantize
+        self.theta = nn.Parameter(universe[initial].float())
+        # A buffer, so that a checkpoint carries it: exact ties may start at a higher row.
+        self.register_buffer("rows", initial.clone())
+        self._lazy: LazyNearestTexts | None = None
+
+    def forward(self) -> Float[Tensor, "k d"]:
+        """Unit-norm query embeddings; their gradient reaches theta (straight-through)."""
+        if not self.quantize:
+            return functional.normalize(self.theta, dim=1)
+        texts = functional.normalize(self.universe[self.rows].to(self.theta.dtype), dim=1)
+        return texts + (self.theta - self.theta.detach())
+
+    def snap(self) -> None:
+        """Find the nearest text of each theta; call after every update of theta.
+
+        Raises:
+            ValueError: a theta holds NaN or infinity (not looked for on a GPU).
+        """
+        if self.theta.device.type == "cpu":
+            # Made when it is first needed: a dictionary that never learns need not read all texts.
+            self._lazy = self._lazy or LazyNearestTexts(self.universe)
+            self.rows.copy_(self._lazy.search(self.theta))
+        else:
+            self.rows.copy_(nearest_texts(self.theta, self.universe))
+
+    @property
+    def full_search_share(self) -> float:
+        """Share of all searched thetas for which the whole universe was searched.
+
+        0.0 before the first search; 1.0 on a GPU, where no other search is made.
+        """
+        if self.theta.device.type != "cpu":
+            return 1.0
+        if self._lazy is None or self._lazy.searches == 0:
+            return 0.0
+        return self._lazy.full_searches / self._lazy.searches
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LearnableDictionary:
+        """A copy of everything but the universe, which is shared."""
+        memo[id(self.universe)] = self.universe
+        duplicate = self.__class__.__new__(self.__class__)
+        memo[id(self)] = duplicate
+        duplicate.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return duplicate

@@ -1,0 +1,368 @@
+"""The explanation of one prediction: what was asked and answered, and the posterior after it.
+
+An explanation ends when its stopping rule holds, or when no more questions are allowed. It is plain
+data: it goes to JSON and back unchanged. Here it also becomes lines of text; what draws it as a
+figure or as HTML is found through `core.renderers`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.files import write_text
+from infopursuit.core.numbers import percent
+from infopursuit.core.renderers import renderer
+from infopursuit.pursuit.querier import Criterion
+from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.texts import wording
+from infopursuit.texts.vocabulary import phrase_kinds
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from PIL import Image
+
+# Probabilities are kept to a millionth: what float32 carries, and the same text on every repeat.
+DIGITS = 6
+# An image is unfamiliar if fewer images of the classes than this share are as unusual.
+UNFAMILIAR = 0.01
+# Answers as a person gives them.
+ANSWERS = {"no": 0.0, "not sure": 0.5, "yes": 1.0}
+
+BEFORE = "before any question"
+NONE_OF_THE_CLASSES = (
+    "It looks like none of the classes: fewer than 1 % of held-out images have answers as unlikely."
+)
+# A tie of more classes is given by their number.
+NAMED = 3
+# What a phrase of plain words is made of; a column of a table (`length > 2`) does not match.
+_PHRASE = re.compile(r"[A-Za-z][A-Za-z'-]*(?: [A-Za-z'-]+)*")
+# Words that only sentences have.
+_OF_SENTENCES = re.compile(r"\b(am|are|can|do|does|has|have|is|it|they|was|were|will|you)\b")
+
+
+def answer_value(answer: str | float) -> float:
+    """An answer as a number in [0, 1].
+
+    Raises:
+        InputError: it is neither `yes`, `no` or `not sure` nor such a number.
+    """
+    if isinstance(answer, str) and answer in ANSWERS:
+        return ANSWERS[answer]
+    if isinstance(answer, (bool, int, float)) and 0 <= answer <= 1:
+        return float(answer)
+    raise InputError(
+        f"the answer {answer!r}; expected 'yes', 'no', 'not sure', or a number from 0 to 1"
+    )
+
+
+def rounded(probabilities: Iterable[float]) -> tuple[float, ...]:
+    """Round numbers as explanations keep them."""
+    return tuple(round(value, DIGITS) for value in probabilities)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A question that could have been asked, and its value by the querier's criterion."""
+
+    query: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """One question, its answer, and the posterior after it.
+
+    Attributes:
+        query: the text of the query.
+        answer: 1 for yes, 0 for no, 0.5 for not sure; any value in [0, 1] for soft answers.
+        posterior: probability of each of the c classes, in the order of the class names.
+        entropy: of that posterior, in nats.
+        value: how much the querier expected of the question, by `Explanation.criterion`; None if
+            a person chose it.
+        runners_up: the questions that came next by the same criterion, the best first.
+        overridden: whether a person gave the answer instead of the image.
+    """
+
+    query: str
+    answer: float
+    posterior: tuple[float, ...]
+    entropy: float
+    value: float | None = None
+    runners_up: tuple[Candidate, ...] = ()
+    overridden: bool = False
+
+    @property
+    def leader(self) -> int:
+        """Index of the most probable class after the answer (the first of equals)."""
+        return max(range(len(self.posterior)), key=self.posterior.__getitem__)
+
+    @property
+    def yes(self) -> bool:
+        """Whether the answer is closer to yes."""
+        return self.answer > 0.5
+
+    @property
+    def said(self) -> str:
+        """The answer in words: `yes`, `no`, `not sure`, or a soft one with its value."""
+        if self.answer == 0.5:
+            return "not sure"
+        word = "yes" if self.yes else "no"
+        return word if self.answer in (0.0, 1.0) else f"{word} {self.answer:.2f}"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The explanation of one image.
+
+    Attributes:
+        image: its id or path.
+        class_names: the c classes.
+        prior: the posterior before any question.
+        steps: the questions in the order asked, up to the stop.
+        confident: whether the stopping rule held, or the answers suffice; False if the questions
+            ran out.
+        true_class: the class the image is labelled with, None for a new image.
+        criterion: what the values of questions are: expected information in nats, the probability
+            that the querier network gives to a question, or by how many nats a decisive answer
+            brings the posterior closer to that of all answers.
+        familiarity: in (0, 1], the share of images of these classes that are at most as unusual, by
+            all of their answers. None if that is not known.
+        chosen_from: if the steps are the answers that decide, how many answers they were chosen
+            from; None if one question was asked after another.
+    """
+
+    image: str
+    class_names: tuple[str, ...]
+    prior: tuple[float, ...]
+    steps: tuple[Step, ...]
+    confident: bool
+    true_class: str | None = None
+    criterion: Criterion = "information gain"
+    familiarity: float | None = None
+    chosen_from: int | None = None
+
+    @property
+    def unfamiliar(self) -> bool:
+        """Whether the image looks like none of the classes: fewer than 1 % are as unusual."""
+        return self.familiarity is not None and self.familiarity < UNFAMILIAR
+
+    @property
+    def posterior(self) -> tuple[float, ...]:
+        """The last posterior, which the prediction rests on."""
+        return self.steps[-1].posterior if self.steps else self.prior
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The texts of the questions, in the order asked."""
+        return tuple(step.query for step in self.steps)
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The answers in words, in the order asked."""
+        return tuple(step.said for step in self.steps)
+
+    @property
+    def predicted_class(self) -> str:
+        """The most probable class at the end (the first of equals)."""
+        return self.class_names[self.top_classes(1)[0]]
+
+    @property
+    def probability(self) -> float:
+        """The probability of the predicted class."""
+        return max(self.posterior)
+
+    @property
+    def correct(self) -> bool | None:
+        """Whether the prediction is the true class; None if that is not known."""
+        return None if self.true_class is None else self.predicted_class == self.true_class
+
+    def top_classes(self, count: int) -> list[int]:
+        """The `count` most probable classes at the end, the most probable first."""
+        return sorted(range(len(self.posterior)), key=lambda i: (-self.posterior[i], i))[:count]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; `from_dict` gives an equal explanation."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Explanation:
+        """The explanation that `to_dict` wrote.
+
+        Raises:
+            KeyError, TypeError: a key is missing or unknown.
+        """
+        steps = []
+        for step in values["steps"]:
+            runners_up = tuple(Candidate(**each) for each in step["runners_up"])
+            parts = {"posterior": tuple(step["posterior"]), "runners_up": runners_up}
+            steps.append(Step(**{**step, **parts}))
+        parts = {
+            "class_names": tuple(values["class_names"]),
+            "prior": tuple(values["prior"]),
+            "steps": tuple(steps),
+        }
+        return cls(**{**values, **parts})
+
+    def __str__(self) -> str:
+        """The explanation in lines of plain text."""
+        return explanation_text(self)
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        return renderer("explanation_html")(self)
+
+    def plot(self, classes_shown: int = 10, picture: Image.Image | None = None) -> Figure:
+        """The explanation as a matplotlib figure: questions down, classes across.
+
+        Args:
+            classes_shown: how many of the most probable classes at the end become columns.
+            picture: the image itself, drawn next to the heat map.
+        """
+        return renderer("explanation_figure")(self, classes_shown, picture)
+
+
+# -- files ----------------------------------------------------------------------------------
+
+
+class ExplainedImage(NamedTuple):
+    """One image of a report.
+
+    Attributes:
+        explanation: the questions in the order asked.
+        figure: the file that shows it: its name in a file of explanations, its path in a report.
+        short: the answers that decide; None if a model cannot give them.
+    """
+
+    explanation: Explanation
+    figure: str
+    short: Explanation | None = None
+
+
+def write_explanations(
+    path: str | Path, stop: StoppingRule, explained: Sequence[ExplainedImage]
+) -> None:
+    """Write explanations as JSON with sorted keys."""
+    images = [
+        {
+            "figure": image.figure,
+            "explanation": image.explanation.to_dict(),
+            "short": None if image.short is None else image.short.to_dict(),
+        }
+        for image in explained
+    ]
+    content = {"stop": stop._asdict(), "images": images}
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    write_text(path, text + "\n")
+
+
+def read_explanations(path: str | Path) -> tuple[StoppingRule, list[ExplainedImage]]:
+    """Read what `write_explanations` wrote."""
+    content = json.loads(Path(path).read_text(encoding="utf-8"))
+    return StoppingRule(**content["stop"]), [
+        ExplainedImage(
+            Explanation.from_dict(image["explanation"]),
+            image["figure"],
+            None if image["short"] is None else Explanation.from_dict(image["short"]),
+        )
+        for image in content["images"]
+    ]
+
+
+# -- words ----------------------------------------------------------------------------------
+
+
+@cache
+def question(query: str) -> str:
+    """A query as a question: `four legs` becomes `Does it have four legs?`.
+
+    A query that is a question already stays one. What does not look like a phrase of English words
+    (a column of a table, a sentence, a word that may be an adjective) gets a question mark.
+    """
+    text = query.strip(" .?")
+    if query.rstrip(" .").endswith("?") or not _is_phrase(text):
+        return f"{text}?"
+    kind = phrase_kinds().get(text.lower())
+    asked = wording.question(text, kind)
+    # A thing may be all of the picture or a part of it: a chimney, which is never what it is.
+    return asked.replace("Is it ", "Does it show ", 1) if kind == "thing" else asked
+
+
+def _is_phrase(text: str) -> bool:
+    if not _PHRASE.fullmatch(text) or _OF_SENTENCES.search(text.lower()):
+        return False
+    known = " " in text or text.lower() in phrase_kinds()
+    return known or wording.grammatical_form(text) is not wording.Form.SINGULAR
+
+
+def explanation_text(explanation: Explanation) -> str:
+    """One line for each question with its answer and the class it makes most probable.
+
+    Ends with the prediction and why the questions stopped; every line ends with a line break.
+    """
+    names = explanation.class_names
+    rows = [("", BEFORE, "", " ".join(_leaders(names, explanation.prior)))]
+    rows += [
+        (str(number), question(step.query), step.said, " ".join(_leaders(names, step.posterior)))
+        for number, step in enumerate(explanation.steps, start=1)
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    lines = [explanation.image]
+    for number, asked, answer, leaders in rows:
+        lines.append(
+            f"  {number:>{widths[0]}}  {asked:<{widths[1]}}  {answer:<{widths[2]}}  {leaders}"
+        )
+    prediction = ", ".join(_leaders(names, explanation.posterior))
+    lines.append(f"  Prediction: {prediction}, {ending(explanation)}.")
+    if explanation.unfamiliar:
+        lines.append(f"  {NONE_OF_THE_CLASSES}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def most_probable(names: tuple[str, ...], posterior: tuple[float, ...]) -> tuple[str, float]:
+    """The most probable class with its probability; classes that are equally probable are a tie."""
+    highest = max(posterior)
+    leaders = [name for name, each in zip(names, posterior, strict=True) if each == highest]
+    if len(leaders) > NAMED:
+        return f"{len(leaders)} classes tied at", highest
+    return " = ".join(leaders), highest
+
+
+def _leaders(names: tuple[str, ...], posterior: tuple[float, ...]) -> tuple[str, str]:
+    leaders, probability = most_probable(names, posterior)
+    return leaders, percent(probability)
+
+
+def ending(explanation: Explanation) -> str:
+    """After how many questions, or by which answers, an explanation ended, and if they ran out."""
+    how = f"after {_questions(len(explanation.steps))}"
+    if explanation.chosen_from is not None:
+        how = f"by {len(explanation.steps)} of {explanation.chosen_from} answers"
+    return how if explanation.confident else f"{how}, the most allowed"
+
+
+def stops_when(stop: StoppingRule) -> str:
+    """When a stopping rule ends the questions: `at a probability of 85 % or after 20 questions`."""
+    conditions = []
+    if stop.probability is not None:
+        conditions.append(f"at a probability of {100 * stop.probability:g} %")
+    if stop.entropy is not None:
+        conditions.append(f"at an entropy of {stop.entropy:g} nats")
+    if stop.stability is not None:
+        conditions.append(f"when {_questions(stop.stability)} did not change the prediction")
+    if stop.max_queries is not None:
+        conditions.append(f"after {_questions(stop.max_queries)}")
+    if not conditions:
+        return "when all questions have been asked"
+    *others, last = conditions
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _questions(count: int) -> str:
+    return f"{count} question{'' if count == 1 else 's'}"

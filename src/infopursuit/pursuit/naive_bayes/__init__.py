@@ -1,0 +1,9 @@
+"""Information Pursuit with naive Bayes: no networks, no gradient, a table of class-wise rates.
+
+model.py       the classifier (naive Bayes), the querier (information gain), redundant questions
+fit.py         rates from training images, tempering from held-out ones
+selection.py   the queries whose answers tell most of the class together
+sufficient.py  the few answers of an image that lead to the same class as all
+settings.py    what a user may set
+training_set.py  the images to fit on, in memory or in shards
+"""

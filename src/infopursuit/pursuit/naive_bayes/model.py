@@ -1,0 +1,241 @@
+"""Naive Bayes over answers, and the querier that asks for the largest information gain.
+
+With P(a_i | y), the probability of each answer to query i in class y, every answer is evidence for
+or against each class, and evidence adds up:
+
+    log P(y | S) = log P(y) + sum over i in S of log P(a_i | y) + constant
+
+The querier asks what would tell most of the class given the answers so far: the definition of
+Information Pursuit, eq. (ip), computed instead of learned. Each query brings its own part of the
+table and nothing else, so queries can be left out of a fitted model without fitting it again.
+
+The table is stored in float32, and all that follows from it is computed in float64: which of two
+questions tells more must not depend on the order of a sum, nor on who computes it. Python, on any
+device and in any batch, and the page of the explorer ask the same questions.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from infopursuit.pursuit.answers.information import entropy, information_gain
+from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.querier import Criterion
+
+# Gains that differ by less, in nats, are equal: it is more than float64 loses in a sum, and less
+# than any choice could mean.
+ROUNDING = 1e-9
+# The gain of a redundant question is multiplied by this: it is asked after all others.
+REDUNDANT_WEIGHT = 1e-3
+
+
+class NaiveBayes:
+    """f: the posterior from added evidence."""
+
+    def __init__(self, table: AnswerTable) -> None:
+        self.table, self.exact = table, table.double()
+
+    def __call__(
+        self, answers: Float[Tensor, "b k"], mask: Float[Tensor, "b k"]
+    ) -> Float[Tensor, "b c"]:
+        """Return the class logits of the history that `mask` selects; the largest is 0."""
+        evidence = self.exact.evidence(answers, mask)
+        return self.logits(evidence, mask.sum(dim=1, keepdim=True))
+
+    def logits(
+        self, evidence: Float[Tensor, "b c"], asked: Float[Tensor, "b 1"] | int
+    ) -> Float[Tensor, "b c"]:
+        """Return tempered logits in the table's dtype, the largest 0: float32 is precise there."""
+        tempered = self.exact.tempered(evidence, asked)
+        return (tempered - tempered.amax(dim=1, keepdim=True)).to(self.table.log_prior.dtype)
+
+    def incremental(self, batch: int) -> _ClassEvidence:
+        """Start `batch` empty histories."""
+        return _ClassEvidence(self, batch)
+
+    def to(self, device: torch.device | str) -> NaiveBayes:
+        """Return the same classifier on a device."""
+        return NaiveBayes(self.table.to(device))
+
+    def select(self, columns: Int[Tensor, " m"]) -> NaiveBayes:
+        """Return the classifier of m of the queries."""
+        return NaiveBayes(self.table.select(columns))
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return the table, by name."""
+        return self.table.tensors()
+
+
+class RedundantQuestions:
+    """Questions that others make redundant: nobody asks "a turtle?" after "a sea turtle? yes".
+
+    Args:
+        pairs: (p, 3): a question that was asked, one that it makes redundant, and 1 if only a yes
+            does so, 0 if any answer does.
+        k: how many questions there are.
+
+    Attributes:
+        after_any, after_yes: (k, k), 1 if the column is redundant after the row got any answer, or
+            a yes.
+    """
+
+    def __init__(self, pairs: Int[Tensor, "p 3"], k: int) -> None:
+        self.pairs, self.k = pairs, k
+        asked, other, only_yes = pairs.T.long()
+        self.after_any = torch.zeros(k, k, device=pairs.device)
+        self.after_any[asked[only_yes == 0], other[only_yes == 0]] = 1
+        self.after_yes = self.after_any.clone()
+        self.after_yes[asked, other] = 1
+
+    def mask(
+        self, answers: Float[Tensor, "b k"], mask: Float[Tensor, "b k"]
+    ) -> Bool[Tensor, "b k"]:
+        """Return what is redundant after the history that `mask` selects of all answers."""
+        mask = mask.to(self.after_any.dtype)
+        said_yes = mask * (answers == 1)
+        return mask @ self.after_any + said_yes @ self.after_yes > 0
+
+    def mask_after(
+        self, queries: Int[Tensor, " r"], answers: Float[Tensor, " r"]
+    ) -> Bool[Tensor, "r k"]:
+        """Return what one query and its answer make redundant."""
+        said_yes = (answers == 1).unsqueeze(1)
+        return torch.where(said_yes, self.after_yes[queries], self.after_any[queries]) > 0
+
+    def select(self, columns: Int[Tensor, " m"]) -> RedundantQuestions:
+        """Return the same of m of the questions."""
+        place = torch.full((self.k,), -1, device=self.pairs.device)
+        place[columns] = torch.arange(len(columns), device=place.device)
+        asked, other, only_yes = self.pairs.T
+        pairs = torch.stack([place[asked], place[other], only_yes], dim=1)
+        return RedundantQuestions(pairs[(pairs >= 0).all(dim=1)], len(columns))
+
+    def to(self, device: torch.device | str) -> RedundantQuestions:
+        """Return the same on a device."""
+        return RedundantQuestions(self.pairs.to(device), self.k)
+
+
+class InformationGain:
+    """g: the expected information of each query's answer about the class, in nats.
+
+    Args:
+        table: how probable each answer is in each class.
+        query_weights: (k,) by which the gain of each query is multiplied; None for 1 each.
+        redundant: queries that need no asking after others; None if there are none.
+    """
+
+    criterion: Criterion = "information gain"
+    rounding = ROUNDING
+
+    def __init__(
+        self,
+        table: AnswerTable,
+        query_weights: Float[Tensor, " k"] | None = None,
+        redundant: RedundantQuestions | None = None,
+    ) -> None:
+        self.table, self.query_weights, self.redundant = table, query_weights, redundant
+        self.exact = table.double()
+        self.likelihood = self.exact.log_likelihood.exp()
+        self.answer_entropy = entropy(self.likelihood)  # (k, c)
+
+    def __call__(
+        self, answers: Float[Tensor, "b k"], mask: Float[Tensor, "b k"]
+    ) -> Float[Tensor, "b k"]:
+        """Return the gain of every query after the history that `mask` selects of all answers."""
+        late = None if self.redundant is None else self.redundant.mask(answers, mask)
+        return self.gains(self.exact.evidence(answers, mask), late)
+
+    def gains(
+        self, evidence: Float[Tensor, "b c"], late: Bool[Tensor, "b k"] | None = None
+    ) -> Float[Tensor, "b k"]:
+        """Return the weighted gain of every query, given the evidence; `late` ones are reduced."""
+        gain = information_gain(evidence.softmax(dim=1), self.likelihood, self.answer_entropy)
+        if self.query_weights is not None:
+            gain = gain * self.query_weights
+        return gain if late is None else torch.where(late, gain * REDUNDANT_WEIGHT, gain)
+
+    def values(self, outputs: Float[Tensor, "b k"]) -> Float[Tensor, "b k"]:
+        """Return the gains themselves; rounding may leave one a hair below zero."""
+        return outputs.clamp_min(0).masked_fill(outputs == -torch.inf, -torch.inf)
+
+    def incremental(self, batch: int) -> _GainEvidence:
+        """Start `batch` empty histories."""
+        return _GainEvidence(self, batch)
+
+    def to(self, device: torch.device | str) -> InformationGain:
+        """Return the same querier on a device."""
+        weights = None if self.query_weights is None else self.query_weights.to(device)
+        redundant = None if self.redundant is None else self.redundant.to(device)
+        return InformationGain(self.table.to(device), weights, redundant)
+
+    def select(self, columns: Int[Tensor, " m"]) -> InformationGain:
+        """Return the querier of m of the queries."""
+        weights = None if self.query_weights is None else self.query_weights[columns]
+        redundant = None if self.redundant is None else self.redundant.select(columns)
+        return InformationGain(self.table.select(columns), weights, redundant)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return query weights and redundant pairs, if any, by the names that saved models use.
+
+        The table is saved with the classifier.
+        """
+        tensors = {}
+        if self.query_weights is not None:
+            tensors["worth"] = self.query_weights
+        if self.redundant is not None:
+            tensors["put_off"] = self.redundant.pairs
+        return tensors
+
+
+class _Evidence:
+    """The evidence of b histories that start empty and grow by one answer at a time."""
+
+    @torch.no_grad()
+    def __init__(
+        self, table: AnswerTable, batch: int, redundant: RedundantQuestions | None = None
+    ) -> None:
+        self.table, self.redundant = table, redundant
+        self.sum = table.log_prior.expand(batch, -1).clone()
+        self.asked = 0
+        self.late: Tensor | None = None
+        if redundant is not None:
+            shape = batch, redundant.k
+            self.late = torch.zeros(shape, dtype=torch.bool, device=self.sum.device)
+
+    @torch.no_grad()
+    def add(self, queries: Int[Tensor, " r"], answers: Float[Tensor, " r"]) -> None:
+        """Append one query and its answer to each of the first r histories."""
+        self.sum[: len(queries)] += self.table.log_likelihood_of(queries, answers)
+        self.asked += 1
+        if self.late is not None and self.redundant is not None:
+            self.late[: len(queries)] |= self.redundant.mask_after(queries, answers)
+
+    def keep(self, rows: Int[Tensor, " r"]) -> None:
+        """Go on with these histories alone."""
+        self.sum = self.sum[rows]
+        self.late = None if self.late is None else self.late[rows]
+
+
+class _ClassEvidence(_Evidence):
+    def __init__(self, classifier: NaiveBayes, batch: int) -> None:
+        super().__init__(classifier.exact, batch)
+        self.classifier = classifier
+
+    @torch.no_grad()
+    def outputs(self, rows: int) -> Float[Tensor, "r c"]:
+        """Return the logits of the first `rows` histories, all of the same length."""
+        return self.classifier.logits(self.sum[:rows], self.asked)
+
+
+class _GainEvidence(_Evidence):
+    def __init__(self, querier: InformationGain, batch: int) -> None:
+        super().__init__(querier.exact, batch, querier.redundant)
+        self.querier = querier
+
+    @torch.no_grad()
+    def outputs(self, rows: int) -> Float[Tensor, "r k"]:
+        """Return the gain of every query to each of the first `rows` histories."""
+        late = None if self.late is None else self.late[:rows]
+        return self.querier.gains(self.sum[:rows], late)

@@ -1,0 +1,266 @@
+"""The k queries whose answers tell most of the class together (`informative_rows`).
+
+Texts whose scores hardly differ among the images are left out (`responsive_rows`). Of the others
+twice as many as needed are chosen by forward selection; then those go that gain least when
+Information Pursuit may ask what it likes, a quarter at a time.
+
+If there are very many texts, those that tell most of the class alone are taken first (`Screening`),
+a block of texts at a time. Another machine may do a block: the result has the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from tqdm import tqdm
+
+from infopursuit.core.executors import RayCluster, run_shards
+from infopursuit.datasets.labelled_images import even_sample
+from infopursuit.datasets.matrix import UnitMatrix
+from infopursuit.pursuit.answers.directions import ScoreMap, TextDirections
+from infopursuit.pursuit.answers.rules import ThresholdAnswers
+from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.answers.thresholds import ThresholdFit
+from infopursuit.pursuit.dictionary.forward_selection import forward_selection
+from infopursuit.pursuit.naive_bayes.fit import fit_table
+from infopursuit.pursuit.naive_bayes.model import InformationGain
+from infopursuit.pursuit.naive_bayes.training_set import TrainingSet, screened_images
+from infopursuit.pursuit.rollout import Asking
+from infopursuit.texts.text_table import SharedEmbeddings
+
+# A text is faint if its scores vary less than this share of what those of one text in ten exceed.
+# (Not of the median, which falls if much of a universe says little.)
+FAINT = 1 / 3
+# Texts whose answers are held at once; of a larger universe only the most informative ones are.
+CANDIDATES = 8192
+# Images rolled out to see which queries are asked.
+ROLLED_OUT = 1024
+# Sizes of the dictionary on the way to k, in units of k.
+SIZES = (2.0, 1.6, 1.25)
+# Queries asked of an image, k if that is less.
+BUDGET = 128
+# Texts of a block for another machine: seconds of its work, and some megabytes of scores.
+BLOCK = 8192
+
+# The weights of the information of m texts, given their rows in the universe and, if they were
+# measured, how well their scores rank images (`Directions.auroc`) and how classes answer them.
+QueryWeights = Callable[
+    [Int[Tensor, " m"], Float[Tensor, " m"] | None, AnswerTable | None], Float[Tensor, " m"]
+]
+
+
+@dataclass(frozen=True)
+class CandidateTexts:
+    """The texts of a universe, how each is measured, and what its information counts.
+
+    Attributes:
+        universe: all texts.
+        directions: how texts become directions.
+        thresholds: how these are fitted.
+        query_weights: of the information of texts; None for 1 each.
+        source: where workers find the texts; None if only this process looks at them.
+    """
+
+    universe: UnitMatrix
+    directions: TextDirections
+    thresholds: ThresholdFit
+    query_weights: QueryWeights | None = None
+    source: SharedEmbeddings | None = None
+
+
+def informative_rows(
+    texts: CandidateTexts,
+    images: TrainingSet,
+    k: int,
+    seed: int,
+    allowed: Bool[Tensor, " u"] | None = None,
+) -> Int[Tensor, " k"]:
+    """Rows of k texts, sorted.
+
+    Args:
+        texts: to choose from.
+        images: to choose by; a sample of many is taken. Workers of their cluster screen the texts.
+        k: at most the number of allowed texts.
+        seed: of the samples of images.
+        allowed: which texts may be chosen; None for all.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    screened = images.to_screen()
+    sample = even_sample(screened.labels, screened_images(len(images.classes)), generator)
+    shown, labels = screened.rows.take(sample), screened.labels[sample]
+    weights = None if screened.weights is None else screened.weights[sample]
+    rows = responsive_rows(texts.universe, texts.directions.centre, shown, k, allowed)
+    rows = _most_informative_alone(rows, texts, shown, labels, weights, images.cluster)
+    directions, auroc = texts.directions.fitted(
+        rows, texts.universe.take(rows), shown, labels, weights
+    )
+    thresholds = texts.thresholds.fit(rows, shown @ directions.T, labels, weights)
+    rule = ThresholdAnswers(directions, thresholds.values, thresholds.upper)
+    table = fit_table(rule, [(slice(None), shown)], labels, weights, images.moments)
+    query_weights = None if texts.query_weights is None else texts.query_weights(rows, auroc, table)
+    answers = rule.answers(shown)
+    chosen = chosen_columns(answers, table, labels, weights, k, generator, 0.0, query_weights)
+    return rows[chosen].sort().values
+
+
+def responsive_rows(
+    universe: UnitMatrix,
+    centre: Float[Tensor, " d"],
+    images: Float[Tensor, "n d"],
+    k: int,
+    allowed: Bool[Tensor, " u"] | None = None,
+) -> Int[Tensor, " m"]:
+    """Rows of the texts whose scores vary among the images, sorted; at least k.
+
+    An answer only says if a score is above a threshold, so any text splits the images, even one
+    that has nothing to do with them, such as "therefore": its embedding is near the mean text
+    and its scores hardly differ. The scale of scores tells the two apart, which thresholds ignore.
+
+    Args:
+        universe: all texts.
+        centre: the mean text.
+        images: unit norm.
+        k: at most the number of allowed texts.
+        allowed: which texts may be chosen; None for all.
+    """
+    deviations = images - images.mean(dim=0)
+    covariance = deviations.T @ deviations / len(images)
+
+    def variance(texts: Tensor) -> Tensor:
+        directions = texts - centre
+        return (directions @ covariance * directions).sum(dim=1).clamp_min(0)
+
+    spread = torch.cat([variance(block) for _, block in universe.blocks(CANDIDATES)]).sqrt()
+    order = spread.argsort(descending=True, stable=True)
+    least = FAINT * spread[order[len(order) // 10]]
+    if allowed is not None:
+        order = order[allowed[order]]
+    responsive = int((spread[order] >= least).sum())
+    return order[: max(responsive, k)].sort().values
+
+
+@dataclass(frozen=True)
+class Screening:
+    """Measures what each text tells of the class alone; called where the work is done.
+
+    Attributes:
+        source: the embeddings of all texts.
+        score_map: turns them into directions.
+        thresholds: how these are fitted.
+        images: (n, d) unit norm.
+        labels: (n,) classes 0..c-1.
+        weights: (n,) of the images; None for 1 each.
+    """
+
+    source: SharedEmbeddings
+    score_map: ScoreMap
+    thresholds: ThresholdFit
+    images: Float[Tensor, "n d"]
+    labels: Int[Tensor, " n"]
+    weights: Float[Tensor, " n"] | None
+
+    def __call__(self) -> Callable[[Int[Tensor, " m"]], Float[Tensor, " m"]]:
+        """Open the texts; return what screens some of them, given by their rows."""
+        values = self.source.tensor()
+
+        def screen(rows: Int[Tensor, " m"]) -> Float[Tensor, " m"]:
+            texts = UnitMatrix.of_checked(values[rows])
+            scores = self.images @ self.score_map.directions(texts).T
+            return self.thresholds.fit(rows, scores, self.labels, self.weights).information
+
+        return screen
+
+    def information(
+        self, rows: Int[Tensor, " m"], cluster: RayCluster | None = None
+    ) -> Float[Tensor, " m"]:
+        """Measure what a threshold of each text tells, in nats, here or by workers of a cluster."""
+        blocks = list(enumerate(rows.split(BLOCK)))
+        measured: dict[int, Tensor] = {}
+        with closing(run_shards(self, blocks, cluster)) as done:
+            for number, block in tqdm(
+                done, "screening texts", total=len(blocks), unit="block", disable=None
+            ):
+                measured[number] = block
+        return torch.cat([measured[number] for number in range(len(blocks))])
+
+
+def _most_informative_alone(
+    rows: Tensor,
+    texts: CandidateTexts,
+    images: Tensor,
+    labels: Tensor,
+    weights: Tensor | None,
+    cluster: RayCluster | None = None,
+) -> Tensor:
+    """Return CANDIDATES of the given rows, sorted: those that tell most alone. All if few."""
+    if len(rows) <= CANDIDATES:
+        return rows
+    source = texts.source
+    if source is None:
+        source = SharedEmbeddings(texts.universe.as_stored())
+    score_map = texts.directions.maps[0]
+    screening = Screening(source, score_map, texts.thresholds, images, labels, weights)
+    information = screening.information(rows, cluster)
+    if texts.query_weights is not None:
+        blocks = rows.split(CANDIDATES)
+        weighting = torch.cat([texts.query_weights(block, None, None) for block in blocks])
+        information = information * weighting
+    best = information.argsort(descending=True, stable=True)[:CANDIDATES]
+    return rows[best.sort().values]
+
+
+def chosen_columns(
+    answers: Float[Tensor, "n m"],
+    table: AnswerTable,
+    labels: Int[Tensor, " n"],
+    weights: Float[Tensor, " n"] | None,
+    k: int,
+    generator: torch.Generator,
+    ties: float = 0.0,
+    query_weights: Float[Tensor, " m"] | None = None,
+) -> Int[Tensor, " k"]:
+    """k of m questions (all if m <= k): forward selection, then pruning by what is asked.
+
+    Args:
+        answers: of n images, in [0, 1].
+        table: how probable they are in each class.
+        labels: classes 0..c-1.
+        weights: of the images; None for 1 each.
+        k: how many.
+        generator: draws the images that are rolled out, if there are many.
+        ties: questions whose gains differ by no more than this share are equal.
+        query_weights: of the information of each question; None for 1 each.
+    """
+    columns = forward_selection(answers, labels, round(SIZES[0] * k), weights, ties, query_weights)
+    chosen = torch.tensor(_filled(columns, answers.shape[1], k))
+    weights = torch.ones(len(labels), dtype=torch.float64) if weights is None else weights
+    shown = even_sample(labels, ROLLED_OUT, generator)
+    for size in (*(round(share * k) for share in SIZES[1:]), k):
+        if len(chosen) > size:
+            asked = answers[shown][:, chosen].float()
+            querier = InformationGain(table, query_weights).select(chosen)
+            credit = _credit(querier, asked, weights[shown], min(BUDGET, k))
+            chosen = chosen[credit.argsort(descending=True, stable=True)[:size].sort().values]
+    return chosen
+
+
+def _credit(querier: InformationGain, answers: Tensor, weights: Tensor, budget: int) -> Tensor:
+    """Return (m,) the information that each query gains in roll-outs of `budget` queries."""
+    asking = Asking(querier, answers)
+    credit = torch.zeros(answers.shape[1], dtype=torch.float64)
+    for _ in range(min(budget, answers.shape[1])):
+        queries, _, gains = asking.ask(len(answers))
+        gained = gains.gather(1, queries.unsqueeze(1)).squeeze(1)
+        credit += torch.bincount(queries, gained * weights, minlength=len(credit))
+    return credit
+
+
+def _filled(chosen: list[int], count: int, k: int) -> list[int]:
+    """Fill up to k columns with the next ones, if forward selection found fewer that help."""
+    others = (column for column in range(count) if column not in set(chosen))
+    return chosen + [column for column, _ in zip(others, range(k - len(chosen)), strict=False)]

@@ -1,0 +1,117 @@
+"""When to ask no more.
+
+Three conditions: the largest posterior probability is at least p, the entropy of the posterior is
+at most h nats (section 3 of the paper), or the predicted class has not changed for m questions.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from infopursuit.core.errors import InputError
+
+
+class StoppingRule(NamedTuple):
+    """Stop at the first condition that holds, or after `max_queries` questions.
+
+    Attributes:
+        probability: stop once a class is at least this probable; None for never.
+        max_queries: ask at most this many questions; None for as many as the dictionary has.
+        entropy: stop once the posterior has at most this entropy, in nats; None for never.
+        stability: stop once this many questions left the predicted class as it was; None for never.
+    """
+
+    probability: float | None = 0.85
+    max_queries: int | None = 20
+    entropy: float | None = None
+    stability: int | None = None
+
+    def checked(self) -> StoppingRule:
+        """The rule itself.
+
+        Raises:
+            InputError: a value is out of its range.
+        """
+        if self.probability is not None and not 0 < self.probability <= 1:
+            raise InputError(
+                f"stop at probability {self.probability!r}; expected more than 0, at most 1"
+            )
+        if self.entropy is not None and not self.entropy >= 0:
+            raise InputError(f"stop at entropy {self.entropy!r}; expected 0 nats or more")
+        for name, value, least in (
+            ("stability", self.stability, 1),
+            ("max_queries", self.max_queries, 0),
+        ):
+            if value is None:
+                continue
+            if isinstance(value, bool) or value != int(value) or value < least:
+                raise InputError(f"{name} is {value!r}; expected a whole number from {least} on")
+        return self
+
+    def budget(self, k: int) -> int:
+        """The most questions asked of a dictionary of k."""
+        return k if self.max_queries is None else min(self.max_queries, k)
+
+    def holds(
+        self, posterior: Float[Tensor, "n c"], unchanged: Int[Tensor, " n"]
+    ) -> Bool[Tensor, " n"]:
+        """Whether a condition holds now.
+
+        Args:
+            posterior: after the questions so far.
+            unchanged: how many of the last questions left the predicted class as it was.
+        """
+        entropy = None if self.entropy is None else posterior_entropy(posterior)
+        return self._met(posterior.amax(dim=1), entropy, unchanged)
+
+    def steps(
+        self, posteriors: Float[Tensor, "n T1 c"]
+    ) -> tuple[Int[Tensor, " n"], Bool[Tensor, " n"]]:
+        """After how many of T questions each image stops, and whether a condition held by then."""
+        entropy = None if self.entropy is None else posterior_entropy(posteriors)
+        highest, predicted = posteriors.max(dim=2)
+        return self.steps_of(predicted, highest, entropy)
+
+    def steps_of(
+        self,
+        predicted: Int[Tensor, "n T1"],
+        highest: Float[Tensor, "n T1"],
+        entropy: Float[Tensor, "n T1"] | None,
+    ) -> tuple[Int[Tensor, " n"], Bool[Tensor, " n"]]:
+        """The same, from what is left of posteriors that are too large to keep.
+
+        Args:
+            predicted: the most probable class after t = 0..T questions.
+            highest: its probability.
+            entropy: of the posterior, in nats; None if the rule does not look at it.
+        """
+        longest = self.budget(predicted.shape[1] - 1)
+        unchanged = torch.zeros(len(predicted), dtype=torch.long, device=predicted.device)
+        counts, done = torch.full_like(unchanged, longest), torch.zeros_like(unchanged).bool()
+        for t in range(longest + 1):
+            if t:
+                unchanged = torch.where(predicted[:, t] == predicted[:, t - 1], unchanged + 1, 0)
+            met = self._met(highest[:, t], None if entropy is None else entropy[:, t], unchanged)
+            counts[met & ~done] = t
+            done |= met
+        return counts, done
+
+    def _met(self, highest: Tensor, entropy: Tensor | None, unchanged: Tensor) -> Tensor:
+        """Return whether a condition holds; the one place that knows the conditions."""
+        met = torch.zeros(len(highest), dtype=torch.bool, device=highest.device)
+        if self.probability is not None:
+            met |= highest >= self.probability
+        if self.entropy is not None and entropy is not None:
+            met |= entropy <= self.entropy
+        if self.stability is not None:
+            met |= unchanged >= self.stability
+        return met
+
+
+def posterior_entropy(posterior: Float[Tensor, "*b c"]) -> Float[Tensor, "*b"]:
+    """Return the entropy of each posterior, in nats; a probability of 0 adds nothing."""
+    return torch.special.entr(posterior).sum(dim=-1)

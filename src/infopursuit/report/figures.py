@@ -1,0 +1,551 @@
+"""Everything that the project draws with matplotlib: explanations and line charts.
+
+An explanation has its questions as rows in the order asked, the most probable classes at the end as
+columns, and the posterior in percent as cells (the paper's explanation figure). It is placed in
+inches from measured text, so that no label is cut.
+
+A line chart becomes an inline SVG whose colours follow the light or dark scheme of the page, or a
+part of a PNG. No file holds dates or versions: equal input gives equal bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+import matplotlib
+import numpy as np
+from markupsafe import Markup, escape
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.patches import FancyBboxPatch, Rectangle
+from matplotlib.textpath import TextPath
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+from PIL import Image
+
+from infopursuit.core.numbers import percent
+from infopursuit.pursuit.explanation import Explanation, question, stops_when
+from infopursuit.pursuit.stopping import StoppingRule
+
+INK, QUIET, RULE = "#1c2330", "#5b6472", "#d5dae1"
+YES, NO = "#14692f", "#a81e2d"  # dark enough on white; each answer is also a word
+SHADES = matplotlib.colormaps["Blues"]
+
+DPI = 150
+MARGIN, GAP = 0.22, 0.18
+PICTURE = 1.9
+CELL, ROW, LINE = 0.46, 0.3, 0.155
+SIZE, SMALL = 9.5, 8.0
+WIDEST_QUESTION = 3.3
+BEFORE = "before any question"
+
+# Lines of charts: a colour and a dash pattern, which together tell 32 methods apart.
+HUES = ("#0072b2", "#c94f00", "#007d5a", "#a3278f", "#8a6a00", "#5b4bc4", "#b3202f", "#3f5468")
+DASHES: tuple[tuple[float, ...], ...] = ((), (7, 4), (2, 3), (8, 3, 2, 3))
+GRID, LABELS, LEVEL, CARD = "#d9dee7", "#566071", "#5b6473", "#fffffe"
+# What each colour of a chart is called in the style sheet of the page.
+VARIABLES = {
+    **{hue: f"var(--hue-{place})" for place, hue in enumerate(HUES)},
+    GRID: "var(--rule)",
+    LABELS: "var(--quiet)",
+    LEVEL: "var(--level)",
+    CARD: "var(--card)",
+}
+WIDTH, HEIGHT = 440, 290  # of an SVG chart, in pixels
+CHART_STYLE: dict[Any, Any] = {
+    "font.family": "DejaVu Sans",
+    "svg.fonttype": "none",
+    "lines.scale_dashes": False,
+    "lines.linewidth": 2,
+    "axes.edgecolor": LABELS,
+    "axes.labelcolor": LABELS,
+    "text.color": LABELS,
+    "xtick.color": LABELS,
+    "ytick.color": LABELS,
+}
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where things are, in inches from the top left corner."""
+
+    numbers: float
+    questions: float
+    answers: float
+    cells: float
+    entropies: float
+    top: float
+    row: float
+    width: float
+    height: float
+
+
+class _Fact(NamedTuple):
+    """A fact about the explanation, in the column of the picture."""
+
+    label: str
+    value: str
+    color: str = INK
+    weight: str = "bold"
+
+    @property
+    def lines(self) -> list[str]:
+        """The value, wrapped."""
+        return textwrap.wrap(self.value, 25) or [""]
+
+    @property
+    def height(self) -> float:
+        """In inches, with the space below."""
+        return 0.28 + 0.18 * len(self.lines)
+
+
+def explanation_png(
+    explanation: Explanation,
+    classes_shown: int = 10,
+    picture: Image.Image | None = None,
+    stop: StoppingRule | None = None,
+) -> bytes:
+    """Draw one explanation as PNG."""
+    buffer = io.BytesIO()
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams["font.family"] = "DejaVu Sans"  # ships with matplotlib: same everywhere
+        figure = _draw(explanation, explanation.top_classes(classes_shown), picture, stop)
+        FigureCanvasAgg(figure).print_png(buffer, metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def explanation_figure(
+    explanation: Explanation, classes_shown: int = 10, picture: Image.Image | None = None
+) -> Figure:
+    """The same as a matplotlib figure, which a notebook shows."""
+    with matplotlib.rc_context({"font.family": "DejaVu Sans"}):
+        figure = _draw(explanation, explanation.top_classes(classes_shown), picture)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _draw(
+    explanation: Explanation,
+    classes: list[int],
+    picture: Image.Image | None,
+    stop: StoppingRule | None = None,
+) -> Figure:
+    questions = [BEFORE] + [_wrapped(question(step.query)) for step in explanation.steps]
+    facts = _facts(explanation, stop)
+    place = _layout(explanation, classes, questions, facts)
+    figure = Figure(figsize=(place.width, place.height), dpi=DPI, facecolor="white")
+    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    axes.set(xlim=(0, place.width), ylim=(place.height, 0))
+    axes.axis("off")
+    _side(axes, facts, picture)
+    _heads(axes, explanation, classes, place)
+    posteriors = [explanation.prior] + [step.posterior for step in explanation.steps]
+    for row, (asked, posterior) in enumerate(zip(questions, posteriors, strict=True)):
+        top = place.top + row * place.row
+        middle = top + place.row / 2
+        axes.plot([place.numbers, place.entropies + 0.62], [top, top], color=RULE, linewidth=0.6)
+        if row:
+            step = explanation.steps[row - 1]
+            _text(axes, place.numbers + 0.2, middle, str(row), SMALL, QUIET, ha="right")
+            _text(axes, place.questions, middle, asked)
+            _answer(axes, place.answers, middle, step.said, step.yes)
+            _text(
+                axes,
+                place.entropies + 0.56,
+                middle,
+                f"{step.entropy:.2f}",
+                SMALL,
+                QUIET,
+                ha="right",
+            )
+        else:
+            _text(axes, place.questions, middle, asked, color=QUIET, style="italic")
+        for column, index in enumerate(classes):
+            _cell(axes, place.cells + column * CELL, top, place.row, posterior[index])
+    bottom = place.top + len(questions) * place.row
+    corner, height = (place.cells, place.top), bottom - place.top
+    edge = Rectangle(corner, CELL, height, fill=False, edgecolor=INK, linewidth=1.3, zorder=3)
+    axes.add_patch(edge)
+    return figure
+
+
+def _layout(
+    explanation: Explanation, classes: list[int], questions: list[str], facts: list[_Fact]
+) -> _Layout:
+    widest = max(_width(line) for asked in questions for line in asked.split("\n"))
+    answer = max([0.5, *(_width(step.said, SMALL, "bold") + 0.2 for step in explanation.steps)])
+    names = [_class_label(explanation, index) for index in classes]
+    lengths = [_width(name, SIZE, "bold") for name in names]
+    lines = max(asked.count("\n") + 1 for asked in questions)
+    numbers = MARGIN + PICTURE + GAP
+    questions_at = numbers + 0.3
+    answers = questions_at + widest + GAP
+    cells = answers + answer + GAP
+    entropies = cells + len(classes) * CELL + 0.08
+    # Class names lean at 45 degrees: the right-most ones reach beyond the cells.
+    reach = [cells + (column + 0.5) * CELL + 0.72 * length for column, length in enumerate(lengths)]
+    top = MARGIN + max(0.72 * max(lengths) + 0.2, 0.5)
+    row = max(ROW, lines * LINE + 0.12)
+    table = top + len(questions) * row + MARGIN
+    side = MARGIN + PICTURE + 0.22 + sum(fact.height for fact in facts) + MARGIN
+    width = max([entropies + 0.66, *reach]) + MARGIN
+    return _Layout(
+        numbers, questions_at, answers, cells, entropies, top, row, width, max(table, side)
+    )
+
+
+def _facts(explanation: Explanation, stop: StoppingRule | None) -> list[_Fact]:
+    """What the prediction is, whether it is right, and why the questions ended."""
+    facts = [
+        _Fact("Prediction", f"{explanation.predicted_class}, {percent(explanation.probability)}")
+    ]
+    if explanation.true_class is not None:
+        known = explanation.class_names.index(explanation.true_class)
+        facts.append(
+            _Fact(
+                "True class" if explanation.correct else "True class (prediction is wrong)",
+                f"{explanation.true_class}, {percent(explanation.posterior[known])}",
+                YES if explanation.correct else NO,
+            )
+        )
+    if explanation.unfamiliar:
+        facts.append(_Fact("It looks like", "none of the classes", NO))
+    count = len(explanation.steps)
+    asked = f"{count} question{'' if count == 1 else 's'}"
+    if explanation.chosen_from is not None:
+        asked = f"{count} of {explanation.chosen_from} answers"
+    facts.append(_Fact("Explanation", asked + ("" if explanation.confident else " (the limit)")))
+    if stop is not None:
+        facts.append(_Fact("Questions stop", stops_when(stop), QUIET, weight="normal"))
+    return facts
+
+
+def _side(axes: Axes, facts: list[_Fact], picture: Image.Image | None) -> None:
+    """The picture and the facts, left of the heat map."""
+    top = MARGIN
+    if picture is not None:
+        wide, high = picture.size
+        scale = PICTURE / max(wide, high)
+        pixels = (max(1, round(wide * scale * DPI)), max(1, round(high * scale * DPI)))
+        shown = picture.convert("RGB").resize(pixels, Image.Resampling.LANCZOS)
+        extent = (MARGIN, MARGIN + wide * scale, top + high * scale, top)
+        axes.imshow(np.asarray(shown), extent=extent, aspect="auto", interpolation="nearest")
+        top += high * scale
+    top += 0.22
+    for fact in facts:
+        _text(axes, MARGIN, top, fact.label, SMALL, QUIET, va="top")
+        lines = "\n".join(fact.lines)
+        _text(axes, MARGIN, top + 0.15, lines, SIZE, fact.color, weight=fact.weight, va="top")
+        top += fact.height
+
+
+def _heads(axes: Axes, explanation: Explanation, classes: list[int], place: _Layout) -> None:
+    """Names above the columns; the prediction in bold, the true class with a mark."""
+    above = place.top - 0.08
+    _text(axes, place.questions, above, "Question", SMALL, QUIET, va="bottom")
+    _text(axes, place.answers, above, "Answer", SMALL, QUIET, va="bottom")
+    for column, index in enumerate(classes):
+        axes.text(
+            place.cells + (column + 0.5) * CELL - 0.05,
+            above,
+            _plain(_class_label(explanation, index)),
+            size=SIZE,
+            color=INK,
+            weight="bold" if column == 0 else "normal",
+            rotation=45,
+            rotation_mode="anchor",
+            ha="left",
+            va="bottom",
+        )
+    middle = place.top + place.row / 2
+    right = place.entropies + 0.56
+    _text(axes, right, middle, "entropy", SMALL, QUIET, ha="right", style="italic")
+
+
+def _class_label(explanation: Explanation, index: int) -> str:
+    name = textwrap.shorten(explanation.class_names[index], 32, placeholder="…")
+    return f"{name} (true)" if explanation.class_names[index] == explanation.true_class else name
+
+
+def _answer(axes: Axes, left: float, middle: float, said: str, yes: bool) -> None:
+    """Yes is a filled green badge, no an outlined red one, not sure an outlined grey one."""
+    color = YES if yes else QUIET if said == "not sure" else NO
+    width, height = _width(said, SMALL, "bold") + 0.16, 0.19
+    badge = FancyBboxPatch(
+        (left + 0.03, middle - height / 2),
+        width,
+        height,
+        boxstyle="round,pad=0,rounding_size=0.06",
+        facecolor=YES if yes else "white",
+        edgecolor=color,
+        linewidth=1.0,
+    )
+    axes.add_patch(badge)
+    ink = "white" if yes else color
+    _text(axes, left + 0.03 + width / 2, middle, said, SMALL, ink, ha="center", weight="bold")
+
+
+def _cell(axes: Axes, left: float, top: float, height: float, probability: float) -> None:
+    color = SHADES(0.92 * probability)
+    axes.add_patch(
+        Rectangle((left, top), CELL, height, facecolor=color, edgecolor="white", linewidth=0.8)
+    )
+    if probability >= 0.01:
+        ink = "white" if _luminance(color[:3]) < 0.2 else INK
+        shown = percent(probability).removesuffix(" %").replace("> ", ">")
+        _text(axes, left + CELL / 2, top + height / 2, shown, SMALL, ink, ha="center")
+
+
+def _luminance(color: tuple[float, ...]) -> float:
+    """Relative luminance of an sRGB colour, 0 for black to 1 for white (WCAG 2)."""
+    channels = np.array(color)
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
+
+
+def _text(
+    axes: Axes,
+    x: float,
+    y: float,
+    text: str,
+    size: float = SIZE,
+    color: str = INK,
+    *,
+    ha: str = "left",
+    va: str = "center_baseline",
+    weight: str = "normal",
+    style: str = "normal",
+) -> None:
+    axes.text(
+        x,
+        y,
+        _plain(text),
+        size=size,
+        color=color,
+        ha=ha,
+        va=va,
+        weight=weight,
+        style=style,
+        linespacing=1.15,
+    )
+
+
+def _plain(text: str) -> str:
+    """Keep matplotlib from reading dollar signs as formulas."""
+    return text.replace("$", r"\$")
+
+
+def _wrapped(query: str) -> str:
+    characters = 60
+    lines = [query]
+    while max(map(_width, lines)) > WIDEST_QUESTION and characters > 10:
+        characters -= 4
+        lines = textwrap.wrap(query, characters) or [query]
+    return "\n".join(lines)
+
+
+@cache
+def _width(text: str, size: float = SIZE, weight: str = "normal") -> float:
+    """Width of a line of text in inches."""
+    if not text.strip():
+        return 0.0
+    font = FontProperties(family="DejaVu Sans", weight=weight)
+    return float(TextPath((0, 0), _plain(text), size=size, prop=font).get_extents().width) / 72
+
+
+class Line(NamedTuple):
+    """A line of a chart: its points left to right, and the edges of its band, empty for none."""
+
+    label: str
+    hue: int
+    dash: int
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+    marker: bool = False
+
+
+class Level(NamedTuple):
+    """A horizontal line across a chart, labelled at its right end."""
+
+    label: str
+    dash: int
+    y: float
+
+
+class Chart(NamedTuple):
+    """A line chart.
+
+    Attributes:
+        heading: above it.
+        title, description: for readers who do not see it.
+        lines: drawn in their order.
+        x_label, y_label: of the axes.
+        x_limits, y_limits: their ends.
+        levels: horizontal lines.
+        rules: where vertical lines are.
+    """
+
+    heading: str
+    title: str
+    description: str
+    lines: Sequence[Line]
+    x_label: str
+    y_label: str
+    x_limits: tuple[float, float]
+    y_limits: tuple[float, float]
+    levels: Sequence[Level] = ()
+    rules: Sequence[float] = ()
+
+
+def limits(values: Sequence[float], low: float | None = None) -> tuple[float, float]:
+    """Return round ends of an axis that hold all values, from `low` if that is given."""
+    start, end = min(values) if low is None else low, max(values)
+    ticks = _ticks().tick_values(start, end if end > start else start + 1)
+    return float(ticks[0] if low is None else low), float(ticks[-1])
+
+
+def chart_svg(chart: Chart) -> Markup:
+    """Draw a chart as an `<svg>` element, coloured by the style sheet of the page around it."""
+    right = 122 if chart.levels else 12
+    salt: dict[Any, Any] = {"svg.hashsalt": f"{chart.title} {chart.description}"}
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(CHART_STYLE | salt)
+        figure = Figure(figsize=(WIDTH / 72, HEIGHT / 72))
+        place = (42 / WIDTH, 44 / HEIGHT, (WIDTH - 42 - right) / WIDTH, (HEIGHT - 54) / HEIGHT)
+        axes = figure.add_axes(place)
+        _draw_chart(axes, chart)
+        for background in (figure.patch, axes.patch):
+            background.set_visible(False)
+        buffer = io.StringIO()
+        FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None, "Creator": None})
+    _, _, text = buffer.getvalue().partition("<svg")
+    _, _, body = text.partition(">")
+    for part in (r"<metadata>.*?</metadata>", r"<defs>\s*<style.*?</defs>", r"<!--.*?-->"):
+        body = re.sub(part, "", body, flags=re.DOTALL)
+    # Fonts are those of the page.
+    body = re.sub(r"font-\w+: [^;\"]*;? ?", "", body)
+    for place, line in enumerate(chart.lines):
+        title = f"<g><title>{escape(line.label)}</title>"
+        body = body.replace(f'<g id="line-{place}">', title)
+    body = re.sub(r'<g id="[^"]*"/>', "", body)
+    body = re.sub(r'<g id="[^"]*">', "<g>", body)
+    for color, variable in VARIABLES.items():
+        body = body.replace(color, variable)
+    body = re.sub(r"\s*\n\s*", "\n", body)
+    return Markup(
+        f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'aria-label="{escape(chart.title)}. {escape(chart.description)}">{body.strip()}'
+    )
+
+
+def charts_png(title: str, charts: Sequence[Chart], columns: int = 3) -> bytes:
+    """Draw charts side by side as one PNG, each with a legend."""
+    columns = min(columns, len(charts))
+    rows = -(-len(charts) // columns)
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(CHART_STYLE)
+        size = (5.4 * columns, 4.0 * rows + 0.4)
+        figure = Figure(figsize=size, dpi=110, facecolor="white", layout="constrained")
+        panels = figure.subplots(rows, columns, squeeze=False).ravel()
+        for panel, chart in zip(panels, charts, strict=False):
+            _draw_chart(panel, chart)
+            panel.set_title(chart.heading, size=10)
+            panel.set_ylabel(chart.y_label)
+            panel.legend(loc="lower right", fontsize=8)
+        for panel in panels[len(charts) :]:
+            panel.axis("off")
+        figure.suptitle(title, size=11)
+        buffer = io.BytesIO()
+        FigureCanvasAgg(figure).print_png(buffer, metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def swatch(hue: int | None, dash: int) -> Markup:
+    """Draw a short piece of a line for a legend; without a hue, of a level."""
+    color = "level" if hue is None else f"hue-{hue}"
+    return Markup(
+        '<svg class="swatch" viewBox="0 0 36 14" aria-hidden="true"><path d="M1 7H35" '
+        f'style="stroke: var(--{color}); stroke-dasharray: {_dash_array(dash)}"/></svg>'
+    )
+
+
+def interval_bar(interval: tuple[float, float, float], least: float, most: float) -> Markup:
+    """Draw an interval (value, low, high) on a scale from `least` <= 0 to `most` >= 0."""
+
+    def at(number: float) -> float:
+        return round(4 + 132 * (number - least) / (most - least), 1)
+
+    value, low, high, zero = map(at, (*interval, 0.0))
+    return Markup(
+        '<svg class="interval" viewBox="0 0 140 16" aria-hidden="true">'
+        f'<line class="rule" x1="{zero}" x2="{zero}" y1="0" y2="16"/>'
+        f'<line class="span" x1="{low}" x2="{high}" y1="8" y2="8"/>'
+        f'<circle class="dot" cx="{value}" cy="8" r="3.6"/></svg>'
+    )
+
+
+def _draw_chart(axes: Axes, chart: Chart) -> None:
+    axes.set(xlim=chart.x_limits, ylim=chart.y_limits, xlabel=chart.x_label)
+    axes.spines[["left", "top", "right"]].set_visible(False)
+    axes.grid(axis="y", color=GRID, linewidth=1, clip_on=False)
+    axes.set_axisbelow(True)
+    axes.tick_params(length=0, pad=6)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(_ticks())
+        axis.set_major_formatter(FuncFormatter(_number))
+    for at in chart.rules:
+        axes.axvline(at, color=LABELS, linewidth=1, linestyle=(0, (2, 3)), clip_on=False)
+    for line in chart.lines:
+        if len(line.low):
+            fill = {"color": HUES[line.hue], "alpha": 0.16, "linewidth": 0, "clip_on": False}
+            axes.fill_between(line.x, line.low, line.high, **fill)
+    beyond = (chart.y_limits[1] - chart.y_limits[0]) * 15 / (HEIGHT - 54)
+    below = np.inf
+    for level in sorted(chart.levels, key=lambda level: -level.y):
+        style = {"linestyle": _dashes(level.dash), "clip_on": False}
+        axes.axhline(level.y, color=LEVEL, linewidth=1.4, **style)
+        below = min(level.y, below - beyond)
+        at = {"xy": (1, below), "xycoords": ("axes fraction", "data")}
+        text = {"xytext": (5, 0), "textcoords": "offset points", "va": "center_baseline"}
+        axes.annotate(level.label, **at, **text, annotation_clip=False)
+    for place, line in enumerate(chart.lines):
+        marker = {"marker": "o", "markersize": 6, "markeredgecolor": CARD} if line.marker else {}
+        axes.plot(
+            line.x,
+            line.y,
+            label=line.label,
+            gid=f"line-{place}",
+            color=HUES[line.hue],
+            linestyle=_dashes(line.dash),
+            clip_on=False,
+            **marker,
+        )
+
+
+def _ticks() -> MaxNLocator:
+    return MaxNLocator(5, steps=[1, 2, 5, 10])
+
+
+def _dashes(dash: int) -> Any:
+    return (0, DASHES[dash]) if DASHES[dash] else "-"
+
+
+def _dash_array(dash: int) -> str:
+    return " ".join(map(str, DASHES[dash])) or "none"
+
+
+def _number(value: float, _: int | None = None) -> str:
+    return f"{round(value, 6):,.10g}".replace(",", " ").replace("-", "\N{MINUS SIGN}")

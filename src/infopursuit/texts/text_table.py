@@ -1,0 +1,271 @@
+"""Texts with their embeddings: from memory, as a person gives them, or from a Parquet file.
+
+The file with the embedded universe may hold millions of texts: its embeddings stay float16 and can
+be mapped from disk, and no lookup copies them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from mmap import mmap
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import torch
+from jaxtyping import Bool, Float16, Int
+from torch import Tensor
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.files import atomic_write, lock, remove_abandoned, table_sha256
+from infopursuit.core.tables import (
+    EMBEDDED_TEXTS,
+    EMBEDDING,
+    clip_of,
+    embedding_matrix,
+    read_table,
+    table_blocks,
+    table_shape,
+)
+from infopursuit.datasets.matrix import UnitMatrix, as_tensor
+from infopursuit.texts.normalization import normalize
+
+BLOCK = 1024  # rows that are decoded at a time
+MAPPED_FROM = 64 * 2**20  # bytes of embeddings
+
+
+@dataclass(frozen=True, eq=False)
+class TextTable:
+    """u distinct texts with their embeddings.
+
+    Attributes:
+        texts: u texts.
+        embeddings: (u, d) of any float type, as stored; perhaps mapped from a file.
+        clip: the name of the CLIP that they come from; None if unknown.
+        sources: (u,) where each text comes from, as `dictionary/birds,corpus/coco`; None if
+            unknown.
+    """
+
+    texts: tuple[str, ...]
+    embeddings: Any
+    clip: str | None = None
+    sources: pa.ChunkedArray | None = None
+
+    @classmethod
+    def from_arrays(cls, texts: Any, embeddings: Any) -> TextTable:
+        """Check texts and embeddings that a person gives."""
+        if isinstance(texts, str) or not isinstance(texts, Iterable):
+            raise InputError(f"texts is {texts!r}; expected a list of texts")
+        texts = tuple(texts)
+        if not texts:
+            raise InputError("texts is empty; expected at least one text")
+        for row, text in enumerate(texts):
+            if not isinstance(text, str) or not text.strip():
+                raise InputError(f"texts: row {row} is {text!r}; expected a text")
+        _check_distinct(texts, "texts")
+        if embeddings is None:
+            raise InputError(
+                "text_embeddings is missing; expected one row for each text (or give neither, for "
+                "questions about the columns of a table)"
+            )
+        table = cls(texts, embeddings)
+        if len(table.unit_matrix) != len(texts):
+            raise InputError(
+                f"text_embeddings has {len(table.unit_matrix)} rows for {len(texts)} texts; "
+                "expected one each"
+            )
+        return table
+
+    @classmethod
+    def from_parquet(cls, path: str | Path, scratch: str | Path | None = None) -> TextTable:
+        """Read an embedded universe, a block of rows at a time, as one float16 array (u, d).
+
+        With `scratch`, embeddings of 64 MiB or more are mapped from a file there: runs share its
+        pages, and the system can drop them when memory is short. The first run writes the file,
+        `<first 16 digits of the table's SHA-256>.float16`. Files of earlier universes stay, because
+        another run may have them mapped; `make clean` removes them.
+        """
+        path = Path(path)
+        shape = table_shape(path, EMBEDDED_TEXTS)
+        table = read_table(path, EMBEDDED_TEXTS, columns=["text", "source"])
+        texts = tuple(table.column("text").to_pylist())
+        _check_distinct(texts, str(path))
+        if scratch is None or _bytes(shape) < MAPPED_FROM:
+            embeddings = np.empty(shape, np.float16)
+            for start, block in _blocks(path):
+                embeddings[start : start + len(block)] = block
+        else:
+            embeddings = _mapped(path, Path(scratch), shape)
+        return cls(texts, embeddings, clip_of(path), table.column("source"))
+
+    @cached_property
+    def unit_matrix(self) -> UnitMatrix:
+        """The embeddings, read as float32 of unit norm."""
+        return UnitMatrix(self.embeddings, "text_embeddings")
+
+    def rows(
+        self, queries: Sequence[str], where: str = "queries", distinct: bool = True
+    ) -> Int[Tensor, " k"]:
+        """Return the rows of queries: of the same spelling, or else of the same normalised one."""
+        wanted = set(queries)
+        row_of = {text: row for row, text in enumerate(self.texts) if text in wanted}
+        spellings = {normalize(query) for query in wanted - row_of.keys()}
+        row_of_spelling: dict[str, int] = {}
+        for row, text in enumerate(self.texts if spellings else ()):
+            if (key := normalize(text)) in spellings:
+                row_of_spelling.setdefault(key, row)
+        rows: list[int] = []
+        seen: set[int] = set()
+        for query in queries:
+            row = row_of.get(query)
+            row = row_of_spelling.get(normalize(query)) if row is None else row
+            if row is None:
+                near = get_close_matches(query, self.texts, n=3) or list(self.texts[:3])
+                raise InputError(
+                    f"{where}: {query!r} is not among the texts; expected one such as "
+                    f"{', '.join(map(repr, near))}"
+                )
+            rows.append(row)
+            if distinct and row in seen:
+                raise InputError(f"{where}: {query!r} is there twice; expected distinct queries")
+            seen.add(row)
+        return torch.tensor(rows, dtype=torch.long)
+
+    def texts_from(self, source: str) -> list[str]:
+        """Return the texts that come from a source, such as `dictionary/NAME`, in their order."""
+        assert self.sources is not None
+        pairs = zip(self.texts, self.sources.to_pylist(), strict=True)
+        texts = [text for text, sources in pairs if source in sources.split(",")]
+        if not texts:
+            raise InputError(f"the universe: no text from {source}; expected one or more")
+        return texts
+
+    def sources_of(self, texts: Sequence[str]) -> dict[str, str]:
+        """Return where each of some texts comes from, in the order of the table."""
+        assert self.sources is not None
+        wanted = set(texts)
+        pairs = zip(self.texts, self.sources.to_pylist(), strict=True)
+        return {text: source for text, source in pairs if text in wanted}
+
+    def shared(self) -> SharedEmbeddings:
+        """Return the embeddings for other processes."""
+        mapped = isinstance(self.embeddings, np.memmap) and self.embeddings.ndim == 2
+        return SharedEmbeddings(self.embeddings if mapped else self.unit_matrix.as_stored())
+
+
+@dataclass(frozen=True)
+class SharedEmbeddings:
+    """Embeddings that other processes read: pickled as the path of the file they are mapped from.
+
+    Every machine has to see that file under the same path. Without a file the numbers are sent.
+    """
+
+    values: np.memmap | Tensor
+
+    def tensor(self) -> Tensor:
+        """Return the embeddings (u, d) as stored."""
+        return self.values if isinstance(self.values, Tensor) else as_tensor(self.values)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send a path and a layout in place of the numbers if there is a file."""
+        values = self.values
+        if isinstance(values, Tensor):
+            return SharedEmbeddings, (values,)
+        # A part of a mapped array does not know where in the file it starts.
+        if not isinstance(values.base, mmap) or not values.flags.c_contiguous:
+            return SharedEmbeddings, (as_tensor(np.asarray(values)),)
+        layout = (values.dtype.str, "r", values.offset, values.shape)
+        return _reopened, (str(values.filename), *layout)
+
+
+def _reopened(*layout: Any) -> SharedEmbeddings:
+    return SharedEmbeddings(np.memmap(*layout))
+
+
+def not_banned(texts: Sequence[str], ban: Sequence[str]) -> Bool[Tensor, " u"]:
+    """Return which texts neither are nor contain one of these texts or words, whatever the case."""
+    if isinstance(ban, str):
+        raise InputError(f"ban is the string {ban!r}; expected a list of texts or words")
+    if not ban:
+        return torch.ones(len(texts), dtype=torch.bool)
+    words = "|".join(re.escape(each.strip()) for each in ban)
+    pattern = re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE)
+    allowed = torch.tensor([pattern.search(text) is None for text in texts])
+    if not allowed.any():
+        raise InputError("ban leaves no text to ask about; expected at least one")
+    return allowed
+
+
+def refuse_banned(queries: Sequence[str], allowed: Tensor, setting: str = "queries") -> None:
+    """Raise InputError for a query that is not allowed; `setting` names it."""
+    unwanted = [query for query, good in zip(queries, allowed.tolist(), strict=True) if not good]
+    if unwanted:
+        raise InputError(f"{setting}: {unwanted[0]!r} is banned; expected none that ban names")
+
+
+def fixed_rows(
+    table: TextTable, first: str | None, keep: Sequence[str], allowed: Bool[Tensor, " u"]
+) -> Int[Tensor, " m"]:
+    """Return the rows of the first question and of those to keep, each once, sorted."""
+    fixed = []
+    for setting, queries in (("first_query", [] if first is None else [first]), ("keep", keep)):
+        rows = table.rows(queries)
+        refuse_banned([table.texts[row] for row in rows.tolist()], allowed[rows], setting)
+        fixed.append(rows)
+    return torch.cat(fixed).unique()
+
+
+def check_room(fixed: int, k: int) -> None:
+    """Raise InputError if more questions are to be in the dictionary than it holds."""
+    if fixed > k:
+        raise InputError(f"keep and first_query are {fixed} questions; expected at most k = {k}")
+
+
+def check_among(table: TextTable, fixed: Int[Tensor, " m"], queries: Int[Tensor, " k"]) -> None:
+    """Raise InputError for a row of `fixed` that is not one of the given queries."""
+    missing = fixed[~torch.isin(fixed, queries)]
+    if len(missing):
+        text = table.texts[int(missing[0])]
+        raise InputError(f"keep or first_query: {text!r} is not one of the given queries")
+
+
+def _check_distinct(texts: Sequence[str], where: str) -> None:
+    first: dict[str, int] = {}
+    for row, text in enumerate(texts):
+        if first.setdefault(text, row) != row:
+            raise InputError(f"{where}: row {row} repeats {text!r} of row {first[text]}")
+
+
+def _blocks(path: Path) -> Iterator[tuple[int, Float16[np.ndarray, "m d"]]]:
+    """Yield the embeddings in blocks of at most BLOCK rows, with the number of the first row."""
+    start = 0
+    for file, first, table in table_blocks(path, EMBEDDED_TEXTS, [EMBEDDING], BLOCK):
+        yield start, embedding_matrix(table, file, np.float16, first_row=first)
+        start += len(table)
+
+
+def _mapped(path: Path, scratch: Path, shape: tuple[int, int]) -> Float16[np.ndarray, "u d"]:
+    rows = scratch / f"{table_sha256(path)[:16]}.float16"
+    if not rows.is_file() or rows.stat().st_size != _bytes(shape):
+        remove_abandoned(rows)
+        # A mark of this run alone: another may be writing the same rows at this moment.
+        mark = f".{uuid4().hex[:8]}"
+        with atomic_write(rows, mark) as partial, partial.open("xb") as file:
+            lock(file)
+            for _, block in _blocks(path):
+                file.write(block.data)
+            file.flush()
+            os.fsync(file.fileno())
+    # Copy on write: torch warns about arrays that cannot be written. Nothing writes to this one.
+    return np.memmap(rows, np.float16, mode="c", shape=shape)
+
+
+def _bytes(shape: tuple[int, int]) -> int:
+    return shape[0] * shape[1] * np.dtype(np.float16).itemsize

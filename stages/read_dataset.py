@@ -1,0 +1,50 @@
+"""What is given with a data set: its class names, and what people say of the classes, checked.
+
+    python stages/read_dataset.py --dataset food10
+
+Writes artifacts/classes/DATASET.txt, one name a line in the order of the labels, and the judge's
+table and the strict list as they were given: artifacts/judgements/DATASET.judge.jsonl and
+DATASET.strict.jsonl.
+"""
+
+from infopursuit.core.stage import RowCounts, run
+
+import logging
+from pathlib import Path
+
+from infopursuit.core.files import write_text, write_text_list
+from infopursuit.core.settings import ComputeSettings, Section
+from infopursuit.datasets.image_folders import read_class_names
+from infopursuit.datasets.settings import Datasets
+from infopursuit.texts.knowledge import read_judge, read_strict
+
+logger = logging.getLogger("infopursuit")
+
+
+class Settings(Section):
+    """What this stage reads of params.yaml."""
+
+    datasets: Datasets
+    compute: ComputeSettings
+
+
+def main(settings: Settings, dataset: str) -> RowCounts:
+    chosen = settings.datasets[dataset]
+    classes = read_class_names(chosen.classes)
+    write_text_list(f"artifacts/classes/{dataset}.txt", classes)
+    rows = len(classes)
+    for what, path, read in (
+        ("judge", chosen.judge, read_judge),
+        ("strict", chosen.strict, read_strict),
+    ):
+        texts = read(path, classes).texts
+        if not texts:
+            logger.info("no %s for %s: measured by the knowledge table instead", what, dataset)
+        content = Path(path).read_text(encoding="utf-8")
+        write_text(f"artifacts/judgements/{dataset}.{what}.jsonl", content)
+        rows += len(texts)
+    return RowCounts(read=rows, written=rows)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,420 @@
+"""Texts, images and classes to Parquet: by functions, by stages, killed and resumed."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from math import fsum
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from infopursuit.clip import near_duplicates
+from infopursuit.clip.embed_tables import (
+    Chunk,
+    ChunkFolder,
+    Embedding,
+    embed_classes,
+    embed_images,
+    embed_universe,
+)
+from infopursuit.clip.near_duplicates import distinct_rows
+from infopursuit.clip.precomputed_texts import PrecomputedTexts
+from infopursuit.clip.towers import Clip, load_clip
+from infopursuit.core.errors import InputError
+from infopursuit.core.tables import (
+    EMBEDDED_CLASSES,
+    EMBEDDED_IMAGES,
+    EMBEDDED_TEXTS,
+    REJECTED_IMAGES,
+    UNIVERSE,
+    check_same_space,
+    clip_of,
+    embedding_matrix,
+    read_table,
+    write_table,
+)
+from infopursuit.datasets.decoding import to_rgb
+from infopursuit.datasets.image_source import ImageSource
+from infopursuit.datasets.open_images import open_image_source
+from infopursuit.pipeline.params import load_params
+from infopursuit.texts.text_table import TextTable
+from tests.clip.conftest import write_params, write_texts, write_universe
+from tests.datasets.images import CLASSES, encoded
+from tests.stage_scripts import stage
+
+TEXTS = ["red", "blue", "a red thing", "red!", "water"]
+SOURCES = [["dictionary/a", "corpus"], ["corpus"], ["corpus"], ["dictionary/b"], ["corpus"]]
+
+
+def how(tmp_path: Path, batch_size: int = 2, chunk: int = 3) -> Embedding:
+    return Embedding(batch_size, chunk, tmp_path / "scratch")
+
+
+def universe(path: Path, texts: list[str] = TEXTS, sources: list[list[str]] = SOURCES) -> Path:
+    columns = {"text": texts, "sources": sources, "caption_ids": [[] for _ in texts]}
+    write_table(path / "texts.parquet", UNIVERSE, columns)
+    return path / "texts.parquet"
+
+
+def test_the_universe_is_embedded_in_its_order(clip: Clip, tmp_path: Path) -> None:
+    out = tmp_path / "out.parquet"
+    rows = embed_universe(universe(tmp_path), out, clip, how(tmp_path), None, "cpu")
+    assert rows == (5, 5)
+    table = read_table(out, EMBEDDED_TEXTS)
+    assert table.column("text").to_pylist() == TEXTS
+    assert table.column("source").to_pylist() == [",".join(several) for several in SOURCES]
+    matrix = embedding_matrix(table).astype(np.float32)
+    np.testing.assert_allclose(matrix, clip.encode_texts(TEXTS), atol=1e-3)
+    np.testing.assert_allclose(np.linalg.norm(matrix, axis=1), 1, atol=1e-3)
+    assert clip_of(out) == clip.name
+    assert not (tmp_path / "scratch").exists()
+
+
+def test_near_texts_are_dropped_but_never_those_of_dictionaries(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    matrix = np.eye(4, dtype=np.float16)[[0, 1, 0, 0, 1]]
+    columns = {"text": TEXTS, "source": ["x"] * 5, "embedding": matrix}
+    write_table(tmp_path / "table.parquet", EMBEDDED_TEXTS, columns)
+    clip = load_clip(tmp_path / "table.parquet", "cpu")
+    out = tmp_path / "out.parquet"
+    with caplog.at_level(logging.INFO):
+        rows = embed_universe(universe(tmp_path), out, clip, how(tmp_path), 0.95, "cpu")
+    assert rows == (5, 3)
+    assert read_table(out, EMBEDDED_TEXTS).column("text").to_pylist() == ["red", "blue", "red!"]
+    assert "2 of 5 texts dropped" in caplog.text
+
+
+class StoppedError(Exception):
+    """Stands for a kill between two calls of a tower."""
+
+
+@contextlib.contextmanager
+def stopping_after(clip: Clip, calls: int, method: str) -> Iterator[None]:
+    """Make one of the towers of `clip` raise after this many calls."""
+    original = getattr(clip, method)
+    left = calls
+
+    def encode(*batch: object) -> object:
+        nonlocal left
+        if not left:
+            raise StoppedError
+        left -= 1
+        return original(*batch)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clip, method, encode)
+        yield
+
+
+@pytest.mark.parametrize("chunks", range(3))
+def test_texts_resume_to_the_same_bytes(clip: Clip, tmp_path: Path, chunks: int) -> None:
+    texts = [f"thing {number}" for number in range(7)]
+    path = universe(tmp_path, texts, [["corpus"]] * 7)
+    whole, resumed = tmp_path / "whole.parquet", tmp_path / "resumed.parquet"
+    embed_universe(path, whole, clip, how(tmp_path), None, "cpu")
+    with pytest.raises(StoppedError), stopping_after(clip, chunks, "encode_texts"):
+        embed_universe(path, resumed, clip, how(tmp_path), None, "cpu")
+    assert not resumed.exists()
+    with stopping_after(clip, 3 - chunks, "encode_texts"):
+        embed_universe(path, resumed, clip, how(tmp_path), None, "cpu")
+    assert resumed.read_bytes() == whole.read_bytes()
+
+
+def embed(source: ImageSource, tmp_path: Path, clip: Clip, max_rejected: float, **sizes: int):
+    out, rejected = tmp_path / "out.parquet", tmp_path / "rejected.parquet"
+    rows = embed_images(source, out, rejected, clip, how(tmp_path, **sizes), max_rejected)
+    return rows, read_table(out, EMBEDDED_IMAGES), read_table(rejected, REJECTED_IMAGES)
+
+
+def test_images_are_embedded_in_their_order_without_the_unreadable(
+    clip: Clip, image_table: Callable[..., Path], tmp_path: Path
+) -> None:
+    images = [encoded(row) for row in range(12)]
+    images[4] = b"no picture"
+    images[11] = encoded(0, "JPEG")[:900]
+    source = open_image_source(image_table(image=images), CLASSES)
+    rows, table, rejected = embed(source, tmp_path, clip, 0.2)
+    assert rows == (12, 10)
+    kept = [row for row in range(12) if row not in (4, 11)]
+    assert table.column("id").to_pylist() == [f"image-{row}" for row in kept]
+    assert table.column("label").to_pylist() == [row % 3 for row in kept]
+    assert rejected.column("id").to_pylist() == ["image-4", "image-11"]
+    assert rejected.column("reason")[0].as_py() == "not an image of a known format"
+    for row, found in zip(kept, embedding_matrix(table).astype(np.float32), strict=True):
+        pixels = torch.stack([clip.preprocess(to_rgb(images[row]))])
+        np.testing.assert_allclose(found, clip.encode_images(pixels)[0], atol=1e-3)
+    assert clip_of(tmp_path / "out.parquet") == clip.name
+    assert not (tmp_path / "scratch").exists()
+
+
+def test_too_many_unreadable_images_stop_the_run_with_reasons(
+    clip: Clip, image_table: Callable[..., Path], tmp_path: Path
+) -> None:
+    images = [encoded(row) for row in range(12)]
+    images[4] = images[5] = b"no picture"
+    source = open_image_source(image_table(image=images), CLASSES)
+    message = r"2 of 6 images so far cannot be read \(image-4: not an image .*max_rejected"
+    with pytest.raises(InputError, match=message):
+        embed(source, tmp_path, clip, 0.1)
+    assert embed(source, tmp_path, clip, 0.2)[0] == (12, 10)
+
+
+@pytest.mark.parametrize("batches", range(0, 12, 2))
+def test_images_resume_to_the_same_bytes(
+    clip: Clip, image_table: Callable[..., Path], tmp_path: Path, batches: int
+) -> None:
+    images = [encoded(row) for row in range(20)]
+    images[3] = b"bad"
+    source = open_image_source(image_table(20, image=images), CLASSES)
+    sizes = {"batch_size": 2, "chunk": 3}
+    embed(source, tmp_path, clip, 0.5, **sizes)
+    whole = (tmp_path / "out.parquet").read_bytes(), (tmp_path / "rejected.parquet").read_bytes()
+    with pytest.raises(StoppedError), stopping_after(clip, batches, "encode_images"):
+        embed(source, tmp_path, clip, 0.5, **sizes)
+    embed(source, tmp_path, clip, 0.5, **sizes)
+    resumed = (tmp_path / "out.parquet").read_bytes(), (tmp_path / "rejected.parquet").read_bytes()
+    assert resumed == whole
+
+
+def test_class_names_are_two_prompts_averaged(clip: Clip, tmp_path: Path) -> None:
+    out = tmp_path / "classes.parquet"
+    assert embed_classes(CLASSES, out, clip, batch_size=2) == 3
+    table = read_table(out, EMBEDDED_CLASSES)
+    prompts = clip.encode_texts([f"a photo of a {name}." for name in CLASSES])
+    wanted = clip.encode_texts(CLASSES) + prompts
+    wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
+    np.testing.assert_allclose(embedding_matrix(table).astype(np.float32), wanted, atol=1e-3)
+    assert table.column("class_name").to_pylist() == CLASSES
+
+
+def test_a_table_embeds_all_class_names_or_none(tmp_path: Path) -> None:
+    out = tmp_path / "classes.parquet"
+    write_texts(tmp_path / "table.parquet", [*CLASSES, "water"])
+    clip = load_clip(tmp_path / "table.parquet", "cpu")
+    assert embed_classes(CLASSES, out, clip, 2) == 3
+    assert embed_classes([*CLASSES, "dog"], out, clip, 2) == 0
+    table = read_table(out, EMBEDDED_CLASSES)
+    assert len(table) == 0
+    assert table.schema.field("embedding").type.list_size == 16
+
+
+def embedded_images(path: Path, clip: str | None = None, **columns: object) -> Path:
+    matrix = 3 * np.random.default_rng(0).normal(size=(6, 16)).astype(np.float16)
+    whole: dict[str, object] = {
+        "id": [f"image-{row}" for row in range(6)],
+        "split": ["test", "train"] * 3,
+        "label": [0, 1, 2] * 2,
+        "class_name": CLASSES * 2,
+        "embedding": matrix,
+    }
+    write_table(path / "embedded.parquet", EMBEDDED_IMAGES, {**whole, **columns}, clip)
+    return path / "embedded.parquet"
+
+
+# -- the stages ----------------------------------------------------------------------------
+
+
+def test_universe_and_control_texts_go_to_two_files_with_repeatable_bytes(
+    tiny_clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_params(tmp_path, tiny_clip, tmp_path / "images.parquet")
+    monkeypatch.chdir(tmp_path)
+    control = [f"abstract {number}" for number in range(11)]
+    write_universe(["red", "blue"], control)
+    files = [Path("artifacts/universe") / f"{name}embeddings.parquet" for name in ("", "control_")]
+    main = stage("embed_universe")
+    assert main(load_params()) == (13, 13)
+    first = [file.read_bytes() for file in files]
+    assert read_table(files[0], EMBEDDED_TEXTS).column("text").to_pylist() == ["red", "blue"]
+    apart = TextTable.from_parquet(files[1])
+    assert list(apart.texts) == control
+    clip = load_clip(tiny_clip, "cpu")
+    np.testing.assert_allclose(apart.embeddings, clip.encode_texts(control), atol=1e-3)
+    check_same_space(*files)
+    assert main(load_params()) == (13, 13)
+    assert [file.read_bytes() for file in files] == first
+    assert not any((tmp_path / ".scratch" / "embed").iterdir())
+
+
+def test_shards_have_the_rows_of_one_file_and_are_taken_as_images_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ["red", "blue", "water"]
+    write_texts(tmp_path / "table.parquet", texts)
+    write_params(tmp_path, tmp_path / "table.parquet", embedded_images(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    write_universe(texts, ["hence", "red"])
+    images, universe = (
+        Path("artifacts", name)
+        for name in ("images/menagerie.parquet", "universe/embeddings.parquet")
+    )
+
+    def embedded() -> list[dict]:
+        assert stage("embed_universe")(load_params()) == (5, 4)
+        # A table gives only the control texts that it has.
+        control = TextTable.from_parquet("artifacts/universe/control_embeddings.parquet")
+        assert list(control.texts) == ["red"]
+        assert stage("embed_images")(load_params(), "menagerie") == (6, 6)
+        found = read_table(images, EMBEDDED_IMAGES), read_table(universe, EMBEDDED_TEXTS)
+        loaded = TextTable.from_parquet(universe)
+        assert list(loaded.texts) == texts
+        return [*(table.to_pylist() for table in found), loaded.embeddings.tolist()]
+
+    one_file = embedded()
+    yaml = YAML()
+    params = yaml.load(tmp_path / "params.yaml")
+    params["embeddings"]["shard_rows"] = 2
+    yaml.dump(params, tmp_path / "params.yaml")
+    assert embedded() == one_file
+    assert [len(list(path.iterdir())) for path in (images, universe)] == [3, 2]
+    kept = tmp_path / "kept.parquet"
+    shutil.copytree(images, kept)
+    params["datasets"]["menagerie"]["images"] = str(kept)
+    params["embeddings"]["shard_rows"] = None
+    yaml.dump(params, tmp_path / "params.yaml")
+    assert embedded() == one_file
+    assert images.is_file() and universe.is_file()
+
+
+# -- chunks ----------------------------------------------------------------------------------
+
+
+ROWS, SIZE = 11, 3
+MATRIX = np.random.default_rng(0).normal(size=(ROWS, 4)).astype(np.float16)
+REASONS = [None if row % 5 else f"bad {row}" for row in range(ROWS)]
+
+
+def chunk_folder(path: Path) -> ChunkFolder:
+    return ChunkFolder(how(path), ["job"], ROWS)
+
+
+def chunk(index: int) -> Chunk:
+    rows = slice(index * SIZE, (index + 1) * SIZE)
+    return Chunk(MATRIX[rows], REASONS[rows])
+
+
+def written(chunks: ChunkFolder, path: Path) -> bytes:
+    texts = [f"text {row}" for row in range(ROWS)]
+    columns = pa.table({"text": texts, "source": ["corpus"] * ROWS})
+    keep = np.array([reason is None for reason in REASONS])
+    clip = object.__new__(PrecomputedTexts)
+    clip.width, clip.name = 4, "clip"
+    chunks.write(path, EMBEDDED_TEXTS, columns, keep, clip)
+    return path.read_bytes()
+
+
+WRITTEN: list[bytes] = []
+
+
+@given(st.permutations(range(4)), st.integers(0, 4))
+def test_chunks_come_in_any_order_and_survive_a_restart(
+    tmp_path_factory: pytest.TempPathFactory, order: list[int], before: int
+) -> None:
+    path = tmp_path_factory.mktemp("chunks")
+    first = chunk_folder(path)
+    for index in order[:before]:
+        first.add(index, chunk(index))
+    second = chunk_folder(path)
+    assert second.done == sum(len(chunk(index).reasons) for index in order[:before])
+    found = list(second.missing())
+    bounds = [(0, 0, 3), (1, 3, 6), (2, 6, 9), (3, 9, 11)]
+    assert found == [bounds[index] for index in sorted(order[before:])]
+    second.fill([(index, chunk(index)) for index in order[before:]], "rows")
+    assert second.done == ROWS
+    assert list(second.missing()) == []
+    assert second.rejected() == {0: "bad 0", 5: "bad 5", 10: "bad 10"}
+    assert list(second.rejected()) == [0, 5, 10]
+    np.testing.assert_array_equal(np.concatenate(list(second.read())), MATRIX)
+    matrix = second.matrix(4)
+    assert isinstance(matrix, np.memmap)
+    np.testing.assert_array_equal(matrix, MATRIX)
+    out = path / "out.parquet"
+    WRITTEN.append(written(second, out))
+    assert WRITTEN[-1] == WRITTEN[0], "the order of chunks leaves the bytes alone"
+    table = pq.read_table(out)
+    kept = [row for row in range(ROWS) if row % 5]
+    assert table.column("text").to_pylist() == [f"text {row}" for row in kept]
+    np.testing.assert_array_equal(embedding_matrix(table), MATRIX[kept])
+    assert not (path / "scratch").exists()
+
+
+@pytest.mark.parametrize(
+    ("job", "rows", "settings"),
+    [
+        (["job", ""], ROWS, {}),
+        (["job"], ROWS + 1, {}),
+        (["job"], ROWS, {"chunk": SIZE + 1}),
+        (["job"], ROWS, {"batch_size": 3}),
+    ],
+)
+def test_another_job_starts_again(
+    tmp_path: Path, job: list[str], rows: int, settings: dict[str, int]
+) -> None:
+    chunk_folder(tmp_path).add(0, chunk(0))
+    assert ChunkFolder(replace(how(tmp_path), **settings), job, rows).done == 0
+    assert chunk_folder(tmp_path).done == 0
+
+
+# -- near duplicates, by blocks against the rule as it is written -----------------------------
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_blocks() -> object:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(near_duplicates, "BLOCK", 7)
+        patch.setattr(near_duplicates, "AGAINST", 5)
+        yield
+
+
+def one_by_one(matrix: np.ndarray, protected: np.ndarray, threshold: float) -> np.ndarray:
+    """The rule as it is written, by sums without rounding."""
+    kept: list[int] = []
+    rows = matrix.astype(np.float64)
+    for row, vector in enumerate(rows):
+        products = [np.float32(fsum(vector * rows[other])) for other in kept]
+        if protected[row] or not any(product >= np.float32(threshold) for product in products):
+            kept.append(row)
+    return np.isin(np.arange(len(matrix)), kept)
+
+
+def clustered(seed: int, count: int, centres: int, width: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    # Axes of falling weight and a common direction, as embeddings of texts have.
+    scale = 1 / np.arange(1, width + 1)
+    middles = rng.normal(size=(centres, width)) * scale + np.eye(width)[0]
+    rows = middles[rng.integers(0, centres, count)] + 0.2 * scale * rng.normal(size=(count, width))
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float16)
+
+
+@settings(max_examples=100)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 60), st.sampled_from([-1.5, 0.2, 0.6, 0.95, 1.0]))
+def test_near_duplicates_equal_a_slow_reference(seed: int, count: int, threshold: float) -> None:
+    matrix = clustered(seed, count, 8, 6)
+    protected = np.random.default_rng(seed).random(count) < 0.2
+    kept = distinct_rows(matrix, protected, threshold, CPU)
+    np.testing.assert_array_equal(kept, one_by_one(matrix, protected, threshold))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_threshold_equal_to_a_similarity_drops_the_pair(seed: int) -> None:
+    matrix = clustered(seed, 40, 8, 24)
+    protected = np.zeros(40, dtype=bool)
+    rows = matrix.astype(np.float64)
+    met = np.float32(fsum(rows[3] * rows[30]))
+    for threshold in (np.nextafter(met, np.float32(-9)), met, np.nextafter(met, np.float32(9))):
+        kept = distinct_rows(matrix, protected, float(threshold), CPU)
+        np.testing.assert_array_equal(kept, one_by_one(matrix, protected, float(threshold)))

@@ -1,0 +1,241 @@
+"""Shards on a real Ray cluster of two nodes: each result once, errors as they are, nodes lost."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ruamel.yaml import YAML
+
+from infopursuit import InformationPursuitClassifier
+from infopursuit.clip.embed_tables import Chunk, ChunkFolder
+from infopursuit.core.errors import InputError
+from infopursuit.core.executors import RayCluster, Workers, run_shards
+from infopursuit.pipeline.params import load_params
+from infopursuit.queries.generation import answer_prompts
+from infopursuit.queries.language_models import Sampling
+from infopursuit.queries.language_models.openai_server import OpenAIServer
+from infopursuit.queries.settings import OpenAISettings
+from tests.clip.conftest import write_params, write_universe
+from tests.core.executors.conftest import ROOT, TwoNodes
+from tests.core.executors.work import Doubled, SlowShards, Whereabouts
+from tests.datasets.images import encoded
+from tests.queries.language_models.test_openai_server import completion, prompt_of, serving
+from tests.stage_scripts import stage
+
+pytestmark = [
+    pytest.mark.cluster,
+    # Ray Data warns of its own settings when it makes them.
+    pytest.mark.filterwarnings(r"ignore::DeprecationWarning:ray\.data\."),
+]
+
+
+def test_two_workers_on_two_nodes_do_every_shard_once_in_the_folder_of_the_project(
+    two_nodes: TwoNodes,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    log = tmp_path / "log"
+    log.mkdir()
+    shards = [(10 * number, str(number)) for number in range(12)]
+    found = list(run_shards(Whereabouts(log, 0.05), shards, two_nodes.cluster()))
+    assert sorted(index for index, _ in found) == [index for index, _ in shards]
+    places = [place for _, place in found]
+    assert len({node for node, _, _ in places}) == 2
+    assert len({process for _, process, _ in places}) == 2
+    assert {folder for _, _, folder in places} == {str(tmp_path)}
+    # The terminal is for the progress bar and the log of the stage; Ray's C++ part has one line.
+    written = capfd.readouterr()
+    assert written.out == ""
+    assert [line for line in written.err.splitlines() if "Set ray log level" not in line] == []
+
+
+def test_an_input_error_of_a_worker_is_that_error_here(two_nodes: TwoNodes) -> None:
+    shards = [(number, "bad" if number == 3 else str(number)) for number in range(200)]
+    seen = []
+    with (
+        pytest.raises(InputError) as caught,
+        closing(run_shards(Doubled(0.01), shards, two_nodes.cluster())) as found,
+    ):
+        seen += found
+    assert str(caught.value) == "the shard 'bad' is bad: expected a good one"
+    assert caught.value.__cause__ is None
+    assert len(seen) < 100
+
+
+def set_params(folder: Path, **compute: object) -> None:
+    """Other settings of `compute`, and texts dropped that are alike."""
+    yaml = YAML()
+    params = yaml.load(folder / "params.yaml")
+    params["compute"].update(compute)
+    params["universe"]["max_similarity"] = 0.9999
+    yaml.dump(params, folder / "params.yaml")
+
+
+def on_ray(two_nodes: TwoNodes) -> dict[str, Any]:
+    return {"engine": "ray", "ray": asdict(two_nodes.cluster())}
+
+
+def test_the_universe_has_the_same_bytes_with_either_engine(
+    two_nodes: TwoNodes, tiny_clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"thing {number}" for number in range(60)] + ["Thing 3", "THING 4"]
+    for name, compute in (("local", {}), ("ray", on_ray(two_nodes))):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        write_params(Path(), tiny_clip, tmp_path / "images.parquet")
+        set_params(Path(), **compute)
+        write_universe(texts, ["hence", "idea"])
+        assert stage("embed_universe")(load_params()) == (64, 62)
+    for name in ("embeddings", "control_embeddings"):
+        file = Path("artifacts/universe") / f"{name}.parquet"
+        assert file.read_bytes() == (tmp_path / "local" / file).read_bytes(), name
+    assert not any((tmp_path / "ray" / ".scratch" / "embed").iterdir())
+
+
+def test_images_killed_on_a_cluster_resume_without_it_to_the_same_bytes(
+    two_nodes: TwoNodes,
+    tiny_clip: Path,
+    image_table: Callable[..., Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    count, chunks = 640, 80
+    images = image_table(count, image=[encoded(row) if row != 13 else b"" for row in range(count)])
+    for name in ("whole", "killed"):
+        (tmp_path / name).mkdir()
+        write_params(tmp_path / name, tiny_clip, images)
+    monkeypatch.chdir(tmp_path / "whole")
+    main = stage("embed_images")
+    assert main(load_params(), "menagerie") == (count, count - 1)
+
+    set_params(tmp_path / "killed", **on_ray(two_nodes))
+    command = [sys.executable, ROOT / "stages" / "embed_images.py", "--dataset", "menagerie"]
+    scratch = tmp_path / "killed" / ".scratch" / "embed" / "images-menagerie"
+    with subprocess.Popen(command, cwd=tmp_path / "killed", stderr=subprocess.PIPE) as process:
+        while process.poll() is None and len(list(scratch.glob("*/*.parquet"))) < chunks // 3:
+            time.sleep(0.001)
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL, process.stderr and process.stderr.read()
+    kept = len(list(scratch.glob("*/*.parquet")))
+    assert chunks // 3 <= kept < chunks
+    assert not (tmp_path / "killed" / "artifacts" / "images" / "menagerie.parquet").exists()
+
+    set_params(tmp_path / "killed", engine="local")
+    monkeypatch.chdir(tmp_path / "killed")
+    added: list[int] = []
+    add = ChunkFolder.add
+
+    def watched(folder: ChunkFolder, index: int, chunk: Chunk) -> None:
+        added.append(index)
+        add(folder, index, chunk)
+
+    monkeypatch.setattr(ChunkFolder, "add", watched)
+    assert main(load_params(), "menagerie") == (count, count - 1)
+    assert len(added) == chunks - kept
+    assert not scratch.exists()
+    files = sorted((tmp_path / "whole" / "artifacts" / "images").iterdir())
+    assert len(files) == 4
+    for file in files:
+        other = tmp_path / "killed" / "artifacts" / "images" / file.name
+        assert other.read_bytes() == file.read_bytes(), file.name
+
+
+def test_nothing_is_lost_or_doubled_when_a_node_is_killed(
+    two_nodes: TwoNodes, tmp_path: Path
+) -> None:
+    chunks, size = 12, 64
+    prompts = [f"prompt {number}" for number in range(chunks * size)]
+    sampling = Sampling(temperature=0.5, top_p=0.9, max_tokens=30, seed=3)
+    asked: list[int] = []
+
+    def reply(request: dict[str, Any]) -> tuple[int, Any]:
+        prompt = prompt_of(request)
+        asked.append(int(prompt.split()[1]) // size)
+        time.sleep(0.05)
+        return completion(f"{request['body']['seed']} to {prompt}")
+
+    def kept() -> int:
+        return len(list((tmp_path / "ray").glob("*/*.jsonl")))
+
+    kept_at_the_kill: list[int] = []
+
+    def kill() -> None:
+        # Only while both workers are at it, and some of their work is done.
+        while kept() < 3 or len(set(asked[-32:])) < 2:
+            time.sleep(0.01)
+        two_nodes.kill_one()
+        kept_at_the_kill.append(kept())
+
+    with serving(reply) as (url, _):
+        settings = {"base_url": url, "model": "m", "api_key_variable": "NO_SUCH_KEY"}
+        # A busy machine may refuse a connection; that is no part of what is tested here.
+        settings |= {"timeout_seconds": 30.0, "max_retries": 3}
+        open_model = partial(OpenAIServer, OpenAISettings(**settings))
+        assert open_model().chunk == size
+        alone = answer_prompts(open_model(), prompts, sampling, tmp_path / "local")
+        asked.clear()
+        killer = threading.Thread(target=kill)
+        killer.start()
+        workers = Workers(two_nodes.cluster(), open_model)
+        together = answer_prompts(open_model(), prompts, sampling, tmp_path / "ray", workers)
+        killer.join()
+    assert kept_at_the_kill[0] < chunks
+    assert together == alone
+    entries = Counter(
+        json.loads(line)["prompt"]
+        for file in (tmp_path / "ray").glob("*/*.jsonl")
+        for line in file.read_text().splitlines()
+    )
+    assert len(entries) == len(prompts)
+    assert set(entries.values()) == {1}
+
+
+def test_naive_bayes_has_the_same_bytes_from_a_cluster_that_loses_a_node(
+    two_nodes: TwoNodes, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    log.mkdir()
+    shards = SlowShards(1200, classes=5, width=16, rows=60, log=log, seconds=0.0)
+    texts = [f"text {number}" for number in range(40)]
+    embeddings = np.random.default_rng(5).normal(size=(40, 16))
+    embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
+
+    def saved(images: SlowShards, cluster: RayCluster | None, name: str) -> dict[str, bytes]:
+        model = InformationPursuitClassifier(texts, embeddings, 8)
+        model.fit_shards(images, cluster=cluster).save(tmp_path / name)
+        return {file.name: file.read_bytes() for file in sorted((tmp_path / name).iterdir())}
+
+    alone = saved(shards, None, "alone")
+    readings = 3 * len(shards.sizes)
+    assert len(list(log.iterdir())) == readings
+    cluster = two_nodes.cluster()
+    killed_after: list[int] = []
+
+    def kill() -> None:
+        while len({file.name.split(".")[1] for file in log.iterdir()}) < 3:  # this one, and two
+            time.sleep(0.01)
+        two_nodes.kill_one()
+        killed_after.append(len(list(log.iterdir())) - readings)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    together = saved(replace(shards, seconds=0.2), cluster, "together")
+    killer.join()
+    assert 0 < killed_after[0] < len(shards.sizes)  # in the first pass
+    assert together == alone

@@ -1,0 +1,132 @@
+"""Both engines but for the cluster itself: order, errors, and what keeps Ray from starting."""
+
+from __future__ import annotations
+
+import pickle
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.executors import RayCluster, Worker, choose_workers, run_shards
+from infopursuit.pipeline.params import load_params
+from tests.core.executors.work import Doubled
+
+
+def test_results_come_in_the_order_of_the_shards() -> None:
+    assert list(run_shards(Doubled(), [(4, "d"), (0, "a"), (7, "g")])) == [
+        (4, "dd"),
+        (0, "aa"),
+        (7, "gg"),
+    ]
+
+
+def test_the_model_is_opened_once_and_only_for_work() -> None:
+    opened: list[str] = []
+
+    def start() -> Callable[[str], str]:
+        opened.append("model")
+        return str.upper
+
+    assert list(run_shards(start, [])) == []
+    assert opened == []
+    assert [result for _, result in run_shards(start, enumerate("abc"))] == ["A", "B", "C"]
+    assert opened == ["model"]
+
+
+def test_shards_are_made_as_they_are_done_and_no_more_once_closed() -> None:
+    made: list[int] = []
+
+    def shards() -> Iterator[tuple[int, str]]:
+        for index in range(10):
+            made.append(index)
+            yield index, "x"
+
+    with closing(run_shards(Doubled(), shards())) as found:
+        for index, _ in found:
+            if index == 2:
+                break
+    assert made == [0, 1, 2]
+
+
+def test_an_input_error_passes() -> None:
+    with pytest.raises(InputError, match="the shard 'bad' is bad"):
+        list(run_shards(Doubled(), [(0, "good"), (1, "bad")]))
+
+
+def test_the_settings_choose_the_engine() -> None:
+    compute = load_params().compute
+    assert compute.engine == "local"
+    assert choose_workers(compute, str) is None
+    workers = choose_workers(compute.model_copy(update={"engine": "ray"}), str)
+    assert workers is not None
+    assert workers.open is str
+    assert workers.cluster == RayCluster("auto", 2, 1.0, 0.0)
+
+
+def run(address: str) -> None:
+    cluster = RayCluster(address, workers=1, cpus_per_worker=1.0, gpus_per_worker=0.0)
+    list(run_shards(Doubled(), enumerate("ab"), cluster))
+
+
+def test_without_ray_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    message = r"compute\.engine: ray is not installed .*pip install 'infopursuit\[ray\]'"
+    with pytest.raises(InputError, match=message):
+        run("auto")
+
+
+def test_without_shards_nothing_is_asked_of_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    cluster = RayCluster("nowhere", workers=1, cpus_per_worker=1.0, gpus_per_worker=0.0)
+    assert list(run_shards(Doubled(), [], cluster)) == []
+
+
+@pytest.mark.parametrize("address", ["nowhere", "local", "ray://head:10001", "head:", ":6379"])
+def test_an_address_that_is_none(address: str) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed")
+    message = r"compute\.ray\.address: expected auto or HOST:PORT of the head, found"
+    with pytest.raises(InputError, match=message):
+        run(address)
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+@pytest.mark.parametrize("auto", [False, True])
+def test_an_address_where_nothing_listens(auto: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed")
+    address = f"127.0.0.1:{free_port()}"
+    monkeypatch.setenv("RAY_ADDRESS", address if auto else "127.0.0.1:1")
+    message = rf"compute\.ray\.address: no Ray cluster answers at '{address}'.*ray start --head"
+    with pytest.raises(InputError, match=message):
+        run("auto" if auto else address)
+
+
+def told_by_a_worker(folder: Path, start: Doubled) -> str:
+    worker = Worker(str(folder), pickle.dumps(start))
+    found = worker(pa.table({"index": [7], "shard": [pickle.dumps("a")]}))
+    assert found.column("index").to_pylist() == [7]
+    assert found.column("result").to_pylist() == [None]
+    return found.column("error")[0].as_py()
+
+
+def test_a_worker_that_cannot_open_its_model_says_so_for_each_shard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert told_by_a_worker(tmp_path, Doubled(fails_to_open=True)) == "there is no model at NOWHERE"
+
+
+def test_a_worker_that_does_not_see_the_project_says_so(tmp_path: Path) -> None:
+    message = told_by_a_worker(tmp_path / "elsewhere", Doubled())
+    assert message.startswith(f"{tmp_path / 'elsewhere'}: no such folder on {socket.gethostname()}")
+    assert "expected the folder of the project under the same path" in message

@@ -1,0 +1,213 @@
+"""Files are written whole or not at all, and read with messages that name the place.
+
+A limit on the size of a file (RLIMIT_FSIZE) stands for a full disk: writes fail the same way.
+"""
+
+from __future__ import annotations
+
+import errno
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from infopursuit.core.errors import InputError, explain_os_error, is_user_error
+from infopursuit.core.files import (
+    atomic_folder,
+    atomic_write,
+    json_lines,
+    read_json,
+    read_text,
+    read_text_list,
+    remove_partial,
+    write_files,
+    write_text,
+    write_text_list,
+)
+from tests.disks import mounted_or_skip
+
+SCRIPT = """
+import resource
+import numpy as np
+import torch
+from infopursuit.core.errors import InputError
+from infopursuit.core.files import write_text_list
+from infopursuit.core.results import ResultFolder
+from infopursuit.core.tables import EMBEDDED_CLASSES, write_table
+from infopursuit.evaluation.files import write_csv, write_json
+from pathlib import Path
+
+noise = np.random.default_rng(0).standard_normal((500, 8)).astype(np.float32)
+texts = [str(each) for each in noise[:, 0]]
+columns = {"label": range(500), "class_name": texts, "embedding": noise}
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+for write in (
+    lambda: write_text_list("a.txt", texts),
+    lambda: write_json("a.json", dict.fromkeys(texts, 0)),
+    lambda: write_csv("a.csv", ["x"] * 8, noise.tolist()),
+    lambda: write_table("a.parquet", EMBEDDED_CLASSES, columns),
+    lambda: ResultFolder(".").write_state("a.pt", {"a": torch.zeros(1000)}),
+):
+    try:
+        write()
+    except InputError as error:
+        print(error)
+"""
+WRITTEN = ["a.txt", "a.json", "a.csv", "a.parquet", "a.pt"]
+
+
+@pytest.mark.parametrize("before", [(), WRITTEN], ids=["nothing", "earlier files"])
+def test_a_full_disk_is_reported_with_the_file_and_keeps_what_was_there(
+    tmp_path: Path, before: list[str]
+) -> None:
+    for name in before:
+        (tmp_path / name).write_bytes(b"before")
+    # -B: bytecode that is imported under the limit would be cut off, and break later imports.
+    command = [sys.executable, "-B", "-c", SCRIPT]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    reason = "cannot be written, the file is larger than this process may write (ulimit -f)"
+    assert done.stdout.splitlines() == [f"{name}: {reason}" for name in WRITTEN], done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(before)
+    assert {(tmp_path / name).read_bytes() for name in before} <= {b"before"}
+
+
+def test_a_small_disk_is_reported(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    with mounted_or_skip(disk, "size=16k"):
+        with pytest.raises(InputError, match=r"disk/a\.txt: cannot be written, the disk is full"):
+            write_text(disk / "a.txt", "x" * 40000)
+        with pytest.raises(OSError, match="No space left") as caught:
+            write_files({"small": b"x", "large": b"x" * 40000}, disk)
+        assert caught.value.filename == str(disk / "large")
+        assert not list(disk.iterdir())
+        write_text(disk / "a.txt", "x" * 4000)
+
+
+def test_a_read_only_disk_is_reported(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    with mounted_or_skip(disk, "ro"):
+        for path in (disk / "a.txt", disk / "below" / "a.txt"):
+            with pytest.raises(InputError, match=r"a\.txt: cannot be written, .* read-only"):
+                write_text(path, "x")
+        with pytest.raises(OSError, match="Read-only") as caught:
+            write_files({"small": b"x"}, disk)
+        assert caught.value.filename == str(disk / "small")
+
+
+@pytest.mark.parametrize(
+    ("error", "path", "message"),
+    [
+        (OSError(errno.ENOSPC, "no space", "a"), None, "a: cannot be written, the disk is full"),
+        (OSError(errno.EROFS, "ro", "a"), "b", "b: cannot be written, the disk is read-only"),
+        (PermissionError(errno.EACCES, "denied"), "b", "b: cannot be written, this user may not"),
+        (PermissionError(errno.EACCES, "denied", "a"), None, "a: permission denied"),
+        (FileNotFoundError(errno.ENOENT, "none", "a"), None, "a: no such file or folder; it may"),
+        (FileNotFoundError("cannot open x"), None, "cannot open x: no such file or folder; it may"),
+        (OSError(errno.ENAMETOOLONG, "too long", "a"), None, "a: too long; expected another path"),
+    ],
+)
+def test_an_error_of_the_system_names_the_file(
+    error: OSError, path: str | None, message: str
+) -> None:
+    assert is_user_error(error)
+    assert explain_os_error(error, path).startswith(message)
+
+
+@pytest.mark.parametrize(
+    "error", [PermissionError(errno.EACCES, "denied", "in.txt"), FileNotFoundError(2, "x", "in")]
+)
+def test_an_error_about_an_input_is_not_taken_for_one_of_the_output(
+    tmp_path: Path, error: OSError
+) -> None:
+    with pytest.raises(type(error)), atomic_write(tmp_path / "a.txt"):
+        raise error
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, ValueError])
+def test_an_interruption_keeps_what_was_there(
+    tmp_path: Path, interruption: type[BaseException]
+) -> None:
+    write_text(tmp_path / "below" / "a.txt", "before")
+    with pytest.raises(interruption), atomic_write(tmp_path / "below" / "a.txt") as partial:
+        partial.write_text("after")
+        raise interruption
+    with pytest.raises(interruption), atomic_folder(tmp_path / "below") as partial:
+        (partial / "b.txt").write_text("after")
+        raise interruption
+    assert [path.name for path in (tmp_path / "below").iterdir()] == ["a.txt"]
+    assert (tmp_path / "below" / "a.txt").read_text() == "before"
+    with atomic_folder(tmp_path / "below") as partial:
+        (partial / "b.txt").write_text("after")
+    assert [path.name for path in (tmp_path / "below").iterdir()] == ["b.txt"]
+
+
+def test_what_killed_processes_left_is_removed(tmp_path: Path) -> None:
+    for name in ("a.pt.partial", "b.pt", "model.json.0a1b2c3d.partial"):
+        (tmp_path / name).write_text("x")
+    remove_partial(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["b.pt"]
+    remove_partial(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a", None, "a: no such file; expected a text"),
+        ("a", b"\xff", "a: not a readable UTF-8 text file"),
+        ("a\0b", None, "not a readable UTF-8 text file .*null"),
+        ("a" * 5000, None, "not a readable UTF-8 text file .*too long"),
+    ],
+)
+def test_what_is_not_a_text_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes | None, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if content is not None:
+        Path(name).write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read_text(name, "expected a text")
+
+
+def test_a_text_comes_without_the_mark_of_windows(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes("\ufeffcat\n".encode())
+    assert read_text(tmp_path / "a", "") == "cat\n"
+
+
+def test_a_list_of_texts_comes_back(tmp_path: Path) -> None:
+    write_text_list(tmp_path / "a", ["cat", "dog"])
+    assert read_text_list(tmp_path / "a") == ["cat", "dog"]
+    (tmp_path / "a").write_text(" cat \n\ndog\ncat\n")
+    with pytest.raises(InputError, match="line 4 repeats 'cat' of line 1"):
+        read_text_list(tmp_path / "a")
+    (tmp_path / "a").write_text("\n \n")
+    with pytest.raises(InputError, match="the file is empty; expected one text a line"):
+        read_text_list(tmp_path / "a")
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("{", "Expecting property name"),
+        ("[" * 5000, "lists or objects too deep in one another"),
+        ("9" * 5000, "Exceeds the limit"),
+        (r'["\ud800"]', "surrogates not allowed"),
+        (r'{"\uDC00": 1}', "surrogates not allowed"),
+    ],
+)
+def test_json_that_nobody_can_use_is_reported(tmp_path: Path, text: str, fault: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=rf"a.json: not valid JSON.*{fault}.*; expected x"):
+        read_json(path, "expected x")
+    path.write_text(f"1\n\n{text}\n")
+    with pytest.raises(InputError, match=f"a.json: line 3 is not valid JSON: .*{fault}.*; a form"):
+        list(json_lines(path, "expected x", "a form"))
+
+
+def test_whole_pairs_and_plain_values_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"a": ["\\ud83e\\udd93", 1.5, null]}', encoding="utf-8")
+    assert read_json(path, "") == {"a": ["\U0001f993", 1.5, None]}
+    path.write_text('"a\u2028b"\n3\n', encoding="utf-8")
+    assert list(json_lines(path, "", "")) == [(1, "a\u2028b"), (2, 3)]

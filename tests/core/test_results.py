@@ -1,0 +1,76 @@
+"""Results by key: whole or absent, of one job alone, and damage is reported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.results import ResultFolder, job_digest
+from infopursuit.pursuit.vip.checkpoints import Checkpoint
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> ResultFolder:
+    results = ResultFolder(tmp_path, "job")
+    state = {"weights": torch.arange(1000.0), "step": 3, "last": None, "inner": {"a": [1, 2]}}
+    results.write_state("run.pt", state)
+    return results
+
+
+def test_a_digest_changes_with_any_part() -> None:
+    parts = [["a", "b"], ["b", "a"], ["ab"], ["a", np.arange(3)], ["a", np.arange(4)], []]
+    assert len({job_digest(each) for each in parts}) == len(parts)
+    assert job_digest(["a", np.arange(6)[::2]]) == job_digest(["a", np.array([0, 2, 4])])
+    assert len(job_digest(["a"], 32)) == 32
+
+
+def test_a_result_appears_when_it_is_whole(tmp_path: Path) -> None:
+    results = ResultFolder(tmp_path, "job")
+    assert results.keys() == set()
+    with pytest.raises(KeyboardInterrupt), results.write("a") as partial:
+        partial.write_text("half")
+        assert results.keys() == set()
+        raise KeyboardInterrupt
+    assert list(results.folder.iterdir()) == []
+    with results.write("a") as partial:
+        partial.write_text("whole")
+    assert results.keys() == {"a"}
+    assert results.path("a").read_text() == "whole"
+
+
+def test_results_are_forgotten(results: ResultFolder, tmp_path: Path) -> None:
+    other = ResultFolder(tmp_path, "other")
+    other.write_state("run.pt", {})
+    results.path("run.pt.0.partial").write_text("what a killed process left")
+    results.remove("run.pt")
+    assert list(results.folder.iterdir()) == []
+    results.remove_other_jobs()
+    assert [path.name for path in tmp_path.iterdir()] == ["job"]
+    results.remove()
+    results.remove()
+    assert not results.folder.exists()
+
+
+def test_a_state_comes_back(results: ResultFolder) -> None:
+    state = results.read_state("run.pt")
+    assert state is not None
+    assert torch.equal(state.pop("weights"), torch.arange(1000.0))
+    assert state == {"step": 3, "last": None, "inner": {"a": [1, 2]}}
+    assert results.read_state("other.pt") is None
+
+
+def test_any_changed_byte_of_a_state_is_reported(results: ResultFolder) -> None:
+    path = results.path("run.pt")
+    whole = path.read_bytes()
+    for place in range(0, len(whole), 97):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        with pytest.raises(InputError, match="the file is damaged"):
+            results.read_state("run.pt")
+    for left in (0, 10, 32, 500, -1):
+        path.write_bytes(whole[:left])
+        with pytest.raises(InputError, match=r"run\.pt: the file is damaged; .* Delete it"):
+            Checkpoint(path, 0.0).restore(torch.nn.Linear(1, 1))

@@ -1,0 +1,344 @@
+"""Data sets that a YAML file pins: of the hub, of torchvision, and tiny folders like archives."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.files import read_text_list
+from infopursuit.core.settings import read_one_of
+from infopursuit.datasets.decoding import to_rgb
+from infopursuit.datasets.image_source import ImageSource, check_class_names, labels_of
+from infopursuit.datasets.open_images import open_image_source
+from infopursuit.datasets.pinned_datasets import KINDS, HubDataset, LayoutDataset
+from tests.datasets.images import CLASSES, encoded
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def picture(path: Path, seed: int = 0) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(encoded(seed, "JPEG"))
+
+
+def pinned_of(root: Path, layout: str, more: str = "") -> Path:
+    path = root.parent / "pinned.yaml"
+    path.write_text(f"layout: {layout}\nroot: {root}\n{more}")
+    return path
+
+
+def rows_of(source: ImageSource) -> list[tuple[str, str, int, str]]:
+    return [tuple(row.values()) for row in source.rows.to_pylist()]
+
+
+def fails(pinned: Path, classes: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        open_image_source(pinned, classes)
+
+
+BIRDS = ["Black footed Albatross", "Artic Tern"]
+BIRD_FILES = {
+    "classes.txt": "1 001.Black_footed_Albatross\n2 141.Artic_Tern\n",
+    "images.txt": (
+        "1 001.Black_footed_Albatross/a_46.jpg\n2 001.Black_footed_Albatross/a_9.jpg\n"
+        "3 141.Artic_Tern/t 1.jpg\n4 141.Artic_Tern/t_2.jpg\n"
+    ),
+    "image_class_labels.txt": "1 1\n2 1\n3 2\n4 2\n",
+    "train_test_split.txt": "1 0\n2 1\n3 1\n4 0\n",
+}
+
+
+@pytest.fixture
+def cub200(tmp_path: Path) -> Path:
+    root = tmp_path / "CUB_200_2011"
+    root.mkdir()
+    for name, text in BIRD_FILES.items():
+        (root / name).write_text(text)
+    for seed, line in enumerate(BIRD_FILES["images.txt"].splitlines()):
+        picture(root / "images" / line.split(" ", 1)[1], seed)
+    return root
+
+
+def test_cub200_has_its_official_split_and_order(cub200: Path) -> None:
+    pinned = pinned_of(cub200, "cub200", "counts: {train: 2, test: 2}\n")
+    source = open_image_source(pinned, BIRDS)
+    assert rows_of(source) == [
+        ("images/001.Black_footed_Albatross/a_46.jpg", "test", 0, BIRDS[0]),
+        ("images/001.Black_footed_Albatross/a_9.jpg", "train", 0, BIRDS[0]),
+        ("images/141.Artic_Tern/t 1.jpg", "train", 1, BIRDS[1]),
+        ("images/141.Artic_Tern/t_2.jpg", "test", 1, BIRDS[1]),
+    ]
+    files = list(source.images(2))
+    assert [file.read_bytes() for file in files] == [encoded(seed, "JPEG") for seed in (2, 3)]
+    assert to_rgb(files[0]).size == (40, 36)
+    (cub200 / "images/141.Artic_Tern/t_2.jpg").write_bytes(b"edited")
+    assert open_image_source(pinned, BIRDS).stamp != source.stamp
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "message"),
+    [
+        ("classes.txt", "2 141", "3 141", r"classes\.txt: expected the numbers 1 to 2"),
+        ("classes.txt", "Artic", "Arctic", r"labels\.txt: image 3 .* expected the number of its"),
+        ("images.txt", "3 141.Artic_Tern/t 1.jpg", "3", r"images\.txt: line 3: .* found '3'"),
+        ("image_class_labels.txt", "3 2", "3 9", r"labels\.txt: image 3 .* 1 to 2, found '9'"),
+        ("train_test_split.txt", "2 1", "2 7", r"split\.txt: image 2: expected 0 \(test\) or 1"),
+    ],
+)
+def test_mistakes_in_the_files_of_cub200_are_named(
+    cub200: Path, name: str, old: str, new: str, message: str
+) -> None:
+    path = cub200 / name
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    fails(pinned_of(cub200, "cub200"), BIRDS, message)
+
+
+def test_missing_files_and_other_numbers_or_classes_are_named(cub200: Path) -> None:
+    counts = "counts: {{train: {}, test: {}}}\n"
+    for more, classes, message in [
+        (counts.format(2, 3), BIRDS, r"the split 'test' has 2 images; expected 3 .*is incomplete"),
+        (counts.format(1, "null"), BIRDS, "'train' has 2 images; expected 1 .* not of the data se"),
+        ("", [*BIRDS, "Puffin"], r"has 2 classes; expected the 3"),
+        ("", BIRDS[::-1], r"label 0 is '001\.Black_footed_Albatross' in"),
+    ]:
+        fails(pinned_of(cub200, "cub200", more), classes, message)
+    pinned = pinned_of(cub200, "cub200")
+    (cub200 / "images/141.Artic_Tern/t_2.jpg").unlink()
+    fails(pinned, BIRDS, r"pinned\.yaml: 1 of 4 images are missing, .*t_2\.jpg: the download is")
+    (cub200 / "train_test_split.txt").unlink()
+    fails(pinned, BIRDS, r"train_test_split\.txt: no such file")
+
+
+IMAGENET = {"n02": "tree frog", "n01": "tench", "n03": "wheel"}
+WNIDS = {f"{wnid}000000": name for wnid, name in IMAGENET.items()}
+WNIDS_YAML = "wnids: {n02000000: tree frog, n01000000: tench}\n"
+
+
+@pytest.fixture
+def imagenet(tmp_path: Path) -> Path:
+    root = tmp_path / "imagenet"
+    for place, wnid in enumerate(WNIDS):
+        picture(root / "train" / wnid / f"{wnid}_10.JPEG")
+        picture(root / "train" / wnid / f"{wnid}_2.JPEG")
+        picture(root / "val" / wnid / f"ILSVRC2012_val_0000000{place}.JPEG")
+    (root / "train/n01000000/.n01000000_3.JPEG").write_bytes(b"")
+    (root / "train/n01000000/boxes.xml").write_bytes(b"")
+    return root
+
+
+def test_imagenet_has_the_classes_of_its_file_in_its_order(imagenet: Path) -> None:
+    pinned = pinned_of(imagenet, "imagenet", WNIDS_YAML + "counts: {train: 4, test: 2}\n")
+    source = open_image_source(pinned, ["tree frog", "Tench"])
+    assert rows_of(source) == [
+        ("train/n02000000/n02000000_10.JPEG", "train", 0, "tree frog"),
+        ("train/n02000000/n02000000_2.JPEG", "train", 0, "tree frog"),
+        ("train/n01000000/n01000000_10.JPEG", "train", 1, "Tench"),
+        ("train/n01000000/n01000000_2.JPEG", "train", 1, "Tench"),
+        ("val/n02000000/ILSVRC2012_val_00000000.JPEG", "test", 0, "tree frog"),
+        ("val/n01000000/ILSVRC2012_val_00000001.JPEG", "test", 1, "Tench"),
+    ]
+
+
+def test_a_flat_or_partial_imagenet_is_named(imagenet: Path) -> None:
+    pinned, classes = pinned_of(imagenet, "imagenet", WNIDS_YAML), ["tree frog", "tench"]
+    fails(pinned, ["tench", "tree frog"], r"pinned\.yaml: label 0 is 'tree frog' in the data set")
+    for file in (imagenet / "train/n01000000").glob("*.JPEG"):
+        file.unlink()
+    fails(pinned, classes, r"train/n01000000: no images there; .* 'tench' \(unpack .*WNID\.tar")
+
+
+ANIMALS = ["truck", "frog"]
+MAPPINGS = {"moving van": ["truck", 0], "tree-frog": ["frog", 1], "Ascaphus trui": ["frog", 1]}
+OF_WNID = {
+    "n03796401": "moving van",
+    "n01644373": "tree-frog",
+    "n01644900": "Ascaphus trui",
+    "n01440764": "Tinca tinca",
+}
+TRAIN = ["n03796401_n03796401_7.JPEG", "n01644373_n01644373_12.JPEG"]
+TEST = ["n01644900_ILSVRC2012_val_00000005.JPEG", "n03796401_n03796401_8.JPEG"]
+
+
+@pytest.fixture
+def rival10(tmp_path: Path) -> Path:
+    root = tmp_path / "RIVAL10"
+    for split, names in (("train", TRAIN), ("test", TEST)):
+        for seed, name in enumerate(names):
+            file = root / split / "ordinary" / name
+            picture(file, seed)
+            picture(file.with_name(f"{file.stem}_merged_mask.JPEG"))
+            file.with_name(f"{file.stem}_attr_labels.npy").write_bytes(b"")
+        picture(root / split / "superimposed" / names[0])
+    (root / "meta").mkdir()
+    (root / "meta/label_mappings.json").write_text(json.dumps(MAPPINGS))
+    (root / "meta/wnid_to_class.json").write_text(json.dumps(OF_WNID))
+    return root
+
+
+def test_rival10_has_its_plain_images(rival10: Path) -> None:
+    source = open_image_source(pinned_of(rival10, "rival10"), ANIMALS)
+    assert rows_of(source) == [
+        (f"train/ordinary/{TRAIN[1]}", "train", 1, "frog"),
+        (f"train/ordinary/{TRAIN[0]}", "train", 0, "truck"),
+        (f"test/ordinary/{TEST[0]}", "test", 1, "frog"),
+        (f"test/ordinary/{TEST[1]}", "test", 0, "truck"),
+    ]
+    assert [to_rgb(image).size for image in source.images(0)] == [(40, 36)] * 4
+
+
+@pytest.mark.parametrize("name", [TRAIN[0], "n03796401_7.JPEG"])
+def test_rival10_with_an_image_in_both_splits_is_refused(rival10: Path, name: str) -> None:
+    picture(rival10 / "test/ordinary" / name)
+    message = rf"test/ordinary/{name}: the same image as .*train/ordinary/{TRAIN[0]}; .*both splits"
+    fails(pinned_of(rival10, "rival10"), ANIMALS, message)
+
+
+def test_mistakes_in_the_lists_of_rival10_are_named(rival10: Path) -> None:
+    pinned = pinned_of(rival10, "rival10")
+    for name, text, message in [
+        ("label_mappings.json", "{", r"label_mappings\.json: not valid JSON, line 1"),
+        ("label_mappings.json", '{"a": ["x", 2]}', r"expected \[class, label\] of each name"),
+        (
+            "wnid_to_class.json",
+            "{}",
+            r"expected a name that begins with the WordNet id .* found 'n",
+        ),
+    ]:
+        whole = (rival10 / "meta" / name).read_text()
+        (rival10 / "meta" / name).write_text(text)
+        fails(pinned, ANIMALS, message)
+        (rival10 / "meta" / name).write_text(whole)
+    fails(pinned, ANIMALS[::-1], "label 0 is 'truck' in the data set; expected the class 'frog'")
+    (rival10 / "meta/wnid_to_class.json").unlink()
+    fails(pinned, ANIMALS, r"wnid_to_class\.json: no such file")
+
+
+def test_a_set_of_the_hub_gives_both_splits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    root, names = tmp_path / "hub", ["cat", "giant_panda", "zebra"]
+    features = {"img": datasets.Image(), "label": datasets.ClassLabel(names=names)}
+    rows = {
+        "img": [{"bytes": encoded(row), "path": None} for row in range(7)],
+        "label": [row % 3 for row in range(7)],
+    }
+    data = datasets.Dataset.from_dict(rows, features=datasets.Features(features))
+    (root / "data").mkdir(parents=True)
+    for split in ("train", "test"):
+        data.to_parquet(str(root / "data" / f"{split}-00000-of-00001.parquet"))
+    pinned = tmp_path / "pinned.yaml"
+    pinned.write_text(f"hub: {root}\nrevision: {COMMIT}\nimage: img\n")
+    source = open_image_source(pinned, CLASSES)
+    ids = source.rows.column("id").to_pylist()
+    assert (ids[0], ids[-1]) == ("train/0000000", "test/0000006")
+    assert source.rows.column("label").to_pylist() == [0, 1, 2, 0, 1, 2, 0] * 2
+    assert list(source.images(5)) == [encoded(row) for row in [5, 6, *range(7)]]
+    assert list(source.images(9)) == [encoded(row) for row in range(2, 7)]
+    fails(pinned, ["cat", "dog", "zebra"], r"label 1 is 'giant_panda' in .* the class 'dog'")
+    pinned.write_text(pinned.read_text() + "renamed: {giant_panda: dog}\ncounts: {train: 7}\n")
+    rows = open_image_source(pinned, ["cat", "dog", "zebra"]).rows
+    assert rows.column("class_name").to_pylist()[:3] == ["cat", "dog", "zebra"]
+    pinned.write_text(f"hub: {root}\nrevision: {COMMIT}\n")
+    fails(pinned, CLASSES, "no column 'image'; found img, label")
+
+
+def test_a_pinned_torchvision_set_gives_both_splits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from torchvision import datasets
+
+    folder = tmp_path / datasets.CIFAR10.base_folder
+    folder.mkdir()
+    pixels = np.random.default_rng(0).integers(0, 256, (5, 3072), dtype=np.uint8)
+    batches = [name for name, _ in datasets.CIFAR10.train_list + datasets.CIFAR10.test_list]
+    for name in batches:
+        content = {"data": pixels, "labels": [0, 1, 2, 0, 1]}
+        (folder / name).write_bytes(pickle.dumps(content))
+    (folder / "batches.meta").write_bytes(pickle.dumps({"label_names": ["cat", "panda", "zebra"]}))
+    monkeypatch.setattr("torchvision.datasets.cifar.check_integrity", lambda *_: True)
+    pinned = tmp_path / "pinned.yaml"
+    pinned.write_text(f"torchvision: CIFAR10\nroot: {tmp_path}\ndownload: false\n")
+    source = open_image_source(pinned, ["cat", "panda", "zebra"])
+    assert source.rows.column("split").to_pylist() == ["train"] * 25 + ["test"] * 5
+    images = list(source.images(24))
+    assert len(images) == 6
+    first = np.asarray(images[0]())
+    np.testing.assert_array_equal(first, pixels[4].reshape(3, 32, 32).transpose(1, 2, 0))
+    fails(pinned, ["cat", "dog", "zebra"], "class 'dog'")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("torchvision: NoSuchSet\nroot: data\n", "no data set 'NoSuchSet'"),
+        ("torchvision: CIFAR10\nroot: absent\ndownload: false\n", "cannot load the split 'train'"),
+        ("torchvision: Caltech101\nroot: absent\n", "is not split"),
+        ("clip: x\n", "one of the keys hub, disk, torchvision, layout"),
+        ("hub: x\nlayout: cub200\n", "one of the keys hub, disk, torchvision, layout"),
+        ("layout: imagenet\n", r"wnids: expected WordNet ids .* the layout is imagenet"),
+        (f"layout: cub200\n{WNIDS_YAML}", r"wnids: expected WordNet ids .* the layout is cub200"),
+        ("layout: imagenet\nwnids: {tench: n01000000}\n", r"wnids\.tench.*: String should match"),
+        ("layout: imagenet\ncounts: {train: 0}\n", r"counts\.train: .* greater than or equal to 1"),
+        ("layout: imagenet\nsplit: half\n", r"split: unknown key"),
+        ("layout: caltech\n", r"layout: .* 'imagenet'"),
+        ("layout: cub200\nroot: absent\n", r"root: no folder absent"),
+    ],
+)
+def test_mistakes_in_a_pinned_set_are_named(
+    tmp_path: Path, text: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    root = "" if "root" in text or not text.startswith("layout") else "root: .\n"
+    (tmp_path / "pinned.yaml").write_text(text + root)
+    fails(tmp_path / "pinned.yaml", CLASSES, message)
+
+
+SHIPPED = {
+    "cifar10": ("cifar10", 10, 50000, 10000),
+    "cifar100": ("cifar100", 100, 50000, 10000),
+    "cifar100-torchvision": ("cifar100", 100, 50000, 10000),
+    "rival10": ("rival10", 10, 21098, 5286),
+    "imagenet100": ("imagenet100", 100, 130000, 5000),
+    "cub200": ("cub200", 200, 5994, 5794),
+    "stanford_cars-hub": ("stanford_cars", 196, 8144, 8041),
+}
+
+
+@pytest.mark.parametrize(
+    "path", sorted(Path("params/images").iterdir()), ids=lambda path: path.stem
+)
+def test_the_shipped_data_sets_fit_their_class_lists(path: Path) -> None:
+    pinned = read_one_of(path, KINDS, "a pinned data set")
+    name, classes, train, test = SHIPPED[path.stem]
+    assert (pinned.counts.train, pinned.counts.test) == (train, test)
+    listed = read_text_list(f"params/classes/{name}.txt")
+    assert len(labels_of(name, listed)) == len(listed) == classes
+    if isinstance(pinned, LayoutDataset) and pinned.wnids is not None:
+        check_class_names(path, list(pinned.wnids.values()), listed, pinned.renamed)
+        assert [*pinned.wnids][:3] == ["n01968897", "n01770081", "n01818515"]
+    if isinstance(pinned, HubDataset):
+        assert set(pinned.renamed.values()) <= set(listed)
+
+
+def test_the_shipped_class_lists_are_in_the_order_of_the_labels() -> None:
+    """Names at places that are known from the data sets' own files."""
+    places = {
+        "cifar10": {0: "airplane", 9: "truck"},
+        "cifar100": {0: "apple", 26: "crab", 41: "lawn mower", 99: "worm"},
+        "rival10": {0: "truck", 6: "equine", 9: "bird"},
+        "imagenet100": {0: "chambered nautilus", 13: "tench", 99: "rooster"},
+        "cub200": {0: "Black footed Albatross", 111: "Great Grey Shrike", 140: "Artic Tern"},
+        "stanford_cars": {0: "AM General Hummer SUV 2000", 195: "smart fortwo Convertible 2012"},
+    }
+    for name, expected in places.items():
+        listed = read_text_list(f"params/classes/{name}.txt")
+        assert {place: listed[place] for place in expected} == expected

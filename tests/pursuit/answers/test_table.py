@@ -1,0 +1,157 @@
+"""Rates, evidence, information and moments of classes against loops."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from infopursuit.datasets.matrix import Matrix
+from infopursuit.pursuit.answers.information import binary_entropy, entropy, information_gain
+from infopursuit.pursuit.answers.moments import ClassMoments, class_moments
+from infopursuit.pursuit.answers.table import (
+    LEAST,
+    LEAST_OF_THREE,
+    MOST,
+    AnswerTable,
+    answer_probabilities,
+    count_yes,
+    threshold_rates,
+    yes_rates,
+)
+from infopursuit.pursuit.answers.thresholds import fit_thresholds
+from tests.pursuit.answers.drawn import drawn, unit
+
+K, C = 7, 4
+LEVELS = pytest.mark.parametrize("levels", [2, 3, 4])
+
+
+def table(levels: int, independent_answers: float = 3.0) -> AnswerTable:
+    likelihood = drawn(levels, K, C).double().log_softmax(dim=0)
+    return AnswerTable(
+        likelihood, drawn(C, seed=1).double().log_softmax(dim=0), independent_answers
+    )
+
+
+def answers(levels: int, count: int = 30) -> Tensor:
+    generator = torch.Generator().manual_seed(2)
+    return torch.randint(levels, (count, K), generator=generator).double() / (levels - 1)
+
+
+@LEVELS
+def test_evidence_is_the_sum_over_the_answers_that_were_asked(levels: int) -> None:
+    given, mask = answers(levels), (drawn(30, K, seed=3) > 0).double()
+    of = table(levels)
+    evidence = of.evidence(given, mask)
+    for image in range(30):
+        for label in range(C):
+            total = float(of.log_prior[label])
+            for query in mask[image].nonzero().flatten().tolist():
+                level = round(float(given[image, query]) * (levels - 1))
+                total += float(of.log_likelihood[level, query, label])
+            assert math.isclose(float(evidence[image, label]), total, rel_tol=1e-9)
+
+
+@LEVELS
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.8])
+def test_between_two_levels_an_answer_is_one_of_them_or_the_other(
+    levels: int, share: float
+) -> None:
+    of = table(levels)
+    given = torch.full((1, K), share / (levels - 1), dtype=torch.float64)
+    low, high = of.log_likelihood[:2].exp()
+    expected = ((1 - share) * low + share * high).log()
+    torch.testing.assert_close(of.log_likelihood_of(torch.arange(K), given[0]), expected)
+    mask = torch.ones(1, K).double()
+    torch.testing.assert_close(of.evidence(given, mask)[0], of.log_prior + expected.sum(dim=0))
+
+
+def test_rates_are_frequencies_drawn_towards_a_half_and_never_certain() -> None:
+    yes, totals = torch.tensor([[3.0], [0.0]]), torch.tensor([[4.0], [2.0]])
+    assert yes_rates(yes, totals).tolist() == [[pytest.approx(4 / 6)], [0.25]]
+    many = yes_rates(torch.tensor([[0.0], [1e6]]), torch.tensor([[1e6], [1e6]]))
+    assert many.tolist() == [[pytest.approx(LEAST)], [pytest.approx(MOST)]]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_scores_that_never_differ_within_classes_are_not_separated_by_rounding(seed: int) -> None:
+    """Each image is its class: a mean at the threshold is neither above nor below it."""
+    points, directions = unit(4, 64, seed=seed), unit(9, 64, seed=100 + seed)
+    labels = torch.arange(12) % 4
+    scores = points[labels] @ directions.T
+    thresholds = fit_thresholds(scores, labels).values
+    yes, totals = count_yes([(slice(None), (scores > thresholds).float())], labels)
+    means = class_moments(Matrix(points[labels]).blocks(), labels).score_means(directions)
+    rates = threshold_rates(yes.float(), totals.float(), means, torch.zeros(9), thresholds)
+    assert torch.isfinite(rates).all()
+    at_threshold = (scores[:4] - thresholds).abs() < 1e-6
+    assert at_threshold.any()
+    # Nobody says yes: (0 of 3 + 2 times a half) / 5, and a half.
+    expected = torch.full_like(rates[at_threshold], (0.2 + 0.5) / 2)
+    torch.testing.assert_close(rates[at_threshold], expected, atol=0.02, rtol=0)
+
+
+def test_probabilities_of_three_answers_sum_to_one_and_none_is_impossible() -> None:
+    not_no, yes = torch.tensor([[0.9, 0.4]]), torch.tensor([[0.3, 0.4]])
+    found = answer_probabilities(not_no, yes)
+    torch.testing.assert_close(found.sum(dim=0), torch.ones(2, 1))
+    torch.testing.assert_close(found[:, 0, 0], torch.tensor([0.1, 0.6, 0.3]))
+    assert found[1, 1, 0].item() == pytest.approx(LEAST_OF_THREE / (1 + LEAST_OF_THREE))
+    torch.testing.assert_close(answer_probabilities(yes)[:, 0, 0], torch.tensor([0.7, 0.3]))
+
+
+def test_an_answer_never_given_is_not_nan_and_one_that_all_give_tells_nothing() -> None:
+    likelihood = torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]], [[0.0, 0.0]]])
+    gains = information_gain(torch.full((1, 2), 0.5), likelihood, entropy(likelihood))
+    torch.testing.assert_close(gains, torch.full((1, 1), math.log(2)))
+    alike = torch.tensor([0.2, 0.5, 0.3]).view(3, 1, 1).expand(3, 2, 4)
+    gains = information_gain(torch.full((1, 4), 0.25), alike, entropy(alike))
+    torch.testing.assert_close(gains, torch.zeros(1, 2), atol=1e-6, rtol=0)
+
+
+def test_entropy_is_zero_where_nothing_is_open() -> None:
+    assert binary_entropy(torch.tensor([0.0, 1.0])).tolist() == [0.0, 0.0]
+    assert math.isclose(float(binary_entropy(torch.tensor(0.5))), math.log(2), rel_tol=1e-6)
+    certain = torch.tensor([1.0, 0.0, 0.0]).view(3, 1, 1)
+    assert entropy(certain).item() == 0
+    assert math.isclose(entropy(torch.full((3, 1, 1), 1 / 3)).item(), math.log(3), rel_tol=1e-6)
+
+
+def slowly(images: Tensor, labels: Tensor, weights: Tensor) -> ClassMoments:
+    """One image at a time."""
+    images, classes, width = images.double(), int(labels.max()) + 1, images.shape[1]
+    totals = torch.zeros(classes, dtype=torch.float64)
+    means = torch.zeros(classes, width, dtype=torch.float64)
+    for image, label, weight in zip(images, labels, weights, strict=True):
+        totals[label] += weight
+        means[label] += weight * image
+    means /= totals[:, None]
+    within = torch.zeros(width, width, dtype=torch.float64)
+    for image, label, weight in zip(images, labels, weights, strict=True):
+        deviation = image - means[label]
+        within += weight * torch.outer(deviation, deviation)
+    return ClassMoments(totals, means, within / totals.sum())
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("block", [8, 100])
+def test_moments_are_means_and_the_scatter_within_classes(weighted: bool, block: int) -> None:
+    images, labels = unit(53, 6), torch.arange(53) % 4
+    weights = drawn(53, seed=1).abs().double() if weighted else torch.ones(53).double()
+    found = class_moments(Matrix(images).blocks(block), labels, weights if weighted else None)
+    for one, other in zip(found, slowly(images, labels, weights), strict=True):
+        torch.testing.assert_close(one, other, atol=1e-6, rtol=1e-5)
+
+
+def test_means_and_spread_of_scores_are_those_of_the_scores() -> None:
+    images, labels, directions = unit(40, 6), torch.arange(40) % 4, unit(7, 6, seed=2)
+    moments = class_moments(Matrix(images).blocks(), labels)
+    scores = images.double() @ directions.double().T
+    means = torch.stack([scores[labels == label].mean(dim=0) for label in range(4)])
+    spread = (scores - means[labels]).square().mean(dim=0).sqrt()
+    torch.testing.assert_close(moments.score_means(directions), means.float())
+    torch.testing.assert_close(moments.score_spread(directions), spread.float())
+    assert moments.prior.tolist() == [0.25] * 4
+    assert moments.prior.dtype == torch.float32

@@ -1,0 +1,131 @@
+"""Texts to start from: forward selection against exact least squares, and the other choices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from infopursuit.core.errors import InputError
+from infopursuit.pursuit.dictionary.forward_selection import forward_selection
+from infopursuit.pursuit.dictionary.initial import medoid_texts, random_texts, with_kept
+from infopursuit.texts.text_table import TextTable
+from tests.pursuit.answers.drawn import counts, drawn
+
+UNIVERSE = TextTable(
+    ("four legs", "Striped body", "wings", "wheels", "long neck"), np.eye(5, dtype=np.float16), None
+)
+
+
+def selected_slowly(answers: Tensor, labels: Tensor, count: int, weights: Tensor) -> list[int]:
+    """Each next column by solving every weighted least-squares problem from scratch."""
+    weights = weights.double()
+    share, root = (weights / weights.sum())[:, None], weights.sqrt()[:, None]
+    members = one_hot(labels).double()
+    target = members / (weights @ members).sqrt()
+    target = root * (target - (share * target).sum(dim=0))
+    columns = answers.double()
+    columns = root * (columns - (share * columns).sum(dim=0))
+    chosen: list[int] = []
+    for _ in range(count):
+        errors = {}
+        for column in set(range(columns.shape[1])) - set(chosen):
+            basis = columns[:, [*chosen, column]]
+            fitted = basis @ torch.linalg.lstsq(basis, target).solution
+            errors[column] = float((target - fitted).square().sum())
+        chosen.append(min(errors, key=errors.__getitem__))
+    return chosen
+
+
+def planted(images: int = 90) -> tuple[Tensor, Tensor]:
+    labels = torch.arange(images) % 5
+    scores = drawn(5, 12, seed=2)[labels] @ drawn(12, 30, seed=3)
+    return (scores + 4 * drawn(images, 30, seed=4) > 0).float(), labels
+
+
+@pytest.mark.parametrize("soft", [False, True])
+def test_forward_selection_is_orthogonal_matching_pursuit(soft: bool) -> None:
+    answers, labels = planted()
+    answers = answers + 0.3 * drawn(90, 30, seed=5) if soft else answers
+    expected = selected_slowly(answers, labels, 12, torch.ones(90))
+    assert forward_selection(answers, labels, 12) == expected
+    assert forward_selection(answers.double(), labels, 12) == expected
+
+
+def test_weights_are_those_of_the_least_squares_and_whole_ones_repeats() -> None:
+    answers, labels = planted()
+    weights = drawn(90, seed=6).abs().double() + 0.1
+    expected = selected_slowly(answers, labels, 12, weights)
+    assert forward_selection(answers, labels, 12, weights) == expected
+    repeats = counts(90)
+    rows = torch.arange(90).repeat_interleave(repeats)
+    repeated = forward_selection(answers[rows], labels[rows], 12)
+    assert forward_selection(answers, labels, 12, repeats.double()) == repeated
+    assert repeated != expected
+    ones = torch.ones(90, dtype=torch.float64)
+    plain = forward_selection(answers, labels, 12)
+    assert forward_selection(answers, labels, 12, ones) == plain
+
+
+def test_a_class_of_few_images_counts_like_any_other() -> None:
+    """One column tells a class of 5 apart, the other a class of 100 of its 100 neighbours, less."""
+    labels = torch.tensor([0] * 5 + [1] * 100 + [2] * 100)
+    rare = (labels == 0).float()
+    common = (labels == 1).float()
+    common[5:55] = 0
+    answers = torch.stack([common, rare], dim=1)
+    assert forward_selection(answers, labels, 2) == [1, 0]
+
+
+def test_no_column_is_taken_twice_and_none_that_adds_nothing() -> None:
+    labels = torch.arange(40) % 4
+    useful = (drawn(40, 3) > 0).float()
+    answers = torch.cat([useful, 1 - useful, torch.ones(40, 1)], dim=1)
+    chosen = forward_selection(answers, labels, 7)
+    assert len(chosen) == 3
+    assert len({column % 3 for column in chosen}) == 3
+
+
+@pytest.mark.parametrize("ties", [0.0, 1e-6])
+def test_of_equal_columns_the_first_is_taken(ties: float) -> None:
+    answers, labels = planted()
+    column = forward_selection(answers, labels, 1)[0]
+    copies = torch.cat([drawn(90, 2), answers[:, [column]], answers[:, [column]]], dim=1)
+    assert forward_selection(copies, labels, 1, ties=ties) == [2]
+
+
+def test_within_the_share_of_ties_the_first_is_taken() -> None:
+    labels = torch.arange(40) % 2
+    nearly = labels.double()
+    nearly[0] = 0.9
+    answers = torch.stack([nearly, labels.double()], dim=1)
+    assert forward_selection(answers, labels, 1) == [1]
+    assert forward_selection(answers, labels, 1, ties=0.1) == [0]
+
+
+def test_nothing_is_chosen_of_nothing() -> None:
+    labels = torch.arange(6) % 2
+    assert forward_selection(torch.ones(6, 3), labels, 2) == []
+    assert forward_selection(drawn(6, 3), labels, 0) == []
+    assert forward_selection(drawn(1, 3), torch.tensor([0]), 2) == []
+    assert len(forward_selection(drawn(4, 30), torch.arange(4) % 2, 20)) <= 4
+
+
+def test_texts_to_keep_take_the_place_of_the_last() -> None:
+    assert with_kept(UNIVERSE, ["wings", "wheels"], [], 2) == ["wings", "wheels"]
+    found = with_kept(UNIVERSE, ["wings", "wheels", "long neck"], ["striped  body", "wheels"], 3)
+    assert found == ["Striped body", "wings", "wheels"]
+    assert with_kept(UNIVERSE, ["wings"], ["wheels", "Wheels"], 3) == ["wheels", "wings"]
+    assert with_kept(UNIVERSE, ["wings"], ["long neck"], 1) == ["long neck"]
+
+
+def test_random_texts_are_distinct_and_follow_the_seed() -> None:
+    draws = {tuple(random_texts(UNIVERSE, 3, seed)) for seed in range(20)}
+    assert len(draws) > 1
+    assert all(len(set(draw)) == 3 and set(draw) <= set(UNIVERSE.texts) for draw in draws)
+    assert random_texts(UNIVERSE, 3, 7) == random_texts(UNIVERSE, 3, 7)
+    with pytest.raises(InputError, match="k is 6"):
+        random_texts(UNIVERSE, 6, 0)
+    assert set(medoid_texts(UNIVERSE, 2, seed=0)) <= set(UNIVERSE.texts)

@@ -1,0 +1,232 @@
+"""k-medoids: as good as the reference, the same bits again, also after kills."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import kmedoids
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infopursuit.core.errors import InputError
+from infopursuit.pursuit.dictionary import medoids
+from infopursuit.pursuit.dictionary.medoids import MedoidSearch, k_medoids
+from tests.devices import DEVICES
+from tests.pursuit.dictionary.medoid_checks import (
+    check_changes,
+    check_lists,
+    check_search,
+    near_medoids,
+    reported,
+    short_blocks,
+)
+from tests.pursuit.dictionary.reference_medoids import (
+    change,
+    clustered,
+    deviation,
+    euclidean,
+    swap_medoids,
+)
+
+
+@pytest.fixture
+def sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Universes of a hundred points are searched as those of a hundred thousand are."""
+    for name, value in {"WHOLE": 100, "PER_MEDOID": 4, "LANDMARKS": 40, "FEWEST": 6}.items():
+        monkeypatch.setattr(medoids, name, value)
+
+
+@given(st.integers(2, 30), st.integers(1, 8), st.integers(0, 99))
+def test_no_single_swap_can_better_the_result(n: int, k: int, seed: int) -> None:
+    points, k = clustered(n, seed), min(k, n)
+    found = k_medoids(points, k, seed)
+    assert len(set(found.tolist())) == k
+    distances = euclidean(points)
+    for position in range(k):
+        for candidate in range(n):
+            assert change(distances, found, position, candidate) >= -1e-3
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_search_on_a_device_is_as_good_as_on_the_cpu(device: str) -> None:
+    check_search(device, n=300, k=12)
+
+
+def test_deviation_is_that_of_the_reference_and_of_fasterpam() -> None:
+    points = clustered(120, seed=1)
+    distances = euclidean(points)
+    reached = deviation(distances, k_medoids(points, 9, seed=0))
+    assert reached <= 1.02 * deviation(distances, swap_medoids(distances, np.arange(9)))
+    points = clustered(600, seed=1)
+    distances = euclidean(points)
+    oracle = kmedoids.fasterpam(distances.astype(np.float32), 24, random_state=0)
+    assert deviation(distances, k_medoids(points, 24, seed=0)) <= 1.005 * oracle.loss
+
+
+@pytest.mark.usefixtures("sampled")
+def test_a_larger_universe_comes_close_to_the_search_of_all_swaps() -> None:
+    for seed in range(3):
+        points = clustered(2000, seed, clusters=60)
+        distances = euclidean(points)
+        oracle = kmedoids.fasterpam(distances.astype(np.float32), 40, random_state=seed)
+        for reach in (8, 40):  # the texts around count, or all
+            found = k_medoids(points, 40, seed, MedoidSearch(reach=reach))
+            assert deviation(distances, found) <= 1.02 * oracle.loss
+
+
+@pytest.mark.usefixtures("sampled")
+def test_the_work_is_limited_by_a_count() -> None:
+    points = clustered(2000, seed=2, clusters=60)
+    distances = euclidean(points)
+    reached = [
+        deviation(distances, k_medoids(points, 40, 0, MedoidSearch(distances=limit)))
+        for limit in (1, 50, 100, 400)
+    ]
+    assert reached == sorted(reached, reverse=True)
+    assert len(set(reached)) == 4
+    # No swap at all: those drawn at first.
+    drawn = torch.randperm(2000, generator=torch.Generator().manual_seed(0))[:40]
+    assert k_medoids(points, 40, 0, MedoidSearch(distances=1)).tolist() == sorted(drawn.tolist())
+
+
+@pytest.mark.parametrize("n", [90, 150])
+@pytest.mark.usefixtures("sampled")
+def test_medoids_are_distinct_sorted_and_repeat_with_the_seed(n: int) -> None:
+    found = k_medoids(np.zeros((n, 3)), 7, seed=3)  # all texts alike: still k distinct medoids
+    assert len(set(found.tolist())) == 7
+    assert found.tolist() == sorted(found.tolist())
+    points = clustered(n, seed=5)
+    points[n // 2 :] = points[: n - n // 2]  # every text twice
+    found = k_medoids(points, 9, seed=4)
+    assert len(set(found.tolist())) == 9
+    assert np.array_equal(found, k_medoids(points, 9, seed=4))
+    assert not np.array_equal(found, k_medoids(points, 9, seed=6))
+
+
+def test_one_medoid_or_as_many_as_points() -> None:
+    points = clustered(20, seed=7)
+    assert k_medoids(points, 1, seed=0).tolist() == [euclidean(points).sum(axis=1).argmin()]
+    assert k_medoids(points, 20, seed=0).tolist() == list(range(20))
+    with pytest.raises(InputError, match=r"k is 21; expected at most 20"):
+        k_medoids(points, 21, seed=0)
+
+
+# Searches a universe in a process of its own that kills itself when it has tried the texts around
+# so many medoids; prints how many it tried.
+RUN = """
+    import os, signal, sys
+    import numpy as np
+    from infopursuit.pursuit.dictionary import medoids
+    from infopursuit.pursuit.dictionary.medoids import NearMedoids
+
+    folder, patience = sys.argv[1], int(sys.argv[2])
+    medoids.WHOLE, medoids.PER_MEDOID = 100, 4
+    medoids.LANDMARKS, medoids.FEWEST = 40, 6
+    tried, try_around = 0, NearMedoids.try_around
+
+    def counting(self, *arguments):
+        global tried
+        if tried == patience:
+            os.kill(os.getpid(), signal.SIGKILL)
+        tried += 1
+        return try_around(self, *arguments)
+
+    NearMedoids.try_around = counting
+    found = medoids.k_medoids(np.load(folder + "/points.npy"), 20, 0, scratch=folder + "/scratch")
+    np.save(folder + "/found.npy", found)
+    print(tried)
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_search_goes_on_and_ends_alike(tmp_path: Path) -> None:
+    np.save(tmp_path / "points.npy", clustered(900, seed=8, clusters=30))
+
+    def run(patience: int) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(RUN), str(tmp_path), str(patience)],
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=120,
+        )
+
+    in_one_go = run(10**6)
+    expected = np.load(tmp_path / "found.npy")
+    (tmp_path / "found.npy").unlink()
+    assert not list((tmp_path / "scratch").glob("*"))
+    for patience in (10, 30, 25):  # in the first round, in the second, in the third
+        assert run(patience).returncode == -signal.SIGKILL
+    assert len(list((tmp_path / "scratch").glob("*/search.pt"))) == 1
+    resumed = run(10**6)
+    assert np.array_equal(np.load(tmp_path / "found.npy"), expected)
+    assert int(resumed.stdout) == int(in_one_go.stdout) - 40
+    assert not list((tmp_path / "scratch").glob("*"))
+
+
+def test_a_search_of_other_points_or_settings_does_not_go_on_from_there(tmp_path: Path) -> None:
+    points = clustered(50, seed=9)
+    settings = [(points, 4, 0), (points[:40], 4, 0), (points, 5, 0), (points, 4, 1)]
+    names = {medoids._digest(*one, MedoidSearch(), "cpu") for one in settings}
+    names.add(medoids._digest(points, 4, 0, MedoidSearch(reach=9), "cpu"))
+    names.add(medoids._digest(points + 1, 4, 0, MedoidSearch(), "cpu"))
+    assert len(names) == 6
+
+
+# The swaps of one round.
+
+
+@pytest.fixture
+def in_short_blocks() -> Iterator[None]:
+    with short_blocks():
+        yield
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.usefixtures("in_short_blocks")
+@given(n=st.integers(3, 40), k=st.integers(1, 8), seed=st.integers(0, 99))
+def test_changes_are_those_of_the_whole_matrix(device: str, n: int, k: int, seed: int) -> None:
+    check_changes(device, n, k, seed)
+
+
+@pytest.mark.usefixtures("in_short_blocks")
+@given(st.integers(20, 60), st.integers(4, 9), st.integers(2, 3), st.integers(0, 99))
+def test_changes_of_a_short_reach_are_upper_bounds(n: int, k: int, reach: int, seed: int) -> None:
+    points = clustered(n, seed)
+    distances, medoids = euclidean(points), np.arange(k)
+    near = near_medoids(points, medoids, reach)
+    for position in range(k):
+        around = (near.listed == position).any(dim=0).nonzero().squeeze(1)
+        changes, replaced = reported(near, around)
+        for candidate in set(around.tolist()) - set(range(k)):
+            true = change(distances, medoids, int(replaced[candidate]), candidate)
+            assert changes[candidate] >= true - 1e-3
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.usefixtures("in_short_blocks")
+@given(st.integers(20, 80), st.integers(1, 9), st.integers(2, 12), st.integers(0, 99))
+def test_lists_stay_true_while_medoids_are_swapped(
+    device: str, n: int, k: int, reach: int, seed: int
+) -> None:
+    check_lists(device, n, k, reach, seed)
+
+
+@pytest.mark.usefixtures("in_short_blocks")
+def test_screened_candidates_are_the_better_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"CANDIDATES": 64, "LANDMARKS": 60, "FEWEST": 8}.items():
+        monkeypatch.setattr(medoids, name, value)
+    points = clustered(400, seed=4)
+    near = near_medoids(points, np.arange(8), 8)
+    around = torch.arange(near.n)
+    candidates = around[8:]
+    passed = near._screened(candidates, around, torch.Generator().manual_seed(0))
+    assert len(passed) == int(medoids.SCREENED * len(candidates))
+    assert passed.tolist() == sorted(set(passed.tolist()))
+    changes, _ = reported(near, around)
+    assert changes[passed].mean() < np.quantile(changes[candidates], 0.2)

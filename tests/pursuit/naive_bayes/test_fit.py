@@ -1,0 +1,252 @@
+"""Fitting naive Bayes: rates against loops, and the tempering against a search."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from scipy.optimize import minimize
+from torch import Tensor
+from torch.nn import functional
+
+from infopursuit.datasets.matrix import Matrix
+from infopursuit.pursuit.answers.moments import class_moments
+from infopursuit.pursuit.answers.rules import (
+    AnswerRule,
+    ColumnAnswers,
+    MinMaxAnswers,
+    ThresholdAnswers,
+)
+from infopursuit.pursuit.answers.table import LEAST, MOST, AnswerTable
+from infopursuit.pursuit.naive_bayes import fit
+from infopursuit.pursuit.naive_bayes.fit import (
+    ASSUMED,
+    INDEPENDENT_ANSWERS,
+    fit_independence,
+    fit_rates,
+    fit_table,
+)
+from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
+from infopursuit.pursuit.rollout import asked_orders
+from tests.pursuit.answers.drawn import drawn, unit
+from tests.pursuit.naive_bayes import textbook
+
+K, D, C, N = 7, 6, 3, 60
+RULES: dict[str, AnswerRule] = {
+    "minmax": MinMaxAnswers(unit(K, D, seed=1)),
+    "threshold": ThresholdAnswers(unit(K, D, seed=1), 0.2 * drawn(K, seed=2)),
+    "columns": ColumnAnswers(torch.arange(K) % D, 0.2 * drawn(K, seed=2).double()),
+}
+
+
+def images() -> tuple[Tensor, Tensor]:
+    labels = torch.arange(N) % C
+    return torch.nn.functional.normalize(drawn(N, D) + torch.eye(D)[labels], dim=1), labels
+
+
+def rates_slowly(rule: AnswerRule, shown: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
+    """(c, k) frequencies with two made-up images that say yes half of the time."""
+    answers = rule.answers(shown)
+    rates = torch.zeros(C, K, dtype=torch.float64)
+    for label in range(C):
+        for query in range(K):
+            yes = sum(
+                float(weights[image] * answers[image, query])
+                for image in range(len(shown))
+                if labels[image] == label
+            )
+            total = float(weights[labels == label].sum())
+            rates[label, query] = min(max((yes + 1) / (total + 2), LEAST), MOST)
+    return rates
+
+
+def close(table: AnswerTable, rates: Tensor, prior: Tensor) -> None:
+    expected = torch.stack([1 - rates.T, rates.T]).float()
+    torch.testing.assert_close(table.log_likelihood.exp(), expected)
+    torch.testing.assert_close(table.log_prior.exp(), prior.float())
+    assert table.independent_answers == math.inf
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rates_are_counted_in_any_blocks(name: str, weighted: bool) -> None:
+    shown, labels = images()
+    weights = drawn(N, seed=3).abs().double() + 0.1 if weighted else torch.ones(N).double()
+    expected = rates_slowly(RULES[name], shown, labels, weights)
+    prior = torch.bincount(labels, weights) / weights.sum()
+    given = weights if weighted else None
+    for size in (N, 7):
+        close(fit_table(RULES[name], Matrix(shown).blocks(size), labels, given), expected, prior)
+
+
+def test_with_moments_a_threshold_rule_draws_rates_towards_a_gaussian() -> None:
+    shown, labels = images()
+    rule, weights = RULES["threshold"], drawn(N, seed=3).abs().double() + 0.1
+    assert isinstance(rule, ThresholdAnswers)
+    moments = class_moments(Matrix(shown).blocks(), labels, weights)
+    found = fit_table(rule, Matrix(shown).blocks(), labels, weights, moments)
+    scores, answers = shown.double() @ rule.directions.double().T, rule.answers(shown)
+    spread = moments.score_spread(rule.directions)
+    for label in range(C):
+        members = labels == label
+        share = weights[members] / weights[members].sum()
+        mean = (share.unsqueeze(1) * scores[members]).sum(dim=0)
+        smooth = torch.special.ndtr((mean - rule.thresholds) / spread)
+        yes = (weights[members].unsqueeze(1) * answers[members]).sum(dim=0)
+        frequency = (yes + 2 * smooth) / (weights[members].sum() + 2)
+        expected = ((frequency.clamp(LEAST, MOST) + smooth) / 2).clamp(LEAST, MOST)
+        rates = found.log_likelihood[1, :, label].exp().double()
+        torch.testing.assert_close(rates, expected, atol=1e-5, rtol=1e-4)
+
+
+def losses_slowly(
+    of: AnswerTable, answers: Tensor, labels: Tensor, weights: Tensor, budget: int
+) -> dict[float, float]:
+    """Mean cross-entropy of roll-outs with a table tempered like this, over t = 1 to budget."""
+    found = {}
+    for independent in INDEPENDENT_ANSWERS:
+        tempered = replace(of, independent_answers=independent)
+        total = 0.0
+        for given, label, weight in zip(answers, labels, weights, strict=True):
+            _, posteriors = textbook.pursue(tempered, given, budget)
+            losses = [-math.log(each[int(label)]) for each in posteriors[1:]]
+            total += float(weight) * sum(losses) / budget
+        found[independent] = total / float(weights.sum())
+    return found
+
+
+@pytest.mark.parametrize("levels", [2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_tempering_is_that_of_the_least_cross_entropy(
+    levels: int, weighted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fit, "images_at_once", lambda budget, classes: 8 * fit.TABLES)
+    of = replace(textbook.table(levels), independent_answers=math.inf)
+    answers = textbook.answers(levels, count=20)
+    labels = NaiveBayes(of)(answers, torch.ones_like(answers)).argmax(dim=1)
+    labels[::4] = (labels[::4] + 1) % 4
+    weights = torch.linspace(0.1, 1.2, 20) if weighted else torch.ones(20)
+    expected = losses_slowly(of, answers, labels, weights, 5)
+    given = weights.double() if weighted else None
+    independent, loss = fit_independence(InformationGain(of), answers, labels, 5, given)
+    assert independent == min(expected, key=expected.__getitem__)
+    assert loss == pytest.approx(min(expected.values()))
+
+
+def test_repeated_answers_are_found_to_be_worth_few_and_independent_ones_many() -> None:
+    """Of ten queries nine repeat the first: ten answers are worth about one."""
+    generator = torch.Generator().manual_seed(0)
+    labels = torch.arange(600) % 2
+    rates = torch.tensor([0.3, 0.7])
+    found = []
+    for copies in (True, False):
+        drawn_once = torch.rand(600, 1 if copies else 10, generator=generator)
+        answers = (drawn_once < rates[labels].unsqueeze(1)).float().expand(-1, 10)
+        likelihood = torch.stack([1 - rates, rates]).unsqueeze(1).expand(2, 10, 2)
+        of = AnswerTable(likelihood.log(), torch.full((2,), math.log(0.5)))
+        found.append(fit_independence(InformationGain(of), answers.contiguous(), labels, 10)[0])
+    assert found[0] <= 2
+    assert found[1] >= 64
+
+
+COPIES = 6
+
+
+def repeated(count: int = 1200, levels: int = 3) -> tuple[Tensor, Tensor, AnswerTable]:
+    """Answers, labels and the counted table of three classes.
+
+    The first question is asked in six ways, with the same answer, and tells the classes apart
+    badly; three others tell them apart better, independently of one another.
+    """
+    draw = np.random.default_rng(0)
+    labels = draw.integers(3, size=count)
+    rates = np.array([[0.7, 0.5, 0.3], [0.9, 0.2, 0.2], [0.2, 0.9, 0.2], [0.2, 0.2, 0.9]])
+    answers = (draw.random((count, 4)) < rates[:, labels].T).astype(float)
+    if levels == 3:
+        answers[draw.random(answers.shape) < 0.1] = 0.5
+    answers = np.repeat(answers, [COPIES, 1, 1, 1], axis=1)
+    counts = np.ones((levels, answers.shape[1], 3))
+    for level, row in enumerate(np.linspace(0, 1, levels)):
+        for label in range(3):
+            counts[level, :, label] += (answers[labels == label] == row).sum(axis=0)
+    table = torch.from_numpy(counts / counts.sum(axis=0)).log()
+    prior = torch.from_numpy(np.bincount(labels) / count).log()
+    given = torch.from_numpy(answers).float(), torch.from_numpy(labels)
+    return *given, AnswerTable(table.float(), prior.float())
+
+
+def objective(
+    table: Tensor, counted: AnswerTable, answers: Tensor, labels: Tensor, orders: Tensor
+) -> Tensor:
+    """What fitted rates minimise, with every history instead of a drawn one."""
+    k, longest = answers.shape[1], orders.shape[1]
+    level = counted.level_of(answers)
+    evidence = torch.stack(
+        [table[level[:, query], query] for query in range(k)], dim=1
+    )  # (n, k, c)
+    whole = (counted.log_prior.double() + evidence.sum(dim=1)) / (1 + k / ASSUMED)
+    rows = torch.arange(len(answers)).unsqueeze(1)
+    sums = counted.log_prior.double() + evidence[rows, orders].cumsum(dim=1)
+    wear = 1 + torch.arange(1, longest + 1).unsqueeze(1) / ASSUMED
+    short = functional.cross_entropy((sums / wear).flatten(0, 1), labels.repeat_interleave(longest))
+    start = counted.log_likelihood.double()
+    held = (start.exp() * (start - table)).sum() * fit.HELD / len(answers)
+    return (functional.cross_entropy(whole, labels) + short) / 2 + held
+
+
+@pytest.mark.parametrize("levels", [2, 3])
+def test_rates_come_near_the_minimum(levels: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers, labels, counted = repeated(levels=levels)
+    querier = InformationGain(counted)
+    orders = asked_orders(querier, answers, answers.shape[1])
+    monkeypatch.setattr(fit, "UPDATES", 600)
+    found = fit_rates(querier, answers, labels)
+
+    def value(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        logits = torch.from_numpy(flat).view(counted.log_likelihood.shape).requires_grad_()
+        loss = objective(logits.log_softmax(dim=0), counted, answers, labels, orders)
+        loss.backward()
+        assert logits.grad is not None
+        return loss.item(), logits.grad.flatten().numpy()
+
+    start = counted.log_likelihood.double().flatten().numpy()
+    least = minimize(value, start, jac=True, method="L-BFGS-B").fun
+    reached = objective(found.log_likelihood.double(), counted, answers, labels, orders).item()
+    gain = value(start)[0] - least
+    assert gain > 0.01
+    assert reached - least < 0.02 * gain
+    monkeypatch.setattr(fit, "HELD", 1e6)  # so tightly that rates stay as they were counted
+    held = fit_rates(querier, answers, labels).log_likelihood.exp()
+    assert (held - counted.log_likelihood.exp()).abs().max() < 0.01
+
+
+def test_what_is_asked_six_times_no_longer_counts_six_times() -> None:
+    answers, labels, counted = repeated()
+    found = fit_rates(InformationGain(counted), answers, labels)
+    sums = found.log_likelihood.exp().sum(dim=0)
+    torch.testing.assert_close(sums, torch.ones_like(sums))
+    assert torch.equal(found.log_prior, counted.log_prior)
+    assert found.log_likelihood.dtype == counted.log_likelihood.dtype
+    assert accuracy(found, answers, labels) > accuracy(counted, answers, labels) + 0.02
+
+
+def accuracy(table: AnswerTable, answers: Tensor, labels: Tensor) -> float:
+    """After all questions."""
+    logits = NaiveBayes(table)(answers, torch.ones_like(answers))
+    return (logits.argmax(dim=1) == labels).double().mean().item()
+
+
+def test_the_same_seed_gives_the_same_bytes_and_images_count_by_their_weights() -> None:
+    answers, labels, counted = repeated(count=300)
+    querier = InformationGain(counted)
+    first, again, other = (fit_rates(querier, answers, labels, seed=seed) for seed in (1, 1, 2))
+    assert torch.equal(first.log_likelihood, again.log_likelihood)
+    assert not torch.equal(first.log_likelihood, other.log_likelihood)
+    weights = torch.ones(300, dtype=torch.float64)
+    weights[labels == 2] = 1e-6
+    hardly = fit_rates(querier, answers, labels, weights, seed=1)
+    third = answers[labels == 2], labels[labels == 2]
+    assert accuracy(hardly, *third) < accuracy(first, *third)

@@ -1,0 +1,238 @@
+"""Naive Bayes, information gain and decisive answers against the textbook, image by image."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.naive_bayes.model import (
+    REDUNDANT_WEIGHT,
+    ROUNDING,
+    InformationGain,
+    NaiveBayes,
+    RedundantQuestions,
+)
+from infopursuit.pursuit.naive_bayes.sufficient import (
+    full_posterior,
+    sufficient_counts,
+    sufficient_subset,
+)
+from infopursuit.pursuit.rollout import first_of_the_best, ranked, roll_out
+from tests.pursuit.naive_bayes import textbook
+
+K = 9
+LEVELS = pytest.mark.parametrize("levels", [2, 3])
+# After 2 never 5, and the other way round; after "3? yes" never 7.
+PAIRS = torch.tensor([[2, 5, 0], [5, 2, 0], [3, 7, 1]])
+
+
+def both(levels: int) -> tuple[InformationGain, NaiveBayes]:
+    of = textbook.table(levels)
+    return InformationGain(of), NaiveBayes(of)
+
+
+def with_pairs(levels: int) -> InformationGain:
+    return InformationGain(textbook.table(levels), None, RedundantQuestions(PAIRS, K))
+
+
+@LEVELS
+def test_gains_are_those_of_the_definition_and_redundant_ones_next_to_nothing(levels: int) -> None:
+    plain, reduced = both(levels)[0], with_pairs(levels)
+    answers = textbook.answers(levels, count=20)
+    mask = (torch.rand(20, K, generator=torch.Generator().manual_seed(1)) > 0.5).double()
+    found, less = plain(answers, mask), reduced(answers, mask)
+    seen = set()
+    for image in range(20):
+        asked = {query: float(answers[image, query]) for query in range(K) if mask[image, query]}
+        redundant = {
+            other
+            for before, other, only_yes in PAIRS.tolist()
+            if before in asked and (not only_yes or asked[before] == 1)
+        }
+        seen |= redundant
+        for query in range(K):
+            expected = textbook.gain(plain.table, asked, query)
+            gain = float(found[image, query])
+            assert math.isclose(gain, expected, rel_tol=1e-6, abs_tol=1e-9)
+            gain *= REDUNDANT_WEIGHT if query in redundant else 1.0
+            assert float(less[image, query]) == pytest.approx(gain, abs=1e-12)
+    assert seen == {2, 5, 7}
+
+
+@LEVELS
+def test_roll_outs_are_those_of_the_definition(levels: int) -> None:
+    answers = textbook.answers(levels, count=12)
+    found = roll_out(*both(levels), answers, 6)
+    for image in range(12):
+        order, posteriors = textbook.pursue(textbook.table(levels), answers[image], 6)
+        assert found.order[image].tolist() == order
+        expected = torch.tensor(posteriors, dtype=found.posteriors.dtype)
+        torch.testing.assert_close(found.posteriors[image], expected)
+
+
+@LEVELS
+@pytest.mark.parametrize("redundant", [False, True])
+def test_complete_histories_and_growing_ones_agree(levels: int, redundant: bool) -> None:
+    querier, classifier = both(levels)
+    querier = with_pairs(levels) if redundant else querier
+    answers = textbook.answers(levels)
+    answers[::3, 4] = 0.4  # what a person says, between two levels
+    found = roll_out(querier, classifier, answers, K)
+    for t in range(K + 1):
+        mask = torch.zeros_like(answers).scatter_(1, found.order[:, :t], 1.0)
+        torch.testing.assert_close(classifier(answers, mask).softmax(dim=1), found.posteriors[:, t])
+        if t < K:
+            gains = querier(answers, mask).masked_fill(mask > 0, -torch.inf)
+            assert torch.equal(gains.argmax(dim=1), found.order[:, t])
+    if redundant:  # asked in the end
+        assert all({2, 5} & set(row) for row in found.order[:, -2:].tolist())
+
+
+def single(k: int = 60, classes: int = 40) -> tuple[InformationGain, NaiveBayes, torch.Tensor]:
+    """A table in float32, as models have it, and answers that end in certainty."""
+    generator = torch.Generator().manual_seed(5)
+    shares = torch.rand(3, k, classes, generator=generator) ** 4 + 0.01
+    of = AnswerTable(
+        (shares / shares.sum(dim=0)).log(), torch.zeros(classes).log_softmax(dim=0), 40.0
+    )
+    labels = torch.arange(300) % classes
+    drawn = torch.rand(300, k, 1, generator=generator)
+    below = of.log_likelihood.exp()[:, :, labels].permute(2, 1, 0).cumsum(dim=2)
+    return InformationGain(of), NaiveBayes(of), (drawn > below).sum(dim=2).clamp(max=2) / 2
+
+
+def test_a_table_in_float32_is_computed_in_float64_for_any_batch() -> None:
+    querier, classifier, answers = single()
+    together = roll_out(querier, classifier, answers, 60)
+    assert together.posteriors.dtype == torch.float32
+    assert (together.posteriors[:, -1].amax(dim=1) > 0.999).float().mean() > 0.9
+    backwards = roll_out(querier, classifier, answers.flip(0), 60)
+    assert torch.equal(backwards.order.flip(0), together.order)
+    for row in (0, 150, 299):
+        alone = roll_out(querier, classifier, answers[row : row + 1], 60)
+        assert torch.equal(alone.order[0], together.order[row])
+        torch.testing.assert_close(alone.posteriors[0], together.posteriors[row])
+    evidence = querier.table.log_prior.double().repeat(300, 1)
+    for t in range(60):
+        query, said = together.order[:, t], together.answers[:, t]
+        evidence = evidence + querier.table.log_likelihood.double()[(2 * said).long(), query]
+        expected = (evidence / (1 + (t + 1) / 40.0)).softmax(dim=1)
+        assert (together.posteriors[:, t + 1] - expected).abs().max() < 1e-6
+
+
+def test_gains_that_differ_by_rounding_alone_are_equal_and_the_first_is_asked() -> None:
+    outputs = torch.tensor([[0.1, 0.3, 0.3 + 1e-8, 0.2]], dtype=torch.float64)
+    assert first_of_the_best(outputs, ROUNDING).tolist() == [2]
+    outputs = torch.tensor([[0.1, 0.3, 0.3 + 1e-12, 0.2]], dtype=torch.float64)
+    assert first_of_the_best(outputs, ROUNDING).tolist() == [1]
+    assert ranked(outputs, ROUNDING, 4).tolist() == [[1, 2, 3, 0]]
+    assert ranked(outputs, 0.0, 3).tolist() == [[2, 1, 3]]
+    asked = torch.tensor([[-torch.inf, 0.1, 0.3, 0.3 + 1e-12, -torch.inf]], dtype=torch.float64)
+    assert ranked(asked, ROUNDING, 5).tolist() == [[2, 3, 1, 0, 4]]
+    querier, classifier = (each.select(torch.tensor([3, 3, 3])) for each in both(2))
+    found = roll_out(querier, classifier, textbook.answers(k=3), 3)  # type: ignore[arg-type]
+    assert found.order.tolist() == [[0, 1, 2]] * 40
+
+
+def test_both_are_saved_as_one_table_and_of_some_questions_alone() -> None:
+    querier, classifier = both(3)
+    assert querier.tensors() == {}
+    again = NaiveBayes(AnswerTable.from_tensors(classifier.tensors()))
+    answers, mask = textbook.answers(3), torch.ones(40, K).double()
+    assert torch.equal(again(answers, mask), classifier(answers, mask))
+    redundant = with_pairs(3).select(torch.tensor([7, 3, 2])).tensors()["put_off"]
+    assert redundant.tolist() == [[1, 0, 1]]
+
+
+def divergence(goal: list[float], other: list[float]) -> float:
+    """KL(goal || other), in nats."""
+    return sum(p * math.log(p / q) for p, q in zip(goal, other, strict=True) if p > 0)
+
+
+def by_hand(
+    of: AnswerTable, given: Tensor, weights: list[float], pairs: list[list[int]]
+) -> tuple[list[int], list[float]]:
+    """All answers of one image in the order in which they decide, and what each gains.
+
+    Both posteriors of a gain are tempered by as many answers as there are with the candidate.
+    """
+    answers, independent = dict(enumerate(given.tolist())), of.independent_answers
+    goal = textbook.posterior(of, answers, independent)
+    chosen: dict[int, float] = {}
+    gains = []
+    while len(chosen) < len(answers):
+        left = [query for query in answers if query not in chosen]
+        sure = [query for query in left if answers[query] != 0.5]
+        late = {
+            other
+            for asked, other, only_yes in pairs
+            if asked in chosen and (not only_yes or chosen[asked] == 1)
+        }
+        left = [query for query in sure if query not in late] or sure or left
+        before = divergence(goal, textbook.posterior(of, chosen, independent, len(chosen) + 1))
+        gain = {}
+        for query in left:
+            with_it = {**chosen, query: answers[query]}
+            gain[query] = before - divergence(goal, textbook.posterior(of, with_it, independent))
+        best = max(left, key=lambda query: gain[query] * (weights[query] if gain[query] > 0 else 1))
+        chosen[best] = answers[best]
+        gains.append(gain[best])
+    return list(chosen), gains
+
+
+@LEVELS
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("pairs", [[], [[0, 1, 0], [1, 0, 0], [2, 4, 1], [5, 4, 1]]])
+def test_answers_come_in_the_order_of_the_definition(
+    levels: int, weighted: bool, pairs: list[list[int]]
+) -> None:
+    table, answers = textbook.table(levels), textbook.answers(levels)
+    weights = [0.2 + 0.1 * query for query in range(K)] if weighted else [1.0] * K
+    querier = InformationGain(
+        table,
+        torch.tensor(weights) if weighted else None,
+        RedundantQuestions(torch.tensor(pairs), K) if pairs else None,
+    )
+    found = sufficient_subset(NaiveBayes(table), answers, K, querier)
+    for image, given in enumerate(answers):
+        order, gains = by_hand(table, given, weights, pairs)
+        assert found.order[image].tolist() == order
+        assert found.values[image, :, 0].tolist() == pytest.approx(gains, abs=1e-9)
+        assert found.best[image, :, 0].tolist() == order
+
+
+@LEVELS
+def test_posteriors_are_those_of_the_answers_alone(levels: int) -> None:
+    classifier, answers = NaiveBayes(textbook.table(levels)), textbook.answers(levels)
+    found = sufficient_subset(classifier, answers, 4)
+    for count in range(5):
+        mask = torch.zeros_like(answers).scatter_(1, found.order[:, :count], 1.0)
+        expected = classifier(answers, mask).softmax(dim=1)
+        torch.testing.assert_close(found.posteriors[:, count], expected)
+    assert torch.equal(found.answers, answers.gather(1, found.order))
+
+
+def test_an_answer_between_levels_is_chosen_as_the_nearer_and_added_as_it_is() -> None:
+    classifier, answers = NaiveBayes(textbook.table(2)), textbook.answers(2)
+    answers[:, 3] = 0.8
+    found = sufficient_subset(classifier, answers, K)
+    torch.testing.assert_close(found.posteriors[:, K].double(), full_posterior(classifier, answers))
+
+
+def test_answers_suffice_if_the_class_leads_and_is_as_probable() -> None:
+    goal = torch.tensor([[0.9, 0.1], [0.6, 0.4], [0.3, 0.7]], dtype=torch.float64)
+    posteriors = torch.tensor(
+        [
+            [[0.5, 0.5], [0.7, 0.3], [0.85, 0.15], [0.95, 0.05]],  # 0.8 suffices, after two
+            [[0.55, 0.45], [0.45, 0.55], [0.6, 0.4], [0.9, 0.1]],  # as probable as after all
+            [[0.6, 0.4], [0.5, 0.5], [0.4, 0.6], [0.35, 0.65]],  # never
+        ],
+        dtype=torch.float64,
+    )
+    count, sufficient = sufficient_counts(posteriors, goal, 0.8)
+    assert count.tolist() == [2, 2, 3]
+    assert sufficient.tolist() == [True, True, False]

@@ -1,0 +1,195 @@
+"""Explanations as data and as words: back from JSON unchanged, and the same lines of text."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from infopursuit.core.errors import InputError
+from infopursuit.pursuit.explanation import (
+    Candidate,
+    ExplainedImage,
+    Explanation,
+    Step,
+    answer_value,
+    ending,
+    explanation_text,
+    question,
+    read_explanations,
+    stops_when,
+    write_explanations,
+)
+from infopursuit.pursuit.stopping import StoppingRule
+
+TEXTS = st.text(min_size=1, max_size=12)
+SHARES = st.floats(0, 1)
+STEPS = st.fixed_dictionaries(
+    {
+        "query": TEXTS,
+        "answer": SHARES,
+        "posterior": st.lists(SHARES, min_size=2, max_size=2),
+        "entropy": st.floats(0, 3),
+        "value": st.none() | st.floats(0, 5),
+        "runners_up": st.lists(
+            st.fixed_dictionaries({"query": TEXTS, "value": st.floats(0, 5)}), max_size=3
+        ),
+        "overridden": st.booleans(),
+    }
+)
+VALUES = st.fixed_dictionaries(
+    {
+        "image": TEXTS,
+        "class_names": st.just(["a", "b"]),
+        "prior": st.lists(SHARES, min_size=2, max_size=2),
+        "steps": st.lists(STEPS, max_size=4),
+        "confident": st.booleans(),
+        "true_class": st.none() | st.just("a"),
+        "criterion": st.sampled_from(("information gain", "querier probability")),
+    }
+)
+
+
+def explained(**changes: object) -> Explanation:
+    """Two questions about a giraffe; fields may be replaced."""
+    steps = (
+        Step("wings", 0.0, (0.4, 0.5, 0.1), 0.943, 0.21, (Candidate("sails", 0.2),)),
+        Step("a <very> long neck", 1.0, (0.97, 0.02, 0.01), 0.154, None, (), True),
+    )
+    fields = {
+        "image": "photo <1>.jpg",
+        "class_names": ("giraffe", "school <bus>", "a & b"),
+        "prior": (0.5, 0.3, 0.2),
+        "steps": steps,
+        "confident": True,
+        "true_class": "giraffe",
+    }
+    return Explanation(**{**fields, **changes})
+
+
+def test_the_prediction_is_the_most_probable_class_and_the_first_of_equals() -> None:
+    explanation = explained()
+    predicted = explanation.predicted_class, explanation.probability, explanation.correct
+    assert predicted == ("giraffe", 0.97, True)
+    assert [step.leader for step in explanation.steps] == [1, 0]
+    assert replace(explanation, true_class="a & b").correct is False
+    assert replace(explanation, true_class=None).correct is None
+    without = explained(steps=())
+    assert (without.posterior, without.predicted_class) == (without.prior, "giraffe")
+    tied = Explanation("x", ("a", "b", "c", "d"), (0.1, 0.4, 0.4, 0.1), (), False)
+    assert tied.top_classes(3) == [1, 2, 0]
+    assert tied.top_classes(9) == [1, 2, 0, 3]
+    assert tied.predicted_class == "b"
+
+
+def test_answers_in_words_keep_the_value_of_soft_ones() -> None:
+    words = [Step("q", answer, (1.0,), 0.0).said for answer in (1.0, 0.0, 0.5, 0.73, 0.4)]
+    assert words == ["yes", "no", "not sure", "yes 0.73", "no 0.40"]
+
+
+def test_answers_as_people_give_them() -> None:
+    given = ("yes", "no", "not sure", 1.0, 0.25)
+    assert [answer_value(answer) for answer in given] == [1.0, 0.0, 0.5, 1.0, 0.25]
+
+
+@pytest.mark.parametrize("answer", ["maybe", "", 1.5, -0.1, float("nan")])
+def test_other_answers_are_refused(answer: str | float) -> None:
+    with pytest.raises(InputError, match="expected 'yes', 'no', 'not sure', or a number from 0"):
+        answer_value(answer)
+
+
+@given(VALUES)
+def test_it_goes_to_json_and_back_unchanged(values: dict[str, Any]) -> None:
+    explanation = Explanation.from_dict(values)
+    written = json.dumps(explanation.to_dict())
+    assert {name: json.loads(written)[name] for name in values} == values
+    assert Explanation.from_dict(json.loads(written)) == explanation
+
+
+def test_a_file_gives_back_what_was_written(tmp_path: Path) -> None:
+    images = [
+        ExplainedImage(explained(image="ä/1"), "1.png"),
+        ExplainedImage(explained(true_class=None, steps=()), "2.png", explained(chosen_from=7)),
+    ]
+    rule, path = StoppingRule(0.8, 4, None, 3), tmp_path / "explanations.json"
+    write_explanations(path, rule, images)
+    assert read_explanations(path) == (rule, images)
+
+
+def test_notebooks_show_a_table_whose_words_are_not_markup() -> None:
+    (row,) = ElementTree.fromstring(f"<x>{explained()._repr_html_()}</x>").findall(".//tbody/..")
+    words = " ".join(text.strip() for text in row.itertext())
+    for text in ("photo <1>.jpg", "a <very> long neck?", "school <bus>, 50 %", "giraffe, 97 %"):
+        assert text in words
+
+
+@pytest.mark.parametrize("picture", [None, Image.new("RGB", (8, 6), "red")])
+def test_plot_gives_a_figure_with_the_questions(picture: Image.Image | None) -> None:
+    (axes,) = explained().plot(classes_shown=2, picture=picture).axes
+    words = [text.get_text() for text in axes.texts]
+    assert {"Does it have wings?", "a <very> long neck?"} <= set(words)
+    assert len(axes.images) == (picture is not None)
+    assert "a & b" not in words, "two classes are shown"
+
+
+def test_questions_answers_and_classes_line_up() -> None:
+    steps = (
+        Step("wings", 0.0, (0.4, 0.6), 0.67),
+        Step("a very long neck", 1.0, (0.97, 0.03), 0.13),
+    )
+    explanation = Explanation("photo.jpg", ("giraffe", "bus"), (0.5, 0.5), steps, True)
+    assert str(explanation) == explanation_text(explanation)
+    assert explanation_text(explanation).split("\n") == [
+        "photo.jpg",
+        "     before any question                  giraffe = bus 50 %",
+        "  1  Does it have wings?             no   bus 60 %",
+        "  2  Does it show a very long neck?  yes  giraffe 97 %",
+        "  Prediction: giraffe, 97 %, after 2 questions.",
+        "",
+    ]
+    short = replace(explanation, steps=steps[:1], confident=False, familiarity=0.004)
+    assert explanation_text(short).endswith(
+        "  Prediction: bus, 60 %, after 1 question, the most allowed.\n"
+        "  It looks like none of the classes: fewer than 1 % of held-out images have answers as "
+        "unlikely.\n"
+    )
+    assert ending(replace(explanation, steps=())) == "after 0 questions"
+    assert ending(replace(explanation, chosen_from=9)) == "by 2 of 9 answers"
+
+
+@pytest.mark.parametrize(
+    ("query", "asked"),
+    [
+        ("four legs", "Does it have four legs?"),
+        ("striped", "Is it striped?"),
+        ("a vehicle that people travel in", "Does it show a vehicle that people travel in?"),
+        ("chimney", "Does it show a chimney?"),
+        ("Wheels.", "Does it have wheels?"),
+        ("Is it striped??", "Is it striped?"),
+        ("petal length > 2.45", "petal length > 2.45?"),
+        ("the animal has stripes", "the animal has stripes?"),
+        ("lange Flügel", "lange Flügel?"),
+    ],
+)
+def test_queries_are_put_as_questions_with_one_question_mark(query: str, asked: str) -> None:
+    assert question(query) == asked
+
+
+def test_rules_in_words() -> None:
+    for rule, words in [
+        (StoppingRule(0.995, 1), "at a probability of 99.5 % or after 1 question"),
+        (
+            StoppingRule(None, 9, 0.3, 4),
+            "at an entropy of 0.3 nats, when 4 questions did not change the prediction or after "
+            "9 questions",
+        ),
+        (StoppingRule(None, None), "when all questions have been asked"),
+    ]:
+        assert stops_when(rule) == words

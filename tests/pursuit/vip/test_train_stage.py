@@ -1,0 +1,221 @@
+"""The stage that fits: every kind of method, what it writes, and what the control replaces."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import normalize
+
+from infopursuit import load
+from infopursuit.core.errors import InputError
+from infopursuit.core.files import file_sha256, write_text_list
+from infopursuit.core.stage import RowCounts
+from infopursuit.core.tables import (
+    EMBEDDED_IMAGES,
+    read_table,
+    table_writer,
+)
+from infopursuit.datasets.labelled_images import hold_out, load_images
+from infopursuit.datasets.matrix import UnitMatrix
+from infopursuit.estimators.class_knowledge import CERTIFIED
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.estimators.variational import VariationalInformationPursuit
+from infopursuit.pipeline.params import Params
+from infopursuit.pursuit.answers.rules import ThresholdAnswers, fit_threshold_rule
+from tests.pursuit.vip.stage_world import (
+    CLASSES,
+    IMAGES,
+    KNOWLEDGE,
+    SOURCES,
+    UNIVERSE,
+    WIDTH,
+    write_concepts,
+    write_words,
+)
+from tests.pursuit.vip.stage_world import params as params
+from tests.stage_scripts import stage
+
+
+def written() -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in Path("artifacts").rglob("*") if path.is_file()}
+
+
+def log(name: str) -> list[dict[str, str]]:
+    with Path(f"artifacts/training/{name}.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_naive_bayes_is_fitted_without_updates(params: Params) -> None:
+    assert stage("train")(params, "menagerie", "llm", "naive_bayes", 0) == RowCounts(80, 1)
+    model = load("artifacts/models/menagerie-llm-naive_bayes-0")
+    assert isinstance(model, InformationPursuitClassifier)
+    assert model.queries_ == tuple(f"concept {row}" for row in range(6))
+    assert list(model.classes_) == CLASSES
+    facts = model.provenance_
+    assert facts["settings"] == {
+        "method": "naive_bayes",
+        "answers": "three_valued",
+        "knowledge": True,
+        "leakage": 1.0,
+        "rates": "counted",
+        "validation_fraction": 0.1,
+        "select_on": "held_out",
+    }
+    assert facts["sources"] == {f"concept {row}": SOURCES.get(row, "concept") for row in range(6)}
+    assert (facts["init"], facts["method"], facts["seed"], facts["budget"]) == (
+        "llm", "naive_bayes", 0, 6,
+    )  # fmt: skip
+    assert facts["inputs"] == {
+        "universe": file_sha256(UNIVERSE),
+        "images": file_sha256(IMAGES),
+        "initial": file_sha256("artifacts/initial/menagerie-llm-0.txt"),
+        "knowledge": file_sha256(KNOWLEDGE),
+    }
+    assert facts["held_out_images"] == 8
+    row = log("menagerie-llm-naive_bayes-0")[0]
+    assert (row["updates"], row["distinct_queries"]) == ("0", "6")
+    assert float(row["validation_auc"]) == pytest.approx(facts["selected"]["validation_auc"])
+
+
+@pytest.mark.parametrize("method", ["fixed", "alternating", "joint", "threshold", "free_queries"])
+def test_variational_methods_train_the_networks_of_their_settings(
+    params: Params, method: str
+) -> None:
+    rows = stage("train")(params, "menagerie", "llm", method, 0)
+    name = f"menagerie-llm-{method}-0"
+    model = load(f"artifacts/models/{name}")
+    assert isinstance(model, VariationalInformationPursuit)
+    assert (tuple(model.hidden), model.random_updates, model.batch_size) == ((16, 8), 6, 16)
+    assert list(model.classes_) == CLASSES
+    settings = params.method(method, "menagerie")
+    chosen = model.provenance_["settings"]
+    assert chosen["method"] == "variational"
+    assert chosen["dictionary"] == getattr(settings, "dictionary", None)
+    assert rows == RowCounts(80, len(log(name)))
+    assert log(name)[-1]["updates"] == "10"
+    assert set(model.provenance_["evolution"]) == {"initial", "midway", "final"}
+    if method in ("fixed", "threshold"):
+        assert model.provenance_["evolution"]["final"] == [f"concept {row}" for row in range(6)]
+    assert isinstance(model.pursuit_.rule, ThresholdAnswers) is (method == "threshold")
+    assert not list(Path(".scratch").rglob("*.pt"))
+
+
+def test_knowledge_of_the_classes_is_used_unless_the_method_leaves_it(params: Params) -> None:
+    stage("train")(params, "menagerie", "llm", "naive_bayes", 0)
+    model = load("artifacts/models/menagerie-llm-naive_bayes-0")
+    worth = model.pursuit_.querier.query_weights
+    assert worth is not None
+    less = [query for query, each in zip(model.queries_, worth, strict=True) if each < 1]
+    ranked = dict(zip(model.queries_, model.provenance_["auroc_by_knowledge"], strict=True))
+    assert ranked["concept 1"] < CERTIFIED  # its embedding is that of another class
+    # Concept 2 is true of no class; of those after it nothing is known.
+    assert less == ["concept 1", "concept 2"]
+    assert model.provenance_["inputs"]["knowledge"] == file_sha256(KNOWLEDGE)
+    raw = params.model_dump()
+    raw["methods"]["naive_bayes"]["knowledge"] = False
+    stage("train")(Params.model_validate(raw), "menagerie", "llm", "naive_bayes", 0)
+    model = load("artifacts/models/menagerie-llm-naive_bayes-0")
+    assert model.pursuit_.querier.query_weights is None
+    assert "knowledge" not in model.provenance_["inputs"]
+
+
+@pytest.mark.parametrize("method", ["naive_bayes", "alternating"])
+def test_repeats_are_equal_bytes_and_seeds_are_not(params: Params, method: str) -> None:
+    train = stage("train")
+    train(params, "menagerie", "llm", method, 0)
+    first = written()
+    train(params, "menagerie", "llm", method, 0)
+    assert written() == first
+    texts = Path("artifacts/initial/menagerie-llm-0.txt").read_bytes()
+    Path("artifacts/initial/menagerie-llm-1.txt").write_bytes(texts)
+    train(params, "menagerie", "llm", method, 1)
+    weights = "artifacts/models/menagerie-llm-{}-{}/weights.safetensors"
+    assert written()[Path(weights.format(method, 1))] != first[Path(weights.format(method, 0))]
+
+
+def test_selecting_on_the_test_split_is_reported(params: Params) -> None:
+    raw = params.model_dump()
+    raw["datasets"]["menagerie"]["variational"]["select_on"] = "test"
+    rows = stage("train")(Params.model_validate(raw), "menagerie", "llm", "fixed", 0)
+    assert rows.read == 72 + 20
+    model = load("artifacts/models/menagerie-llm-fixed-0")
+    assert model.provenance_["settings"]["select_on"] == "test"
+
+
+def test_the_control_replaces_the_dictionary_and_nothing_else(params: Params) -> None:
+    train = stage("train")
+    train(params, "menagerie", "random_words", "naive_bayes", 0)
+    model = load("artifacts/models/menagerie-random_words-naive_bayes-0")
+    assert model.queries_ == tuple(f"word {row}" for row in range(6))
+    assert {"universe", "control"} <= set(model.provenance_["inputs"])
+    assert set(model.provenance_["sources"].values()) == {"word"}
+    shown, _ = hold_out(load_images(IMAGES, "train"), 0.1, 0)
+    words, universe = write_words(), write_concepts()
+    queries = normalize(torch.from_numpy(np.float16(words[:6])).float(), dim=1)
+    rules = [
+        fit_threshold_rule(
+            queries,
+            UnitMatrix(np.float16(reference), "texts"),
+            UnitMatrix(shown.embeddings, "images"),
+            shown.labels,
+        )
+        for reference in (universe, words)
+    ]
+    rule = model.pursuit_.rule
+    assert isinstance(rule, ThresholdAnswers)
+    torch.testing.assert_close(rule.directions, rules[0].directions)
+    torch.testing.assert_close(rule.thresholds, rules[0].thresholds)
+    assert not torch.allclose(rule.directions, rules[1].directions, atol=1e-2)
+
+
+def test_texts_of_another_clip_or_dictionary_are_refused(params: Params) -> None:
+    train = stage("train")
+    write_words(clip="another clip")
+    with pytest.raises(InputError, match="another clip"):
+        train(params, "menagerie", "random_words", "naive_bayes", 0)
+    write_text_list("artifacts/initial/menagerie-llm-0.txt", ["concept 1", "no concept"])
+    with pytest.raises(InputError, match="no concept"):
+        train(params, "menagerie", "llm", "naive_bayes", 0)
+
+
+def test_images_in_shards_give_threshold_answers_the_model_of_one_file(params: Params) -> None:
+    main = stage("train")
+    weights = Path("artifacts/models/menagerie-llm-threshold-0/weights.safetensors")
+    main(params, "menagerie", "llm", "threshold", 0)
+    expected = weights.read_bytes()
+    put_in_shards()
+    assert main(params, "menagerie", "llm", "threshold", 0).read == 80
+    assert weights.read_bytes() == expected
+
+
+def put_in_shards() -> None:
+    """The same images, in four files."""
+    table = read_table(IMAGES, EMBEDDED_IMAGES)
+    with table_writer(IMAGES, EMBEDDED_IMAGES, WIDTH, "a clip", (100, 30)) as writer:
+        writer.write_table(table.cast(writer.schema))
+    assert len(list(Path(IMAGES).iterdir())) == 4
+
+
+def test_images_in_shards_give_naive_bayes_the_model_of_one_file(params: Params) -> None:
+    main = stage("train")
+    arguments = "menagerie", "llm", "naive_bayes", 0
+    assert main(params, *arguments) == RowCounts(read=80, written=1)
+    folder = Path("artifacts/models/menagerie-llm-naive_bayes-0")
+    expected, log = load(folder), Path("artifacts/training/menagerie-llm-naive_bayes-0.csv")
+    written = log.read_text()
+    put_in_shards()
+    assert main(params, *arguments) == RowCounts(read=80, written=1)
+    found = load(folder)
+    assert found.queries_ == expected.queries_
+    assert found.classes_.tolist() == expected.classes_.tolist() == CLASSES
+    for part in ("classifier", "rule"):
+        ours, theirs = (getattr(each.pursuit_, part).tensors() for each in (found, expected))
+        torch.testing.assert_close(ours, theirs)
+    assert log.read_text() == written
+    assert found.provenance_["inputs"]["images"] != expected.provenance_["inputs"]["images"]
+    images = load_images(IMAGES, "test").embeddings
+    np.testing.assert_array_equal(found.answer(images), expected.answer(images))

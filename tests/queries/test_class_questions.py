@@ -1,0 +1,297 @@
+"""Questions and knowledge asked of a language model: prompts, answers, what is rejected."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.files import read_text_list
+from infopursuit.queries.class_knowledge import (
+    NEEDED,
+    OFFERED,
+    TEXTS_PER_PROMPT,
+    Unusable,
+    ask_knowledge,
+    knowledge_pattern,
+    parse_knowledge,
+)
+from infopursuit.queries.class_queries import (
+    ask_dictionary,
+    is_list,
+    open_recorded_prompt,
+)
+from infopursuit.queries.language_models import Answer, Sampling
+from infopursuit.queries.language_models.recorded import Recording, write_recorded
+from infopursuit.queries.parsing import parse_answer
+from infopursuit.queries.templates import PromptTemplate, load_template
+
+ROOT = Path(__file__).parents[2]
+PROMPTS = ROOT / "src/infopursuit/queries/prompts"
+SAMPLING = Sampling(temperature=0.7, top_p=0.95, max_tokens=100, seed=5)
+TEMPLATE = PromptTemplate("prompt.jinja", "{{ k }} for {{ classes | join(', ') }}")
+CLASSES = ["Zebra", "bus"]
+
+
+class Scripted:
+    """A language model whose answer follows from prompt and seed."""
+
+    chunk = 7
+    identity: ClassVar = {"backend": "scripted"}
+
+    def __init__(self, reply: Callable[[str, int], str]) -> None:
+        self.reply = reply
+        self.asked: list[tuple[str, Sampling]] = []
+
+    def answer(self, prompts: Sequence[str], sampling: Sampling) -> list[Answer]:
+        self.asked += [(prompt, sampling) for prompt in prompts]
+        return [Answer(self.reply(prompt, sampling.seed), "stop") for prompt in prompts]
+
+
+def by_seed(answers: dict[int, str]) -> Scripted:
+    return Scripted(lambda _, seed: answers[seed])
+
+
+def test_one_answer_with_enough_queries(tmp_path: Path) -> None:
+    model = by_seed({5: "1. Stripes\n2. four legs\n3. wheels"})
+    found = ask_dictionary(model, TEMPLATE, CLASSES, 2, SAMPLING, tmp_path)
+    assert found == ["stripes", "four legs"]
+    assert model.asked == [("2 for Zebra, bus", SAMPLING)]
+
+
+def test_further_answers_top_up(tmp_path: Path) -> None:
+    model = by_seed({5: "1. stripes\n2. zebra", 6: "1. stripes\n2. wheels", 7: "1. tail\n2. ear"})
+    found = ask_dictionary(model, TEMPLATE, CLASSES, 3, SAMPLING, tmp_path)
+    assert found == ["stripes", "wheels", "tail"]
+    assert [sampling.seed for _, sampling in model.asked] == [5, 6, 7]
+
+
+def test_too_few_after_all_tries(tmp_path: Path) -> None:
+    model = Scripted(lambda *_: "1. stripes\n2. black or white\n3. bus")
+    message = r"k = 3 .* for 2 classes, found 1 in 4 answers.*'or': 4, 'class name': 4"
+    with pytest.raises(InputError, match=message):
+        ask_dictionary(model, TEMPLATE, CLASSES, 3, SAMPLING, tmp_path)
+
+
+def test_long_dictionaries_get_the_tokens_they_need(tmp_path: Path) -> None:
+    model = by_seed({5: "\n".join(f"{i}. query number {i}" for i in range(1, 101))})
+    assert len(ask_dictionary(model, TEMPLATE, CLASSES, 100, SAMPLING, tmp_path)) == 100
+    assert model.asked[0][1].max_tokens == 1600
+
+
+def recorded(tmp_path: Path, answer: str) -> Path:
+    """A file that answers the prompt for two queries for CLASSES."""
+    path = tmp_path / "zoo.jsonl"
+    asked = {"classes": CLASSES, "k": 2}
+    recording = Recording("class_queries", asked, Answer(answer, "stop"))
+    write_recorded(path, {"class_queries": TEMPLATE.text}, [recording])
+    return path
+
+
+def ask_recorded(path: Path, classes: Sequence[str], k: int, kept_in: Path) -> list[str]:
+    model, template = open_recorded_prompt(path)
+    return ask_dictionary(model, template, classes, k, SAMPLING, kept_in)
+
+
+def test_a_recorded_dictionary_is_parsed_like_any_answer_and_kept_nowhere(tmp_path: Path) -> None:
+    path = recorded(
+        tmp_path, "Sure:\n1. Stripes\n2. stripes\n3. mane or tail\n4. four legs\n5. hat"
+    )
+    assert ask_recorded(path, CLASSES, 2, tmp_path / "kept") == ["stripes", "four legs"]
+    assert not (tmp_path / "kept").exists()
+
+
+@pytest.mark.parametrize(("classes", "k"), [(["Zebra", "cow"], 2), (CLASSES, 5)])
+def test_classes_and_k_that_nobody_answered(tmp_path: Path, classes: list[str], k: int) -> None:
+    differs = f"no answer is recorded for the prompt that ends in '{k} for {', '.join(classes)}'"
+    remedy = "; name a file in which the template 'class_queries' is answered for these classes"
+    with pytest.raises(InputError, match=rf"zoo\.jsonl: {differs}{remedy}"):
+        ask_recorded(recorded(tmp_path, "1. stripes\n2. four legs"), classes, k, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        (
+            "captions",
+            "{{ classes }} {{ k }}",
+            "expected a template 'class_queries', found cap",
+        ),
+        ("class_queries", "{{ k }}", r"line 1, .*the variables classes, k, found k"),
+    ],
+)
+def test_a_recording_of_other_things_is_not_a_dictionary(
+    tmp_path: Path, name: str, text: str, message: str
+) -> None:
+    write_recorded(tmp_path / "zoo.jsonl", {name: text}, [])
+    with pytest.raises(InputError, match=rf"zoo\.jsonl: {message}"):
+        open_recorded_prompt(tmp_path / "zoo.jsonl")
+    with pytest.raises(InputError, match=r"a\.csv: unknown kind of dictionary '\.csv'; expected a"):
+        is_list("a.csv")
+
+
+# The recorded dictionaries that are shipped, for the data sets of params/paper.yaml.
+PROMPT = PROMPTS / "class_queries.jinja"
+RECORDED = sorted((ROOT / "params/dictionaries").glob("*.jsonl"))
+PAPER = YAML(typ="safe").load((ROOT / "params/paper.yaml").read_text("utf-8"))
+DATASETS = PAPER["datasets"]
+
+each = pytest.mark.parametrize("path", RECORDED, ids=[path.stem for path in RECORDED])
+
+
+def entries(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
+
+
+def test_every_data_set_of_the_paper_has_its_own() -> None:
+    assert [path.stem for path in RECORDED] == sorted(DATASETS)
+    for name, settings in DATASETS.items():
+        files = [PAPER["queries"]["dictionaries"][name], settings["images"], settings["classes"]]
+        assert files[0] == f"params/dictionaries/{name}.jsonl"
+        assert all((ROOT / file).is_file() for file in files), files
+
+
+@each
+def test_every_line_of_a_shipped_answer_is_a_query(path: Path, tmp_path: Path) -> None:
+    template, answer = entries(path)
+    k = DATASETS[path.stem]["k"]
+    classes = read_text_list(ROOT / DATASETS[path.stem]["classes"])
+    assert template == {"template": "class_queries", "text": PROMPT.read_text("utf-8")}
+    assert answer["variables"] == {"classes": classes, "k": k}
+    parsed = parse_answer(Answer(answer["answer"], answer["finish_reason"]), limit=k)
+    assert parsed.rejected == []
+    assert len(set(parsed.concepts)) == k == answer["answer"].count("\n") + 1
+    assert ask_recorded(path, classes, k, tmp_path) == parsed.concepts
+
+
+# What a language model knows of classes.
+
+PAIR = PromptTemplate("prompt", "{{ texts | join('|') }} of {{ class_name }}")
+NAMES = ["zebra", "bus"]
+
+
+@pytest.mark.parametrize(
+    ("text", "true", "sometimes"),
+    [
+        ("true: 1, 4\nsometimes: 2", [0, 3], [1]),
+        ("true: none\nsometimes: none", [], []),
+        ("True:4,1\n\n  SOMETIMES : None \n", [3, 0], []),
+        ("<think>true: 2\nsometimes: 3</think>\ntrue: 1\nsometimes: none", [0], []),
+    ],
+)
+def test_an_answer_that_is_used(text: str, true: list[int], sometimes: list[int]) -> None:
+    assert parse_knowledge(Answer(text, "stop"), 4) == (true, sometimes)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("true:\nsometimes: 2", Unusable.FORM),
+        ("sometimes: 2\ntrue: 1", Unusable.FORM),
+        ("true: 1, 4\nsometimes: 2\nNote: zebras vary.", Unusable.FORM),
+        ("Sure!\ntrue: 1, 4\nsometimes: 2", Unusable.FORM),
+        ("true: 1, \nsometimes: 2", Unusable.FORM),
+        ("<think>true: 1\nsometimes: 2", Unusable.FORM),
+        ("true: none\nsometimes: 0", Unusable.NO_SUCH_TEXT),
+        ("true: 1\nsometimes: 2, 1", Unusable.REPEATED),
+    ],
+)
+def test_an_answer_that_is_rejected_as_a_whole(text: str, reason: Unusable) -> None:
+    assert parse_knowledge(Answer(text, "stop"), 4) is reason
+
+
+@given(st.lists(st.sampled_from([0, 1, 2]), min_size=1, max_size=TEXTS_PER_PROMPT))
+def test_the_pattern_admits_every_answer_and_the_parser_takes_it(kinds: list[int]) -> None:
+    def line(kind: int) -> str:
+        return ", ".join(str(i) for i, each in enumerate(kinds, 1) if each == kind) or "none"
+
+    text = f"true: {line(2)}\nsometimes: {line(1)}"
+    assert re.fullmatch(knowledge_pattern(), text)
+    known = parse_knowledge(Answer(text, "stop"), len(kinds))
+    assert not isinstance(known, Unusable)
+    assert known.true == [i for i, each in enumerate(kinds) if each == 2]
+    assert known.sometimes == [i for i, each in enumerate(kinds) if each == 1]
+
+
+def test_the_pattern_admits_nothing_else() -> None:
+    most = TEXTS_PER_PROMPT
+    for text in (
+        "true: 0\nsometimes: none",
+        f"true: {most + 1}\nsometimes: none",
+        "true: 1\nsometimes:",
+        "true: 1,2\nsometimes: none",
+        "true: 1\nsometimes: none\nAll else is false.",
+        "true: " + ", ".join(["1"] * (most + 1)) + "\nsometimes: none",
+    ):
+        assert re.fullmatch(knowledge_pattern(), text) is None, text
+
+
+def ask(model: Scripted, texts: Sequence[str], kept_in: Path) -> tuple[np.ndarray, dict, dict]:
+    knowledge, rejected, counts = ask_knowledge(model, PAIR, NAMES, texts, SAMPLING, kept_in)
+    assert knowledge.classes == tuple(NAMES)
+    assert knowledge.texts == tuple(texts)
+    return knowledge.values, rejected, counts
+
+
+def test_every_text_is_asked_once_for_every_class(tmp_path: Path) -> None:
+    texts = [f"text {number}" for number in range(2 * TEXTS_PER_PROMPT + 3)]
+
+    def reply(prompt: str, seed: int) -> str:
+        asked, name = prompt.split(" of ")
+        numbers = [int(text.removeprefix("text ")) for text in asked.split("|")]
+        wanted = 7 if name == "zebra" else 3
+        first, second = (
+            [str(i) for i, number in enumerate(numbers, 1) if number % wanted == rest]
+            for rest in (0, 1)
+        )
+        return f"true: {', '.join(first) or 'none'}\nsometimes: {', '.join(second) or 'none'}"
+
+    model = Scripted(reply)
+    values, rejected, counts = ask(model, texts, tmp_path)
+    number = np.arange(len(texts))
+    for row, wanted in enumerate((7, 3)):
+        rest = number % wanted
+        np.testing.assert_array_equal(values[row], (rest == 0) + 0.5 * (rest == 1))
+    assert rejected["class"] == []
+    assert (counts["prompts"], counts["prompts_without_answer"]) == (6, 0)
+    asked = [prompt for prompt, _ in model.asked]
+    assert [prompt.split(" of ")[1] for prompt in asked] == NAMES * 3
+    assert asked[0].split(" of ")[0] == asked[1].split(" of ")[0], "the same texts in a row"
+    assert {sampling.max_tokens for _, sampling in model.asked} == {290}, "enough for all numbers"
+
+
+def test_a_rejected_answer_is_asked_again_and_recorded(tmp_path: Path) -> None:
+    def reply(prompt: str, seed: int) -> str:
+        if prompt.endswith("bus"):
+            return "true: 1\nsometimes: none" if seed == 7 else "Well."
+        return "true: 2\nsometimes: none"
+
+    model = Scripted(reply)
+    values, rejected, counts = ask(model, ["wheels", "stripes"], tmp_path)
+    np.testing.assert_array_equal(values, [[0, 1], [1, 0]])
+    assert [sampling.seed for _, sampling in model.asked] == [5, 5, 6, 7]
+    form = "not the two lines asked for"
+    assert rejected["class"] == ["bus"] * 2
+    assert rejected["texts"] == [["wheels", "stripes"]] * 2
+    assert rejected["answer"] == ["Well."] * 2
+    assert rejected["reason"] == [form] * 2
+    assert counts["prompts_without_answer"] == 0
+    assert counts["rejected_answers"] == {form: 2}
+    assert counts["finish_reasons"] == {"stop": 4}
+
+
+def test_the_shipped_prompt_says_which_form_its_example_has() -> None:
+    template = load_template(PROMPTS / "class_knowledge.jinja", NEEDED, OFFERED)
+    prompt = template.render(class_name="zebra", texts=["wings", "striped coat"], classes=[])
+    assert prompt.endswith("\nTexts\n1. wings\n2. striped coat\n\nClass: zebra")
+    example = re.search(r"true: 1.*\nsometimes: .*", prompt)
+    assert example
+    assert re.fullmatch(knowledge_pattern(), example[0])
+    assert parse_knowledge(Answer(example[0], "stop"), 8) == ([0, 3, 6], [1, 4, 7])

@@ -1,0 +1,192 @@
+"""What is drawn: equal bytes, no dates, and nothing beyond its edges."""
+
+import io
+import re
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from infopursuit.pursuit.explanation import Explanation, Step
+from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.report.figures import (
+    Chart,
+    Level,
+    Line,
+    _facts,
+    chart_svg,
+    charts_png,
+    explanation_png,
+    interval_bar,
+    limits,
+    swatch,
+)
+
+LONG = "smoke rising into the air from a tall chimney stack of brick"
+
+
+def explained(queries=("wings", "$5 & <b>", LONG), c=12, true_class="class 3") -> Explanation:
+    names = tuple(f"class {index}" for index in range(c))
+    posteriors = np.random.default_rng(0).dirichlet(np.ones(c), len(queries) + 1)
+    steps = tuple(
+        Step(query, float(row % 2), tuple(posterior.tolist()), 1.0)
+        for row, (query, posterior) in enumerate(zip(queries, posteriors[1:], strict=True))
+    )
+    return Explanation("x", names, tuple(posteriors[0].tolist()), steps, False, true_class)
+
+
+def pixels(png: bytes) -> np.ndarray:
+    with Image.open(io.BytesIO(png)) as image:
+        return np.asarray(image.convert("RGB"))
+
+
+def test_equal_input_gives_equal_bytes_without_dates():
+    picture = Image.new("RGB", (40, 30), "red")
+    first = explanation_png(explained(), 10, picture)
+    assert first == explanation_png(explained(), 10, picture)
+    with Image.open(io.BytesIO(first)) as image:
+        assert set(image.info) <= {"dpi"}
+
+
+@pytest.mark.parametrize("picture", [None, Image.new("L", (20, 90), 10)])
+@pytest.mark.parametrize(
+    "explanation",
+    [
+        explained(),
+        explained(queries=()),
+        explained(queries=(LONG,) * 20, true_class=None),
+        explained(queries=("a",), c=2, true_class="class 1"),
+    ],
+)
+def test_nothing_touches_the_edge(explanation, picture):
+    shown = pixels(explanation_png(explanation, 10, picture))
+    for edge in (shown[:8], shown[-8:], shown[:, :8], shown[:, -8:]):
+        assert (edge == 255).all()
+
+
+def test_not_sure_is_neither_green_nor_red():
+    step = explained(queries=("wings",)).steps[0]
+    for answer, coloured in ((0.0, True), (0.5, False)):
+        told = Explanation(
+            "x",
+            ("a", "b"),
+            (0.5, 0.5),
+            (replace(step, answer=answer, posterior=(0.5, 0.5)),),
+            False,
+        )
+        shown = pixels(explanation_png(told)).astype(int)
+        red = shown[..., 0] - shown[..., 1] > 60
+        assert (red.sum() > 50) == coloured
+
+
+def test_the_rule_and_an_image_of_none_of_the_classes_are_told_beside_the_heat_map():
+    unfamiliar = replace(explained(queries=("a",)), familiarity=0.002)
+    facts = {fact.label: fact.value for fact in _facts(unfamiliar, StoppingRule(0.85, 20))}
+    assert facts["It looks like"] == "none of the classes"
+    assert facts["Questions stop"] == "at a probability of 85 % or after 20 questions"
+    assert facts["Explanation"] == "1 question (the limit)"
+    familiar = replace(unfamiliar, familiarity=0.2)
+    assert {fact.label for fact in _facts(familiar, None)} == {*facts} - {
+        "It looks like",
+        "Questions stop",
+    }
+    shown = pixels(explanation_png(unfamiliar, 10, Image.new("L", (9, 9)), StoppingRule()))
+    assert (shown[-8:] == 255).all()
+    assert len(shown) > len(pixels(explanation_png(familiar, 10, Image.new("L", (9, 9)))))
+
+
+def test_long_class_names_lean_into_the_figure():
+    told = explained()
+    names = ("a class name that is long beyond all reason and measure", *told.class_names[1:])
+    shown = pixels(explanation_png(Explanation("x", names, told.prior, told.steps, True), 12))
+    assert (shown[:8] == 255).all()
+    assert (shown[:, -8:] == 255).all()
+
+
+def test_picture_is_drawn():
+    with_picture = pixels(explanation_png(explained(), 10, Image.new("RGB", (64, 64), "red")))
+    red = (with_picture == (255, 0, 0)).all(axis=2)
+    assert red.sum() > 200 * 200
+
+
+def test_answers_differ_in_shape_as_well_as_colour():
+    step = explained(queries=("wings",)).steps[0]
+    for answer, filled in ((1.0, True), (0.0, False)):
+        told = Explanation(
+            "x", ("a", "b"), (0.5, 0.5), (step.__class__("q", answer, (0.5, 0.5), 0.7),), False
+        )
+        shown = pixels(explanation_png(told)).astype(int)
+        green = (shown[..., 1] - shown[..., 0] > 40) & (shown[..., 1] - shown[..., 2] > 20)
+        assert (green.sum() > 200) == filled
+
+
+CHART = Chart(
+    "heading",
+    "Title <1>",
+    "a: 9.",
+    [
+        Line("a & <b>", 0, 1, [0, 1, 2], [0, 5, 9], [0, 4, 8], [1, 6, 9.5], marker=True),
+        Line("plain", 3, 0, [0, 2], [0, 5]),
+    ],
+    "x",
+    "y",
+    (0.0, 2.0),
+    (0.0, 10.0),
+    [Level("MLP 9.4", 0, 9.4), Level("probe 9.3", 3, 9.3)],
+    [1.0],
+)
+
+
+@given(values=st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=12))
+def test_limits_hold_their_values(values):
+    low, high = limits(values)
+    slack = 1e-6 * (high - low)
+    assert low - slack <= min(values) <= max(values) <= high + slack
+    assert limits([3.0, 97.0], 0.0) == (0.0, 100.0)
+
+
+def test_a_chart_is_well_formed_named_and_coloured_by_the_page():
+    text = chart_svg(CHART)
+    assert text == chart_svg(CHART)
+    root = ElementTree.fromstring(text.replace("xlink:", ""))
+    assert root.get("aria-label") == "Title <1>. a: 9."
+    assert [node.text for node in root.iter("title")] == ["a & <b>", "plain"]
+    assert "var(--hue-0)" in text
+    assert "var(--hue-3)" in text
+    assert not re.search("#[0-9a-f]{6}", text), "every colour follows the scheme of the reader"
+    assert "font" not in text
+    notes = [node for node in root.iter("text") if node.text in ("MLP 9.4", "probe 9.3")]
+    heights = sorted(float(node.get("y") or 0) for node in notes)
+    assert heights[1] - heights[0] >= 12, "moved apart, although the levels almost coincide"
+    points = [node for node in root.iter("use") if float(node.get("y") or 0) < 290]
+    assert len(points) == 3
+    assert all(0 <= float(node.get("x") or 0) <= 440 for node in points)
+
+
+def test_charts_side_by_side_are_equal_on_repeat():
+    first = charts_png("title", [CHART] * 4)
+    assert first == charts_png("title", [CHART] * 4)
+    with Image.open(io.BytesIO(first)) as image:
+        assert image.size == (round(5.4 * 3 * 110), round(8.4 * 110))
+
+
+def test_a_swatch_has_hue_and_dash():
+    (line,) = ElementTree.fromstring(swatch(3, 2))
+    assert line.get("style") == "stroke: var(--hue-3); stroke-dasharray: 2 3"
+    assert "var(--level)" in swatch(None, 0)
+
+
+@given(interval=st.tuples(*[st.floats(-1, 1)] * 3).map(sorted))
+def test_interval_bar_holds_interval_and_zero(interval):
+    low, value, high = interval
+    bar = interval_bar((value, low, high), min(low, -0.1), max(high, 0.1))
+    rule, span, dot = ElementTree.fromstring(bar)
+    places = [float(span.get("x1")), float(dot.get("cx")), float(span.get("x2"))]
+    assert 4 <= places[0] <= places[1] <= places[2] <= 136
+    zero = float(rule.get("x1"))
+    assert (places[0] > zero) <= (low > 0)
+    assert (places[2] < zero) <= (high < 0)

@@ -1,0 +1,220 @@
+"""Spelling, the shipped vocabulary, and how texts become questions."""
+
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from infopursuit.core.errors import InputError
+from infopursuit.texts.normalization import normalize
+from infopursuit.texts.vocabulary import KINDS, phrase_kinds, visual_vocabulary
+from infopursuit.texts.wording import question, related_texts
+from tests.queries import reference_parsing as reference
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Striped  Coat", "striped coat"),
+        ('"long tail".', "long tail"),
+        ("  “Two wheels”, ", "two wheels"),
+        ("ﬁre engine", "fire engine"),
+        ("two\u00a0legs\n", "two legs"),
+        ("two-wheeled cart", "two-wheeled cart"),
+        ("bird's wing!", "bird's wing"),
+        ("ＳＮＯＷ", "snow"),
+        ("...", ""),
+        ("", ""),
+    ],
+)
+def test_unifies_spelling(text: str, expected: str) -> None:
+    assert normalize(text) == expected
+
+
+@given(st.text())
+def test_the_result_is_bare_single_spaced_and_stays_as_it_is(text: str) -> None:
+    once = normalize(text)
+    assert normalize(once) == once == " ".join(once.split())
+    for end in (once[:1], once[-1:]):
+        assert not end or not unicodedata.category(end).startswith("P")
+
+
+@given(st.text(alphabet="abcXYZ ", min_size=1), st.sampled_from(["", '"', "'", ".", "**", "- "]))
+def test_case_and_quotes_do_not_matter(text: str, quote: str) -> None:
+    assert normalize(quote + text.upper() + quote) == normalize(text.lower())
+
+
+@given(st.text() | st.text(st.characters(max_codepoint=127)) | st.text(" \x1c\x1f\t'`^~|<=+a.A"))
+@settings(max_examples=500)
+def test_agrees_with_the_obvious_version(text: str) -> None:
+    assert normalize(text) == reference.normalize(text)
+
+
+def test_every_ascii_character_at_the_ends() -> None:
+    for character in map(chr, range(128)):
+        for text in (character, f"{character}b{character}", f"a {character} b"):
+            assert normalize(text) == reference.normalize(text), repr(text)
+
+
+PHRASES = phrase_kinds()
+# "less" in a word negates too: "hairless" asks for what cannot be seen.
+NEGATION = re.compile(r"\b(no|non|not|never|none|nor|nothing|without)\b|(?<!stain)less\b")
+DISRESPECTFUL = re.compile(
+    r"\b(ugly|pretty|fat|obese|skinny (person|man|woman)|stupid|lame|crippled|handicapped|crazy"
+    r"|naked|nude|sexy|primitive|foreign|exotic|ethnic|normal|midget|savage)\b"
+)
+
+
+def test_phrases_are_few_plain_words_that_can_be_seen() -> None:
+    assert visual_vocabulary() == list(PHRASES)
+    assert tuple(dict.fromkeys(PHRASES.values())) == KINDS
+    for phrase in PHRASES:
+        assert re.fullmatch(r"[a-z]+(?:['-][a-z]+)*(?: [a-z]+(?:['-][a-z]+)*){0,3}", phrase)
+        assert normalize(phrase) == phrase
+        assert not NEGATION.search(phrase), phrase
+        assert "or" not in phrase.split(), phrase
+        assert not DISRESPECTFUL.search(phrase), phrase
+
+
+@pytest.mark.parametrize(
+    ("kinds", "message"),
+    [
+        (["part", "colour"], r"no kind 'colour'; expected some of thing, part"),
+        ("part", r"expected a list of kinds, as \['part'\]"),
+    ],
+)
+def test_kinds_that_do_not_exist(kinds: list[str] | str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        visual_vocabulary(kinds)
+
+
+EXAMPLES = [
+    ("thing", "animal", "Is it an animal?"),
+    ("thing", "scissors", "Does it show scissors?"),
+    ("part", "long handle", "Does it have a long handle?"),
+    ("material", "wood", "Is it made of wood?"),
+    ("pattern", "densely packed", "Is it densely packed?"),
+    ("shape", "u-shaped bend", "Does it have a u-shaped bend?"),
+    ("shape", "strokes meeting at top", "Does it have strokes meeting at top?"),
+    ("scene", "indoors", "Is it indoors?"),
+    ("light", "falling snow", "Does it show falling snow?"),
+    ("action", "steam rising", "Does it show steam rising?"),
+    ("state", "covered in snow", "Is it covered in snow?"),
+    ("animal trait", "long-eared", "Is it long-eared?"),
+    ("plant trait", "petals folded back", "Does it have petals folded back?"),
+    ("food trait", "half a sandwich", "Does it have half a sandwich?"),
+    ("clothing", "wearing a helmet", "Does it show someone wearing a helmet?"),
+    ("picture", "seen from above", "Is it seen from above?"),
+    ("picture", "pencil sketch", "Is it a pencil sketch?"),
+]
+
+
+@pytest.mark.parametrize(("kind", "phrase", "expected"), EXAMPLES)
+def test_wording(kind: str, phrase: str, expected: str) -> None:
+    assert question(phrase, kind) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("long tail", "Does it show a long tail?"),
+        ("brown fur", "Does it show brown fur?"),
+        ("pointed upright ears", "Does it show pointed upright ears?"),
+        ("hour hand", "Does it show an hour hand?"),
+        ("unidentified object", "Does it show an unidentified object?"),
+        ("hollow inside", "Is it hollow inside?"),
+        ("mottled brown and grey", "Is it mottled brown and grey?"),
+        ("X-ray of a hand", "Does it show an X-ray of a hand?"),
+        ("LED lamp", "Does it show an LED lamp?"),
+        ("  long   tail. ", "Does it show a long tail?"),
+    ],
+)
+def test_texts_of_unknown_kind(text: str, expected: str) -> None:
+    assert question(text) == expected
+
+
+@pytest.mark.parametrize("kind", [None, "pattern", "thing"])
+def test_a_question_stays_as_it_is(kind: str | None) -> None:
+    assert question("Is it striped?", kind) == "Is it striped?"
+    assert question(" Has it\nWheels? ", kind) == "Has it Wheels?"
+    assert question(question("striped body"), kind) == question("striped body")
+
+
+def test_the_whole_vocabulary_is_asked_in_one_sentence_each() -> None:
+    for phrase, kind in phrase_kinds().items():
+        asked = question(phrase, kind)
+        assert re.fullmatch(
+            r"(Is it|Is it made of|Does it (have|show|look)|Does it show someone) (an? )?"
+            + re.escape(phrase)
+            + r"\?",
+            asked,
+        ), asked
+        assert not re.search(r"\ban? (an?|the|two|three|four|many|several|half of) ", asked), asked
+        assert not re.search(r"\ba [aeio]|\ban [bcdgjkpqtvwyz]", asked.replace("a one", "")), asked
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "message"),
+    [
+        ("", None, "expected at least one word"),
+        (" ?? ", None, "expected at least one word"),
+        ("red", "colour", "unknown kind 'colour' of the text 'red'; expected one of"),
+    ],
+)
+def test_texts_that_cannot_be_asked(text: str, kind: str | None, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        question(text, kind)
+
+
+def related(*texts: str) -> list[tuple[str, str, str]]:
+    return [
+        (texts[asked], texts[other], "yes" if after_yes else "any")
+        for asked, other, after_yes in related_texts(texts)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("ice cream", "icecream"),
+        ("steak", "steak (food)"),
+        ("chopstick", "Chopsticks"),
+        ("hot-air balloon", "hot air balloon"),
+        ("a long tail", "long tail"),
+    ],
+)
+def test_these_say_the_same(one: str, other: str) -> None:
+    assert related(one, other) == [(one, other, "any"), (other, one, "any")]
+
+
+@pytest.mark.parametrize(
+    ("special", "general"),
+    [("sea turtle", "turtle"), ("four wheels", "wheels"), ("very long neck", "long neck")],
+)
+def test_a_yes_to_the_first_answers_the_second(special: str, general: str) -> None:
+    assert related(special, general) == [(special, general, "yes")]
+    assert related(general, special) == [(special, general, "yes")]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("bat (animal)", "bat (sports equipment)"),
+        ("glass", "glasses"),
+        ("striped coat", "striped body"),
+        ("starfish", "fish"),
+        ("tail", "tail light"),
+        ("(?)", "...", "the"),
+        ("fish bowl", "bowl of fish soup"),
+    ],
+)
+def test_these_have_nothing_to_do_with_each_other(texts: tuple[str, str]) -> None:
+    assert related(*texts) == []
+
+
+def test_a_remark_in_brackets_separates_meanings() -> None:
+    found = related("bat", "bat (animal)", "bat (sports equipment)")
+    assert ("bat (animal)", "bat (sports equipment)", "any") not in found
+    assert ("bat", "bat (animal)", "any") in found
