@@ -99,7 +99,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     for what in ("truth", "sense"):
         by = meaning.figures[what] and meaning.figures[what]["by"]
         if by is None:
-            logger.info("%s of %s: nobody has said what is true of the classes", what, name)
+            logger.info("%s of %s: there is no table of what is true of the classes", what, name)
         elif by == "knowledge":
             logger.info("%s of %s: by the knowledge table, which is not independent", what, name)
     source = chosen.images

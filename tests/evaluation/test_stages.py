@@ -263,7 +263,7 @@ def test_without_a_judge_the_knowledge_table_is_taken_and_named(
     nothing = KnowledgeTable((), (), np.zeros((0, 0), np.float32))
     write_knowledge("artifacts/knowledge/menagerie.parquet", nothing)
     stage("evaluate")(params, *KEY)
-    assert "nobody has said what is true of the classes" in caplog.text
+    assert "there is no table of what is true of the classes" in caplog.text
     assert read_json(f"{MEANING}.json") == {"truth": None, "sense": None, "explained": None}
 
 

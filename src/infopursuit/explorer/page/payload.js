@@ -9,8 +9,8 @@
  *   worth: Float32Array | null, putOff: PutOff | null, rounding: number}} Table
  *   of shape (levels, k, c), (c), -, (k), -, -
  * @typedef {{pairs: Uint16Array, counts: number}} PutOff  (p, 3): a question that was asked, one
- *   that is put off after it, and 1 where only after a yes; `counts`: what the gain of a question
- *   is multiplied with while it is put off
+ *   that is redundant after it, and 1 if only a yes makes it so; `counts`: what the gain of a question
+ *   is multiplied by while it is redundant
  * @typedef {{widths: [number, number], outputs: number, epsilon: number,
  *   first: Affine, second: Affine, head: Affine}} Layers
  * @typedef {{weight: Float32Array, bias: Float32Array, scale: Float32Array, shift: Float32Array}}
