@@ -19,7 +19,6 @@ from infopursuit.datasets.labelled_images import even_sample
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.pursuit.answers.directions import TextDirections
 from infopursuit.pursuit.answers.moments import class_moments
-from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.pursuit.answers.thresholds import ThresholdFit
 from infopursuit.pursuit.dictionary.medoids import MedoidSearch, k_medoids
 from infopursuit.pursuit.naive_bayes.fit import calibration_images, fit_independence, fit_table
@@ -98,15 +97,12 @@ def fitted_accuracy(images: UnitMatrix, labels: Tensor, texts: UnitMatrix, k: in
     kept = places[places % HELD_OUT > 0]
     train, truth = images.subset(kept), labels[kept]
     moments = class_moments(train.blocks(), truth)
-    text_directions, thresholds = TextDirections(texts, moments.within), ThresholdFit(True)
-    candidates = CandidateTexts(texts, text_directions, thresholds)
+    candidates = CandidateTexts(texts, TextDirections(texts, moments.within), ThresholdFit(True))
     classes = np.arange(int(truth.max()) + 1)
     chosen = informative_rows(candidates, InMemorySet(train, truth, None, classes), k, 0)
     sample = even_sample(truth, THRESHOLD_IMAGES, torch.Generator().manual_seed(0))
     shown = train.take(sample)
-    directions, _ = text_directions.fitted(chosen, texts.take(chosen), shown, truth[sample])
-    found = thresholds.fit(chosen, shown @ directions.T, truth[sample])
-    rule = ThresholdAnswers(directions, found.values, found.upper)
+    rule, _ = candidates.answer_rule(chosen, shown, truth[sample], None)
     table = fit_table(rule, train.blocks(), truth, moments=moments)
     budget = min(BUDGET, k)
     held = held[: calibration_images(budget, len(moments.weights))]

@@ -38,12 +38,12 @@ def test_true_shares_and_weights_of_texts() -> None:
     assert shares[3].isnan()
     assert shares[4].item() == pytest.approx((0.5 * 0.04 + 0.2 * 0.01) / 0.7)
     expected = [1.0, UNEXPLAINED, 1.0, 1.0, UNEXPLAINED]
-    assert known.worth(torch.arange(5)).tolist() == pytest.approx(expected)
-    assert known.worth(torch.tensor([4, 0])).tolist() == pytest.approx([UNEXPLAINED, 1.0])
+    assert known.query_weights(torch.arange(5)).tolist() == pytest.approx(expected)
+    assert known.query_weights(torch.tensor([4, 0])).tolist() == pytest.approx([UNEXPLAINED, 1.0])
     # A text whose scores contradict what is known counts less.
     known = ClassKnowledge([[1, 1, 1], [0, 0, 0]], np.array(["a", "b"]), list("uvw"))
     auroc = torch.tensor([CERTIFIED - 0.01, CERTIFIED, NOTHING])
-    found = known.worth(torch.arange(3), auroc)
+    found = known.query_weights(torch.arange(3), auroc)
     assert found.tolist() == pytest.approx([UNEXPLAINED, 1.0, 1.0])
 
 
@@ -53,14 +53,14 @@ def test_what_the_words_do_not_explain_counts_as_leakage_says() -> None:
     yes = torch.tensor([[0.9, 0.9, 0.1], [0.9, 0.5, 0.1], [0.9, 0.5, 0.1], [0.5, 0.5, 0.5]])
     answers = AnswerTable(torch.stack([1 - yes, yes]).log(), torch.full((3,), 1 / 3).log())
     rows = torch.tensor([0, 1, 2, 3])
-    kept = ClassKnowledge(values, classes, list("uvwx")).worth(rows, None, answers)
+    kept = ClassKnowledge(values, classes, list("uvwx")).query_weights(rows, None, answers)
     assert kept.tolist() == pytest.approx([1, 1, UNEXPLAINED, 1])
     known = ClassKnowledge(values, classes, list("uvwx"), leakage=0.25)
-    found = known.worth(rows, None, answers)
+    found = known.query_weights(rows, None, answers)
     whole, by_words = mutual_information(0.9, 0.5, 0.1), mutual_information(0.7, 0.7, 0.1)
     expected = [1, (by_words + 0.25 * (whole - by_words)) / whole, 0.25 * UNEXPLAINED, 1]
     assert found.tolist() == pytest.approx(expected)
-    assert known.worth(rows).tolist() == kept.tolist()
+    assert known.query_weights(rows).tolist() == kept.tolist()
 
 
 def mutual_information(*yes: float) -> float:

@@ -233,7 +233,7 @@ class Copies:
     [
         (
             lambda path: InformationPursuitClassifier(["a", "b"], np.eye(5)[:2]).fit_shards(path),
-            "width 24 and text_embeddings 5; expected one CLIP",
+            "24 columns and text_embeddings 5; expected one CLIP",
         ),
         (lambda path: InformationPursuitClassifier().fit_shards(path), "texts is missing"),
         (lambda path: model().fit_shards(path, left_out=[True, False]), "2 values for the 700"),

@@ -69,7 +69,7 @@ class ClassKnowledge:
         known = ~self.values.isnan()
         return (prior @ self.values.nan_to_num(0).square()) / (prior @ known.to(prior.dtype))
 
-    def worth(
+    def query_weights(
         self,
         rows: Int[Tensor, " m"],
         auroc: Float[Tensor, " m"] | None = None,
@@ -86,12 +86,12 @@ class ClassKnowledge:
         unexplained = known & ~(values >= TRUE_OF_A_CLASS).any(dim=0)
         if auroc is not None:
             unexplained |= auroc < CERTIFIED  # not of NaN
-        worth = torch.where(unexplained, UNEXPLAINED, 1.0)
+        weights = torch.where(unexplained, UNEXPLAINED, 1.0)
         if table is None or self.leakage == 1:
-            return worth
+            return weights
         explained = torch.from_numpy(information_of_words(table, values.numpy()).explained)
         beyond = torch.where(known, 1 - explained.float(), 0)
-        return worth * (1 - (1 - self.leakage) * beyond)
+        return weights * (1 - (1 - self.leakage) * beyond)
 
     def truth(self, rows: Int[Tensor, " m"]) -> Float[Tensor, "c m"]:
         """Return the classes that some texts are true of: 1 true, 0 not true, NaN unknown.

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -45,7 +45,6 @@ from infopursuit.pursuit.answers.rules import (
     AnswerRule,
     ColumnAnswers,
     MinMaxAnswers,
-    ThresholdAnswers,
 )
 from infopursuit.pursuit.answers.thresholds import THRESHOLD_IMAGES, ThresholdFit
 from infopursuit.pursuit.familiarity import KEPT, Familiarity
@@ -180,13 +179,17 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         Raises:
             InputError, ValueError: a setting or an input is malformed.
         """
-        check_settings(self)
-        self._rule(None)
-        seed = seed_of(self.random_state)
-        fitted = self._fit_table if self.texts is None else self._fit_texts
-        fitted(X, y, sample_weight, validation, seed)
-        self.queries_ = self.pursuit_.queries
-        self.clip_ = self.clip_source_ = None
+        if self.texts is None:
+            check_settings(self)
+            self._rule(None)
+            self._fit_table(X, y, sample_weight, validation)
+        else:
+            texts = self._texts_to_choose_from()
+            data = training_set(UnitMatrix(X, "X"), y, sample_weight)
+            check_width(texts, "X", data.rows.width)
+            self._keep_column_names(X)
+            self._fit_texts(texts, data, validation)
+        self.clip_ = None
         return self
 
     def fit_shards(
@@ -217,22 +220,11 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         """
         texts = self._texts_to_choose_from()
         shards = EmbeddedShards(images) if isinstance(images, (str, Path)) else images
-        if shards.width != texts.unit_matrix.width:
-            raise InputError(
-                f"{shards.where} has embeddings of width {shards.width} and text_embeddings "
-                f"{texts.unit_matrix.width}; expected one CLIP for both"
-            )
-        data = ShardedSet(shards, None if left_out is None else np.asarray(left_out, bool), cluster)
-        train, held_out = data.split(0.0 if validation else float(self.validation_fraction))
-        if validation is not None:
-            rows = UnitMatrix(validation[0], "validation X")
-            held_out = validation_set(rows, validation[1], data.classes)
+        check_width(texts, shards.where, shards.width)
+        left_out = None if left_out is None else np.asarray(left_out, bool)
         self._keep_column_names(None)
-        self.classes_, self.n_features_in_ = data.classes, shards.width
-        facts, seed = data.facts(held_out), seed_of(self.random_state)
-        self._fit_questions(texts, train, held_out, facts, seed)
-        self.queries_ = self.pursuit_.queries
-        self.clip_, self.clip_source_ = shards.clip, None
+        self._fit_texts(texts, ShardedSet(shards, left_out, cluster), validation)
+        self.clip_ = shards.clip
         return self
 
     def select_queries(self, X: Any, y: Any, sample_weight: Any = None) -> list[str]:
@@ -243,7 +235,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         """
         texts = self._texts_to_choose_from()
         data = training_set(UnitMatrix(X, "X"), y, sample_weight)
-        chosen = self._chosen(self._questions(texts, data), seed_of(self.random_state))
+        chosen = TextQuestions(self, texts, data).chosen(seed_of(self.random_state))
         return [texts.texts[row] for row in chosen.tolist()]
 
     # -- texts ------------------------------------------------------------------------------
@@ -255,42 +247,20 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             raise InputError("texts is missing; expected texts to choose from")
         return TextTable.from_arrays(self.texts, self.text_embeddings)
 
-    def _fit_texts(self, X: Any, y: Any, sample_weight: Any, validation: Any, seed: int) -> None:
-        texts = TextTable.from_arrays(self.texts, self.text_embeddings)
-        self._keep_column_names(X)
-        data = training_set(UnitMatrix(X, "X"), y, sample_weight)
-        if data.rows.width != texts.unit_matrix.width:
-            raise InputError(
-                f"X has {data.rows.width} columns and text_embeddings {texts.unit_matrix.width}; "
-                "expected one CLIP for both"
-            )
-        self.classes_, self.n_features_in_ = data.classes, data.rows.width
-        if validation is None:
-            train, held_out = data.split(float(self.validation_fraction))
-        else:
-            train, held_out = (
-                data,
-                validation_set(
-                    UnitMatrix(validation[0], "validation X"), validation[1], data.classes
-                ),
-            )
-        self._fit_questions(texts, train, held_out, data.facts(held_out), seed)
-
-    def _fit_questions(
-        self,
-        texts: TextTable,
-        train: TrainingSet,
-        held_out: InMemorySet | None,
-        facts: dict[str, Any],
-        seed: int,
-    ) -> None:
+    def _fit_texts(self, texts: TextTable, data: TrainingSet, validation: Any) -> None:
         """Choose the questions, count their answers, temper the table."""
-        questions = self._questions(texts, train)
-        chosen = self._chosen(questions, seed)
+        seed = seed_of(self.random_state)
+        if validation is not None:
+            validation = UnitMatrix(validation[0], "validation X"), validation[1]
+        train, held_out = self._split(data, validation)
+        self.classes_, self.n_features_in_ = data.classes, texts.unit_matrix.width
+        facts = data.facts(held_out)
+        questions = TextQuestions(self, texts, train)
+        chosen = questions.chosen(seed)
         rule, auroc = questions.answered(chosen, seed)
         first = None if self.first_query is None else int(texts.rows([self.first_query])[0])
         forced = None if first is None else chosen.tolist().index(first)
-        querier = questions.querier(rule, chosen, auroc, self.rates, seed)
+        querier = questions.querier(rule, chosen, auroc, seed)
         queries = [texts.texts[row] for row in chosen.tolist()]
         self._finish(rule, querier, queries, facts, held_out, forced, seed)
         if auroc is not None:
@@ -300,46 +270,38 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         self.provenance_["texts"] = len(texts.texts)
         self.provenance_["texts_sha256"] = settings_sha256({"texts": list(texts.texts)})
 
-    def _questions(self, texts: TextTable, data: TrainingSet) -> TextQuestions:
-        given = self.reference_embeddings
-        reference = (
-            texts.unit_matrix if given is None else UnitMatrix(given, "reference_embeddings")
-        )
-        knowledge = None
-        if self.knowledge is not None:
-            knowledge = ClassKnowledge(self.knowledge, data.classes, texts.texts, self.leakage)
-        return TextQuestions(texts, reference, data, knowledge, self.answers)
-
-    def _chosen(self, questions: TextQuestions, seed: int) -> Tensor:
-        return questions.chosen(
-            self.queries, self.ban, self.first_query, self.keep, self.n_queries, seed
-        )
+    def _split(
+        self, data: TrainingSet, validation: tuple[Matrix, Any] | None
+    ) -> tuple[TrainingSet, InMemorySet | None]:
+        """Return what to learn from, and the rows given to calibrate on, or some held out."""
+        train, held_out = data.split(0.0 if validation else float(self.validation_fraction))
+        if validation is not None:
+            held_out = validation_set(*validation, data.classes)
+        return train, held_out
 
     # -- columns of a table -----------------------------------------------------------------
 
-    def _fit_table(self, X: Any, y: Any, sample_weight: Any, validation: Any, seed: int) -> None:
+    def _fit_table(self, X: Any, y: Any, sample_weight: Any, validation: Any) -> None:
+        seed = seed_of(self.random_state)
         X, y = validate_data(self, X, y, dtype=np.float64)
         data = training_set(_table(X), y, sample_weight)
         self.classes_ = data.classes
-        if validation is None:
-            train, held_out = data.split(float(self.validation_fraction))
-        else:
-            rows = _table(validate_data(self, validation[0], reset=False, dtype=np.float64))
-            train, held_out = data, validation_set(rows, validation[1], data.classes)
+        if validation is not None:
+            validation = self._table(validation[0]), validation[1]
+        train, held_out = self._split(data, validation)
         default = [f"column {i}" for i in range(X.shape[1])]
         names = [str(name) for name in getattr(self, "feature_names_in_", default)]
-        questions = table_questions(
-            train, names, self.queries, self.ban, self.keep, self.n_queries, seed
-        )
+        assert isinstance(train, InMemorySet)
+        questions = table_questions(self, train, names, seed)
         forced = None
         if self.first_query is not None:
             questions, forced = with_question(questions, self.first_query, names)
-        texts = column_texts(questions, names)
         table = fit_table(questions, train.rows.blocks(), train.labels, train.weights)
-        querier, facts = InformationGain(table), data.facts(held_out)
+        querier = InformationGain(table)
         if self.rates == "fitted":
             querier = with_fitted_rates(querier, questions, train, seed)
-        self._finish(questions, querier, texts, facts, held_out, forced, seed)
+        queries = column_texts(questions, names)
+        self._finish(questions, querier, queries, data.facts(held_out), held_out, forced, seed)
 
     def _table(self, X: Any) -> Matrix:
         return _table(validate_data(self, X, reset=False, dtype=np.float64))
@@ -382,6 +344,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             first,
             familiarity,
         )
+        self.queries_, self.clip_source_ = self.pursuit_.queries, None
         self.provenance_ = dict(facts)
         if held_out is not None:
             shown = held_out.sample(HELD_OUT, seed)
@@ -475,75 +438,69 @@ def check_settings(model: InformationPursuitClassifier) -> None:
         raise InputError("knowledge is about texts; expected None if there are no texts")
 
 
+def check_width(texts: TextTable, name: str, width: int) -> None:
+    """Raise InputError if rows are not as wide as the embeddings of the texts."""
+    if width != texts.unit_matrix.width:
+        raise InputError(
+            f"{name} has {width} columns and text_embeddings {texts.unit_matrix.width}; expected "
+            "one CLIP for both"
+        )
+
+
 class TextQuestions:
-    """The texts of a universe, measured on training images."""
+    """The texts of a universe, measured on training images by the settings of a classifier."""
 
     def __init__(
-        self,
-        texts: TextTable,
-        reference: UnitMatrix,
-        data: TrainingSet,
-        knowledge: ClassKnowledge | None,
-        answers: str,
+        self, model: InformationPursuitClassifier, texts: TextTable, data: TrainingSet
     ) -> None:
-        self.texts, self.data, self.answers = texts, data, answers
-        self.knowledge = knowledge
-        self.directions = TextDirections(
-            reference, data.moments.within, None if knowledge is None else knowledge.truth
+        self.model, self.texts, self.data = model, texts, data
+        reference = texts.unit_matrix
+        if model.reference_embeddings is not None:
+            reference = UnitMatrix(model.reference_embeddings, "reference_embeddings")
+        self.knowledge = truth = shares = weights = None
+        if model.knowledge is not None:
+            known = ClassKnowledge(model.knowledge, data.classes, texts.texts, model.leakage)
+            truth, shares = known.truth, known.true_shares(data.moments.prior)
+            self.knowledge, weights = known, known.query_weights
+        self.candidates = CandidateTexts(
+            texts.unit_matrix,
+            TextDirections(reference, data.moments.within, truth),
+            ThresholdFit(model.answers != "threshold", shares),
+            weights,
+            texts.shared(),
         )
-        shares = None if knowledge is None else knowledge.true_shares(data.moments.prior)
-        self.thresholds = ThresholdFit(answers != "threshold", shares)
 
-    def chosen(
-        self,
-        queries: Sequence[str] | None,
-        ban: Sequence[str],
-        first: str | None,
-        keep: Sequence[str],
-        k: int,
-        seed: int,
-    ) -> Int[Tensor, " k"]:
+    def chosen(self, seed: int) -> Int[Tensor, " k"]:
         """Return the rows of the questions given, or of the most informative and those to keep."""
-        texts = self.texts
-        allowed = not_banned(texts.texts, ban)
-        fixed = fixed_rows(texts, first, keep, allowed)
-        if queries is not None:
-            rows = texts.rows(queries)
+        texts, model = self.texts, self.model
+        allowed = not_banned(texts.texts, model.ban)
+        fixed = fixed_rows(texts, model.first_query, model.keep, allowed)
+        if model.queries is not None:
+            rows = texts.rows(model.queries)
             refuse_banned([texts.texts[row] for row in rows.tolist()], allowed[rows])
             check_among(texts, fixed, rows)
             return rows
-        check_room(len(fixed), k)
-        count = min(k, int(allowed.sum()))
-        chosen = self._informative(count, allowed, seed)
+        check_room(len(fixed), model.n_queries)
+        count = min(model.n_queries, int(allowed.sum()))
+        chosen = informative_rows(self.candidates, self.data, count, seed, allowed)
         others = chosen[~torch.isin(chosen, fixed)]
         if len(fixed) + len(others) > count:  # chosen again, without those that are kept anyway
             allowed[fixed] = False
             room = count - len(fixed)
-            others = self._informative(room, allowed, seed) if room else others[:0]
+            others = others[:0]
+            if room:
+                others = informative_rows(self.candidates, self.data, room, seed, allowed)
         return torch.cat([fixed, others]).sort().values
-
-    def _informative(self, count: int, allowed: Bool[Tensor, " u"], seed: int) -> Tensor:
-        texts = CandidateTexts(
-            self.texts.unit_matrix,
-            self.directions,
-            self.thresholds,
-            None if self.knowledge is None else self.knowledge.worth,
-            self.texts.shared(),
-        )
-        return informative_rows(texts, self.data, count, seed, allowed)
 
     def answered(
         self, chosen: Int[Tensor, " k"], seed: int
     ) -> tuple[AnswerRule, Float[Tensor, " k"] | None]:
         """Return how images answer the chosen texts, and how well the texts' scores rank images."""
-        queries = self.texts.unit_matrix.take(chosen)
-        if self.answers == "minmax":
-            return MinMaxAnswers(queries), None
+        if self.model.answers == "minmax":
+            return MinMaxAnswers(self.texts.unit_matrix.take(chosen)), None
         sample = self.data.sample(THRESHOLD_IMAGES, seed)
-        images, labels, weights = sample.rows.tensor(), sample.labels, sample.weights
-        directions, auroc = self.directions.fitted(chosen, queries, images, labels, weights)
-        fitted = self.thresholds.fit(chosen, images @ directions.T, labels, weights)
-        rule = ThresholdAnswers(directions, fitted.values, fitted.upper)
+        images = sample.rows.tensor()
+        rule, auroc = self.candidates.answer_rule(chosen, images, sample.labels, sample.weights)
         return rule, None if self.knowledge is None else auroc
 
     def querier(
@@ -551,16 +508,52 @@ class TextQuestions:
         rule: AnswerRule,
         chosen: Int[Tensor, " k"],
         auroc: Float[Tensor, " k"] | None,
-        rates: str,
         seed: int,
     ) -> InformationGain:
         """Return the querier of the chosen texts, with the table of their answers."""
-        table = self.data.table(rule)
-        weights = None if self.knowledge is None else self.knowledge.worth(chosen, auroc, table)
+        table, known = self.data.table(rule), self.knowledge
+        weights = None if known is None else known.query_weights(chosen, auroc, table)
         pairs = related_texts([self.texts.texts[row] for row in chosen.tolist()])
         redundant = RedundantQuestions(torch.tensor(pairs).long(), len(chosen)) if pairs else None
         counted = InformationGain(table, weights, redundant)
-        return counted if rates == "counted" else with_fitted_rates(counted, rule, self.data, seed)
+        if self.model.rates == "counted":
+            return counted
+        return with_fitted_rates(counted, rule, self.data, seed)
+
+
+def table_questions(
+    model: InformationPursuitClassifier, data: InMemorySet, names: Sequence[str], seed: int
+) -> ColumnAnswers:
+    """Return the questions given, or the most informative ones and those to keep."""
+    if model.queries is not None:
+        questions = given_questions(model.queries, names)
+        texts = column_texts(questions, names)
+        refuse_banned(texts, not_banned(texts, model.ban))
+        return _with_kept(questions, names, model)
+    room = model.n_queries - len(model.keep)
+    check_room(len(model.keep), model.n_queries)
+    questions = column_questions(data.rows.tensor(), data.weights)
+    if not len(questions.columns):
+        return questions
+    texts = column_texts(questions, names)
+    allowed = not_banned(texts, model.ban)
+    if model.keep:  # not chosen a second time
+        kept = column_texts(given_questions(model.keep, names), names)
+        allowed &= torch.tensor([text not in kept for text in texts])
+    questions = questions.select(allowed.nonzero().squeeze(1))
+    rows = chosen_questions(questions, data, room, seed) if room else torch.arange(0)
+    return _with_kept(questions.select(rows), names, model)
+
+
+def _with_kept(
+    questions: ColumnAnswers, names: Sequence[str], model: InformationPursuitClassifier
+) -> ColumnAnswers:
+    """Return the questions and those that the classifier is to keep."""
+    for query in model.keep:
+        questions, _ = with_question(questions, query, names)
+    texts = column_texts(questions, names)
+    refuse_banned(texts, not_banned(texts, model.ban), "keep")
+    return questions
 
 
 def chosen_questions(
@@ -576,47 +569,6 @@ def chosen_questions(
     generator = torch.Generator().manual_seed(seed)
     chosen = chosen_columns(answers, table, sample.labels, sample.weights, k, generator, ROUNDING)
     return chosen.sort().values
-
-
-def with_kept(
-    questions: ColumnAnswers, names: Sequence[str], keep: Sequence[str], ban: Sequence[str]
-) -> ColumnAnswers:
-    """Return the questions and those of `keep`."""
-    for query in keep:
-        questions, _ = with_question(questions, query, names)
-    texts = column_texts(questions, names)
-    refuse_banned(texts, not_banned(texts, ban), "keep")
-    return questions
-
-
-def table_questions(
-    data: InMemorySet,
-    names: Sequence[str],
-    queries: Sequence[str] | None,
-    ban: Sequence[str],
-    keep: Sequence[str],
-    k: int,
-    seed: int,
-) -> ColumnAnswers:
-    """Return the questions given, or the most informative ones and those to keep."""
-    if queries is not None:
-        questions = given_questions(queries, names)
-        texts = column_texts(questions, names)
-        refuse_banned(texts, not_banned(texts, ban))
-        return with_kept(questions, names, keep, ban)
-    check_room(len(keep), k)
-    questions = column_questions(data.rows.tensor(), data.weights)
-    if not len(questions.columns):
-        return questions
-    texts = column_texts(questions, names)
-    allowed = not_banned(texts, ban)
-    if keep:  # not chosen a second time
-        kept = column_texts(given_questions(keep, names), names)
-        allowed &= torch.tensor([text not in kept for text in texts])
-    questions = questions.select(allowed.nonzero().squeeze(1))
-    room = k - len(keep)
-    rows = chosen_questions(questions, data, room, seed) if room else torch.arange(0)
-    return with_kept(questions.select(rows), names, keep, ban)
 
 
 def with_fitted_rates(

@@ -54,16 +54,6 @@ FORMAT, REQUIRES = 4, "infopursuit>=0.1.0"
 # Formats that no release ever wrote.
 UNRELEASED = (1, 2, 3)
 NAIVE_BAYES, NETWORKS = "InformationPursuitClassifier", "VariationalInformationPursuit"
-# What reading a description that somebody else wrote may raise.
-MALFORMED = (
-    AttributeError,
-    IndexError,
-    KeyError,
-    OverflowError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
 
 
 @dataclass
@@ -180,7 +170,7 @@ def one_line_errors(folder: Path) -> Iterator[None]:
     """Turn what a malformed description of a model raises into an InputError of one line."""
     try:
         yield
-    except MALFORMED as error:
+    except Exception as error:  # what a stranger wrote may raise anything
         first_line = next(iter(str(error).splitlines()), "")
         raise InputError(
             f"{folder}: {DESCRIPTION} and {WEIGHTS} do not fit each other "
@@ -322,8 +312,7 @@ def _plain(value: Any) -> Any:
 
 # -- tensors --------------------------------------------------------------------------------
 
-# A tensor's shape, and for integers the number that all of them are below; None for floats.
-Expected = tuple[tuple[int, ...], int | None]
+OPTIONAL = ("rule.upper", "querier.worth", "querier.put_off", "familiarity.")
 
 
 def _part(weights: dict[str, Tensor], part: str) -> dict[str, Tensor]:
@@ -371,76 +360,64 @@ def _check(
     sizes: tuple[int, int, int],
     hidden: tuple[int, int] | None,
 ) -> None:
-    """Raise ValueError unless these are finite tensors of the shapes that a description claims.
-
-    Nothing is made of a size that a description only claims.
-    """
-    expected, optional = _expected(weights, rule, sizes, hidden)
-    for name in expected.keys() - optional:
-        if name not in weights:
-            raise ValueError(f"no tensor {name}")
+    """Raise ValueError unless these are finite tensors of the shapes that a description claims."""
+    expected = _shapes(weights, rule, sizes, hidden)
+    levels, _, _ = expected["familiarity.log_likelihood"]
+    below = {"rule.columns": sizes[2], "familiarity.held_out": levels, "querier.put_off": sizes[0]}
+    missing = [name for name in expected if name not in weights and not name.startswith(OPTIONAL)]
+    if missing:
+        raise ValueError(f"no tensor {missing[0]}")
     for name, tensor in weights.items():
         if name not in expected:
             raise ValueError(f"a tensor {name}, which such a model has not")
-        shape, below = expected[name]
-        if tuple(tensor.shape) != shape:
-            raise ValueError(f"{name} has the shape {tuple(tensor.shape)}; expected {shape}")
-        if tensor.is_floating_point() != (below is None):
-            kind = "floats" if below is None else "integers"
+        if tuple(tensor.shape) != expected[name]:
+            raise ValueError(
+                f"{name} has the shape {tuple(tensor.shape)}; expected {expected[name]}"
+            )
+        if tensor.is_floating_point() == (name in below):
+            kind = "integers" if name in below else "floats"
             raise ValueError(f"{name} is {tensor.dtype}; expected {kind}")
-        may_be_infinite = name.endswith(".independent_answers")  # of a table without tempering
-        if below is None and not may_be_infinite and not torch.isfinite(tensor).all():
+        if name in below:
+            if tensor.numel() and not 0 <= tensor.min() <= tensor.max() < below[name]:
+                numbers = f"{tensor.min().item()} to {tensor.max().item()}"
+                raise ValueError(f"{name} holds {numbers}; expected 0 to {below[name] - 1}")
+        # A table without tempering has infinitely many independent answers.
+        elif not (name.endswith(".independent_answers") or torch.isfinite(tensor).all()):
             raise ValueError(f"{name} holds NaN or infinity; expected finite numbers")
-        if below is not None and tensor.numel() and not 0 <= tensor.min() <= tensor.max() < below:
-            numbers = f"{tensor.min().item()} to {tensor.max().item()}"
-            raise ValueError(f"{name} holds {numbers}; expected 0 to {below - 1}")
 
 
-def _expected(
+def _shapes(
     weights: dict[str, Tensor],
     rule: str,
     sizes: tuple[int, int, int],
     hidden: tuple[int, int] | None,
-) -> tuple[dict[str, Expected], set[str]]:
-    """Return what is expected of each tensor by name, and which of them may be missing."""
+) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each tensor of a model; nothing of a size only claimed is allocated."""
     k, c, d = sizes
+    rows = {name: len(tensor) if tensor.ndim else 0 for name, tensor in weights.items()}
 
-    def rows(name: str) -> int:
-        return len(weights[name]) if name in weights and weights[name].ndim else 0
+    def table(part: str) -> dict[str, tuple[int, ...]]:
+        levels = 3 if rows.get(f"{part}.log_likelihood") == 3 else 2
+        shapes = {"log_likelihood": (levels, k, c), "log_prior": (c,), "independent_answers": ()}
+        return {f"{part}.{name}": shape for name, shape in shapes.items()}
 
-    def table(part: str) -> dict[str, Expected]:
-        levels = 3 if rows(f"{part}.log_likelihood") == 3 else 2
-        return {
-            f"{part}.log_likelihood": ((levels, k, c), None),
-            f"{part}.log_prior": ((c,), None),
-            f"{part}.independent_answers": ((), None),
-        }
-
-    rules: dict[str, dict[str, Expected]] = {
-        "minmax": {"rule.queries": ((k, d), None)},
-        "soft": {"rule.queries": ((k, d), None)},
-        "threshold": {
-            "rule.directions": ((k, d), None),
-            "rule.thresholds": ((k,), None),
-            "rule.upper": ((k,), None),
-        },
-        "columns": {"rule.columns": ((k,), d), "rule.cuts": ((k,), None)},
+    rules: dict[str, dict[str, tuple[int, ...]]] = {
+        "minmax": {"queries": (k, d)},
+        "soft": {"queries": (k, d)},
+        "threshold": {"directions": (k, d), "thresholds": (k,), "upper": (k,)},
+        "columns": {"columns": (k,), "cuts": (k,)},
     }
     if rule not in rules:
         raise ValueError(f"the answer rule {rule!r} is not known")
-    levels = rows("familiarity.log_likelihood")
-    held_out = (rows("familiarity.held_out"), k)
-    familiarity = {**table("familiarity"), "familiarity.held_out": (held_out, levels)}
-    optional = {"rule.upper", "querier.worth", "querier.put_off", *familiarity}
-    expected = {**rules[rule], **familiarity}
+    shapes = {f"rule.{name}": shape for name, shape in rules[rule].items()} | table("familiarity")
+    shapes["familiarity.held_out"] = rows.get("familiarity.held_out", 0), k
     if hidden is None:
-        expected |= table("classifier")
-        expected["querier.worth"] = ((k,), None)
-        expected["querier.put_off"] = ((rows("querier.put_off"), 3), k)
-        return expected, optional
-    for part, outputs in (("querier", k), ("classifier", c)):
-        with torch.device("meta"):
-            network = HistoryNetwork(k, outputs, hidden)
-        for name, value in network.state_dict().items():
-            expected[f"{part}.{name}"] = (tuple(value.shape), None)
-    return expected, optional
+        shapes["querier.worth"] = (k,)
+        shapes["querier.put_off"] = rows.get("querier.put_off", 0), 3
+        return shapes | table("classifier")
+    with torch.device("meta"):
+        networks = {"querier": HistoryNetwork(k, k, hidden)}
+        networks["classifier"] = HistoryNetwork(k, c, hidden)
+    for part, network in networks.items():
+        shapes |= {f"{part}.{name}": tuple(t.shape) for name, t in network.state_dict().items()}
+    return shapes

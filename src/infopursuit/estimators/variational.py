@@ -30,6 +30,7 @@ from infopursuit.datasets.matrix import BLOCK, Matrix, UnitMatrix
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.naive_bayes import (
     InformationPursuitClassifier,
+    check_width,
     training_set,
     validation_set,
 )
@@ -167,7 +168,7 @@ class VariationalInformationPursuit(PursuitClassifier, ClassifierMixin, BaseEsti
         data = training_set(UnitMatrix(X, "X"), y)
         train, held_out = self._split(data, validation)
         for name, rows in (("X", data.rows), ("validation X", held_out.rows)):
-            _check_width(texts, name, rows.width)
+            check_width(texts, name, rows.width)
         self.classes_, self.n_features_in_, self.clip_ = data.classes, data.rows.width, None
         initial = self._initial(texts, train)
         images = _images(train), _images(held_out)
@@ -195,7 +196,7 @@ class VariationalInformationPursuit(PursuitClassifier, ClassifierMixin, BaseEsti
         """
         settings, texts = settings_of(self), self._texts()
         shards = EmbeddedShards(images) if isinstance(images, (str, Path)) else images
-        _check_width(texts, shards.where, shards.width)
+        check_width(texts, shards.where, shards.width)
         of_both = sharded_images(shards, validation, self.validation_fraction, self.random_state)
         self.classes_, self.n_features_in_ = np.array(shards.class_names), shards.width
         self.clip_ = shards.clip
@@ -283,7 +284,7 @@ class VariationalInformationPursuit(PursuitClassifier, ClassifierMixin, BaseEsti
         if self.reference_embeddings is None:
             return None
         reference = UnitMatrix(self.reference_embeddings, "reference_embeddings")
-        _check_width(texts, "reference_embeddings", reference.width)
+        check_width(texts, "reference_embeddings", reference.width)
         return as_stored(reference)
 
     def _split(self, data: InMemorySet, validation: Any) -> tuple[InMemorySet, InMemorySet]:
@@ -316,14 +317,6 @@ class VariationalInformationPursuit(PursuitClassifier, ClassifierMixin, BaseEsti
             return torch.from_numpy(random_rows(len(texts.texts), k, self.random_state))
         universe = as_stored(texts.unit_matrix).numpy()
         return torch.from_numpy(k_medoids(universe, k, self.random_state, device=self._device()))
-
-
-def _check_width(texts: TextTable, name: str, width: int) -> None:
-    if width != texts.unit_matrix.width:
-        raise InputError(
-            f"{name} has {width} columns and text_embeddings {texts.unit_matrix.width}; expected "
-            "one CLIP for both"
-        )
 
 
 def _images(data: InMemorySet) -> TrainingImages:

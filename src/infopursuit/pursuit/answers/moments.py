@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 # Steps of a whole sum in 1: finer than float32, in which images are.
@@ -17,9 +17,8 @@ class ClassMoments(NamedTuple):
     """First and second moments of images, by class; float64.
 
     Attributes:
-        weights: (c,) the images of each class, or the sum of their weights.
-        means: (c, d).
-        within: (d, d) the mean scatter of images around the means of their classes.
+        weights: the images of each class, or the sum of their weights.
+        within: the mean scatter of images around the means of their classes.
     """
 
     weights: Float[Tensor, " c"]
@@ -42,47 +41,38 @@ class ClassMoments(NamedTuple):
 
 
 class MomentSums(NamedTuple):
-    """What moments are made of, in float64; the sums of two sets of images add up.
+    """What moments are made of; the sums of two sets of images add up.
+
+    They are float64, or `whole`: int64 in steps of 1 / STEPS. Whole numbers add up to the same in
+    any order: it does not matter who added first. Of unit-norm images 2**31 fit before a sum
+    overflows.
 
     Attributes:
-        totals: (c,) the images of each class, or the sum of their weights.
-        sums: (c, d) the sum of the images of each class.
-        squares: (d, d) the sum of the outer products of all images.
+        totals: the images of each class, or the sum of their weights.
+        sums: the sum of the images of each class.
+        squares: the sum of the outer products of all images.
     """
 
-    totals: Float[Tensor, " c"]
-    sums: Float[Tensor, "c d"]
-    squares: Float[Tensor, "d d"]
+    totals: Shaped[Tensor, " c"]
+    sums: Shaped[Tensor, "c d"]
+    squares: Shaped[Tensor, "d d"]
 
     def moments(self) -> ClassMoments:
         """Return the moments; each class has an image of positive weight."""
-        means = self.sums / self.totals.unsqueeze(1)
-        between = means.T @ (self.totals.unsqueeze(1) * means)
-        return ClassMoments(self.totals, means, (self.squares - between) / self.totals.sum())
+        totals, sums, squares = (
+            each if each.is_floating_point() else each.double() / STEPS for each in self
+        )
+        means = sums / totals.unsqueeze(1)
+        between = means.T @ (totals.unsqueeze(1) * means)
+        return ClassMoments(totals, means, (squares - between) / totals.sum())
 
-    def whole(self) -> WholeSums:
+    def whole(self) -> MomentSums:
         """Return the same in whole numbers of 1 / STEPS."""
-        return WholeSums(*((each * STEPS).round().long() for each in self))
+        return MomentSums(*((each * STEPS).round().long() for each in self))
 
-
-class WholeSums(NamedTuple):
-    """`MomentSums` in int64, in steps of 1 / STEPS.
-
-    Whole numbers add up to the same in any order: it does not matter who added first. Of
-    unit-norm images 2**31 fit before a sum overflows.
-    """
-
-    totals: Int[Tensor, " c"]
-    sums: Int[Tensor, "c d"]
-    squares: Int[Tensor, "d d"]
-
-    def plus(self, other: WholeSums) -> WholeSums:
+    def plus(self, other: MomentSums) -> MomentSums:
         """Return the sums of both sets of images."""
-        return WholeSums(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
-
-    def moments(self) -> ClassMoments:
-        """Return the moments of all images."""
-        return MomentSums(*(each.double() / STEPS for each in self)).moments()
+        return MomentSums(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
 def class_moments(

@@ -21,7 +21,7 @@ def forward_selection(
     count: int,
     weights: Float[Tensor, " n"] | None = None,
     ties: float = 0.0,
-    worth: Float[Tensor, " m"] | None = None,
+    query_weights: Float[Tensor, " m"] | None = None,
 ) -> list[int]:
     """Choose `count` of m columns, the most useful first; fewer if the rest adds nothing.
 
@@ -30,6 +30,7 @@ def forward_selection(
     Args:
         ties: columns whose gains differ by no more than this share are equal, and the first of
             equals is chosen.
+        query_weights: factors on the gain of each column; None for 1 each.
     """
     members = functional.one_hot(labels).to(answers.dtype)
     if weights is None:
@@ -54,8 +55,8 @@ def forward_selection(
         if not usable.any():
             break
         gain = correlation.square().sum(dim=1) / left
-        if worth is not None:
-            gain = gain * worth.to(gain.dtype)
+        if query_weights is not None:
+            gain = gain * query_weights.to(gain.dtype)
         gain = gain.masked_fill(~usable, -torch.inf)
         if gain.max() <= least:
             break

@@ -72,6 +72,19 @@ class CandidateTexts:
     query_weights: QueryWeights | None = None
     source: SharedEmbeddings | None = None
 
+    def answer_rule(
+        self,
+        rows: Int[Tensor, " m"],
+        images: Float[Tensor, "n d"],
+        labels: Int[Tensor, " n"],
+        weights: Float[Tensor, " n"] | None,
+    ) -> tuple[ThresholdAnswers, Float[Tensor, " m"]]:
+        """Fit how images answer some texts; return it with the AUROC of the texts' scores."""
+        texts = self.universe.take(rows)
+        directions, auroc = self.directions.fitted(rows, texts, images, labels, weights)
+        fitted = self.thresholds.fit(rows, images @ directions.T, labels, weights)
+        return ThresholdAnswers(directions, fitted.values, fitted.upper), auroc
+
 
 def informative_rows(
     texts: CandidateTexts,
@@ -96,11 +109,7 @@ def informative_rows(
     weights = None if screened.weights is None else screened.weights[sample]
     rows = responsive_rows(texts.universe, texts.directions.centre, shown, k, allowed)
     rows = _most_informative_alone(rows, texts, shown, labels, weights, images.cluster)
-    directions, auroc = texts.directions.fitted(
-        rows, texts.universe.take(rows), shown, labels, weights
-    )
-    thresholds = texts.thresholds.fit(rows, shown @ directions.T, labels, weights)
-    rule = ThresholdAnswers(directions, thresholds.values, thresholds.upper)
+    rule, auroc = texts.answer_rule(rows, shown, labels, weights)
     table = fit_table(rule, [(slice(None), shown)], labels, weights, images.moments)
     query_weights = None if texts.query_weights is None else texts.query_weights(rows, auroc, table)
     answers = rule.answers(shown)
@@ -146,16 +155,7 @@ def responsive_rows(
 
 @dataclass(frozen=True)
 class Screening:
-    """Measures what each text tells of the class alone; called where the work is done.
-
-    Attributes:
-        source: the embeddings of all texts.
-        score_map: turns them into directions.
-        thresholds: how these are fitted.
-        images: (n, d) unit norm.
-        labels: (n,) classes 0..c-1.
-        weights: (n,) of the images; None for 1 each.
-    """
+    """Measures what each text tells of the class alone, on n images, wherever it is called."""
 
     source: SharedEmbeddings
     score_map: ScoreMap
@@ -175,19 +175,6 @@ class Screening:
 
         return screen
 
-    def information(
-        self, rows: Int[Tensor, " m"], cluster: RayCluster | None = None
-    ) -> Float[Tensor, " m"]:
-        """Measure what a threshold of each text tells, in nats, here or by workers of a cluster."""
-        blocks = list(enumerate(rows.split(BLOCK)))
-        measured: dict[int, Tensor] = {}
-        with closing(run_shards(self, blocks, cluster)) as done:
-            for number, block in tqdm(
-                done, "screening texts", total=len(blocks), unit="block", disable=None
-            ):
-                measured[number] = block
-        return torch.cat([measured[number] for number in range(len(blocks))])
-
 
 def _most_informative_alone(
     rows: Tensor,
@@ -197,15 +184,19 @@ def _most_informative_alone(
     weights: Tensor | None,
     cluster: RayCluster | None = None,
 ) -> Tensor:
-    """Return CANDIDATES of the given rows, sorted: those that tell most alone. All if few."""
+    """Return CANDIDATES of the given rows, sorted: those that tell most alone. All if few.
+
+    Workers of a cluster measure the texts, or this process.
+    """
     if len(rows) <= CANDIDATES:
         return rows
-    source = texts.source
-    if source is None:
-        source = SharedEmbeddings(texts.universe.as_stored())
+    source = texts.source or SharedEmbeddings(texts.universe.as_stored())
     score_map = texts.directions.maps[0]
     screening = Screening(source, score_map, texts.thresholds, images, labels, weights)
-    information = screening.information(rows, cluster)
+    parts = list(enumerate(rows.split(BLOCK)))
+    with closing(run_shards(screening, parts, cluster)) as done:
+        measured = dict(tqdm(done, "screening texts", total=len(parts), unit="block", disable=None))
+    information = torch.cat([measured[number] for number, _ in parts])
     if texts.query_weights is not None:
         blocks = rows.split(CANDIDATES)
         weighting = torch.cat([texts.query_weights(block, None, None) for block in blocks])

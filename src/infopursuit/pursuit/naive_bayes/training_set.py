@@ -37,7 +37,7 @@ from infopursuit.datasets.labelled_images import ImageShards, even_sample
 from infopursuit.datasets.matrix import Matrix, UnitMatrix
 from infopursuit.pursuit.answers.moments import (
     ClassMoments,
-    WholeSums,
+    MomentSums,
     class_moments,
     moment_sums,
 )
@@ -279,7 +279,7 @@ class ShardedSet:
         """Return samples to learn from and of the held-out images, and moments of the former."""
         work = SamplePass(self.shards, self._held_cut, wanted)
         gathered: tuple[list[Sample], list[Sample]] = ([], [])
-        total: WholeSums | None = None
+        total: MomentSums | None = None
         for _, (samples, sums) in self._run(work, "images: sample and moments"):
             for parts, sample in zip(gathered, samples, strict=True):
                 parts.append(sample)
@@ -549,7 +549,7 @@ class SamplePass(_ShardPass):
     held_out: Cut
     wanted: tuple[WantedKeys, ...]
 
-    def run(self, part: Part) -> tuple[tuple[Sample, ...], WholeSums | None]:
+    def run(self, part: Part) -> tuple[tuple[Sample, ...], MomentSums | None]:
         """Do one shard."""
         images = self.read(part)
         held = self.held_out.holds(images.labels, images.keys)
