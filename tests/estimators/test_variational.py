@@ -179,7 +179,7 @@ def test_clones_pickles_and_saved_models_predict_the_same(tmp_path: Path) -> Non
         ({"texts": None}, "texts is missing"),
         ({"n_queries": 0}, "n_queries is 0; expected a whole number from 1"),
         ({"random_state": -1}, "random_state is -1"),
-        ({"init": "llm"}, "init is 'llm'; expected medoids, random or informative"),
+        ({"init": "llm"}, "init is 'llm'; expected 'medoids', 'random' or 'informative'"),
         ({"queries": []}, "queries is empty"),
         ({"queries": ["a dragon"]}, "'a dragon' is not among the texts"),
         ({"hidden": (8,)}, "hidden is .8,.; expected two numbers"),

@@ -417,13 +417,9 @@ def check_settings(model: InformationPursuitClassifier) -> None:
 
     Its stopping rule is checked where it is used.
     """
-    count = model.n_queries
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-        raise InputError(f"n_queries is {count!r}; expected a whole number from 1 on")
+    check_whole("n_queries", model.n_queries, 1)
     for name, words in WORDS.items():
-        if getattr(model, name) not in words:
-            expected = f"{', '.join(map(repr, words[:-1]))} or {words[-1]!r}"
-            raise InputError(f"{name} is {getattr(model, name)!r}; expected {expected}")
+        check_words(name, getattr(model, name), words)
     for name, (fits, expected) in SHARES.items():
         share = getattr(model, name)
         if not isinstance(share, int | float | np.integer | np.floating) or not fits(share):
@@ -436,6 +432,19 @@ def check_settings(model: InformationPursuitClassifier) -> None:
         raise InputError("text_embeddings come without texts; expected both or neither")
     if model.texts is None and model.knowledge is not None:
         raise InputError("knowledge is about texts; expected None if there are no texts")
+
+
+def check_whole(name: str, value: Any, least: int) -> None:
+    """Raise InputError for a setting that is not a whole number, or too small."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{name} is {value!r}; expected a whole number from {least} on")
+
+
+def check_words(name: str, value: Any, words: Sequence[str]) -> None:
+    """Raise InputError for a setting that is none of these words."""
+    if value not in words:
+        expected = f"{', '.join(map(repr, words[:-1]))} or {words[-1]!r}"
+        raise InputError(f"{name} is {value!r}; expected {expected}")
 
 
 def check_width(texts: TextTable, name: str, width: int) -> None:

@@ -30,7 +30,9 @@ from infopursuit.datasets.matrix import BLOCK, Matrix, UnitMatrix
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.naive_bayes import (
     InformationPursuitClassifier,
+    check_whole,
     check_width,
+    check_words,
     training_set,
     validation_set,
 )
@@ -46,7 +48,7 @@ from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.pursuit.vip.checkpoints import Checkpoint
 from infopursuit.pursuit.vip.distributed import ALONE, Execution, Processes
 from infopursuit.pursuit.vip.settings import VariationalSettings
-from infopursuit.pursuit.vip.training import InitialDictionary, Trained, Trainer, TrainingImages
+from infopursuit.pursuit.vip.training import InitialDictionary, Trainer, TrainingImages
 from infopursuit.texts.text_table import TextTable
 
 # Weights are selected by the accuracy after 1 to at most this many questions.
@@ -214,52 +216,43 @@ class VariationalInformationPursuit(PursuitClassifier, ClassifierMixin, BaseEsti
     ) -> VariationalInformationPursuit:
         """Train on images, and select on others, from the texts of these rows on."""
         train, held_out = images
-        universe = as_stored(texts.unit_matrix)
         trainer = Trainer(
             train,
             held_out,
-            InitialDictionary(universe, initial, self._reference(texts)),
+            InitialDictionary(as_stored(texts.unit_matrix), initial, self._reference(texts)),
             settings,
             self._budget(len(initial)),
             self.random_state,
             Execution(self._device(), processes),
         )
-        self._keep(trainer.train(checkpoint), texts, trainer, train, held_out)
-        self.provenance_["settings"] = {
-            **asdict(settings),
-            "budget": trainer.budget,
-            "random_state": self.random_state,
-        }
-        self.provenance_["images"] = {"train": len(train.labels), "held_out": len(held_out.labels)}
-        return self
-
-    def _keep(
-        self,
-        trained: Trained,
-        texts: TextTable,
-        trainer: Trainer,
-        train: TrainingImages,
-        held_out: TrainingImages,
-    ) -> None:
+        trained = trainer.train(checkpoint)
         evolution = {
             moment: [texts.texts[row] for row in rows.tolist()]
             for moment, rows in trained.rows.items()
         }
-        table = answer_table(trained.rule, trainer, train)
         generator = torch.Generator().manual_seed(0)
         sample = even_sample(held_out.labels, KEPT, generator).to(trainer.device)
-        shown = trainer.held_out.take(sample).cpu()
+        answers = trained.rule.answers(trainer.held_out.take(sample).cpu())
         self.pursuit_ = Pursuit(
             tuple(evolution["final"]),
             tuple(str(each) for each in self.classes_),
             trained.rule,
             trained.querier,
             trained.classifier,
-            familiarity=Familiarity(table, trained.rule.answers(shown)),
+            familiarity=Familiarity(answer_table(trained.rule, trainer, train), answers),
         )
-        self.queries_ = self.pursuit_.queries
-        self.log_ = trained.log
-        self.provenance_ = {"selected": trained.selected, "evolution": evolution}
+        self.queries_, self.log_ = self.pursuit_.queries, trained.log
+        self.provenance_ = {
+            "selected": trained.selected,
+            "evolution": evolution,
+            "settings": {
+                **asdict(settings),
+                "budget": trainer.budget,
+                "random_state": self.random_state,
+            },
+            "images": {"train": len(train.labels), "held_out": len(held_out.labels)},
+        }
+        return self
 
     # -- settings ---------------------------------------------------------------------------
 
@@ -325,23 +318,18 @@ def _images(data: InMemorySet) -> TrainingImages:
 
 def settings_of(model: VariationalInformationPursuit) -> VariationalSettings:
     """Return the checked settings of a model."""
-    for name in ("n_queries", "random_state"):
-        value = getattr(model, name)
-        least = 1 if name == "n_queries" else 0
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-            raise InputError(f"{name} is {value!r}; expected a whole number from {least} on")
-    if model.init not in INITS:
-        raise InputError(f"init is {model.init!r}; expected {', '.join(INITS[:-1])} or {INITS[-1]}")
+    check_whole("n_queries", model.n_queries, 1)
+    check_whole("random_state", model.random_state, 0)
+    check_words("init", model.init, INITS)
     if model.stop is not None:
         StoppingRule(*model.stop).checked()
-    for name in ("hidden", "temperature"):
-        if isinstance(getattr(model, name), str) or len(getattr(model, name)) != 2:
-            raise InputError(f"{name} is {getattr(model, name)!r}; expected two numbers")
     given = model.get_params(deep=False)
+    for name in ("hidden", "temperature"):
+        if isinstance(given[name], str) or len(given[name]) != 2:
+            raise InputError(f"{name} is {given[name]!r}; expected two numbers")
+        given[name] = tuple(given[name])
     names = [field.name for field in fields(VariationalSettings) if field.name in given]
-    chosen = {name: given[name] for name in names}
-    chosen |= {name: tuple(given[name]) for name in ("hidden", "temperature")}
-    return VariationalSettings(**chosen)
+    return VariationalSettings(**{name: given[name] for name in names})
 
 
 def sharded_images(

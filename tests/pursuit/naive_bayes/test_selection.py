@@ -31,10 +31,10 @@ from infopursuit.pursuit.naive_bayes.training_set import (
     InMemorySet,
     KeyCounts,
     SmallestKeys,
-    cut_at,
     even_shares,
     held_out_by_content,
     key_counts,
+    last_keys,
 )
 from infopursuit.texts.text_table import SharedEmbeddings
 from tests.pursuit.answers.drawn import drawn
@@ -230,7 +230,7 @@ def test_shards_hold_out_what_an_array_does(share: float) -> None:
     found = key_counts(LABELS, KEYS)
     distinct = found.of_class(np.ones_like(found.counts), 4)
     count = np.minimum(np.round(share * distinct), distinct - 1)
-    held = cut_at(found, found.ranks() < count[found.classes], 4).holds(LABELS, KEYS)
+    held = last_keys(found, found.ranks() < count[found.classes], 4)[LABELS] >= KEYS
     np.testing.assert_array_equal(held, held_out_by_content(KEYS, LABELS, share))
 
 

@@ -1,6 +1,6 @@
 """Labelled images that naive Bayes is fitted on: in memory, or in shards read one at a time.
 
-Both kinds answer the same calls (`TrainingSet`). Shards are read in three passes, in this process
+Both kinds answer the same calls. Shards are read in three passes, in this process
 or on a cluster:
 
     keys      which images there are, by class and checksum
@@ -23,7 +23,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -65,85 +65,30 @@ def screened_images(classes: int) -> int:
     return max(SCREENED_IMAGES, SCREENED_OF_A_CLASS * classes)
 
 
-@runtime_checkable
-class TrainingSet(Protocol):
-    """Labelled images to fit on."""
-
-    @property
-    def classes(self) -> np.ndarray:
-        """(c,) the labels as people gave them."""
-        ...
-
-    @property
-    def cluster(self) -> RayCluster | None:
-        """The cluster whose workers do the work; None for this process."""
-        ...
-
-    @property
-    def moments(self) -> ClassMoments:
-        """The moments of the images by class."""
-        ...
-
-    def facts(self, held_out: InMemorySet | None) -> dict[str, Any]:
-        """Return the number and checksum of the images and the number of those held out."""
-        ...
-
-    def split(self, share: float) -> tuple[TrainingSet, InMemorySet | None]:
-        """Return images to learn from and those held out; None if the classes have too few images.
-
-        Which images are held out depends on their content: equal images stay together, and an
-        image that is repeated counts as one of a larger weight.
-        """
-        ...
-
-    def sample(self, size: int, seed: int) -> InMemorySet:
-        """Return at most `size` images, as many of each class as of any other.
-
-        In memory the sample is drawn with `seed`. Of shards it is the images of each class whose
-        keys come first: it was gathered before, and no seed changes it.
-        """
-        ...
-
-    def to_screen(self) -> InMemorySet:
-        """Return the images on which texts are screened; the screening samples them if many."""
-        ...
-
-    def table(self, rule: AnswerRule) -> AnswerTable:
-        """Return the rates of each answer in each class, of all images."""
-        ...
-
-
+@dataclass(eq=False)
 class InMemorySet:
     """n rows with their labels 0..c-1 and weights; every class has a row.
 
     Attributes:
         rows: embeddings or a table.
-        labels: (n,) numbers of the classes.
-        weights: (n,) float64, positive; None for 1 each.
+        labels: numbers of the classes.
+        weights: float64, positive; None for 1 each.
         classes: (c,) the labels as people gave them.
     """
 
+    rows: Matrix
+    labels: Int[Tensor, " n"]
+    weights: Float[Tensor, " n"] | None
+    classes: np.ndarray
     cluster: RayCluster | None = None
-
-    def __init__(
-        self,
-        rows: Matrix,
-        labels: Int[Tensor, " n"],
-        weights: Float[Tensor, " n"] | None,
-        classes: np.ndarray,
-    ) -> None:
-        self.rows, self.labels, self.weights, self.classes = rows, labels, weights, classes
-        self._moments: ClassMoments | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
 
-    @property
+    @cached_property
     def moments(self) -> ClassMoments:
         """The moments of the rows by class."""
-        if self._moments is None:
-            self._moments = class_moments(self.rows.blocks(), self.labels, self.weights)
-        return self._moments
+        return class_moments(self.rows.blocks(), self.labels, self.weights)
 
     @cached_property
     def checksums(self) -> Int[np.ndarray, " n"]:
@@ -160,7 +105,11 @@ class InMemorySet:
         }
 
     def split(self, share: float) -> tuple[InMemorySet, InMemorySet | None]:
-        """Return rows to learn from and those held out (`held_out_by_content`)."""
+        """Return rows to learn from and those held out; None if the classes have too few images.
+
+        Which are held out depends on their content (`held_out_by_content`): equal rows stay
+        together, and a row that is repeated counts as one of a larger weight.
+        """
         held = held_out_by_content(self.checksums, self.labels.numpy(), share)
         if not held.any():
             return self, None
@@ -241,14 +190,14 @@ class ShardedSet:
             raise InputError(f"{shards.where}: the class {name!r} has no image to learn from")
         inside = keys.held_out(share, classes)
         kept, out = keys.only(~inside), keys.only(inside)
-        self._held_cut = cut_at(keys, inside, classes)
+        self._last_held = last_keys(keys, inside, classes)
         wanted = kept.sample(size, classes), out.sample(HELD_OUT, classes)
         self._sample, held_out, self.moments = self._samples(wanted)
         self._held_images = int(out.counts.sum())
         return self, self._in_memory(held_out) if len(held_out.labels) else None
 
     def sample(self, size: int, seed: int = 0) -> InMemorySet:
-        """Return the images of each class whose keys come first, for any seed; at most `size`."""
+        """Return at most `size` images: of each class those whose keys come first, for any seed."""
         available = np.bincount(self._sample.labels, minlength=len(self.classes))
         return self._in_memory(self._sample.first(even_shares(available, size)))
 
@@ -259,7 +208,7 @@ class ShardedSet:
     def table(self, rule: AnswerRule) -> AnswerTable:
         """Return the rates of each answer in each class, of all images to learn from."""
         counted: tuple[Tensor, Tensor] | None = None
-        for _, part in self._run(AnswerPass(self.shards, self._held_cut, rule), "images: answers"):
+        for _, part in self._run(AnswerPass(self.shards, self._last_held, rule), "images: answers"):
             if part is not None:
                 counted = part if counted is None else (counted[0] + part[0], counted[1] + part[1])
         assert counted is not None  # each class keeps an image
@@ -277,7 +226,7 @@ class ShardedSet:
 
     def _samples(self, wanted: tuple[WantedKeys, ...]) -> tuple[Sample, Sample, ClassMoments]:
         """Return samples to learn from and of the held-out images, and moments of the former."""
-        work = SamplePass(self.shards, self._held_cut, wanted)
+        work = SamplePass(self.shards, self._last_held, wanted)
         gathered: tuple[list[Sample], list[Sample]] = ([], [])
         total: MomentSums | None = None
         for _, (samples, sums) in self._run(work, "images: sample and moments"):
@@ -305,6 +254,8 @@ class ShardedSet:
         rows = UnitMatrix(sample.embeddings, self.shards.where)
         return InMemorySet(rows, torch.from_numpy(sample.labels), None, self.classes)
 
+
+TrainingSet = InMemorySet | ShardedSet
 
 # -- keys -----------------------------------------------------------------------------------------
 
@@ -363,7 +314,7 @@ class KeyCounts(NamedTuple):
         """Return the keys of an even sample of `size` images."""
         shares = even_shares(self.of_class(self.counts, classes), size)
         return WantedKeys(
-            cut_at(self, self.images_before() < shares[self.classes], classes), shares
+            last_keys(self, self.images_before() < shares[self.classes], classes), shares
         )
 
 
@@ -400,31 +351,21 @@ class SmallestKeys:
         return self._kept
 
 
-class Cut(NamedTuple):
-    """The images of each class that come first: their keys are at most `last`; -1 for none."""
+class WantedKeys(NamedTuple):
+    """A sample of images: the last key of each class in it, and how many images of the class."""
 
     last: Int64[np.ndarray, " c"]
-
-    def holds(
-        self, labels: Int64[np.ndarray, " n"], keys: Int64[np.ndarray, " n"]
-    ) -> Bool[np.ndarray, " n"]:
-        """Return which images are among them."""
-        return keys <= self.last[labels]
-
-
-class WantedKeys(NamedTuple):
-    """A sample of images: up to where its keys go, and (c,) the images of each class in it."""
-
-    cut: Cut
     shares: Int64[np.ndarray, " c"]
 
 
-def cut_at(keys: KeyCounts, inside: Bool[np.ndarray, " m"], classes: int) -> Cut:
-    """Return the cut after the last key of each class that is inside; these come first in it."""
+def last_keys(
+    keys: KeyCounts, inside: Bool[np.ndarray, " m"], classes: int
+) -> Int64[np.ndarray, " c"]:
+    """Return the last key of each class that is inside, -1 for none; these come first in it."""
     last = np.full(classes, -1, dtype=np.int64)
     # Ascending, so that the last one that is written stays.
     last[keys.classes[inside]] = keys.codes[inside] & (2**KEY_BITS - 1)
-    return Cut(last)
+    return last
 
 
 def held_out_by_content(
@@ -436,8 +377,8 @@ def held_out_by_content(
     model. The pipeline holds out by seed (`datasets.labelled_images.held_out_by_seed`), so that
     runs differ in what they select on.
     """
-    found, classes = key_counts(labels, keys), int(labels.max()) + 1
-    return cut_at(found, found.held_out(share, classes), classes).holds(labels, keys)
+    counted, classes = key_counts(labels, keys), int(labels.max()) + 1
+    return keys <= last_keys(counted, counted.held_out(share, classes), classes)[labels]
 
 
 def even_shares(counts: Int64[np.ndarray, " c"], size: int) -> Int64[np.ndarray, " c"]:
@@ -475,6 +416,10 @@ class ShardImages(NamedTuple):
     keys: Int64[np.ndarray, " m"]
     places: Int64[np.ndarray, " m"]
 
+    def before(self, last: Int64[np.ndarray, " c"]) -> Bool[np.ndarray, " m"]:
+        """Return which of them come first in their classes, up to the last key of each."""
+        return self.keys <= last[self.labels]
+
     def only(self, which: Bool[np.ndarray, " m"]) -> ShardImages:
         """Return some of them."""
         places = np.flatnonzero(which)
@@ -484,17 +429,14 @@ class ShardImages(NamedTuple):
 
 @dataclass(frozen=True)
 class _ShardPass:
-    """What every pass has: the shards, and how one of them is read."""
+    """What every pass has: the shards, how one of them is read, and `run`, which does one."""
 
     shards: ImageShards
+    run: ClassVar[Callable[..., Any]]
 
     def __call__(self) -> Callable[[Part], Any]:
         """Return what a worker does with each shard."""
         return self.run
-
-    def run(self, part: Part) -> Any:
-        """Do one shard."""
-        raise NotImplementedError
 
     def read(self, part: Part) -> ShardImages:
         shard = self.shards.read(part.number)
@@ -546,13 +488,13 @@ def joined_samples(parts: list[Sample], shares: Int64[np.ndarray, " c"]) -> Samp
 class SamplePass(_ShardPass):
     """The images of a shard that are sampled, and the sums of those to learn from."""
 
-    held_out: Cut
+    last_held: Int64[np.ndarray, " c"]
     wanted: tuple[WantedKeys, ...]
 
     def run(self, part: Part) -> tuple[tuple[Sample, ...], MomentSums | None]:
         """Do one shard."""
         images = self.read(part)
-        held = self.held_out.holds(images.labels, images.keys)
+        held = images.before(self.last_held)
         train = images.only(~held)
         samples = tuple(
             self._sampled(some, wanted, part.number)
@@ -564,7 +506,7 @@ class SamplePass(_ShardPass):
 
     @staticmethod
     def _sampled(images: ShardImages, wanted: WantedKeys, number: int) -> Sample:
-        some = images.only(wanted.cut.holds(images.labels, images.keys))
+        some = images.only(images.before(wanted.last))
         origins = np.stack([np.full(len(some.labels), number), some.places], axis=1)
         sample = Sample(some.rows.as_stored(), some.labels, some.keys, origins)
         return sample.first(wanted.shares)  # of equal images no more than are wanted in all
@@ -574,14 +516,14 @@ class SamplePass(_ShardPass):
 class AnswerPass(_ShardPass):
     """How many images of each class in a shard give each answer, and how many there are."""
 
-    held_out: Cut
+    last_held: Int64[np.ndarray, " c"]
     rule: AnswerRule
 
     @torch.no_grad()
     def run(self, part: Part) -> tuple[Float[Tensor, "c m"], Float[Tensor, "c 1"]] | None:
         """Do one shard; None if all its images are held out."""
         images = self.read(part)
-        train = images.only(~self.held_out.holds(images.labels, images.keys))
+        train = images.only(~images.before(self.last_held))
         if not len(train.labels):
             return None
         answers = at_least(self.rule, train.rows.blocks())
