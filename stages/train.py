@@ -226,7 +226,7 @@ def fit_variational(
         count = len(train.ids)
     group.part(min(how.batch_size, count))
     if group.count > 1 and not started_by_torchrun():
-        restart_as_group(group.count)  # after all inputs have been read, so that an error is reported once
+        restart_as_group(group.count)  # after all inputs were read: an error is reported once
     device = compute.torch_device()
     processes = Processes.join()
     # Devices draw other random numbers: none goes on from the checkpoint of another kind.
