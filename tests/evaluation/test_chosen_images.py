@@ -12,12 +12,7 @@ from PIL import Image
 from infopursuit.core import tables
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.labelled_images import LabelledImages
-from infopursuit.evaluation.chosen_images import (
-    figure_names,
-    load_pictures,
-    rows_of,
-    spread_rows,
-)
+from infopursuit.evaluation.chosen_images import figure_names, load_pictures, rows_of, spread_rows
 
 
 @given(

@@ -11,12 +11,7 @@ from torch.nn import functional
 
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.labelled_images import LabelledImages
-from infopursuit.evaluation.dependence import (
-    deletion,
-    dependence_metrics,
-    invariance,
-    spaced,
-)
+from infopursuit.evaluation.dependence import deletion, dependence_metrics, invariance, spaced
 from infopursuit.pursuit.answers.rules import AnswerRule, MinMaxAnswers, ThresholdAnswers
 from infopursuit.pursuit.naive_bayes.model import AnswerTable, InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit

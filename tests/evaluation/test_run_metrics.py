@@ -133,11 +133,7 @@ def test_a_rule_out_of_range_is_refused() -> None:
 def test_sweep_of_two_images_by_hand() -> None:
     """Image 0 is sure after one query and wrong later; image 1 never gets sure."""
     summary = summary_of(
-        [
-            [[0.5, 0.5], [0.9, 0.1], [0.2, 0.8]],
-            [[0.5, 0.5], [0.6, 0.4], [0.4, 0.6]],
-        ],
-        [0, 1],
+        [[[0.5, 0.5], [0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0.6, 0.4], [0.4, 0.6]]], [0, 1]
     )
     thresholds = {"max_probability": [0.85, 1.0], "entropy": [0.4], "stability": [1]}
     assert sweep(summary, thresholds) == [

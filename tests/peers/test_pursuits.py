@@ -104,12 +104,7 @@ NET = planted(noise=0.3)
 @pytest.fixture(scope="module")
 def peer() -> PaperNetworks:
     made = PaperNetworks(
-        NET.texts,
-        NET.embeddings,
-        NET.texts[:8],
-        patience=50,
-        updates=(300, 300),
-        budgets=(2, 5),
+        NET.texts, NET.embeddings, NET.texts[:8], patience=50, updates=(300, 300), budgets=(2, 5)
     )
     return made.fit(NET.X, NET.y, validation=(NET.X_test[::2], NET.y_test[::2]))
 

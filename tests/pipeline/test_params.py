@@ -173,9 +173,7 @@ def test_a_name_that_would_break_a_command_is_refused(
     assert repr(name) in str(caught.value)
 
 
-def test_a_data_set_overrides_single_settings_of_variational_methods_alone(
-    tmp_path: Path,
-) -> None:
+def test_a_data_set_overrides_single_settings_of_variational_methods_alone(tmp_path: Path) -> None:
     path = edited(tmp_path, ("variational: {}", "variational: {batch_size: 7, hidden: [9, 8]}"))
     params = load_params(path)
     settings = params.method("fixed", "menagerie")

@@ -7,12 +7,7 @@ import pytest
 from infopursuit.core.run_name import RunName
 from infopursuit.evaluation.run_metrics import BUDGETS
 from infopursuit.report.groups import measured_groups
-from infopursuit.report.paper_tables import (
-    ABLATIONS,
-    BOTTLENECKS,
-    paper_tables,
-    table_budgets,
-)
+from infopursuit.report.paper_tables import ABLATIONS, BOTTLENECKS, paper_tables, table_budgets
 from infopursuit.report.runs import read_dataset
 from tests.report.made_up_runs import METHODS, make_baselines, make_run
 

@@ -23,15 +23,7 @@ from infopursuit.report.report import (
 )
 from infopursuit.report.runs import read_dataset
 from infopursuit.report.tables import evolutions, figures, verdict
-from tests.report.made_up_runs import (
-    KNOWN,
-    MEANING,
-    METHODS,
-    STOP,
-    WORST,
-    make_baselines,
-    make_run,
-)
+from tests.report.made_up_runs import KNOWN, MEANING, METHODS, STOP, WORST, make_baselines, make_run
 
 EXPLORER = "explorer/menagerie.html"
 

@@ -19,10 +19,7 @@ from infopursuit.core.tables import PREDICTIONS, read_table, write_table
 
 def write_csv(path: str | Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write rows as CSV; floats with all their digits, so that they read back the same."""
-    with (
-        atomic_write(path) as partial,
-        partial.open("w", encoding="utf-8", newline="") as file,
-    ):
+    with atomic_write(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
         writer.writerows(rows)

@@ -34,9 +34,7 @@ class TruthOfAnswers(NamedTuple):
 
 
 def truth_of_answers(
-    answers: Int[np.ndarray, "n q"],
-    table: Float[np.ndarray, "c q"],
-    labels: Int[np.ndarray, " n"],
+    answers: Int[np.ndarray, "n q"], table: Float[np.ndarray, "c q"], labels: Int[np.ndarray, " n"]
 ) -> TruthOfAnswers:
     """Compare the answers of n images to q texts with what is true of their classes.
 

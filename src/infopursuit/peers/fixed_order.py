@@ -98,10 +98,7 @@ def mean_text(universe: Float[Tensor, "u d"]) -> Float[Tensor, " d"]:
 
 
 def selected_rows(
-    universe: Float[Tensor, "u d"],
-    centre: Float[Tensor, " d"],
-    images: LabelledImages,
-    count: int,
+    universe: Float[Tensor, "u d"], centre: Float[Tensor, " d"], images: LabelledImages, count: int
 ) -> Int[Tensor, " m"]:
     """Return rows of `count` texts in the order of choice; fewer if the rest adds nothing."""
     candidates = torch.arange(len(universe))

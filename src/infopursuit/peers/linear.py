@@ -201,10 +201,7 @@ class HybridPCBM(PCBM):
 
 
 def fit_residual(
-    X: Float[Tensor, "n d"],
-    labels: Int[Tensor, " n"],
-    frozen: Float[Tensor, "n c"],
-    ridge: float,
+    X: Float[Tensor, "n d"], labels: Int[Tensor, " n"], frozen: Float[Tensor, "n c"], ridge: float
 ) -> LinearHead:
     """Return the head that, added to frozen scores, minimises cross-entropy and a ridge."""
     weights = X.new_zeros(X.shape[1], frozen.shape[1]).requires_grad_()

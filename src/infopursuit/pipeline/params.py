@@ -15,13 +15,7 @@ from pydantic import Field, model_validator
 
 from infopursuit.benchmark.settings import BenchmarkSettings
 from infopursuit.clip.weights import EmbeddingsSettings
-from infopursuit.core.settings import (
-    ComputeSettings,
-    Positive,
-    Section,
-    check_names,
-    read_settings,
-)
+from infopursuit.core.settings import ComputeSettings, Positive, Section, check_names, read_settings
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.methods import Method, build_method
 from infopursuit.evaluation.settings import EvaluateSettings, ExplainSettings, RunSettings

@@ -15,15 +15,7 @@ from markupsafe import Markup
 
 from infopursuit.core.files import atomic_folder
 from infopursuit.core.numbers import share
-from infopursuit.report.figures import (
-    Chart,
-    Level,
-    Line,
-    chart_svg,
-    charts_png,
-    limits,
-    swatch,
-)
+from infopursuit.report.figures import Chart, Level, Line, chart_svg, charts_png, limits, swatch
 from infopursuit.report.groups import grouped
 from infopursuit.report.methods import INITS, line_styles, meaning
 from infopursuit.report.runs import DatasetResults, Run

@@ -19,11 +19,7 @@ from jaxtyping import Float
 from infopursuit.core.errors import InputError
 from infopursuit.core.numbers import points
 from infopursuit.evaluation.bootstrap import Interval, SeedMeans, seed_means, two_level_intervals
-from infopursuit.evaluation.files import (
-    Predictions,
-    read_predictions,
-    require_same_images,
-)
+from infopursuit.evaluation.files import Predictions, read_predictions, require_same_images
 from infopursuit.evaluation.run_metrics import area_under_curve
 from infopursuit.report.figures import interval_bar
 from infopursuit.report.methods import CONTROL, dictionary_of, is_paper_method

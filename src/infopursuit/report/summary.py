@@ -15,12 +15,7 @@ from infopursuit.evaluation.files import write_json
 from infopursuit.evaluation.run_metrics import BUDGETS
 from infopursuit.report.charts import BASELINES
 from infopursuit.report.groups import Group, measured_groups
-from infopursuit.report.meaning_tables import (
-    false_rows,
-    false_share,
-    follows_change,
-    mean_meaning,
-)
+from infopursuit.report.meaning_tables import false_rows, false_share, follows_change, mean_meaning
 from infopursuit.report.runs import DatasetResults, Run
 from infopursuit.report.tables import baseline_accuracies, results_table
 
