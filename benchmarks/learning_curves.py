@@ -26,7 +26,8 @@ from benchmarks.harness import draw
 from infopursuit.benchmark.entries import ENTRIES, Entry, Task, named
 from infopursuit.benchmark.protocol import measure_seed
 from infopursuit.benchmark.settings import TITLES
-from infopursuit.benchmark.tables import percent, table
+from infopursuit.benchmark.tables import table
+from infopursuit.core.numbers import share
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out, load_images
 from infopursuit.peers.pursuits import Ours
 from infopursuit.texts.text_table import TextTable
@@ -131,7 +132,7 @@ def write(out: Path, cells: list[dict[str, Any]]) -> None:
     rows = []
     for peer in peers:
         figures = [[mean(cells, peer, size, column) for column in COLUMNS] for size in sizes]
-        rows.append([NAMES[peer], *(" / ".join(map(percent, values)) for values in figures)])
+        rows.append([NAMES[peer], *(" / ".join(map(share, values)) for values in figures)])
     seeds = len({each["seed"] for each in cells})
     note = f"Accuracy after 5 / 10 / 20 / all questions or texts, and AUC. Seeds: {seeds}."
     text = f"{table(['images a class', *map(str, sizes)], rows)}\n\n{note}\n"

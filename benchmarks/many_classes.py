@@ -30,8 +30,9 @@ from benchmarks.querier_step import exponent
 from infopursuit.benchmark.entries import ENTRIES, Entry, Task
 from infopursuit.benchmark.protocol import measure_seed
 from infopursuit.benchmark.settings import TITLES
-from infopursuit.benchmark.tables import percent, table
+from infopursuit.benchmark.tables import table
 from infopursuit.core.files import write_text
+from infopursuit.core.numbers import share
 from infopursuit.peers.peer import Peer
 from infopursuit.peers.pursuits import PaperNetworks
 
@@ -150,7 +151,7 @@ def accuracies(
 ) -> str:
     """Accuracy in percent at one size."""
     told = ["true concepts, true tables", "questions"]
-    rows = [[*told, *(percent(best[t]) for t in (*ASKED, "all")), "–"]]
+    rows = [[*told, *(share(best[t]) for t in (*ASKED, "all")), "–"]]
     for peer, sizes in found.items():
         row = sizes[size]
         title, unit = _title(peer)
@@ -158,7 +159,7 @@ def accuracies(
             rows.append([title, unit, *("–" for _ in range(len(ASKED) + 1)), "–"])
             continue
         names = (*(f"accuracy_at_{t}" for t in ASKED), "accuracy", "claims_true")
-        rows.append([title, unit, *(percent(row.get(name)) for name in names)])
+        rows.append([title, unit, *(share(row.get(name)) for name in names)])
     header = [f"{size:,} classes", "a text is", *map(str, ASKED), "all", "true claims at 10"]
     return table(header, rows)
 

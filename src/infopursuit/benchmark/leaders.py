@@ -19,9 +19,10 @@ from infopursuit.benchmark.page import with_tables
 from infopursuit.benchmark.records import give
 from infopursuit.benchmark.results import Result, read_result
 from infopursuit.benchmark.settings import TITLES, Unit
-from infopursuit.benchmark.tables import percent, table
+from infopursuit.benchmark.tables import table
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import write_text
+from infopursuit.core.numbers import NOTHING, share
 
 # Columns, and the metric behind each.
 COLUMNS = {
@@ -56,12 +57,12 @@ def _cell(results: Sequence[Result], name: str) -> str:
     """Return the leader and its best competitor by a metric; a dash if no peer has it."""
     measured = [each for each in results if each.mean(name) is not None]
     if not measured:
-        return "–"
+        return NOTHING
     ranked = sorted(measured, key=lambda each: -(each.mean(name) or 0))
     ours_leads = ranked[0].peer.startswith(OURS)
     others = [each for each in ranked if each.peer.startswith(OURS) != ours_leads]
     parts = [
-        f"{TITLES[each.peer].title.replace('*', '')} {percent(each.mean(name))}"
+        f"{TITLES[each.peer].title.replace('*', '')} {share(each.mean(name))}"
         for each in (ranked[0], *others[:1])
     ]
     return "; ".join([f"**{parts[0]}**" if ours_leads else parts[0], *parts[1:]])

@@ -7,6 +7,7 @@ from typing import Any
 
 from infopursuit.benchmark.results import Result
 from infopursuit.benchmark.settings import TITLES
+from infopursuit.core.numbers import NOTHING, share
 from infopursuit.evaluation.bootstrap import SeedMeans, seed_means, two_level_intervals
 from infopursuit.peers.peer import BUDGETS
 
@@ -48,11 +49,11 @@ def _accuracy(results: Sequence[Result]) -> str:
         cells = []
         for name in columns:
             value = each.mean(name)
-            text = percent(value)
+            text = share(value)
             leads = value is not None and value >= best[name] - 5e-4 and each in explained
             cells.append(f"**{text}**" if leads and name != "auc" else text)
         entry = TITLES[each.peer]
-        control = percent(each.mean("random_words_accuracy_at_10"))
+        control = share(each.mean("random_words_accuracy_at_10"))
         count = len(each.seeds)
         seeds = "" if count == most else f", {count} seed{'s' * (count > 1)}"
         rows.append([entry.title + seeds, f"`{each.peer}`", entry.unit, *cells, control])
@@ -79,7 +80,7 @@ def _differences(results: Sequence[Result], resamples: int) -> str:
         cells = [
             f"{100 * value:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
             if each.bounded or t == "all"
-            else "–"
+            else NOTHING
             for t, (value, low, high) in zip((*BUDGETS, "all"), intervals, strict=True)
             if t in (*SHOWN, "all")
         ]
@@ -93,9 +94,7 @@ def _claims(results: Sequence[Result]) -> str:
     for each in results:
         if not each.mean("claims_in_model"):
             continue
-        shares = [
-            percent(each.mean(f"claims_{name}")) for name in ("true", "supported", "plausible")
-        ]
+        shares = [share(each.mean(f"claims_{name}")) for name in ("true", "supported", "plausible")]
         counts = [f"{each.mean(f'claims_{name}'):.1f}" for name in ("texts", "in_model")]
         rows.append([TITLES[each.peer].title, *shares, *counts])
     header = ["at 10", "true claims", "supported", "plausible", "texts an image", "texts in all"]
@@ -124,12 +123,7 @@ def _settings(metrics: Sequence[Mapping[str, Any]]) -> str:
     chosen = [
         ", ".join(f"{name} {value}" for name, value in each["settings"].items()) for each in metrics
     ]
-    return max(sorted(set(chosen)), key=chosen.count) or "–"
-
-
-def percent(share: float | None) -> str:
-    """Format with one digit after the point; a dash for None."""
-    return "–" if share is None else f"{100 * share:.1f}"
+    return max(sorted(set(chosen)), key=chosen.count) or NOTHING
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -42,7 +42,7 @@ from infopursuit.peers.peer import (
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.pursuit.dictionary.forward_selection import forward_selection
 
-# Inner products with prototypes are multiplied by this, as at the end of CLIP's training.
+# Cosines with mean images are multiplied by this, as at the end of CLIP's training.
 SCALE = 100.0
 # SpLiCE: training images that penalties are chosen on, and the penalties to choose from, as shares
 # of the largest that gives an image any text.
@@ -52,12 +52,13 @@ SAMPLE, SHARES = 60, np.geomspace(0.9, 0.04, 25)
 class CodePeer(TextPeer):
     """A code for each image and number of texts, and a head for each number.
 
-    A subclass defines `_prepare`, `_codes` and `_head`.
+    A subclass defines `_prepare` and `_codes`.
 
     Attributes:
         heads_: by the number of texts; scores are code W + b.
     """
 
+    strength: float
     budgets: Sequence[int]
     cache: FitCache | None = None
     heads_: dict[int, LinearHead]
@@ -82,12 +83,7 @@ class CodePeer(TextPeer):
         raise NotImplementedError
 
     def _head(self, codes: Tensor, X: Tensor, labels: Tensor) -> LinearHead:
-        raise NotImplementedError
-
-    @property
-    def count(self) -> int:
-        """The number of texts that decisions rest on."""
-        return max(self.budgets_) if self.budget_ is None else self.budget_
+        return logistic_head(csr_matrix(codes.double().numpy()), labels, self.strength)
 
     def decisions_by_budget(self, X: Any) -> dict[int | None, np.ndarray]:
         """Return the scores at each of `budgets_`, the largest of which is all."""
@@ -158,21 +154,12 @@ class IPOMP(CodePeer):
 
     def _head(self, codes: Tensor, X: Tensor, labels: Tensor) -> LinearHead:
         if self.learned:
-            return logistic_head(csr_matrix(codes.double().numpy()), labels, self.strength)
-        return prototype_head(self.space_.atoms, self.space_(X), labels)
-
-
-def prototype_head(
-    atoms: Float[Tensor, "m d"], X: Float[Tensor, "n d"], labels: Int[Tensor, " n"]
-) -> LinearHead:
-    """Return the head that scores reconstructions by their cosine with each class's mean image.
-
-    The score is `SCALE` times the inner product of reconstruction and prototype, which is linear in
-    the code.
-    """
-    members = functional.one_hot(labels).to(X.dtype)
-    means = functional.normalize(members.T @ X / members.sum(dim=0).unsqueeze(1), dim=1)
-    return LinearHead(SCALE * atoms @ means.T, X.new_zeros(len(means)))
+            return super()._head(codes, X, labels)
+        # The cosine of a reconstruction with the mean image of a class is linear in the code.
+        signals, members = self.space_(X), functional.one_hot(labels).to(X.dtype)
+        means = members.T @ signals / members.sum(dim=0).unsqueeze(1)
+        means = functional.normalize(means, dim=1)
+        return LinearHead(SCALE * self.space_.atoms @ means.T, X.new_zeros(len(means)))
 
 
 @dataclass(eq=False, repr=False)
@@ -198,9 +185,7 @@ class SpLiCE(CodePeer):
         penalties, sizes = cached(
             self.cache, lambda: self._sizes(X), "sizes", X, texts, self.centre
         )
-        self.penalties_ = {
-            count: float(np.interp(count, sizes, penalties)) for count in self.budgets
-        }
+        self.penalties_ = {t: float(np.interp(t, sizes, penalties)) for t in self.budgets}
 
     def _sizes(self, X: Tensor) -> tuple[np.ndarray, np.ndarray]:
         """Return decreasing penalties, and the mean number of texts that each gives."""
@@ -219,15 +204,11 @@ class SpLiCE(CodePeer):
             codes[:, row] = torch.from_numpy(self.lasso_.codes(signal, penalties))
         return dict(zip(sorted(counts), codes, strict=True))
 
-    def _head(self, codes: Tensor, X: Tensor, labels: Tensor) -> LinearHead:
-        return logistic_head(csr_matrix(codes.double().numpy()), labels, self.strength)
-
 
 class _SameTexts(CodePeer):
     """The same t texts for every image and a logistic regression; a subclass orders the texts."""
 
     answers: Threshold | None = None
-    strength: float
     order_: list[int]
 
     def _prepare(self, X: Tensor, labels: Tensor, texts: Tensor) -> None:

@@ -112,11 +112,6 @@ class ElasticNet:
         head = LinearHead(head.weights * support, head.intercepts)
         return self._newton(head, support, 0.0, ridge, REFIT)
 
-    def objective(self, head: LinearHead, absolute: float, squares: float) -> float:
-        """Return the value of what is minimised."""
-        penalty = absolute * head.weights.abs().sum() + squares * head.weights.square().sum() / 2
-        return self._data(head(self.concepts)) + penalty.item()
-
     def _newton(
         self, head: LinearHead, active: Tensor, absolute: float, squares: float, rounds: int
     ) -> LinearHead:

@@ -60,9 +60,12 @@ class SparseHeadPeer(TextPeer):
 
     def _fit(self, X: Tensor, labels: Tensor, texts: Tensor, validation: Validation) -> None:
         self.directions_ = texts
-        self.standardisation_ = Standardisation.from_data(X @ texts.T)
+        self.standardisation_ = self._standardisation(X @ texts.T)
         self.heads_ = self._fit_heads(self.concepts(X), labels)
         self.budgets_ = tuple(sorted(self.heads_))
+
+    def _standardisation(self, scores: Tensor) -> Standardisation:
+        return Standardisation.from_data(scores)
 
     def _fit_heads(self, concepts: Tensor, labels: Tensor) -> dict[int, LinearHead]:
         """Return the head of each of `budgets`: that of the path, truncated."""
@@ -164,12 +167,9 @@ class PCBM(SparseHeadPeer):
     cache: FitCache | None = None
     loss = "one_vs_rest"
 
-    def _fit(self, X: Tensor, labels: Tensor, texts: Tensor, validation: Validation) -> None:
-        self.directions_ = texts
-        mean, spread = Standardisation.from_data(X @ texts.T)
-        self.standardisation_ = Standardisation(mean, spread.mean().expand_as(spread))
-        self.heads_ = self._fit_heads(self.concepts(X), labels)
-        self.budgets_ = tuple(sorted(self.heads_))
+    def _standardisation(self, scores: Tensor) -> Standardisation:
+        mean, spread = super()._standardisation(scores)
+        return Standardisation(mean, spread.mean().expand_as(spread))
 
 
 @dataclass(eq=False, repr=False)
@@ -233,8 +233,8 @@ def without_duplicates(texts: Float[Tensor, "m d"], cutoff: float) -> Int[Tensor
 class _ClassTexts(TextPeer):
     """Scores 100 X E' W, with columns of W that sum to one; explained against the mean image."""
 
-    directions_: Float[Tensor, "m d"]
-    mean_: Float[Tensor, " d"]
+    directions_: Tensor
+    mean_: Tensor
 
     def _weights(self) -> Float[Tensor, "m c"]:
         raise NotImplementedError
@@ -276,9 +276,7 @@ class DescriptionEnsemble(_ClassTexts):
         for column, label in enumerate(self.classes_.tolist()):
             chosen = [label] if self.descriptions is None else self.descriptions.get(label, [])
             if not len(chosen):
-                raise InputError(
-                    f"descriptions: none for the class {label!r}; expected at least one"
-                )
+                raise InputError(f"descriptions: expected one or more for the class {label!r}")
             for text in chosen:
                 if text not in places:
                     raise InputError(
@@ -373,7 +371,7 @@ class LaBo(_ClassTexts):
         return whole
 
     def _weights(self) -> Tensor:
-        return self.weights_[max(self.budgets_) if self.budget_ is None else self.budget_]
+        return self.weights_[self.count]
 
 
 def discriminability(similar: Float[Tensor, "m c"]) -> Float[Tensor, " m"]:

@@ -132,6 +132,11 @@ class Peer(ClassifierMixin, BaseEstimator):
         self._fit(rows.tensor(), labels, texts, validation)
         return self
 
+    @property
+    def count(self) -> int:
+        """The number of texts that decisions rest on; the largest if no budget is set."""
+        return max(self.budgets_) if self.budget_ is None else self.budget_
+
     def for_tuning(self: Model, count: int) -> Model:
         """Return an unfitted peer that does only what a score at `count` texts needs."""
         if "budgets" not in self.get_params():
@@ -155,18 +160,15 @@ class Peer(ClassifierMixin, BaseEstimator):
     def decisions_by_budget(self, X: Any) -> dict[int | None, Float[np.ndarray, "n c"]]:
         """Return the scores at each of `budgets_`, and under None those with all texts."""
         rows = self._rows(X)
-        counts = *self.budgets_, None
-        return {t: self.at(t)._scores(rows).double().numpy() for t in counts}
+        return {t: self.at(t)._scores(rows).double().numpy() for t in (*self.budgets_, None)}
 
     def predict_proba(self, X: Any) -> Float[np.ndarray, "n c"]:
         """Return probabilities of the classes."""
-        scores = torch.from_numpy(self.decision_function(X))
-        return scores.softmax(dim=1).numpy()
+        return torch.from_numpy(self.decision_function(X)).softmax(dim=1).numpy()
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable class of each row; (n,)."""
-        best = self.decision_function(X).argmax(axis=1)
-        return self.classes_[best]
+        return self.classes_[self.decision_function(X).argmax(axis=1)]
 
     def explain(self, X: Any) -> Contributions:
         """Return what each text adds to the score of each class, for each row.

@@ -89,12 +89,14 @@ class PursuitPeer(TextPeer):
         return answers, _mask(answers, self._order(answers, self.budget_))
 
     def _roll_out(self, X: Tensor, longest: int) -> RollOut:
-        """Return the course of `longest` answers of each image."""
         return self.pursuit_.roll_out(X, longest)
 
     def _order(self, answers: Tensor, budget: int) -> Tensor:
         """Return the queries whose answers a decision rests on."""
         return self.pursuit_.asked(answers, budget)
+
+    def _possible_budgets(self) -> tuple[int, ...]:
+        return tuple(sorted(t for t in self.budgets if t <= len(self.pursuit_.queries)))
 
     @torch.no_grad()
     def _scores(self, X: Tensor) -> Tensor:
@@ -152,7 +154,7 @@ class GenerativeIP(PursuitPeer):
             InformationGain(table),
             NaiveBayes(table),
         )
-        self.budgets_ = tuple(sorted(t for t in self.budgets if t <= len(texts)))
+        self.budgets_ = self._possible_budgets()
 
 
 @dataclass(eq=False, repr=False)
@@ -184,7 +186,7 @@ class Ours(PursuitPeer):
             model.queries = self.cache.get(lambda: model.select_queries(rows, y), *inputs)
         self.model_ = model.fit(rows, y, validation=validation)
         self.pursuit_ = self.model_.pursuit_
-        self.budgets_ = tuple(sorted(t for t in self.budgets if t <= len(self.pursuit_.queries)))
+        self.budgets_ = self._possible_budgets()
 
 
 @dataclass(eq=False, repr=False)
@@ -265,7 +267,7 @@ class PaperNetworks(PursuitPeer):
             "updates": self.model_.log_[-1]["updates"],
             "selected": self.model_.provenance_["selected"]["updates"],
         }
-        self.budgets_ = tuple(sorted(t for t in self.budgets if t <= len(self.pursuit_.queries)))
+        self.budgets_ = self._possible_budgets()
 
     def _explain(self, X: Tensor) -> Contributions:
         longest = len(self.pursuit_.queries) if self.budget_ is None else self.budget_

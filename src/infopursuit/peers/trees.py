@@ -162,9 +162,7 @@ class RuleList(TextPeer):
         best, best_value = None, laplace(totals[None])[0]
         beam: list[list[tuple[int, bool]]] = [[]]
         for _ in range(self.longest):
-            longer_rules: dict[
-                frozenset[tuple[int, bool]], tuple[float, list[tuple[int, bool]]]
-            ] = {}
+            longer_rules: dict[frozenset, tuple[float, list[tuple[int, bool]]]] = {}
             for rule in beam:
                 covered = np.ones(len(answers), dtype=bool)
                 for place, yes in rule:
