@@ -36,8 +36,8 @@ from infopursuit.meaning.measures import (
     FIRST,
     Shuffles,
     explained_measures,
+    explained_shares,
     mean,
-    most_explained,
     sense_measures,
     shuffled_names,
     truth_measures,
@@ -286,7 +286,7 @@ def tables_compared(task: Task) -> Figures:
             said = task.knowledge.for_classes_and_texts(task.classes, model.queries_)
             found["plausible_to_t"] = plausible_questions(asked, said)
             table = model.pursuit_.classifier.table
-            found["most_explained"] = most_explained(asked, table, said)
+            found["most_explained"] = explained_shares(asked, table, said)[1]
             judged = task.judged.for_classes_and_texts(task.classes, model.queries_)
             chains = chain_trap(asked, judged, task.labels)._asdict()
             found |= {f"trap_{name}_chains": share for name, share in chains.items()}

@@ -53,7 +53,7 @@ MODULES = {
     "explanation.explanation": "infopursuit.pursuit.explanation",
     "explanation.figure": "infopursuit.report.figures",
     "explanation.frame": "infopursuit.core.renderers",
-    "explanation.html": "infopursuit.report.explanation_html",
+    "explanation.html": "infopursuit.report.notebook",
     "explanation.stopping": "infopursuit.pursuit.stopping",
     "explanation.text": "infopursuit.pursuit.explanation",
     "meaning.explained": "infopursuit.meaning.measures",

@@ -3,11 +3,6 @@
 import numpy as np
 import pytest
 
-from infopursuit.evaluation.baseline_metrics import (
-    accuracy_metrics,
-    budgets_up_to,
-    fixed_order_metrics,
-)
 from infopursuit.evaluation.bootstrap import (
     BLOCK,
     SeedMeans,
@@ -16,6 +11,11 @@ from infopursuit.evaluation.bootstrap import (
     seed_means,
     seed_shares,
     two_level_intervals,
+)
+from infopursuit.evaluation.run_metrics import (
+    accuracy_metrics,
+    budgets_up_to,
+    fixed_order_metrics,
 )
 
 

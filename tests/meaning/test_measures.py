@@ -14,10 +14,9 @@ from infopursuit.meaning.measures import (
     Judgements,
     MeaningOfRun,
     coded,
-    explained_share,
+    explained_shares,
     hard_answers,
     measure_meaning,
-    most_explained,
     rule_of_texts,
     truth_measures,
 )
@@ -68,9 +67,9 @@ def test_the_share_of_the_questions_asked() -> None:
     found = information_of_words(table, knowledge)
     of_words = sum(found.of_words[query] for query in asked.order.flatten().tolist())
     of_class = sum(found.of_class[query] for query in asked.order.flatten().tolist())
-    assert explained_share(asked, table, knowledge) == pytest.approx(of_words / of_class)
     most = sum(min(found.words[q], found.of_class[q]) for q in asked.order.flatten().tolist())
-    assert most_explained(asked, table, knowledge) == pytest.approx(most / of_class)
+    expected = of_words / of_class, most / of_class
+    assert explained_shares(asked, table, knowledge) == pytest.approx(expected)
 
 
 def test_words_that_tell_every_class_explain_all_and_words_true_of_all_nothing() -> None:
@@ -84,8 +83,7 @@ def test_words_that_tell_every_class_explain_all_and_words_true_of_all_nothing()
 
 def test_answers_that_tell_nothing_have_no_share() -> None:
     table = AnswerTable(torch.full((2, 9, 5), 0.5).log(), torch.full((5,), 0.2).log())
-    assert explained_share(drawn_roll_out(0), table, drawn_table(0)) is None
-    assert most_explained(drawn_roll_out(0), table, drawn_table(0)) is None
+    assert explained_shares(drawn_roll_out(0), table, drawn_table(0)) == (None, None)
 
 
 TEXTS = [f"text {number}" for number in range(24)]

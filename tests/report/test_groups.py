@@ -90,17 +90,17 @@ def test_reference_is_the_papers_best_by_validation(every):
 def test_comparisons_pair_what_belongs_together(every):
     found = comparisons(every)
     best = reference(every)
-    assert found.reference == f"llm, {best.method}"
-    names = [row["method"] for row in found.against_reference]
+    assert found["reference"] == f"llm, {best.method}"
+    names = [row["method"] for row in found["against_reference"]]
     assert names == [method for method in METHODS if method != best.method]
-    assert {row["init"] for row in found.against_reference} == {"llm"}
-    learned = [(row["method"], row["other"]) for row in found.learned]
+    assert {row["init"] for row in found["against_reference"]} == {"llm"}
+    learned = [(row["method"], row["other"]) for row in found["learned"]]
     # No fixed dictionary has soft answers, so nothing says what learning one is worth.
     assert learned == [("alternating", "fixed"), ("joint", "fixed"), ("free_queries", "fixed")]
-    assert [(row["method"], row["other"]) for row in found.concepts] == [
+    assert [(row["method"], row["other"]) for row in found["concepts"]] == [
         (name, name) for name in METHODS
     ]
-    for row in found.concepts:
+    for row in found["concepts"]:
         edges = row["auc_interval"].strip("[]").split(", ")
         verdict = "better" if edges[0][0] == "+" else "worse" if edges[1][0] != "+" else ""
         assert row["verdict"] == (verdict or "not told apart")
@@ -108,4 +108,4 @@ def test_comparisons_pair_what_belongs_together(every):
 
 def test_nothing_to_compare_is_told(every):
     alone = comparisons([each for each in every if (each.init, each.method) == ("llm", "fixed")])
-    assert not alone.any
+    assert not alone["any"]

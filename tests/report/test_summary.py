@@ -11,7 +11,7 @@ from PIL import Image
 from infopursuit.core.run_name import RunName
 from infopursuit.report.charts import BASELINES, write_plots
 from infopursuit.report.figures import HUES
-from infopursuit.report.runs import DatasetResults, MeaningFigures, read_dataset
+from infopursuit.report.runs import MEANING_FIGURES, DatasetResults, read_dataset
 from infopursuit.report.summary import write_metrics, write_summary
 from tests.report.made_up_runs import KNOWN, MEANING, make_baselines, make_run
 
@@ -65,7 +65,9 @@ def test_the_table_has_accuracy_questions_truth_and_baselines(results, tmp_path)
 def test_columns_of_truth_are_left_out_where_nobody_knows_it(results, tmp_path) -> None:
     unknown = replace(
         results,
-        runs=tuple(replace(run, truth={}, meaning=MeaningFigures()) for run in results.runs),
+        runs=tuple(
+            replace(run, truth={}, meaning=dict.fromkeys(MEANING_FIGURES)) for run in results.runs
+        ),
     )
     heads, *_ = rows_of(write_summary(tmp_path / "results.md", [unknown], 50))
     assert heads[-1] == "questions"

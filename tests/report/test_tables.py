@@ -198,10 +198,10 @@ def test_the_table_of_meaning_has_every_run_and_chance(tmp_path) -> None:
 
 def test_what_pictures_show_comes_before_lists(tmp_path) -> None:
     run = read(tmp_path, truth=True, known=KNOWN, meaning=MEANING).runs[0]
-    assert run.meaning.truth_by == "pictures"
-    assert run.meaning.true_yes == ANSWERS["phrases"]["precision_of_yes"]
-    assert run.meaning.chance_yes == run.truth["phrases_share_true"]
-    assert run.meaning.supported == MEANING["sense"]["supported_yes"]
+    assert run.meaning["truth_by"] == "pictures"
+    assert run.meaning["true_yes"] == ANSWERS["phrases"]["precision_of_yes"]
+    assert run.meaning["chance_yes"] == run.truth["phrases_share_true"]
+    assert run.meaning["supported"] == MEANING["sense"]["supported_yes"]
 
 
 def test_a_source_that_is_not_independent_is_named_once(tmp_path) -> None:

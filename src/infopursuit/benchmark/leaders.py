@@ -43,11 +43,8 @@ def leaders(tasks: Mapping[str, Sequence[Result]]) -> str:
     rows = []
     for unit in get_args(Unit):
         for title, results in tasks.items():
-            peers = [
-                each
-                for each in results
-                if each.bounded and TITLES[each.peer].explained and TITLES[each.peer].unit == unit
-            ]
+            of_unit = [each for each in results if TITLES[each.peer].unit == unit]
+            peers = [each for each in of_unit if each.bounded and TITLES[each.peer].explained]
             if peers:
                 rows.append([unit, title, *(_cell(peers, name) for name in COLUMNS.values())])
     return table(["a text is", "task", *COLUMNS], rows)

@@ -31,7 +31,6 @@ from infopursuit.benchmark.settings import TITLES
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import TableSchema, read_table, write_table
 from infopursuit.evaluation.files import Predictions
-from infopursuit.peers.peer import BUDGETS
 
 FOLDER = Path("artifacts/peers")
 COLUMNS = {
@@ -94,45 +93,25 @@ def _result(row: dict[str, Any]) -> SeedResult:
 def _held(record: Path) -> list[dict[str, Any]]:
     """Read the rows of a record; names of peers become names of files, and are checked."""
     rows = read_table(record, RESULTS).to_pylist()
-    for number, row in enumerate(rows):
-        where = f"{record}: row {number}"
+    for row in rows:
         if row["peer"] not in TITLES:
-            raise InputError(f"{where} has the peer {row['peer']!r}; expected one of {[*TITLES]}")
-        for name in JSON:
-            try:
-                row[name] = json.loads(row[name])
-            except json.JSONDecodeError as error:
-                raise InputError(f"{where}, {name}: {error}; expected JSON") from error
-        images, budgets = len(row["label"]), len(BUDGETS) + 1
-        if (len(row["id"]), len(row["predicted"])) != (images, images * budgets):
-            raise InputError(
-                f"{where} has {len(row['id'])} ids, {images} labels and {len(row['predicted'])} "
-                f"predictions; expected {budgets} predictions for each image"
-            )
+            raise InputError(f"{record}: expected peers among {[*TITLES]}, found {row['peer']!r}")
+        row |= {name: json.loads(row[name]) for name in JSON}
     return rows
 
 
 def _rows(peer: str, result: PeerResult) -> list[dict[str, Any]]:
     """Return a row for each seed of a peer, or one with the reason if it is absent."""
     if result.absent:
-        nothing = Predictions([], np.empty(0, np.int32), np.empty((0, 0), np.int16))
-        return [_row(peer, -1, result.absent, SeedResult({}, {}, nothing))]
-    return [_row(peer, int(seed), "", each) for seed, each in result.seeds.items()]
-
-
-def _row(peer: str, seed: int, absent: str, result: SeedResult) -> dict[str, Any]:
-    predictions = result.predictions
-    held_as = np.where(predictions.correct, RIGHT, predictions.predicted)
-    return {
-        "peer": peer,
-        "seed": seed,
-        "absent": absent,
-        "metrics": result.metrics,
-        "timings": result.timings,
-        "id": predictions.ids,
-        "label": predictions.labels.tolist(),
-        "predicted": held_as.T.ravel().tolist(),
-    }
+        nothing = {"metrics": {}, "timings": {}, "id": [], "label": [], "predicted": []}
+        return [{"peer": peer, "seed": -1, "absent": result.absent, **nothing}]
+    rows = []
+    for seed, (metrics, timings, predictions) in result.seeds.items():
+        held_as = np.where(predictions.correct, RIGHT, predictions.predicted)
+        row = {"peer": peer, "seed": int(seed), "absent": "", "metrics": metrics}
+        row |= {"timings": timings, "id": predictions.ids, "label": predictions.labels.tolist()}
+        rows.append(row | {"predicted": held_as.T.ravel().tolist()})
+    return rows
 
 
 def _check_same_images(record: Path, rows: Sequence[dict[str, Any]]) -> None:

@@ -17,13 +17,7 @@ Seed = Annotated[int, Field(ge=0)]
 
 @dataclass(frozen=True)
 class Title:
-    """How a peer appears.
-
-    Attributes:
-        title: in tables.
-        unit: what a number of texts means.
-        explained: whether decisions rest on texts alone.
-    """
+    """A peer in tables: its title, what a number of texts means, if only texts decide."""
 
     title: str
     unit: Unit

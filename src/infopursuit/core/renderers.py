@@ -20,8 +20,8 @@ RENDERERS = {
     "answered": "infopursuit.explorer.notebook",
     "explored": "infopursuit.explorer.notebook",
     "explanation_figure": "infopursuit.report.figures",
-    "explanation_html": "infopursuit.report.explanation_html",
-    "model_html": "infopursuit.report.model_html",
+    "explanation_html": "infopursuit.report.notebook",
+    "model_html": "infopursuit.report.notebook",
 }
 # A page in a notebook runs its script and may save a file; it sees nothing of the notebook.
 SANDBOX = "allow-scripts allow-downloads"

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool, Int
 
-from infopursuit.core.errors import InputError
 from infopursuit.core.files import atomic_write, write_text
 from infopursuit.core.tables import PREDICTIONS, read_table, write_table
 
@@ -70,33 +69,7 @@ def write_predictions(
 def read_predictions(path: str | Path) -> Predictions:
     """Read the predictions of a run."""
     table = read_table(path, PREDICTIONS)
-    if not table.num_rows:
-        raise InputError(f"{path}: no rows; expected one for each test image")
     column = table.column("predicted").combine_chunks()
-    lengths = np.diff(column.offsets.to_numpy())
-    other = lengths != lengths[0]
-    if other.any():
-        row = int(other.argmax())
-        raise InputError(
-            f"{path}: row {row} has {lengths[row]} predictions and row 0 has {lengths[0]}; "
-            "expected T + 1 in every row"
-        )
     predicted = column.flatten().to_numpy(zero_copy_only=False).reshape(table.num_rows, -1)
     labels = table.column("label").to_numpy()
     return Predictions(table.column("id").to_pylist(), labels, predicted)
-
-
-def require_same_images(
-    first: str | Path, one: Predictions, second: str | Path, two: Predictions
-) -> None:
-    """Raise InputError unless two files are of the same test images, up to the same budget T."""
-    if one.ids != two.ids or not np.array_equal(one.labels, two.labels):
-        raise InputError(
-            f"{first} and {second} are of different images or labels ({len(one.ids)} and "
-            f"{len(two.ids)} rows); expected one test split in one order"
-        )
-    if one.predicted.shape != two.predicted.shape:
-        raise InputError(
-            f"{first} has a budget of {one.predicted.shape[1] - 1} queries and {second} of "
-            f"{two.predicted.shape[1] - 1}; expected one budget"
-        )

@@ -68,8 +68,6 @@ def summarize(posteriors: Float[Tensor, "n t c"], labels: Int[Tensor, " n"]) -> 
     A probability of 0 counts as the smallest normal float32 in the likelihood, so that one image
     the classifier rules out costs 87.3 nats and not an infinite mean.
     """
-    if torch.isnan(posteriors).any():
-        raise ValueError("a posterior is NaN; expected probabilities")
     highest, predicted = posteriors.max(dim=2)
     index = labels[:, None, None].expand(-1, posteriors.shape[1], 1)
     likelihood = posteriors.gather(2, index).squeeze(2)
@@ -115,13 +113,9 @@ def measure(
         rows = slice(start, start + batch_size)
         batch = images.embeddings[rows].to(pursuit.device)
         rolled = pursuit.roll_out(batch, budget)
-        try:
-            summaries.append(summarize(rolled.posteriors, images.labels[rows].to(batch.device)))
-        except ValueError as error:
-            raise InputError(
-                f"the model, asked about image {images.ids[start]!r} or one of the "
-                f"{batch_size - 1} after it: {error}"
-            ) from error
+        if torch.isnan(rolled.posteriors).any():
+            raise InputError("the model's posteriors: expected probabilities, found NaN")
+        summaries.append(summarize(rolled.posteriors, images.labels[rows].to(batch.device)))
         usage += count_usage(rolled.order.cpu().numpy(), k)
         openings.append([part.cpu() for part in opening(rolled, FIRST)])
     return Measurement(
@@ -133,29 +127,17 @@ def measure(
 
 def opening(rolled: RollOut, steps: int) -> RollOut:
     """Return the first steps of a roll-out; a shorter one would have been the same."""
-    order, answers, posteriors, best, values = rolled
-    return RollOut(
-        order[:, :steps].clone(),
-        answers[:, :steps].clone(),
-        posteriors[:, : steps + 1].clone(),
-        best[:, :steps].clone(),
-        values[:, :steps].clone(),
-    )
+    first = {name: part[:, :steps].clone() for name, part in rolled._asdict().items()}
+    return RollOut(**first | {"posteriors": rolled.posteriors[:, : steps + 1].clone()})
 
 
 def check_classes(of_model: Sequence[str], of_images: Sequence[str]) -> None:
     """Raise InputError unless model and images have the same classes in the same order."""
-    wanted = "expected the data set that it was trained on"
-    if len(of_model) != len(of_images):
+    if list(of_model) != list(of_images):
         raise InputError(
-            f"the model knows {len(of_model)} classes and the images have {len(of_images)}; "
-            f"{wanted}"
+            f"expected images of the classes that the model knows, {', '.join(of_model)}; "
+            f"found {', '.join(of_images)}"
         )
-    for label, (one, other) in enumerate(zip(of_model, of_images, strict=True)):
-        if one != other:
-            raise InputError(
-                f"class {label} is {one!r} to the model and {other!r} in the images; {wanted}"
-            )
 
 
 def count_usage(order: Int[np.ndarray, "n t"], k: int) -> Int[np.ndarray, "t k"]:

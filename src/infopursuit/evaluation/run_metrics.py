@@ -1,4 +1,4 @@
-"""The numbers of one run: its curve over budgets, its stopping rules, a flat list of metrics."""
+"""The numbers of a run (curve over budgets, stopping rules, metrics), and of the baselines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 
-from infopursuit.evaluation.bootstrap import Interval, percentiles, resampled_means
+from infopursuit.evaluation.bootstrap import (
+    Interval,
+    accuracy_interval,
+    percentiles,
+    resampled_means,
+    seed_means,
+    two_level_intervals,
+)
 from infopursuit.evaluation.measurement import PosteriorSummary
 from infopursuit.pursuit.stopping import StoppingRule
 
@@ -25,11 +32,6 @@ CONDITIONS = {
     "entropy": lambda h: StoppingRule(probability=None, max_queries=None, entropy=h),
     "stability": lambda m: StoppingRule(probability=None, max_queries=None, stability=int(m)),
 }
-
-
-def accuracy_curve(correct: Bool[np.ndarray, "n t"]) -> Float[np.ndarray, " t"]:
-    """Return Acc@t for t = 0..T: (T + 1,) float64 shares of (n, T + 1) correct predictions."""
-    return correct.sum(axis=0) / len(correct)
 
 
 def area_under_curve(accuracies: Float[np.ndarray, "*many t"]) -> Float[np.ndarray, "*many"]:
@@ -80,7 +82,7 @@ class StoppingPoint(NamedTuple):
     accuracy: float
 
 
-def stop_steps(
+def _stop_steps(
     summary: PosteriorSummary, rule: StoppingRule
 ) -> tuple[Int[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
     """Return after how many questions (at most T) each image stops, and if a condition held."""
@@ -94,13 +96,13 @@ def stop_steps(
 
 def predicted_at_stop(summary: PosteriorSummary, rule: StoppingRule) -> Int[np.ndarray, " n"]:
     """Return the most probable class of each image when its questions stop."""
-    steps, _ = stop_steps(summary, rule)
+    steps, _ = _stop_steps(summary, rule)
     return summary.predicted[np.arange(len(steps)), steps]
 
 
 def stopped(summary: PosteriorSummary, rule: StoppingRule) -> Stopped:
     """Return mean length and accuracy if each image stops after its own number of questions."""
-    steps, confident = stop_steps(summary, rule)
+    steps, confident = _stop_steps(summary, rule)
     correct = summary.correct[np.arange(len(steps)), steps]
     return Stopped(float(steps.mean()), float(correct.mean()), float(confident.mean()))
 
@@ -136,7 +138,7 @@ def budget_curve(
 ) -> tuple[BudgetCurve, Interval]:
     """Return the measures at every budget, and the AUC with its 95 % bootstrap interval."""
     correct = summary.correct
-    accuracy = accuracy_curve(correct)
+    accuracy = correct.mean(axis=0)
     samples = resampled_means(correct, resamples)
     low, high = percentiles(samples)
     auc_low, auc_high = percentiles(area_under_curve(samples))
@@ -217,3 +219,35 @@ def run_metrics(
         "distinct_queries": len(set(queries)),
         **usage_metrics(usage),
     }
+
+
+def accuracy_metrics(
+    correct: Mapping[str, Bool[np.ndarray, " n"]], resamples: int
+) -> dict[str, float]:
+    """Return `NAME_accuracy` in [0, 1], with the edges of its 95 % interval over test images.
+
+    `correct` says by the name of a baseline whether it is right about each image.
+    """
+    metrics: dict[str, float] = {}
+    for name, hits in correct.items():
+        metrics |= _with_edges(f"{name}_accuracy", accuracy_interval(hits, resamples))
+    return metrics
+
+
+def budgets_up_to(longest: int) -> list[int]:
+    """Return the numbers of questions that are measured: those of BUDGETS below T, and T."""
+    return [*(t for t in BUDGETS if t < longest), longest]
+
+
+def fixed_order_metrics(
+    name: str, correct_at: Mapping[int, Bool[np.ndarray, "s n"]], resamples: int
+) -> dict[str, float]:
+    """Return `NAME_at_t` in [0, 1] for each budget, and `NAME_at_T` with its 95 % interval."""
+    longest = max(correct_at)
+    metrics = {f"{name}_at_{t}": float(correct_at[t].mean()) for t in BUDGETS if t in correct_at}
+    means = seed_means(correct_at[longest][:, :, None], resamples)
+    return metrics | _with_edges(f"{name}_at_T", two_level_intervals(means)[0])
+
+
+def _with_edges(name: str, interval: Interval) -> dict[str, float]:
+    return {name: interval.value, f"{name}_low": interval.low, f"{name}_high": interval.high}

@@ -216,43 +216,32 @@ def explained_measures(
     asked: RollOut, table: AnswerTable, known: Float[np.ndarray, "c k"], shuffles: Shuffles
 ) -> dict[str, Any]:
     """Return the explained share of the information, what it could be at most, and chance."""
-    by_chance = [explained_share(asked, table, known[names]) for names in shuffles]
-    return {
-        "explained": explained_share(asked, table, known),
-        "at_most": most_explained(asked, table, known),
-        "shuffled_explained": mean(by_chance),
-    }
+    explained, at_most = explained_shares(asked, table, known)
+    by_chance = [explained_shares(asked, table, known[names])[0] for names in shuffles]
+    return {"explained": explained, "at_most": at_most, "shuffled_explained": mean(by_chance)}
 
 
-def explained_share(
+def explained_shares(
     asked: RollOut, table: AnswerTable, knowledge: Float[np.ndarray, "c k"]
-) -> float | None:
+) -> tuple[float, float] | tuple[None, None]:
     """Divide the explained information of all questions asked by all their information.
 
-    None if no answer tells anything of the class.
+    Returns:
+        That share, and what it is at most, whatever the answers say about the words: words that are
+        true of few classes say less about the class than an answer may. None if no answer says
+        anything about the class.
     """
-    information = information_of_words(table, knowledge)
-    return _share(asked, information.of_words, information.of_class)
-
-
-def most_explained(
-    asked: RollOut, table: AnswerTable, knowledge: Float[np.ndarray, "c k"]
-) -> float | None:
-    """Return what `explained_share` could be at most, whatever the answers said of the words.
-
-    Words that are true of few classes say less of the class than the answer tells.
-    """
-    information = information_of_words(table, knowledge)
-    return _share(asked, np.minimum(information.words, information.of_class), information.of_class)
+    of_words, of_class, words = (
+        np.asarray(part)[asked.order.cpu().numpy()]
+        for part in information_of_words(table, knowledge)
+    )
+    total = of_class.sum()
+    if total <= ROUNDING * of_class.size:
+        return None, None
+    return float(of_words.sum() / total), float(np.minimum(words, of_class).sum() / total)
 
 
 def mean(values: Sequence[float | None]) -> float | None:
     """Average the values that are not None."""
     known = [value for value in values if value is not None]
     return float(np.mean(known)) if known else None
-
-
-def _share(asked: RollOut, part: np.ndarray, whole: np.ndarray) -> float | None:
-    order = asked.order.cpu().numpy()
-    total = whole[order].sum()
-    return float(part[order].sum() / total) if total > ROUNDING * order.size else None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -19,7 +19,7 @@ from jaxtyping import Float
 from infopursuit.core.errors import InputError
 from infopursuit.core.numbers import points
 from infopursuit.evaluation.bootstrap import Interval, SeedMeans, seed_means, two_level_intervals
-from infopursuit.evaluation.files import Predictions, read_predictions, require_same_images
+from infopursuit.evaluation.files import read_predictions
 from infopursuit.evaluation.run_metrics import area_under_curve
 from infopursuit.report.figures import interval_bar
 from infopursuit.report.methods import CONTROL, dictionary_of, is_paper_method
@@ -121,13 +121,11 @@ def measured_groups(
     results: DatasetResults, budgets: Sequence[int], resamples: int
 ) -> tuple[Group, ...]:
     """Measure the groups of a data set on the test images."""
-    first = results.runs[0]
-    pattern = read_predictions(first.predictions)
-    longest = pattern.predicted.shape[1] - 1
+    longest = int(results.runs[0].metrics["budget"])
     measures = (AUC, *sorted({t for t in budgets if 0 < t < longest} | {longest}))
     groups = []
     for runs in grouped(results.runs).values():
-        values = np.stack([_of_images(run, measures, first, pattern) for run in runs])
+        values = np.stack([_of_images(run, measures) for run in runs])
         groups.append(Group(tuple(runs), measures, seed_means(values, resamples)))
     return tuple(groups)
 
@@ -147,53 +145,33 @@ def reference(groups: Iterable[Group]) -> Group | None:
     )
 
 
-def _of_images(
-    run: Run, measures: Sequence[int], first: Run, pattern: Predictions
-) -> Float[np.ndarray, "n m"]:
-    """Each image's own area under the curve, and whether it is right after t queries."""
-    predictions = read_predictions(run.predictions)
-    require_same_images(run.predictions, predictions, first.predictions, pattern)
-    correct = predictions.correct.astype(np.float64)
+def _of_images(run: Run, measures: Sequence[int]) -> Float[np.ndarray, "n m"]:
+    """Return each image's area under the curve, and whether it is right after t queries."""
+    correct = read_predictions(run.predictions).correct.astype(np.float64)
     columns = [area_under_curve(correct) if t == AUC else correct[:, t] for t in measures]
     return np.stack(columns, axis=1)
 
 
-class Comparisons(NamedTuple):
-    """The tables of paired differences of a data set, rows for the page; each may be empty.
+def comparisons(groups: Sequence[Group]) -> dict[str, Any]:
+    """Compare the groups of a data set in pairs, in three tables; each may be empty.
 
-    Attributes:
-        reference: name of the paper's best, empty if there is none.
-        early: the budget next to the AUC.
-        against_reference: every group less the reference.
-        learned: groups that learn their dictionary, less those that keep the same start.
-        concepts: every group less the same method on random words.
+    `against_reference` has every group less `reference`, the paper's best; `learned` the groups
+    that learn their dictionary less those that keep the same start; `concepts` every group less the
+    same method on random words. They compare the AUC and the accuracy at the budget `early`.
     """
-
-    reference: str
-    early: int
-    against_reference: list[dict[str, Any]]
-    learned: list[dict[str, Any]]
-    concepts: list[dict[str, Any]]
-
-    @property
-    def any(self) -> bool:
-        """Whether there is anything to compare."""
-        return bool(self.against_reference or self.learned or self.concepts)
-
-
-def comparisons(groups: Sequence[Group]) -> Comparisons:
-    """Compare the groups of a data set in pairs."""
     early = EARLY if EARLY in groups[0].measures else max(groups[0].measures)
     real = [group for group in groups if group.init != CONTROL]
     best = reference(groups)
     pairs = [(group, best) for group in real if best is not None and group is not best]
     learned = [(group, start) for group in real if (start := _start(group, groups)) is not None]
     concepts = [(group, words) for group in real if (words := _words(group, groups)) is not None]
-    return Comparisons(
-        f"{best.init}, {best.method}" if best else "",
-        early,
-        *(_rows(each, early) for each in (pairs, learned, concepts)),
-    )
+    tables = {"against_reference": pairs, "learned": learned, "concepts": concepts}
+    return {
+        "reference": f"{best.init}, {best.method}" if best else "",
+        "early": early,
+        "any": any(tables.values()),
+        **{name: _rows(table, early) for name, table in tables.items()},
+    }
 
 
 def _start(group: Group, groups: Sequence[Group]) -> Group | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from infopursuit.core.numbers import NOTHING, percent, share, whole
 from infopursuit.meaning.worst_answers import FalseAnswer
 from infopursuit.pursuit.explanation import question
 from infopursuit.report.groups import Group
-from infopursuit.report.runs import MeaningFigures, Run
+from infopursuit.report.runs import Run
 
 NB = "\N{NO-BREAK SPACE}"
 # Who says what is true, for a person who reads the page.
@@ -49,15 +49,15 @@ COLUMNS = {
 Row = dict[str, Any]
 
 
-def meaning_section(groups: Sequence[Group], shown: MeaningFigures) -> Row:
+def meaning_section(groups: Sequence[Group], shown: Mapping[str, Any]) -> Row:
     """Collect all that is said of the meaning of the runs of a data set.
 
     `sentences` are about the run that is shown, `sources` say who knows, `rows` have the shares of
     all groups in %, and `chance` has what chance gives for the run that is shown.
     """
-    sources = [TRUE_BY[shown.truth_by]] if shown.truth_by else []
-    if shown.sense_by and not shown.sense_by == shown.truth_by == "knowledge":
-        sources.append(SENSE_BY[shown.sense_by])
+    sources = [TRUE_BY[shown["truth_by"]]] if shown["truth_by"] else []
+    if shown["sense_by"] and not shown["sense_by"] == shown["truth_by"] == "knowledge":
+        sources.append(SENSE_BY[shown["sense_by"]])
     rows = [
         {
             "init": group.init,
@@ -67,7 +67,7 @@ def meaning_section(groups: Sequence[Group], shown: MeaningFigures) -> Row:
         for group in groups
     ]
     known = any(value != NOTHING for row in rows for value in row["shares"])
-    chance = [share(getattr(shown, name) if name else None) for name in COLUMNS.values()]
+    chance = [share(shown[name] if name else None) for name in COLUMNS.values()]
     return {
         "sentences": sentences(shown),
         "sources": sources,
@@ -78,46 +78,50 @@ def meaning_section(groups: Sequence[Group], shown: MeaningFigures) -> Row:
 
 def mean_meaning(group: Group, name: str) -> float | None:
     """Average over the seeds that have the figure."""
-    return _mean([getattr(run.meaning, name) for run in group.runs])
+    return _mean([run.meaning[name] for run in group.runs])
 
 
-def sentences(run: MeaningFigures) -> list[Row]:
+def sentences(figures: Mapping[str, Any]) -> list[Row]:
     """Say what is known of one run, a sentence around each number and what chance gives."""
-    lines = []
-    if run.true_yes is not None:
-        number = of_100(run.true_yes)
-        lines.append(("Of 100 times it said yes,", number, "were right.", run.chance_yes))
-    if run.answered is not None and run.right is not None:
-        unsure = f" To {of_100(1 - run.answered)} of 100 questions it said “not sure”."
-        after = f"were right.{unsure if run.answered < 1 else ''}"
-        lines.append(("Of 100 answers yes or no,", of_100(run.right), after, None))
-    if run.plausible is not None:
-        number = of_100(run.plausible)
-        lines.append(("Of 100 questions it asked first,", number, "fit a class.", None))
-    if run.supported is not None:
-        after = "fit the class that it named in the end."
-        before = "Of 100 times it said yes to them,"
-        lines.append((before, of_100(run.supported), after, run.chance_supported))
-    if run.reader is not None and run.model is not None:
-        before = (
+    answered, model = figures["answered"], figures["model"]
+    unsure = f" To {of_100(1 - (answered or 0))} of 100 questions it said “not sure”."
+    lines = [
+        ("true_yes", "Of 100 times it said yes,", "were right.", "chance_yes"),
+        ("right", "Of 100 answers yes or no,", f"were right.{'' if answered == 1 else unsure}", ""),
+        ("plausible", "Of 100 questions it asked first,", "fit a class.", ""),
+        (
+            "supported",
+            "Of 100 times it said yes to them,",
+            "fit the class that it named in the end.",
+            "chance_supported",
+        ),
+        (
+            "reader",
             "Somebody who knows the classes, and hears these questions and answers but sees no "
-            "image, names the right class for"
-        )
-        after = f"of 100 images. The model itself does for {of_100(run.model)}."
-        lines.append((before, of_100(run.reader), after, run.chance_reader))
-    if run.explained is not None:
-        before = "Of what its answers tell of the class,"
-        after = "follows from the words. The rest is something that the words do not say."
-        lines.append((before, f"{of_100(run.explained)} %", after, run.chance_explained))
-    return [
-        {
-            "before": before,
-            "number": number,
-            "after": after,
-            "chance": "" if chance is None else f"By chance: {of_100(chance)}.",
-        }
-        for before, number, after, chance in lines
+            "image, names the right class for",
+            f"of 100 images. The model itself does for {of_100(model or 0)}.",
+            "chance_reader",
+        ),
+        (
+            "explained",
+            "Of what its answers tell of the class,",
+            "follows from the words. The rest is something that the words do not say.",
+            "chance_explained",
+        ),
     ]
+    rows = []
+    for name, before, after, by_chance in lines:
+        chance = figures[by_chance] if by_chance else None
+        if figures[name] is not None:
+            rows.append(
+                {
+                    "before": before,
+                    "number": of_100(figures[name]) + (" %" if name == "explained" else ""),
+                    "after": after,
+                    "chance": "" if chance is None else f"By chance: {of_100(chance)}.",
+                }
+            )
+    return rows
 
 
 def of_100(value: float) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import table_sha256
@@ -23,32 +23,25 @@ from infopursuit.pursuit.explanation import ExplainedImage, read_explanations
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.report.methods import has_updates
 
-
-class MeaningFigures(NamedTuple):
-    """Shares in [0, 1] of one run; None if nobody has said what is true.
-
-    `truth_by` is `pictures`, `strict` or `knowledge`, `sense_by` is `judge` or `knowledge`. The
-    others are measured in `infopursuit.meaning.measures`: of the yes, those that are true; of the
-    true, those that got a yes; yes or no, and those of them that are right; questions that fit a
-    class; yes that fit the predicted class; how often the reader and the model are right; what
-    words explain.
-    """
-
-    truth_by: str | None = None
-    true_yes: float | None = None
-    chance_yes: float | None = None
-    recall: float | None = None
-    answered: float | None = None
-    right: float | None = None
-    sense_by: str | None = None
-    plausible: float | None = None
-    supported: float | None = None
-    chance_supported: float | None = None
-    reader: float | None = None
-    chance_reader: float | None = None
-    model: float | None = None
-    explained: float | None = None
-    chance_explained: float | None = None
+# Figures of the meaning of a run: name here, part and name in the file of the stage evaluate.
+# `..._by` says who knows what is true, the others are shares in [0, 1].
+MEANING_FIGURES = {
+    "truth_by": ("truth", "by"),
+    "true_yes": ("truth", "precision_of_yes"),
+    "chance_yes": ("truth", "shuffled_precision_of_yes"),
+    "recall": ("truth", "recall_of_yes"),
+    "answered": ("truth", "answered"),
+    "right": ("truth", "right"),
+    "sense_by": ("sense", "by"),
+    "plausible": ("sense", "plausible"),
+    "supported": ("sense", "supported_yes"),
+    "chance_supported": ("sense", "shuffled_supported_yes"),
+    "reader": ("sense", "reader"),
+    "chance_reader": ("sense", "shuffled_reader"),
+    "model": ("sense", "accuracy"),
+    "explained": ("explained", "explained"),
+    "chance_explained": ("explained", "shuffled_explained"),
+}
 
 
 @dataclass(frozen=True)
@@ -65,6 +58,7 @@ class Run:
         evolution: the k texts of the dictionary at `initial`, `midway` and `final`.
         stop: when explanations stop; the metrics are measured with the same rule.
         sources: path and SHA-256 of each file read.
+        meaning: MEANING_FIGURES by name; None if it is not known what is true.
         worst: the false answers that did most harm, each with the file of its picture, if any.
         truth: how far answers agree with what is in the pictures; empty if that is not known.
     """
@@ -84,9 +78,9 @@ class Run:
     stop: StoppingRule
     explanations: tuple[ExplainedImage, ...]
     sources: Mapping[str, str]
-    meaning: MeaningFigures = field(default_factory=MeaningFigures)
-    worst: tuple[tuple[FalseAnswer, Path | None], ...] = ()
-    truth: Mapping[str, Any] = field(default_factory=dict)
+    meaning: Mapping[str, Any]
+    worst: tuple[tuple[FalseAnswer, Path | None], ...]
+    truth: Mapping[str, Any]
 
     @property
     def selected_on_test(self) -> bool:
@@ -189,29 +183,14 @@ def write_curves(path: Path, datasets: Sequence[DatasetResults]) -> None:
     write_csv(path, ("run", "t", "accuracy"), rows)
 
 
-def _meaning_figures(measured: Mapping[str, Any], facts: Mapping[str, Any]) -> MeaningFigures:
+def _meaning_figures(measured: dict[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
     """Collect the figures of a run; what pictures show comes before what is said of classes."""
-    truth, sense, explained = (measured[each] or {} for each in ("truth", "sense", "explained"))
     if "answers" in facts:
         chance = {"by": "pictures", "shuffled_precision_of_yes": facts["phrases_share_true"]}
-        truth = facts["answers"]["phrases"] | chance
-    return MeaningFigures(
-        truth_by=truth.get("by"),
-        true_yes=truth.get("precision_of_yes"),
-        chance_yes=truth.get("shuffled_precision_of_yes"),
-        recall=truth.get("recall_of_yes"),
-        answered=truth.get("answered"),
-        right=truth.get("right"),
-        sense_by=sense.get("by"),
-        plausible=sense.get("plausible"),
-        supported=sense.get("supported_yes"),
-        chance_supported=sense.get("shuffled_supported_yes"),
-        reader=sense.get("reader"),
-        chance_reader=sense.get("shuffled_reader"),
-        model=sense.get("accuracy"),
-        explained=explained.get("explained"),
-        chance_explained=explained.get("shuffled_explained"),
-    )
+        measured = measured | {"truth": facts["answers"]["phrases"] | chance}
+    return {
+        name: (measured[part] or {}).get(figure) for name, (part, figure) in MEANING_FIGURES.items()
+    }
 
 
 def _read_json(path: Path) -> dict[str, Any]:

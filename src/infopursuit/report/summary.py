@@ -79,13 +79,13 @@ def headline_metrics(run: Run, best_baseline: float) -> dict[str, Any]:
         "distinct_queries": run.distinct_queries,
         "false_of_first_ten": false_share(run),
         "questions": of_run["mean_length_at_stop"],
-        "true_yes": meaning.true_yes,
-        "right": meaning.right,
-        "answered": meaning.answered,
-        "plausible": meaning.plausible,
-        "supported_yes": meaning.supported,
-        "reader": meaning.reader,
-        "explained": meaning.explained,
+        "true_yes": meaning["true_yes"],
+        "right": meaning["right"],
+        "answered": meaning["answered"],
+        "plausible": meaning["plausible"],
+        "supported_yes": meaning["supported"],
+        "reader": meaning["reader"],
+        "explained": meaning["explained"],
     }
     return {name: value for name, value in metrics.items() if value is not None}
 

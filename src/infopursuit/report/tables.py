@@ -244,7 +244,7 @@ def figures(run: Run) -> list[Row]:
     """Say how good, how true and how short a run is, a number each."""
     metrics, meaning = run.metrics, run.meaning
     most = min(int(metrics["budget"]), len(run.evolution["final"]))
-    true, chance = meaning.true_yes, meaning.chance_yes
+    true, chance = meaning["true_yes"], meaning["chance_yes"]
     by_chance = "" if chance is None else f"; by chance {of_100(chance)}"
     return [
         {
@@ -258,7 +258,7 @@ def figures(run: Run) -> list[Row]:
             "asked": "How true?",
             "number": NOTHING if true is None else of_100(true),
             "unit": "" if true is None else "of 100",
-            "meaning": TRUE_YES[meaning.truth_by] + by_chance,
+            "meaning": TRUE_YES[meaning["truth_by"]] + by_chance,
         },
         {
             "asked": "How short?",

@@ -1,10 +1,11 @@
-"""An explanation as a small HTML table, for notebooks."""
+"""Explanations and fitted models as small HTML, for notebooks."""
 
 from __future__ import annotations
 
 from html import escape
 
 from infopursuit.core.numbers import percent
+from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.pursuit.explanation import (
     BEFORE,
     NONE_OF_THE_CLASSES,
@@ -15,10 +16,12 @@ from infopursuit.pursuit.explanation import (
 )
 
 CELL = "text-align:left;padding:2px 10px"
+# Classes and questions of a model that are listed.
+SHOWN = 200
 
 
 def explanation_html(explanation: Explanation) -> str:
-    """A table with a row for each question: its answer, the leading class, its probability."""
+    """Return a row for each question: its answer, the leading class and its probability."""
     names = explanation.class_names
     head = "".join(
         f'<th style="{CELL}">{name}</th>' for name in ("", "question", "answer", "most probable")
@@ -44,3 +47,27 @@ def explanation_html(explanation: Explanation) -> str:
         f'<table><caption style="caption-side:bottom;text-align:left">{escape(explanation.image)}:'
         f" {caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
+
+
+def model_html(model: PursuitClassifier) -> str:
+    """Return what a model is, how good it is, its classes and questions; texts are escaped."""
+    provenance = model.provenance_
+    lines = [
+        f"<b>{escape(type(model).__name__)}</b>: {len(model.queries_)} questions, "
+        f"{len(model.classes_)} classes"
+    ]
+    for key, images in (("test_accuracy", "test images"), ("held_out_accuracy", "images held out")):
+        if key in provenance:
+            lines.append(f"accuracy {percent(provenance[key])} on {images}")
+    classes = [str(each) for each in model.classes_]
+    questions = [question(each) for each in model.queries_]
+    return (
+        f"<div><p>{'; '.join(lines)}</p>"
+        f"{_folded('Classes', classes)}{_folded('Questions', questions)}</div>"
+    )
+
+
+def _folded(name: str, texts: list[str]) -> str:
+    items = "".join(f"<li>{escape(each)}</li>" for each in texts[:SHOWN])
+    more = f"<li>and {len(texts) - SHOWN} more</li>" if len(texts) > SHOWN else ""
+    return f"<details><summary>{name}</summary><ul>{items}{more}</ul></details>"
