@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -71,26 +70,16 @@ def test_other_test_images_are_refused(folder: Path, tmp_path: Path) -> None:
     assert record.read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "told"),
-    [
-        ("peer", "../../outside", "row 0 has the peer '../../outside'; expected one of"),
-        ("metrics", "{", "row 0, metrics: Expecting"),
-        ("label", [1], "expected 7 predictions for each image"),
-    ],
-)
-def test_a_record_of_a_stranger_writes_nothing(
-    name: str, value: object, told: str, folder: Path, tmp_path: Path
-) -> None:
-    record = tmp_path / "records" / "zoo.parquet"
+def test_a_record_with_a_path_for_a_peer_writes_nothing(folder: Path, tmp_path: Path) -> None:
+    record, message = tmp_path / "records" / "zoo.parquet", "found '../../outside'"
     keep(record, "zoo", folder)
     rows = read_table(record, RESULTS).to_pylist()
-    rows[0][name] = value
+    rows[0]["peer"] = "../../outside"
     write_table(record, RESULTS, {each: [row[each] for row in rows] for each in RESULTS.names})
     before = record.read_bytes()
-    with pytest.raises(InputError, match=re.escape(told)):
+    with pytest.raises(InputError, match=message):
         give(record, "zoo", tmp_path / "given")
-    with pytest.raises(InputError, match=re.escape(told)):
+    with pytest.raises(InputError, match=message):
         keep(record, "zoo", folder)
     assert record.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["records"]

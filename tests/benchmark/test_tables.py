@@ -283,13 +283,3 @@ def test_the_command_writes_into_the_page_or_says_what_is_missing(tmp_path: Path
         assert failed.returncode == 1
         assert told in failed.stderr
         assert len(failed.stderr.splitlines()) == 1
-
-
-def test_a_page_without_marks_is_left_as_it_is(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text("### Food\n\n<!-- tables food10-vitb32 -->\n<!-- end -->\n", encoding="utf-8")
-    before = page.read_bytes()
-    failed = run(str(page), str(ROOT / "docs/records"))
-    assert failed.returncode == 1
-    assert "<!-- tables leaders -->" in failed.stderr
-    assert page.read_bytes() == before

@@ -31,14 +31,6 @@ def test_shares_of_each_query_by_hand() -> None:
     )
 
 
-def test_random_answers_agree_often_with_what_is_rare_but_not_in_balance() -> None:
-    draw = np.random.default_rng(0)
-    truth, answers = draw.random((4000, 20)) < 0.05, draw.random((4000, 20)) < 0.05
-    metrics = mean_shares(count_answers(answers, truth), "x")
-    assert metrics["x_agreement"] > 0.9
-    assert metrics["x_balanced_agreement"] == pytest.approx(0.5, abs=0.02)
-
-
 def test_queries_that_are_true_of_every_image_do_not_count_in_the_balance() -> None:
     counts = count_answers(columns("1100", "1100"), columns("1111", "1100"))
     assert np.isnan(counts.shares["balanced"]).tolist() == [True, False]

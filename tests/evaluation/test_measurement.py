@@ -54,11 +54,6 @@ def test_certain_posteriors_give_finite_numbers_without_a_sign() -> None:
     assert summary.nll[1, 0] == pytest.approx(87.34, abs=0.01)
 
 
-def test_nan_is_refused() -> None:
-    with pytest.raises(ValueError, match="NaN"):
-        summarize(torch.tensor([[[float("nan"), 0.0]]]), torch.tensor([0]))
-
-
 def test_batches_give_what_one_roll_out_gives(pursuit: Pursuit, images: LabelledImages) -> None:
     found = pursuit.roll_out(images.embeddings, 5)
     expected = summarize(found.posteriors, images.labels)
@@ -88,10 +83,9 @@ def test_a_budget_beyond_the_dictionary_is_refused(
 def test_other_classes_than_the_model_knows_are_refused(
     pursuit: Pursuit, images: LabelledImages
 ) -> None:
-    with pytest.raises(InputError, match="3 classes and the images have 2"):
-        measure(pursuit, replace(images, class_names=("cat", "dog")), 5)
-    with pytest.raises(InputError, match="class 2 is 'owl' to the model and 'fox' in the images"):
-        measure(pursuit, replace(images, class_names=("cat", "dog", "fox")), 5)
+    for names in (("cat", "dog"), ("cat", "dog", "fox")):
+        with pytest.raises(InputError, match=f"cat, dog, owl; found {', '.join(names)}"):
+            measure(pursuit, replace(images, class_names=names), 5)
 
 
 def test_no_images_and_broken_weights_are_refused(pursuit: Pursuit, images: LabelledImages) -> None:
@@ -100,5 +94,5 @@ def test_no_images_and_broken_weights_are_refused(pursuit: Pursuit, images: Labe
     assert isinstance(pursuit.classifier, HistoryNetwork)
     with torch.no_grad():
         next(pursuit.classifier.parameters()).fill_(float("nan"))
-    with pytest.raises(InputError, match=r"'0'.* is NaN"):
+    with pytest.raises(InputError, match="expected probabilities, found NaN"):
         measure(pursuit, images, 5)

@@ -29,14 +29,6 @@ def test_as_counted_one_by_one(seed: int) -> None:
     assert supported_yes(asked, judged) == pytest.approx(np.mean(supported))
 
 
-def test_by_hand() -> None:
-    """Query 1 fits no class. Of three yes, that to query 0 and that to query 2 fit."""
-    judged = np.array([[1, 0, 0], [0, np.nan, 0.5]], dtype=np.float32)
-    asked = roll_out_of([[0, 1], [2, 0]], [[1.0, 1.0], [1.0, 0.5]], [0, 1], 2)
-    assert plausible_questions(asked, judged) == 0.75
-    assert supported_yes(asked, judged) == pytest.approx(2 / 3)
-
-
 def test_without_yes_nothing_is_supported_or_not() -> None:
     asked = roll_out_of([[0]], [[0.5]], [0], 2)
     assert supported_yes(asked, np.ones((2, 1), dtype=np.float32)) is None
@@ -59,13 +51,6 @@ def test_as_reckoned_one_by_one(seed: int) -> None:
         best = [math.isclose(each, max(posterior)) for each in posterior]
         right += best[label] / sum(best)
     assert reader_accuracy(asked, judged, labels) == pytest.approx(right / len(labels))
-
-
-def test_he_shares_where_classes_tie_and_learns_nothing_from_not_sure() -> None:
-    judged = np.array([[1, 1], [1, 0], [0, 0]], dtype=np.float32)
-    asked = roll_out_of([[0, 1], [0, 1]], [[1.0, 0.5], [1.0, 0.0]], [0, 0], 3)
-    assert reader_accuracy(asked, judged, np.array([0, 0])) == 0.25
-    assert reader_accuracy(asked, judged, np.array([1, 1])) == 0.75
 
 
 WORDS = ("tacit", "escrow", "warrant")

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics import roc_auc_score
 
 from infopursuit.meaning.truth import TruthOfAnswers, auroc_of_texts, truth_of_answers
 from tests.meaning.made_up import drawn_table
@@ -57,15 +56,6 @@ def test_as_counted_one_by_one(seed: int) -> None:
     assert truth_of_answers(answers, table, labels) == pytest.approx(slow(answers, table, labels))
 
 
-def test_by_hand() -> None:
-    """The class of the third image does not tell of the first text; the second has no yes."""
-    table = np.array([[1, 1], [0, 0], [0.5, 0]], dtype=np.float32)
-    answers = np.array([[1, 0], [1, -1], [1, -1], [0, 0]], dtype=np.int8)
-    found = truth_of_answers(answers, table, np.array([0, 1, 2, 0]))
-    expected = TruthOfAnswers(0.5, 0.25, 0.75, (2 / 3 + 0.5) / 2, 0.5, 2, 1)
-    assert found == pytest.approx(expected)
-
-
 def test_texts_that_no_class_tells_apart_do_not_count() -> None:
     table = np.array([[1, 0, np.nan], [1, 0, 0]], dtype=np.float32)
     answers = np.ones((4, 3), dtype=np.int8)
@@ -90,19 +80,3 @@ def test_as_counted_pair_by_pair(seed: int) -> None:
         ]
         expected = np.mean(wins) if wins else np.nan
         assert found[text] == pytest.approx(expected, nan_ok=True)
-
-
-def test_of_one_group_as_scikit_learn_has_it() -> None:
-    draw = np.random.default_rng(0)
-    labels = draw.integers(0, 2, 50)
-    scores = draw.normal(size=(50, 1)) + labels[:, None]
-    found = auroc_of_texts(scores, np.array([[0.0], [1.0]]), labels, np.zeros(50, dtype=int))
-    assert found[0] == pytest.approx(roc_auc_score(labels, scores[:, 0]))
-
-
-def test_scores_of_other_groups_do_not_matter() -> None:
-    """The second group's scores are all higher, and within each the ranking is perfect."""
-    table = np.array([[1.0], [0.0]])
-    labels, groups = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
-    scores = np.array([[1.0], [0.0], [11.0], [10.0]])
-    assert auroc_of_texts(scores, table, labels, groups)[0] == 1

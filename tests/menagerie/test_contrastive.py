@@ -97,17 +97,6 @@ def test_a_killed_training_goes_on_to_the_same_bytes(
     assert "going on from step 4 of 6" in caplog.text
 
 
-def test_steps_before_the_cooling_do_not_depend_on_the_number_of_steps(tmp_path: Path) -> None:
-    write_config(tmp_path, SETTINGS, 32)
-    weights = []
-    for steps in (6, 60):
-        training = Training(tmp_path, SETTINGS.model_copy(update={"steps": steps}))
-        for _ in range(4):
-            training.advance(DATA)
-        weights.append(training.model.state_dict()["visual.conv1.weight"].clone())
-    assert torch.equal(*weights)
-
-
 @pytest.mark.slow
 def test_training_tells_true_texts_from_false_ones(tmp_path: Path) -> None:
     settings = SETTINGS.model_copy(update={"steps": 120, "shift": 0})

@@ -99,14 +99,6 @@ def test_warm_starts_end_where_a_fit_from_zero_converges(strength: float, binary
     assert np.abs(found - expected).max() < 0.01
 
 
-def test_the_weights_for_prediction_come_from_both_parts() -> None:
-    train, held_out = hold_out(blobs(90, 0, noise=0.4), 0.3, 0)
-    probe = LinearProbe((1.0,)).fit(train, held_out)
-    alone = LogisticRegression(C=1.0).fit(train.embeddings.numpy(), train.labels.numpy())
-    images = blobs(30, 5).embeddings
-    assert np.abs(probe.predict_proba(images) - alone.predict_proba(images.numpy())).max() > 0.01
-
-
 def crowd(classes: int, each: int) -> tuple[np.ndarray, np.ndarray]:
     """Unit vectors around the direction of their class, in so many dimensions that it is easy."""
     draw = np.random.default_rng(0)

@@ -65,20 +65,6 @@ def test_one_against_the_rest_is_a_binary_regression_for_each_class() -> None:
         assert found.intercepts[label].item() == pytest.approx(peer.intercept_[0], abs=0.02)
 
 
-def test_weights_that_are_zero_have_a_gradient_within_the_penalty() -> None:
-    concepts, labels = problem(m=40)
-    net = ElasticNet(concepts, labels, ratio=0.99)
-    head = net.fitted(0.02)
-    shares = head(concepts).softmax(dim=1)
-    members = torch.nn.functional.one_hot(labels).float()
-    gradient = concepts.T @ (shares - members) / len(labels)
-    zero = head.weights == 0
-    assert 0 < zero.float().mean() < 1
-    assert gradient[zero].abs().max() <= 0.02 * 0.99 * 1.02
-    held = gradient + 0.01 * 0.02 * head.weights + 0.99 * 0.02 * head.weights.sign()
-    assert held[~zero].abs().max() < 1e-3
-
-
 def test_the_refit_is_a_ridge_regression_on_the_support() -> None:
     concepts, labels = problem()
     support = torch.zeros(12, 4, dtype=torch.bool)

@@ -58,21 +58,6 @@ def test_only_common_seeds_are_compared(tmp_path):
         other.minus(fixed)
 
 
-def test_other_test_images_and_budgets_are_refused(tmp_path):
-    keys = [RunName("pets", "llm", "fixed", seed) for seed in (0, 1)]
-    make_baselines(tmp_path, "pets")
-    make_run(tmp_path, keys[0], images=20)
-    make_run(tmp_path, keys[1], images=21)
-    with pytest.raises(InputError, match=r"different images or labels \(21 and 20 rows\)"):
-        measured_groups(read_dataset(tmp_path, "pets", keys), BUDGETS, 100)
-    other = tmp_path / "other"
-    make_baselines(other, "pets")
-    make_run(other, keys[0], budget=8)
-    make_run(other, keys[1], budget=9)
-    with pytest.raises(InputError, match=r"a budget of 9 queries .* of 8"):
-        measured_groups(read_dataset(other, "pets", keys), BUDGETS, 100)
-
-
 @pytest.fixture(scope="module")
 def every(tmp_path_factory):
     folder = tmp_path_factory.mktemp("every")

@@ -85,10 +85,6 @@ def page(results):
     return render_report([results], 200)
 
 
-def test_page_is_equal_on_repeat(results, page):
-    assert render_report([results], 200) == page
-
-
 def test_page_needs_nothing_beside_itself(page):
     found = Page(page)
     assert "://" not in page

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Real
 
-from infopursuit.core.errors import InputError
 from menagerie.counterfactuals import SwitchedPairs
 from menagerie.scenes import ATTRIBUTE_NAMES
 from menagerie.truths import Claim
@@ -46,7 +45,6 @@ def switch_measures(
     claims: Sequence[Claim],
     scores: Real[np.ndarray, "n q"],
     answers: Real[np.ndarray, "n q"] | Bool[np.ndarray, "n q"],
-    tolerance: float = 0.0,
 ) -> dict[str, SwitchMeasures]:
     """Order, change and steadiness, by attribute and (key `all`) as the mean over attributes.
 
@@ -55,17 +53,7 @@ def switch_measures(
         claims: what each of q questions says of a picture.
         scores: of the questions, in the order of the pictures; higher is more yes.
         answers: booleans, or numbers that grow from no over not sure to yes, such as 0, 0.5, 1.
-        tolerance: two answers that differ by at most this are the same; for soft answers.
-
-    Raises:
-        InputError: the shapes do not fit.
     """
-    shape = (len(pairs.truth), len(claims))
-    for name, values in (("scores", scores), ("answers", answers)):
-        if values.shape != shape:
-            raise InputError(
-                f"{name} of switched pairs: expected the shape {shape}, found {values.shape}"
-            )
     columns = [ATTRIBUTE_NAMES.index(claim.attribute) for claim in claims]
     holds = np.array([claim.holds for claim in claims], dtype=bool)
     true = pairs.truth[:, columns] == holds
@@ -73,7 +61,7 @@ def switch_measures(
     turn = true[0::2].astype(int) - true[1::2].astype(int)
     score_rise = turn * np.sign(scores[0::2] - scores[1::2])
     moved = answers[0::2].astype(float) - answers[1::2].astype(float)
-    answer_rise = turn * np.sign(np.where(np.abs(moved) > tolerance, moved, 0.0))
+    answer_rise = turn * np.sign(moved)
 
     measures: dict[str, SwitchMeasures] = {}
     attributes = np.array(pairs.attributes)
@@ -88,7 +76,7 @@ def switch_measures(
             order=_mean((score_rise + 1) / 2, asked),
             change=_mean(answer_rise > 0, asked),
             reversed=_mean(answer_rise < 0, asked),
-            steadiness=_mean(np.abs(moved) <= tolerance, others),
+            steadiness=_mean(moved == 0, others),
         )
     return {**measures, "all": _overall(list(measures.values()))}
 
