@@ -45,11 +45,10 @@ from infopursuit.datasets.labelled_images import (
 )
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.base import PursuitClassifier
-from infopursuit.estimators.methods import Method, build_method
+from infopursuit.estimators.methods import Method, NaiveBayesSettings, build_method
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.variational import VariationalInformationPursuit
 from infopursuit.pursuit.naive_bayes.fit import HELD_OUT
-from infopursuit.pursuit.naive_bayes.settings import NaiveBayesSettings
 from infopursuit.pursuit.vip.checkpoints import Checkpoint
 from infopursuit.pursuit.vip.distributed import Processes, restart_as_group, started_by_torchrun
 from infopursuit.pursuit.vip.settings import VariationalSettings

@@ -50,6 +50,7 @@ MODULES = {
     "estimators.information_pursuit": "infopursuit.estimators.naive_bayes",
     "executors": "infopursuit.core.executors",
     "explanation": "infopursuit.pursuit.explanation",
+    "explorer.notebook": "infopursuit.explorer.page",
     "explanation.explanation": "infopursuit.pursuit.explanation",
     "explanation.figure": "infopursuit.report.figures",
     "explanation.frame": "infopursuit.core.renderers",
@@ -61,6 +62,7 @@ MODULES = {
     "meaning.ranking": "infopursuit.meaning.truth",
     "naive_bayes": "infopursuit.pursuit.naive_bayes",
     "naive_bayes.put_off": "infopursuit.pursuit.naive_bayes.model",
+    "naive_bayes.settings": "infopursuit.estimators.methods",
     "peers.budgets": "infopursuit.peers.peer",
     "peers.contributions": "infopursuit.peers.peer",
     "peers.decision_tree": "infopursuit.peers.trees",
@@ -93,6 +95,7 @@ MODULES = {
 # Old names in moved modules that have another name, or another module, than their neighbours:
 # "naive_bayes.put_off.PutOff": "infopursuit.pursuit.new_module.NewName".
 NAMES: dict[str, str] = {
+    "answers.rules.fit_threshold_rule": "infopursuit.pursuit.vip.updates.fit_threshold_rule",
     "datasets.rows.Rows": "infopursuit.datasets.matrix.Matrix",
     "datasets.rows.UnitRows": "infopursuit.datasets.matrix.UnitMatrix",
     "datasets.samples.held_out_rows": "infopursuit.datasets.labelled_images.held_out_by_seed",

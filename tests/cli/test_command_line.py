@@ -19,8 +19,8 @@ from infopursuit.cli import command_line
 from infopursuit.cli.command_line import main, parser
 from infopursuit.cli.explore import blind
 from infopursuit.core.tables import EMBEDDED_TEXTS, write_table
-from infopursuit.explorer import payload
 from tests.estimators.conftest import World
+from tests.explorer.made_up import read_levels
 
 
 def commands() -> list[str]:
@@ -149,7 +149,7 @@ def test_pictures_of_ones_own_are_answered(started: Callable, colors: Path) -> N
     assert status == 200
     model = infopursuit.load(colors / "model")
     for answers in json.loads(answer)["answers"]:
-        levels = payload.read_levels(answers, len(model.queries_))[0]
+        levels = read_levels(answers, len(model.queries_))[0]
         assert (levels.astype(int) - 1).tolist() == model.answer([str(picture)])[0].tolist()
     assert fetch(address)[1].startswith(b"<!doctype html>")
     process.send_signal(signal.SIGINT)

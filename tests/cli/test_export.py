@@ -16,6 +16,7 @@ from infopursuit.estimators.base import rows_of
 from infopursuit.explorer import payload
 from tests.estimators.conftest import World
 from tests.estimators.test_pictures import write_folder
+from tests.explorer.made_up import read_labels, read_levels
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def test_a_folder_of_classes_becomes_a_page(export: Callable, colors: Path, home
         assert each.thumbnail is not None
         assert each.label is not None
         assert shown.classes[each.label] == each.id.split("/")[0]
-        levels = payload.read_levels(each.answers[0], len(shown.queries))[0]
+        levels = read_levels(each.answers[0], len(shown.queries))[0]
         assert (levels.astype(int) - 1).tolist() == answers[colors / "photos" / each.id].tolist()
     first = (home / "page.html").read_bytes()
     export(colors / "photos")
@@ -128,7 +129,7 @@ def test_embeddings_alone_have_no_pictures(export: Callable, world: World, home:
     np.save("rows.npy", world.unseen[:5])
     for given, count in [(["rows.npz"], 200), (["rows.npz", "rows.npy"], 205)]:
         found = export(*given, model=home / "m")[2].images
-        assert len(found.test) + len(payload.read_labels(found.scored.labels)) == count
+        assert len(found.test) + len(read_labels(found.scored.labels)) == count
 
 
 def test_names_that_are_not_utf8_are_shown(export: Callable, colors: Path, home: Path) -> None:

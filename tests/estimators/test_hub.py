@@ -1,32 +1,65 @@
-"""Models go to a hub and come back the same; the hub is a local stand-in."""
+"""Models go to the hub and come back the same; its client is a stand-in."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
+from unittest.mock import create_autospec
 
 import pytest
+from huggingface_hub import HfApi, snapshot_download
 from sklearn.datasets import load_iris
 
+import infopursuit
 from infopursuit.estimators import hub as hub_module
 from infopursuit.estimators.hub import model_card
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
-from tests.estimators.hub_stand_in import Hub, running
 
-PUSH = """
-import sys, infopursuit
-model = infopursuit.load(sys.argv[1])
-print(model.to_hub("user/animals", private=True))
-"""
-LOAD = """
-import sys, infopursuit
-infopursuit.load("user/animals").save(sys.argv[1])
-"""
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Path]]:
+    """The hub's client, which keeps folders by repository; calls must have its signatures."""
+    folders: dict[str, Path] = {}
+    api = create_autospec(HfApi, instance=True)
+    api.create_repo.side_effect = lambda name, **_: SimpleNamespace(repo_id=name)
+
+    def upload_folder(*, repo_id: str, folder_path: str, **_: object) -> SimpleNamespace:
+        folders[repo_id] = Path(shutil.copytree(folder_path, f"{folders['home']}/{repo_id}"))
+        return SimpleNamespace(commit_url=f"https://hub/{repo_id}/commit/1")
+
+    api.upload_folder.side_effect = upload_folder
+    fetch = create_autospec(snapshot_download, side_effect=lambda name, **_: str(folders[name]))
+    monkeypatch.setattr(hub_module, "HfApi", create_autospec(HfApi, return_value=api))
+    monkeypatch.setattr(hub_module, "snapshot_download", fetch)
+    with TemporaryDirectory() as home:
+        folders["home"] = Path(home)
+        yield folders
+
+
+def test_a_model_goes_to_the_hub_and_comes_back(model, hub: dict, tmp_path: Path) -> None:
+    address = model.to_hub("user/animals", private=True, token="hf_x", branch="new")
+    assert address == "https://hub/user/animals/commit/1"
+    api = hub_module.HfApi.return_value  # type: ignore[attr-defined]
+    api.create_repo.assert_called_once_with("user/animals", private=True, exist_ok=True)
+    api.create_branch.assert_called_once_with("user/animals", branch="new", exist_ok=True)
+    names = sorted(file.name for file in hub["user/animals"].iterdir())
+    assert names == ["README.md", "model.json", "weights.safetensors"]
+    card = (hub["user/animals"] / "README.md").read_text(encoding="utf-8")
+    assert card == model_card(model.as_saved(), "user/animals")
+    model.save(tmp_path / "model")
+    infopursuit.load("user/animals").save(tmp_path / "again")
+    for name in ("model.json", "weights.safetensors"):
+        loaded = (tmp_path / "again" / name).read_bytes()
+        assert loaded == (tmp_path / "model" / name).read_bytes()
+
+
 REFUSED = """
 import sys, infopursuit
 try:
@@ -38,89 +71,31 @@ except infopursuit.InputError as error:
 """
 
 
-@pytest.fixture
-def hub() -> Iterator[Hub]:
-    with running() as server:
-        yield server
-
-
-def ran(script: str, address: str, home: Path, *arguments: Path) -> str:
-    """What a script prints that runs where `address` is the hub."""
-    environment = {
-        **os.environ,
-        "HF_ENDPOINT": address,
-        "HF_HOME": str(home),
-        "HF_TOKEN": "hf_x",
-        "HF_HUB_DISABLE_TELEMETRY": "1",
-        "NO_PROXY": "127.0.0.1",
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", script, *map(str, arguments)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_a_model_goes_to_the_hub_and_comes_back(model, hub: Hub, tmp_path: Path) -> None:
+def test_a_hub_that_cannot_be_reached_is_reported_in_one_line(model, tmp_path: Path) -> None:
     model.save(tmp_path / "model")
-    address = ran(PUSH, hub.address, tmp_path / "home", tmp_path / "model")
-    assert address.strip() == f"{hub.address}/user/animals/commit/{hub.commit_of('user/animals')}"
-    assert hub.private == {"user/animals": True}
-    files = hub.files["user/animals"]
-    assert sorted(files) == ["README.md", "model.json", "weights.safetensors"]
-    card = files["README.md"].decode()
-    assert card == model_card(model.as_saved(), "user/animals")
-
-    ran(LOAD, hub.address, tmp_path / "other", tmp_path / "again")
-    for name in ("model.json", "weights.safetensors"):
-        loaded = (tmp_path / "again" / name).read_bytes()
-        assert loaded == (tmp_path / "model" / name).read_bytes() == files[name]
-
-
-def test_what_the_hub_refuses_is_reported_in_one_line(model, hub: Hub, tmp_path: Path) -> None:
-    model.save(tmp_path / "model")
-    unknown = ran(REFUSED, hub.address, tmp_path / "home")
-    assert unknown.startswith("user/nothing: no such folder here, and no such model on the Hugging")
-    nowhere = [ran(REFUSED, "http://127.0.0.1:9", tmp_path / "home", *each)
-               for each in ((), (tmp_path / "model",))]  # fmt: skip
-    for message, name in zip((unknown, *nowhere), ("nothing", "nothing", "animals"), strict=True):
-        assert message.count("\n") == 1
-        assert message.startswith(f"user/{name}")
-
-
-class FakeApi:
-    """Takes what is uploaded, and remembers the names and contents of the files."""
-
-    uploaded: dict[str, bytes]
-
-    def __init__(self, token: str | None) -> None: ...
-
-    def create_repo(self, repository: str, **_: object) -> SimpleNamespace:
-        return SimpleNamespace(repo_id=repository)
-
-    def upload_folder(self, *, folder_path: str, **_: object) -> SimpleNamespace:
-        FakeApi.uploaded = {file.name: file.read_bytes() for file in Path(folder_path).iterdir()}
-        return SimpleNamespace(commit_url="address")
+    address = {"HF_ENDPOINT": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
+    environment = {**os.environ, **address, "HF_HOME": str(tmp_path), "HF_TOKEN": "hf_x"}
+    for given, name in (((), "nothing"), ((str(tmp_path / "model"),), "animals")):
+        command = [sys.executable, "-c", REFUSED, *given]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.count("\n") == 1
+        assert done.stdout.startswith(f"user/{name}: ")
 
 
 @pytest.mark.parametrize(
     ("name", "source"), [("clip.yml", "./clip.yaml"), ("clip.yaml", "./clip.yaml"), ("clip", None)]
 )
 def test_only_pinned_weights_travel_with_a_model(
-    world, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, source: str | None
+    world, hub: dict, tmp_path: Path, name: str, source: str | None
 ) -> None:
-    monkeypatch.setattr(hub_module, "HfApi", FakeApi)
     (tmp_path / name).write_text("pins")
     fitted = world.fitted(n_queries=2)
     fitted.clip_source_ = str(tmp_path / name)
-    assert fitted.to_hub("user/animals") == "address"
-    files = FakeApi.uploaded
-    assert json.loads(files["model.json"])["clip"]["source"] == source
-    assert files.get("clip.yaml") == (b"pins" if source else None)
+    fitted.to_hub("user/animals")
+    folder = hub["user/animals"]
+    assert json.loads((folder / "model.json").read_text())["clip"]["source"] == source
+    assert (folder / "clip.yaml").exists() is (source is not None)
 
 
 def test_the_card_says_what_a_stranger_must_know(world, model) -> None:

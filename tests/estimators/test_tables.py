@@ -63,8 +63,6 @@ def test_columns_can_be_banned_kept_and_asked_first(iris: tuple) -> None:
     ("settings", "message"),
     [
         ({"queries": ["petal > 2"]}, "'column > number' with one of the columns sepal length"),
-        ({"queries": ["petal length > much"]}, "expected a finite number after '>'"),
-        ({"queries": ["petal length > 2", "petal length > 2.0?"]}, "is there twice"),
         ({"queries": ["petal length > 2", "sepal width > 3"], "ban": ["petal"]}, "is banned"),
         ({"keep": ["sepal width > 3"], "ban": ["sepal"]}, "keep: .* is banned"),
     ],

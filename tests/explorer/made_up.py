@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 
 import numpy as np
@@ -92,3 +93,22 @@ def small_payload(names: Sequence[str] = PLAIN, limit: int | None = None) -> pay
     return contents(
         [(pursuit, facts)], test, images([pursuit], seed=3), names[1], chosen=Chosen(limit=limit)
     )
+
+
+def read_floats(text: str, *shape: int) -> np.ndarray:
+    """Return what `payload.floats` wrote."""
+    return np.frombuffer(base64.b64decode(text, validate=True), dtype="<f4").reshape(shape)
+
+
+def read_labels(text: str) -> np.ndarray:
+    """Return what `payload.labels` wrote."""
+    return np.frombuffer(base64.b64decode(text, validate=True), dtype="<u2")
+
+
+def read_levels(text: str, k: int) -> np.ndarray:
+    """Return what `payload.levels` wrote of k queries."""
+    width = -(-k // payload.LEVELS_A_BYTE)
+    packed = np.frombuffer(base64.b64decode(text, validate=True), dtype=np.uint8).reshape(-1, width)
+    shifts = payload.BITS * np.arange(payload.LEVELS_A_BYTE, dtype=np.uint8)
+    unpacked = (packed[:, :, None] >> shifts) & 3
+    return unpacked.reshape(len(packed), width * payload.LEVELS_A_BYTE)[:, :k]

@@ -27,7 +27,16 @@ from infopursuit.explorer.contents import (
 from infopursuit.explorer.page import page, room
 from infopursuit.pursuit.vip.networks import HistoryNetwork
 from infopursuit.texts.vocabulary import visual_vocabulary
-from tests.explorer.made_up import PLAIN, STOP, images, naive_bayes, networks
+from tests.explorer.made_up import (
+    PLAIN,
+    STOP,
+    images,
+    naive_bayes,
+    networks,
+    read_floats,
+    read_labels,
+    read_levels,
+)
 
 
 @pytest.mark.parametrize("levels", [2, 3])
@@ -38,9 +47,9 @@ def test_the_page_holds_the_exact_table_of_a_naive_bayes_model(levels: int) -> N
     assert found.kind == "naive_bayes"
     assert found.answers == levels
     assert found.table is not None
-    likelihood = payload.read_floats(found.table.log_likelihood, levels, 9, 6)
+    likelihood = read_floats(found.table.log_likelihood, levels, 9, 6)
     assert np.array_equal(likelihood, table.log_likelihood.numpy())
-    assert np.array_equal(payload.read_floats(found.table.log_prior, 6), table.log_prior.numpy())
+    assert np.array_equal(read_floats(found.table.log_prior, 6), table.log_prior.numpy())
     assert found.table.independent_answers == 12
     assert found.table.worth is None
     assert found.origins == [None, "captions", *[None] * 7]
@@ -48,7 +57,7 @@ def test_the_page_holds_the_exact_table_of_a_naive_bayes_model(levels: int) -> N
     assert found.stop == payload.Stop(**STOP._asdict())
     assert found.familiar is not None
     assert found.familiar.log_likelihood is None  # that of the table
-    held_out = payload.read_floats(found.familiar.held_out, 30)
+    held_out = read_floats(found.familiar.held_out, 30)
     assert (np.diff(held_out) >= 0).all()
 
 
@@ -69,13 +78,13 @@ def test_samples_are_spread_over_the_classes_and_all_others_are_scored() -> None
     for number, (pursuit, steps) in enumerate(zip(pursuits, (2, 1), strict=True)):
         for each in found.images.test:
             row = int(each.id.split()[1])
-            levels = payload.read_levels(each.answers[number], 9)[0]
+            levels = read_levels(each.answers[number], 9)[0]
             assert levels.tolist() == (steps * test.answers[number][row]).tolist()
-        others = payload.read_levels(found.images.scored.answers[number], 9)
+        others = read_levels(found.images.scored.answers[number], 9)
         assert others.shape == (17, 9)
         left = [row for row in range(25) if f"image {row}" not in {e.id for e in found.images.test}]
         assert np.array_equal(others, (steps * test.answers[number][left]).numpy())
-        assert payload.read_labels(found.images.scored.labels).tolist() == [r % 6 for r in left]
+        assert read_labels(found.images.scored.labels).tolist() == [r % 6 for r in left]
         assert pursuit.class_names == PLAIN
 
 
@@ -101,7 +110,7 @@ def test_the_limit_holds_and_what_is_left_out_is_reported(caplog: pytest.LogCapt
     shown_test, shown_train = len(found.images.test), len(found.images.train)
     assert 40 > shown_test > shown_train > 0
     assert found.images.test == whole.images.test[:shown_test]
-    scored = payload.read_labels(found.images.scored.labels)
+    scored = read_labels(found.images.scored.labels)
     assert shown_test + len(scored) == 40  # all test images count
     assert f"{shown_test} of 40 test images fit" in caplog.text
     assert f"{shown_train} of 40 training images fit" in caplog.text

@@ -13,7 +13,7 @@ from infopursuit.explorer import payload
 from tests.estimators.conftest import World
 from tests.estimators.conftest import model as model
 from tests.estimators.conftest import world as world
-from tests.explorer.made_up import HOSTILE
+from tests.explorer.made_up import HOSTILE, read_levels
 from tests.explorer.test_page import Elements
 
 
@@ -49,7 +49,7 @@ def test_images_and_labels_are_those_given(
         row = int(each.id.removeprefix("image "))
         assert each.label is not None
         assert found.models[0].classes[each.label] == world.unseen_y[row]
-        levels = payload.read_levels(each.answers[0], 6)[0].astype(int)
+        levels = read_levels(each.answers[0], 6)[0].astype(int)
         assert (levels - 1).tolist() == coded[row].tolist()
     unlabelled = payload_of(model.explore(world.unseen[:3]).html)
     assert [each.label for each in unlabelled.images.test] == [None] * 3

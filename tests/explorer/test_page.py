@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from infopursuit.core.errors import InputError
 from infopursuit.explorer import payload
 from infopursuit.explorer.page import page
-from tests.explorer.made_up import HOSTILE, small_payload
+from tests.explorer.made_up import HOSTILE, read_floats, read_labels, read_levels, small_payload
 
 MARKUP = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -118,11 +118,11 @@ def test_names_are_texts_wherever_they_stand(name: str) -> None:
 
 def test_floats_and_labels_survive_a_round_trip() -> None:
     values = np.random.default_rng(0).standard_normal((2, 3, 5)).astype(np.float32)
-    assert np.array_equal(payload.read_floats(payload.floats(values), 2, 3, 5), values)
+    assert np.array_equal(read_floats(payload.floats(values), 2, 3, 5), values)
     turned = values.transpose(2, 0, 1)  # not contiguous
-    assert np.array_equal(payload.read_floats(payload.floats(turned), 5, 2, 3), turned)
+    assert np.array_equal(read_floats(payload.floats(turned), 5, 2, 3), turned)
     labels = np.array([0, 3, 65535, 257])
-    assert payload.read_labels(payload.labels(labels)).tolist() == labels.tolist()
+    assert read_labels(payload.labels(labels)).tolist() == labels.tolist()
     assert base64.b64decode(payload.labels(np.array([258]))) == b"\x02\x01"  # little-endian
 
 
@@ -134,7 +134,7 @@ def test_levels_lie_where_the_page_looks_for_them() -> None:
 @given(st.integers(0, 4), st.integers(1, 19), st.integers(0, 2**32 - 1))
 def test_levels_survive_a_round_trip(rows: int, k: int, seed: int) -> None:
     values = np.random.default_rng(seed).integers(0, 3, (rows, k))
-    assert payload.read_levels(payload.levels(values), k).tolist() == values.tolist()
+    assert read_levels(payload.levels(values), k).tolist() == values.tolist()
 
 
 @given(st.text(st.characters()))

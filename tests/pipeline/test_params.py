@@ -12,9 +12,9 @@ from ruamel.yaml import YAML
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.settings import read_settings
+from infopursuit.estimators.methods import NaiveBayesSettings
 from infopursuit.pipeline.configure import configure
 from infopursuit.pipeline.params import Params, load_params
-from infopursuit.pursuit.naive_bayes.settings import NaiveBayesSettings
 from infopursuit.pursuit.vip.settings import VariationalSettings
 
 ROOT = Path(__file__).parents[2]

@@ -18,6 +18,7 @@ from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.explorer import payload
 from infopursuit.pipeline.params import Params, load_params
 from infopursuit.report.explored import best_run
+from tests.explorer.made_up import read_levels
 from tests.explorer.test_page import Elements
 from tests.stage_scripts import ROOT, stage
 
@@ -124,7 +125,7 @@ def test_answers_are_those_of_the_model(trained: Params) -> None:
     images = load_images("artifacts/images/menagerie.parquet", "test")
     coded = load(MODELS / NAME).answer(images.embeddings.numpy())
     for each in shown().images.test:
-        levels = payload.read_levels(each.answers[0], K)[0].astype(np.int64)
+        levels = read_levels(each.answers[0], K)[0].astype(np.int64)
         assert (levels - 1).tolist() == coded[images.ids.index(each.id)].tolist()
 
 

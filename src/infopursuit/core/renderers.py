@@ -17,8 +17,8 @@ from typing import Any
 from infopursuit.core.files import write_text
 
 RENDERERS = {
-    "answered": "infopursuit.explorer.notebook",
-    "explored": "infopursuit.explorer.notebook",
+    "answered": "infopursuit.explorer.page",
+    "explored": "infopursuit.explorer.page",
     "explanation_figure": "infopursuit.report.figures",
     "explanation_html": "infopursuit.report.notebook",
     "model_html": "infopursuit.report.notebook",

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any, get_type_hints
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_type_hints
 
 from pydantic import ValidationError, create_model
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.settings import Section, first_mistake
-from infopursuit.pursuit.naive_bayes.settings import NaiveBayesSettings
 from infopursuit.pursuit.vip.settings import VariationalSettings
+
+
+@dataclass(frozen=True)
+class NaiveBayesSettings:
+    """Information Pursuit with naive Bayes and information gain.
+
+    Attributes:
+        answers: `three_valued`: no, not sure or yes; `threshold`: no or yes. Both depend on their
+            own query and the image alone. `minmax`: the paper's rule.
+        rates: `counted`, or `fitted` to tell the classes apart.
+        knowledge: whether the knowledge table of the data set is used.
+        leakage: weight, from 0 to 1, of information that the words of a query do not explain.
+    """
+
+    answers: Literal["three_valued", "threshold", "minmax"] = "three_valued"
+    rates: Literal["counted", "fitted"] = "counted"
+    knowledge: bool = True
+    leakage: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.leakage <= 1:
+            raise ValueError(f"leakage is {self.leakage}; expected 0 to 1")
+
 
 Method = NaiveBayesSettings | VariationalSettings
 METHODS: dict[str, type] = {"naive_bayes": NaiveBayesSettings, "variational": VariationalSettings}

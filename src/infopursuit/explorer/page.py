@@ -17,12 +17,29 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
+from typing import Any
 
+import numpy as np
+from jaxtyping import Float
+from torch import Tensor
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.renderers import FramedPage
 from infopursuit.explorer import payload
+from infopursuit.explorer.contents import (
+    UNKNOWN,
+    AnsweredImages,
+    Chosen,
+    Facts,
+    contents,
+    no_images,
+)
+from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.pursuit.stopping import StoppingRule
 
 ENTRY, MARKUP = "main.js", "index.html"
 CHARSET = '<meta charset="utf-8">'
@@ -166,3 +183,47 @@ def _scope(module: str) -> str:
 def _hash(text: str) -> str:
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
     return f"'sha256-{digest}'"
+
+
+# -- the page of a model in a notebook -------------------------------------------------------------
+
+
+def answered(
+    names: Sequence[str],
+    answers: Float[Tensor, "n k"],
+    y: Any,
+    classes: Sequence[Any],
+    pictures: Sequence[Any] | None,
+) -> AnsweredImages:
+    """Return images as a person gives them to `model.explore`."""
+    for what, given in (("labels", y), ("pictures", pictures)):
+        if given is not None and len(given) != len(names):
+            raise InputError(f"{len(given)} {what} for {len(names)} images; expected one each")
+    labels = np.full(len(names), UNKNOWN, dtype=np.int64)
+    if y is not None:
+        numbers = {label: number for number, label in enumerate(classes)}
+        for row, label in enumerate(np.asarray(y).tolist()):
+            if label not in numbers:
+                raise InputError(f"y[{row}] is {label!r}; expected one of {list(classes)[:10]}")
+            labels[row] = numbers[label]
+    return AnsweredImages(list(names), labels, [answers.cpu()], pictures)
+
+
+def explored(
+    pursuit: Pursuit,
+    stop: StoppingRule,
+    provenance: Mapping[str, Any],
+    test: AnsweredImages | None,
+    train: AnsweredImages | None,
+    title: str,
+    height: int,
+) -> FramedPage:
+    """Return the page of one model; test and training images may be None."""
+    content = contents(
+        [(pursuit, Facts.of(title, stop, provenance))],
+        no_images([pursuit]) if test is None else test,
+        train,
+        title,
+        chosen=Chosen(limit=room(title)),
+    )
+    return FramedPage(page(content), title, height)

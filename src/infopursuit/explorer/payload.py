@@ -228,19 +228,9 @@ def floats(values: Float[np.ndarray, "*shape"]) -> str:
     return _base64(np.ascontiguousarray(values, dtype="<f4").tobytes())
 
 
-def read_floats(text: str, *shape: int) -> Float[np.ndarray, "*shape"]:
-    """Return what `floats` wrote."""
-    return np.frombuffer(base64.b64decode(text, validate=True), dtype="<f4").reshape(shape)
-
-
 def labels(values: Integer[np.ndarray, "*shape"]) -> str:
     """Return labels, or numbers of questions, as base64 of uint16."""
     return _base64(np.ascontiguousarray(values, dtype="<u2").tobytes())
-
-
-def read_labels(text: str) -> Integer[np.ndarray, " n"]:
-    """Return what `labels` wrote."""
-    return np.frombuffer(base64.b64decode(text, validate=True), dtype="<u2")
 
 
 def levels(values: Integer[np.ndarray, "n k"]) -> str:
@@ -252,15 +242,6 @@ def levels(values: Integer[np.ndarray, "n k"]) -> str:
     shifts = BITS * np.arange(LEVELS_A_BYTE, dtype=np.uint8)
     packed = padded.reshape(rows, width, LEVELS_A_BYTE) << shifts
     return _base64(np.bitwise_or.reduce(packed, axis=2).tobytes())
-
-
-def read_levels(text: str, k: int) -> Integer[np.ndarray, "n k"]:
-    """Return what `levels` wrote of k queries."""
-    width = -(-k // LEVELS_A_BYTE)
-    packed = np.frombuffer(base64.b64decode(text, validate=True), dtype=np.uint8).reshape(-1, width)
-    shifts = BITS * np.arange(LEVELS_A_BYTE, dtype=np.uint8)
-    unpacked = (packed[:, :, None] >> shifts) & 3
-    return unpacked.reshape(len(packed), width * LEVELS_A_BYTE)[:, :k]
 
 
 def written(payload: Payload) -> str:

@@ -25,7 +25,8 @@ from infopursuit.estimators.class_knowledge import CERTIFIED
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.variational import VariationalInformationPursuit
 from infopursuit.pipeline.params import Params
-from infopursuit.pursuit.answers.rules import ThresholdAnswers, fit_threshold_rule
+from infopursuit.pursuit.answers.rules import ThresholdAnswers
+from infopursuit.pursuit.vip.updates import fit_threshold_rule
 from tests.pursuit.vip.stage_world import (
     CLASSES,
     IMAGES,

@@ -15,10 +15,11 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.datasets.labelled_images import even_sample
 from infopursuit.datasets.matrix import UnitMatrix
-from infopursuit.pursuit.answers.rules import ThresholdAnswers, fit_threshold_rule
+from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.pursuit.vip import updates as answering
 from infopursuit.pursuit.vip.checkpoints import Checkpoint
 from infopursuit.pursuit.vip.training import InitialDictionary, Trained, Trainer, TrainingImages
+from infopursuit.pursuit.vip.updates import fit_threshold_rule
 from tests.devices import DEVICES
 from tests.pursuit.vip.device_checks import (
     assert_same_bits,

@@ -19,11 +19,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from infopursuit.datasets.matrix import UnitMatrix
-from infopursuit.pursuit.answers.directions import fit_score_map
-from infopursuit.pursuit.answers.moments import class_moments
-from infopursuit.pursuit.answers.thresholds import fit_thresholds
-
 Rule = TypeVar("Rule", bound="AnswerRule")
 
 
@@ -128,22 +123,6 @@ class ColumnAnswers(AnswerRule):
     def of_scores(self, scores: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
         """1 for yes and 0 for no."""
         return (scores > self.cuts).float()
-
-
-def fit_threshold_rule(
-    queries: Float[Tensor, "k d"],
-    universe: UnitMatrix,
-    images: UnitMatrix,
-    labels: Int[Tensor, " n"],
-) -> ThresholdAnswers:
-    """Directions and thresholds of queries, fitted on training images with labels 0..c-1.
-
-    Scores are relative to what the texts of `universe` have in common.
-    """
-    within = class_moments(images.blocks(), labels).within
-    directions = fit_score_map(universe, within).directions(queries)
-    thresholds = fit_thresholds(images.tensor() @ directions.T, labels).values
-    return ThresholdAnswers(directions, thresholds)
 
 
 def minmax_answers(scores: Float[Tensor, "b k"], hard: bool = True) -> Float[Tensor, "b k"]:

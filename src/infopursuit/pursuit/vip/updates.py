@@ -16,8 +16,10 @@ from torch.nn import functional
 
 from infopursuit.datasets.labelled_images import even_sample
 from infopursuit.datasets.matrix import UnitMatrix
-from infopursuit.pursuit.answers.rules import AnswerRule, MinMaxAnswers, fit_threshold_rule
-from infopursuit.pursuit.answers.thresholds import THRESHOLD_IMAGES
+from infopursuit.pursuit.answers.directions import fit_score_map
+from infopursuit.pursuit.answers.moments import class_moments
+from infopursuit.pursuit.answers.rules import AnswerRule, MinMaxAnswers, ThresholdAnswers
+from infopursuit.pursuit.answers.thresholds import THRESHOLD_IMAGES, fit_thresholds
 from infopursuit.pursuit.dictionary.learnable import LearnableDictionary
 from infopursuit.pursuit.rollout import greedy_orders
 from infopursuit.pursuit.vip.batches import ImageShard
@@ -215,3 +217,19 @@ def answer_rule(
         fitted = rule.to(queries.device)
         return lambda: fitted
     return lambda: MinMaxAnswers(dictionary(), hard=settings.answers == "minmax")
+
+
+def fit_threshold_rule(
+    queries: Float[Tensor, "k d"],
+    universe: UnitMatrix,
+    images: UnitMatrix,
+    labels: Int[Tensor, " n"],
+) -> ThresholdAnswers:
+    """Fit directions and thresholds of queries on training images with labels 0..c-1.
+
+    Scores are relative to what the texts of `universe` have in common.
+    """
+    within = class_moments(images.blocks(), labels).within
+    directions = fit_score_map(universe, within).directions(queries)
+    thresholds = fit_thresholds(images.tensor() @ directions.T, labels).values
+    return ThresholdAnswers(directions, thresholds)
