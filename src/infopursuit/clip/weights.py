@@ -25,10 +25,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
+from filelock import FileLock
 from pydantic import Field
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import file_sha256, read_json
+from infopursuit.core.files import atomic_write, file_sha256, read_json
 from infopursuit.core.settings import Positive, Section, read_one_of
 
 logger = logging.getLogger(__name__)
@@ -326,15 +327,14 @@ def _hub_folder(path: Path, pinned: HubWeights) -> Path:
 
 def _download(where: str, pinned: DownloadedWeights) -> Path:
     """Return the weights in the cache folder of open_clip, downloaded and checked if need be."""
-    from filelock import FileLock
-
     target = Path.home() / ".cache" / "clip" / pinned.url.rsplit("/", 1)[-1]
     if not target.is_file():
         target.parent.mkdir(parents=True, exist_ok=True)
         # Of several processes one downloads, and the others wait for its file.
         with FileLock(f"{target}.lock"):
             if not target.is_file():
-                _download_to(target, where, pinned)
+                with atomic_write(target) as partial:
+                    _download_to(partial, target, where, pinned)
     sha256 = file_sha256(target)
     if sha256 != pinned.sha256:
         raise InputError(
@@ -344,9 +344,7 @@ def _download(where: str, pinned: DownloadedWeights) -> Path:
     return target
 
 
-def _download_to(target: Path, where: str, pinned: DownloadedWeights) -> None:
-    partial = target.with_name(f"{target.name}.partial")
-
+def _download_to(partial: Path, target: Path, where: str, pinned: DownloadedWeights) -> None:
     def download() -> None:
         logger.info("%s: downloading %s", where, pinned.url)
         with (
@@ -355,16 +353,12 @@ def _download_to(target: Path, where: str, pinned: DownloadedWeights) -> None:
         ):
             shutil.copyfileobj(source, file, length=1 << 20)
 
-    try:
-        _fetch(f"{where}: cannot download {pinned.url}", f"place the file at {target}", download)
-        sha256 = file_sha256(partial)
-        if sha256 != pinned.sha256:
-            raise InputError(
-                f"{where}: {pinned.url} has the SHA-256 {sha256}; expected {pinned.sha256}"
-            )
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    _fetch(f"{where}: cannot download {pinned.url}", f"place the file at {target}", download)
+    sha256 = file_sha256(partial)
+    if sha256 != pinned.sha256:
+        raise InputError(
+            f"{where}: {pinned.url} has the SHA-256 {sha256}; expected {pinned.sha256}"
+        )
 
 
 def _fetch(problem: str, otherwise: str, download: Callable[[], T]) -> T:

@@ -227,9 +227,8 @@ def _connected(ray: Any, address: str) -> Iterator[None]:
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, RuntimeError, ValueError) as error:
-        reason = " ".join(str(error).split())
         raise InputError(
-            f"compute.ray.address: no Ray cluster answers at {address!r} ({reason}); {ADVICE}"
+            f"compute.ray.address: no Ray cluster answers at {address!r} ({error}); {ADVICE}"
         ) from error
     try:
         yield

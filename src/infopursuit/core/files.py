@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import json
 import re
 import shutil
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 from uuid import uuid4
 
 from infopursuit.core.errors import NO_ROOM, READ_ONLY, InputError, explain_os_error
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
-
 # How the names of files end while they are being written.
 PARTIAL = ".partial"
-# Seconds that a process has from making such a file to locking it.
-JUST_MADE = 60.0
 # An escaped half of a surrogate pair; whole pairs have two of them.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -87,23 +78,6 @@ def remove_partial(folder: Path) -> None:
         _remove(partial)
 
 
-def lock(file: IO[bytes]) -> None:
-    """Keep `remove_abandoned` from removing a file, for as long as it is open."""
-    if fcntl is not None:
-        fcntl.flock(file, fcntl.LOCK_EX)
-
-
-def remove_abandoned(path: Path) -> None:
-    """Remove the partial files of `path` that have marks and that no process has locked."""
-    if fcntl is None:  # nobody can say whether a process is writing
-        return
-    for partial in path.parent.glob(f"{glob.escape(path.name)}.*{PARTIAL}"):
-        with suppress(FileNotFoundError, BlockingIOError), partial.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if time.time() - partial.stat().st_mtime > JUST_MADE:
-                partial.unlink()
-
-
 def write_text(path: str | Path, text: str) -> None:
     """Write a text in UTF-8, atomically."""
     with atomic_write(path) as partial:
@@ -160,6 +134,16 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):
         return False
+
+
+def suffix_of(path: str | Path, what: str, kinds: Mapping[str, str]) -> str:
+    """Return the suffix of a file; InputError unless it is one of `kinds` (suffix to name)."""
+    suffix = Path(path).suffix
+    if suffix not in kinds:
+        *first, last = (f"{name} ({known})" for known, name in kinds.items())
+        expected = f"{', '.join(first)} or {last}"
+        raise InputError(f"{path}: unknown kind of {what} {suffix!r}; expected {expected}")
+    return suffix
 
 
 def read_text(path: str | Path, expected: str) -> str:

@@ -187,7 +187,7 @@ def _open_hub(path: Path, pinned: HubDataset, classes: Sequence[str]) -> ImageSo
         except Exception as error:  # the hub's client raises errors of several libraries
             raise InputError(
                 f"{path}: cannot load the split {name!r} of {pinned.hub} at {pinned.revision} "
-                f"({_one_line(error)}); check the file and the network, or give `images` a local "
+                f"({error}); check the file and the network, or give `images` a local "
                 "folder"
             ) from error
         sets.append(data)
@@ -203,9 +203,7 @@ def open_disk(path: Path, pinned: DiskDataset, classes: Sequence[str]) -> ImageS
     try:
         saved = datasets.load_from_disk(str(folder))
     except Exception as error:  # damaged files raise errors of several libraries
-        raise InputError(
-            f"{folder}: not a folder that `save_to_disk` wrote ({_one_line(error)})"
-        ) from error
+        raise InputError(f"{folder}: not a folder that `save_to_disk` wrote ({error})") from error
     wanted = [getattr(pinned.splits, split) for split in SPLITS]
     names = [str(name) for name in saved] if isinstance(saved, datasets.DatasetDict) else []
     missing = [split for split in wanted if split not in names]
@@ -294,11 +292,6 @@ def _from(sets: Sequence[Any], start: int) -> Iterator[tuple[Any, int]]:
         start = max(start - len(data), 0)
 
 
-def _one_line(error: Exception) -> str:
-    """Return the message of another library's error, on one line."""
-    return re.sub(r"\s+", " ", str(error)).strip()[:300].rstrip(".") or type(error).__name__
-
-
 # -- torchvision ----------------------------------------------------------------------------------
 
 
@@ -349,7 +342,7 @@ def _torchvision_split(path: Path, pinned: TorchvisionDataset, kind: Any, split:
     except Exception as error:  # each data set has its own ways to fail
         raise InputError(
             f"{path}: cannot load the split {split!r} of torchvision's {pinned.torchvision} from "
-            f"{pinned.root} ({_one_line(error)}); check file and network, or place "
+            f"{pinned.root} ({error}); check file and network, or place "
             "its files there"
         ) from error
 

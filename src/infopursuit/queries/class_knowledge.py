@@ -11,7 +11,6 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ import numpy as np
 
 from infopursuit.core.executors import Workers
 from infopursuit.core.tables import REJECTED_KNOWLEDGE
-from infopursuit.queries.generation import answer_prompts
+from infopursuit.queries.generation import answer_prompts, attempts
 from infopursuit.queries.language_models import Answer, LanguageModel, Sampling
 from infopursuit.queries.parsing import without_thoughts
 from infopursuit.queries.templates import PromptTemplate
@@ -32,7 +31,6 @@ NEEDED = ("class_name", "texts")
 OFFERED = ("classes",)
 TEXTS_PER_PROMPT = 50
 _NUMBER = "[1-9]|[1-4][0-9]|50"  # short, since it is compiled to an automaton a hundred times over
-RETRIES = 3
 # Characters of an answer: all numbers of a prompt's texts, twice, take 400.
 LONGEST = 10_000
 # A number with the comma and the blank after it.
@@ -114,11 +112,6 @@ def ask_knowledge(
     """Ask a language model for the knowledge table of c classes and u texts.
 
     Prompts about the same texts follow one another, so that engines can keep what they share.
-    A recorded model always answers alike and is asked once.
-
-    Args:
-        sampling: how answers are drawn; answers may be longer than its `max_tokens` if all texts
-            together need that.
 
     Returns:
         The table with NaN if no answer could be used; `rejected` has a row for each answer that
@@ -133,12 +126,11 @@ def ask_knowledge(
         )
         for batch, row in waiting
     }
-    longest = max(sampling.max_tokens, (TEXTS_PER_PROMPT + 8) * TOKENS_PER_NUMBER)
+    longest = (TEXTS_PER_PROMPT + 8) * TOKENS_PER_NUMBER
     values = np.full((len(classes), len(texts)), np.nan, np.float32)
     rejected: dict[str, list[Any]] = {field.name: [] for field in REJECTED_KNOWLEDGE.columns}
     endings: Counter[str] = Counter()
-    for attempt in range(1 if model.identity is None else 1 + RETRIES):
-        drawn = replace(sampling, max_tokens=longest, seed=sampling.seed + attempt)
+    for drawn in attempts(model, sampling, longest):
         answers = answer_prompts(
             model, [prompts[each] for each in waiting], drawn, kept_in, workers
         )

@@ -11,13 +11,12 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import read_text_list
-from infopursuit.queries.generation import answer_prompts
+from infopursuit.core.files import read_text_list, suffix_of
+from infopursuit.queries.generation import answer_prompts, attempts
 from infopursuit.queries.language_models import LanguageModel, Sampling, open_language_model
 from infopursuit.queries.language_models.recorded import RecordedAnswers
 from infopursuit.queries.parsing import parse_answer
@@ -27,7 +26,8 @@ from infopursuit.texts.normalization import normalize
 
 logger = logging.getLogger(__name__)
 
-LIST_SUFFIX, PROMPT_SUFFIX, RECORDED_SUFFIX = ".txt", ".jinja", ".jsonl"
+LIST_SUFFIX, PROMPT_SUFFIX = ".txt", ".jinja"
+KINDS = {LIST_SUFFIX: "a list", PROMPT_SUFFIX: "a prompt", ".jsonl": "recorded answers"}
 VARIABLES = ("classes", "k")
 RECORDED_TEMPLATE = "class_queries"
 RECORDED_REMEDY = (
@@ -35,20 +35,13 @@ RECORDED_REMEDY = (
     "this k, or a prompt (.jinja), which a language model answers"
 )
 
-RETRIES = 3
 # A line of a list, its number included, rarely takes more.
 TOKENS_PER_QUERY = 16
 
 
 def is_list(path: str | Path) -> bool:
     """Return whether a dictionary is a list to take as it is, not a prompt, by its suffix."""
-    suffix = Path(path).suffix
-    if suffix not in (LIST_SUFFIX, PROMPT_SUFFIX, RECORDED_SUFFIX):
-        raise InputError(
-            f"{path}: unknown kind of dictionary {suffix!r}; expected a list (.txt), a prompt "
-            "(.jinja) or recorded answers (.jsonl)"
-        )
-    return suffix == LIST_SUFFIX
+    return suffix_of(path, "dictionary", KINDS) == LIST_SUFFIX
 
 
 def is_prompt(path: str | Path) -> bool:
@@ -106,21 +99,15 @@ def ask_dictionary(
 ) -> list[str]:
     """Return exactly k distinct queries for classes, normalised, none the name of a class.
 
-    If an answer has too few, the model is asked again with the next seed, up to three times, and
-    its new queries join those before. A recorded model always answers alike and is asked once.
-
-    Args:
-        sampling: how answers are drawn; answers may be longer than its `max_tokens` if k queries
-            need that.
+    If an answer has too few, the model is asked again (see `attempts`), and its new queries join
+    those before.
     """
     prompt = template.render(classes=list(classes), k=k)
     names = {normalize(name) for name in classes}
-    longest = max(sampling.max_tokens, k * TOKENS_PER_QUERY)
-    tries = 1 if model.identity is None else 1 + RETRIES
+    tries = list(attempts(model, sampling, k * TOKENS_PER_QUERY))
     queries: dict[str, None] = {}
     reasons: Counter[str] = Counter()
-    for attempt in range(tries):
-        drawn = replace(sampling, max_tokens=longest, seed=sampling.seed + attempt)
+    for drawn in tries:
         [answer] = answer_prompts(model, [prompt], drawn, kept_in)
         concepts, rejected = parse_answer(answer, limit=k)
         reasons.update(line.reason.value for line in rejected)
@@ -131,6 +118,6 @@ def ask_dictionary(
             return list(queries)[:k]
     raise InputError(
         f"{template.name}: expected k = {k} distinct queries for {len(classes)} classes, found "
-        f"{len(queries)} in {tries} answer{'s' * (tries > 1)}; lines rejected by reason: "
+        f"{len(queries)} in {len(tries)} answer{'s' * (len(tries) > 1)}; lines rejected by reason: "
         f"{dict(+reasons) or 'none'}"
     )

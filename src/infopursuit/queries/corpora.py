@@ -12,14 +12,19 @@ import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import read_json, read_text_list
+from infopursuit.core.files import read_json, read_text_list, suffix_of
 from infopursuit.core.tables import QUERIES, REJECTED_LINES, ROW_GROUP, TableSchema, read_table
 from infopursuit.queries.language_models.model import Answer
 from infopursuit.queries.parsing import Rejection, parse_answer
 from infopursuit.texts.checked_json import checked
 
-CAPTIONS_SUFFIX, LIST_SUFFIX, TABLE_SUFFIX = ".json", ".txt", ".parquet"
-VOCABULARY_SUFFIX = ".csv"
+CAPTIONS_SUFFIX, LIST_SUFFIX, VOCABULARY_SUFFIX = ".json", ".txt", ".csv"
+KINDS = {
+    CAPTIONS_SUFFIX: "COCO captions",
+    LIST_SUFFIX: "a list",
+    ".parquet": "a table with the column text",
+    VOCABULARY_SUFFIX: "a table with the column phrase",
+}
 COCO_FORM = 'expected COCO captions, {"annotations": [{"id": 1, "caption": "A dog."}, ...]}'
 
 
@@ -82,13 +87,7 @@ class Corpus(NamedTuple):
 
 def has_captions(path: str | Path) -> bool:
     """Return whether a corpus is captions for the language model, by its suffix."""
-    suffix = Path(path).suffix
-    if suffix not in (CAPTIONS_SUFFIX, LIST_SUFFIX, TABLE_SUFFIX, VOCABULARY_SUFFIX):
-        raise InputError(
-            f"{path}: unknown kind of corpus {suffix!r}; expected COCO captions (.json), a list "
-            "(.txt), a table with the column text (.parquet) or one with the column phrase (.csv)"
-        )
-    return suffix == CAPTIONS_SUFFIX
+    return suffix_of(path, "corpus", KINDS) == CAPTIONS_SUFFIX
 
 
 def described_corpus(captions: Sequence[Caption], answers: Sequence[Answer], limit: int) -> Corpus:

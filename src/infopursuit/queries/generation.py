@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,19 @@ from infopursuit.queries.answer_cache import AnswerCache
 from infopursuit.queries.language_models import Answer, LanguageModel, Sampling
 
 logger = logging.getLogger(__name__)
+
+RETRIES = 3
+
+
+def attempts(model: LanguageModel, sampling: Sampling, longest: int) -> Iterator[Sampling]:
+    """Yield how to draw the answers of each attempt: the same with the next seed.
+
+    A recorded model always answers alike and is asked once. Answers may have `longest` tokens if
+    that is more than the sampling has.
+    """
+    most = max(sampling.max_tokens, longest)
+    for attempt in range(1 if model.identity is None else 1 + RETRIES):
+        yield replace(sampling, max_tokens=most, seed=sampling.seed + attempt)
 
 
 def answer_prompts(

@@ -36,6 +36,7 @@ from jaxtyping import Float32
 from pydantic import AfterValidator, Field
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.files import suffix_of
 from infopursuit.core.tables import KNOWLEDGE, read_table, write_table
 from infopursuit.texts.checked_json import Entry, checked_lines
 from infopursuit.texts.normalization import distinct, normalize
@@ -43,6 +44,9 @@ from infopursuit.texts.normalization import distinct, normalize
 TRUE, SOMETIMES, NOT_TRUE = 1.0, 0.5, 0.0
 VALUES = (NOT_TRUE, SOMETIMES, TRUE)
 LIST_SUFFIX, TABLE_SUFFIX, PROMPT_SUFFIX = ".jsonl", ".parquet", ".jinja"
+KINDS = {
+    PROMPT_SUFFIX: "a prompt", LIST_SUFFIX: "lists written by a person", TABLE_SUFFIX: "a table",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,13 +161,7 @@ def _encoded(column: pa.ChunkedArray) -> tuple[list[str], np.ndarray]:
 
 def is_prompt(path: str | Path) -> bool:
     """Return whether knowledge is a prompt for the language model, not a file that holds it."""
-    suffix = Path(path).suffix
-    if suffix not in (LIST_SUFFIX, TABLE_SUFFIX, PROMPT_SUFFIX):
-        raise InputError(
-            f"{path}: unknown kind of knowledge {suffix!r}; expected a prompt (.jinja), lists "
-            "written by a person (.jsonl) or a table (.parquet)"
-        )
-    return suffix == PROMPT_SUFFIX
+    return suffix_of(path, "knowledge", KINDS) == PROMPT_SUFFIX
 
 
 def open_knowledge(path: str | Path, texts: Sequence[str] = ()) -> KnowledgeTable:

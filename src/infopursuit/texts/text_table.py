@@ -6,7 +6,6 @@ be mapped from disk, and no lookup copies them.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,16 +14,17 @@ from functools import cached_property
 from mmap import mmap
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 import torch
+from filelock import FileLock
 from jaxtyping import Bool, Float16, Int
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import atomic_write, lock, remove_abandoned, table_sha256
+from infopursuit.core.files import table_sha256
+from infopursuit.core.results import ResultFolder
 from infopursuit.core.tables import (
     EMBEDDED_TEXTS,
     EMBEDDING,
@@ -252,17 +252,21 @@ def _blocks(path: Path) -> Iterator[tuple[int, Float16[np.ndarray, "m d"]]]:
 
 
 def _mapped(path: Path, scratch: Path, shape: tuple[int, int]) -> Float16[np.ndarray, "u d"]:
-    rows = scratch / f"{table_sha256(path)[:16]}.float16"
-    if not rows.is_file() or rows.stat().st_size != _bytes(shape):
-        remove_abandoned(rows)
-        # A mark of this run alone: another may be writing the same rows at this moment.
-        mark = f".{uuid4().hex[:8]}"
-        with atomic_write(rows, mark) as partial, partial.open("xb") as file:
-            lock(file)
-            for _, block in _blocks(path):
-                file.write(block.data)
-            file.flush()
-            os.fsync(file.fileno())
+    results, key = ResultFolder(scratch), f"{table_sha256(path)[:16]}.float16"
+    rows = results.path(key)
+
+    def written() -> bool:
+        return rows.is_file() and rows.stat().st_size == _bytes(shape)
+
+    if not written():
+        scratch.mkdir(parents=True, exist_ok=True)
+        # Of several runs one writes, and the others wait for its file.
+        with FileLock(f"{rows}.lock"):
+            if not written():
+                results.remove(key)
+                with results.write(key) as partial, partial.open("wb") as file:
+                    for _, block in _blocks(path):
+                        file.write(block.data)
     # Copy on write: torch warns about arrays that cannot be written. Nothing writes to this one.
     return np.memmap(rows, np.float16, mode="c", shape=shape)
 

@@ -8,6 +8,7 @@ import re
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -79,7 +80,7 @@ class OpenAIServer:
             ) as client,
             ThreadPoolExecutor(CONCURRENT_REQUESTS) as pool,
         ):
-            requests = _Requests(self, client, key, sampling, stopped)
+            requests = _Requests(self.settings, self.url, client, key, sampling, stopped)
             futures = [pool.submit(requests.ask, prompt) for prompt in prompts]
             try:
                 return [future.result() for future in futures]
@@ -89,20 +90,17 @@ class OpenAIServer:
                 pool.shutdown(cancel_futures=True)
 
 
+@dataclass
 class _Requests:
     """The requests of one call, which share a connection, a key and the end of all waiting."""
 
-    def __init__(
-        self,
-        server: OpenAIServer,
-        client: httpx.Client,
-        key: str,
-        sampling: Sampling,
-        stopped: threading.Event,
-    ) -> None:
-        self.settings, self.url = server.settings, server.url
-        self.client, self.key, self.sampling, self.stopped = client, key, sampling, stopped
-        self.reported: set[int] = set()
+    settings: OpenAISettings
+    url: str
+    client: httpx.Client
+    key: str
+    sampling: Sampling
+    stopped: threading.Event
+    reported: set[int] = field(default_factory=set)
 
     def ask(self, prompt: str) -> Answer:
         """Return the answer to one prompt, after as many tries as it takes."""

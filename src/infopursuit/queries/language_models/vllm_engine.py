@@ -96,7 +96,7 @@ class VllmEngine:
             outputs = llm.chat(conversations, sampling_params=parameters, use_tqdm=False)
         except _refusals() as error:
             raise InputError(
-                f"language_model.vllm: vllm refuses a prompt or its sampling: {_one_line(error)}"
+                f"language_model.vllm: vllm refuses a prompt or its sampling: {error}"
             ) from error
         completions = [output.outputs[0] for output in outputs]
         return [Answer(each.text, each.finish_reason or "unknown") for each in completions]
@@ -126,7 +126,7 @@ class VllmEngine:
             except (OSError, RuntimeError, TypeError, *_refusals()) as error:
                 raise InputError(
                     f"language_model.vllm: vllm cannot load {model!r} at revision {revision}: "
-                    f"{_one_line(error)}"
+                    f"{error}"
                 ) from error
         return self._llm, vllm
 
@@ -157,10 +157,6 @@ def _refusals() -> tuple[type[Exception], ...]:
     """Return what vLLM raises if the request is at fault: once a ValueError, now its own type."""
     exceptions = importlib.import_module("vllm.exceptions")
     return ValueError, getattr(exceptions, "VLLMClientError", ValueError)
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
 
 
 def _files(folder: Path) -> list[list[str | int]]:
