@@ -70,7 +70,7 @@ def digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def test_the_shipped_page_is_one_file_that_asks_nobody() -> None:
+def test_the_shipped_page_is_one_file_that_fetches_nothing() -> None:
     made = small_payload()
     text = page(made)
     assert page(small_payload()) == text, "equal payloads give equal bytes"

@@ -174,7 +174,7 @@ def test_questions_answers_and_posteriors_are_read_out(open_page: Opened) -> Non
     assert said.startswith(f"Question {total}: {question} {answer}. {leader} ")
     assert "Prediction: " in said
     page.locator(".step").first.locator("label", has_text=re.compile("^not sure$")).click()
-    expect(page.locator("#announcer")).to_contain_text(re.compile(r"Planned anew: .* after \d"))
+    expect(page.locator("#announcer")).to_contain_text(re.compile(r"Planned again: .* after \d"))
     expect(spoken).to_be_attached()
     page.keyboard.press("2")
     page.keyboard.press("y")

@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(module: str, function: str) -> Callable[[argparse.Namespace], int | None]:
-    """A command, whose module is imported when it runs: torch takes seconds."""
+    """Return a command, whose module is imported when it runs: torch takes seconds."""
 
     def run(chosen: argparse.Namespace) -> int | None:
         return getattr(import_module(module), function)(chosen)
@@ -257,7 +257,7 @@ def _device(command: argparse.ArgumentParser) -> None:
 
 
 def probability(text: str) -> float:
-    """A probability, more than 0 and at most 1."""
+    """Return a probability, more than 0 and at most 1."""
     value = float(text)
     if not 0 < value <= 1:
         raise argparse.ArgumentTypeError(f"{text}: expected more than 0, at most 1")
@@ -265,7 +265,7 @@ def probability(text: str) -> float:
 
 
 def port(text: str) -> int:
-    """A port, 0 to 65535."""
+    """Return a port, 0 to 65535."""
     value = int(text)
     if value not in range(65536):
         raise argparse.ArgumentTypeError(f"{text}: expected 0 to 65535")
@@ -273,7 +273,7 @@ def port(text: str) -> int:
 
 
 def count(text: str) -> int:
-    """A whole number from 1 on."""
+    """Return a whole number from 1 on."""
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text}: expected 1 or more")
@@ -329,7 +329,7 @@ examples:
   infopursuit explain --model user/name photo.jpg          # a model of the Hugging Face hub
   infopursuit explain --model model --interactive          # answer the questions yourself
   infopursuit explain --model model --interactive photo.jpg     # change answers of an image
-  infopursuit explain --model model X.npy                  # embeddings in the place of images
+  infopursuit explain --model model X.npy                  # embeddings instead of images
 
 exit status: 0; 1 if the input is at fault or a file could not be read; 2 for a wrong option
 """

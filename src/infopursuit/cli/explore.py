@@ -54,7 +54,7 @@ from infopursuit.explorer.page import page, room
 logger = logging.getLogger("infopursuit")
 
 SERVER_PACKAGES = ("fastapi", "uvicorn")
-TOLD = 20
+LISTED = 20
 TRAINING, TESTED = SPLITS
 # Pictures that are in memory at once while they are embedded.
 BLOCK = 512
@@ -196,10 +196,10 @@ def _images(models: Mapping[str, PursuitClassifier], given: Sequence[str]) -> An
     if not given:
         return no_images([model.pursuit_ for model in models.values()]), None, {}
     test, train, rejected = answered_images(list(models.values()), given)
-    for name, reason in list(rejected.items())[:TOLD]:
+    for name, reason in list(rejected.items())[:LISTED]:
         logger.error("left out: %s: %s", name, reason)
-    if len(rejected) > TOLD:
-        logger.error("left out: %d more", len(rejected) - TOLD)
+    if len(rejected) > LISTED:
+        logger.error("left out: %d more", len(rejected) - LISTED)
     return test, train, rejected
 
 

@@ -17,7 +17,7 @@ logger = logging.getLogger("infopursuit")
 
 # Suffixes of files that hold embeddings rather than images.
 EMBEDDED = (".npz", ".npy", ".parquet")
-TOLD = 20
+LISTED = 20
 
 
 def fit(chosen: argparse.Namespace) -> int:
@@ -58,10 +58,10 @@ def fit(chosen: argparse.Namespace) -> int:
         logger.info("%s", line)
     rejected = model.provenance_.get("rejected", {})
     logger.info("saved: %s", chosen.out)
-    for name, reason in list(rejected.items())[:TOLD]:
+    for name, reason in list(rejected.items())[:LISTED]:
         logger.error("left out: %s: %s", name, reason)
-    if len(rejected) > TOLD:
-        logger.error("left out: %d more, listed in %s", len(rejected) - TOLD, chosen.out)
+    if len(rejected) > LISTED:
+        logger.error("left out: %d more, listed in %s", len(rejected) - LISTED, chosen.out)
     return 1 if rejected else 0
 
 

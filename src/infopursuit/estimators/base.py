@@ -245,7 +245,7 @@ class PursuitClassifier:
         )
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        """A fitted model shows its questions; any other its settings."""
+        """Show the questions of a fitted model, the settings of any other."""
         if not hasattr(self, "pursuit_"):
             return cast(Any, super())._repr_mimebundle_(**options)
         return {"text/plain": repr(self), "text/html": renderer("model_html")(self)}
@@ -393,7 +393,7 @@ class PursuitClassifier:
             )
 
     def _answers(self, X: Any) -> Tensor:
-        """(n, k) in [0, 1]."""
+        """Return the answers (n, k), in [0, 1]."""
         return torch.cat(list(self._answer_blocks(X)))
 
     def _given(

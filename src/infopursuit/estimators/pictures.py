@@ -27,7 +27,7 @@ from infopursuit.estimators.base import names_of
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.texts.vocabulary import visual_vocabulary
 
-TOLD = 3
+LISTED = 3
 
 
 def fit(
@@ -125,12 +125,12 @@ def labelled_pictures(
 def _embedded(
     clip: Clip, given: LabelledPictures, batch_size: int, progress: bool
 ) -> tuple[Float32[np.ndarray, "m d"], LabelledPictures, dict[str, str]]:
-    """Embeddings of the readable pictures, these, and why the others are not."""
+    """Return embeddings of the readable pictures, these, and why the others are not."""
     embedded = embed_readable_pictures(clip, given.pictures, batch_size, progress)
     names = names_of(given.pictures, len(given.pictures))
     rejected = {names[row]: reason for row, reason in sorted(embedded.rejected.items())}
     if rejected:
-        first = "; ".join(f"{name}: {why}" for name, why in list(rejected.items())[:TOLD])
+        first = "; ".join(f"{name}: {why}" for name, why in list(rejected.items())[:LISTED])
         warnings.warn(
             f"{len(rejected)} of {len(given.pictures)} pictures cannot be read and are left out "
             f"({first})",

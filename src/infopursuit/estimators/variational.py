@@ -291,7 +291,7 @@ class VariationalInformationPursuit(PursuitClassifier, ClassifierMixin, BaseEsti
         return data.subset(kept), data.subset(held)
 
     def _initial(self, texts: TextTable, train: InMemorySet | None) -> Int[Tensor, " k"]:
-        """Rows of the texts that the dictionary starts from."""
+        """Return rows of the texts that the dictionary starts from."""
         if self.queries is not None:
             if not len(self.queries):
                 raise InputError("queries is empty; expected at least one text")
@@ -338,7 +338,7 @@ def sharded_images(
     share: float,
     seed: int,
 ) -> tuple[TrainingImages, TrainingImages]:
-    """Images to learn from and to select on, of which each process reads its own."""
+    """Return images to learn from and to select on, of which each process reads its own."""
     labels = torch.from_numpy(shards.labels())
     if validation is None:
         kept, held = held_out_by_seed(labels, shards.class_names, share, seed)

@@ -1,4 +1,4 @@
-"""The page with a server: one's own pictures, and models that are too large for the page.
+"""The page with a server: your own pictures, and models that are too large for the page.
 
 GET  /                  the page
 GET  /api/payload       what it shows (payload.Payload)
@@ -221,7 +221,7 @@ async def _failure(request: Request, error: Exception) -> JSONResponse:
         status, sentence = 422, f"The request is malformed: {where}: {first['msg']}."
     elif isinstance(error, InputError):
         status, sentence = 422, f"The request is malformed: {error}."
-    elif isinstance(error, ClientDisconnect):  # nobody reads this answer
+    elif isinstance(error, ClientDisconnect):  # no one is left to read the answer
         status, sentence = 400, "The request was not sent to its end."
     else:
         status, sentence = 500, "The server failed; its log says why."

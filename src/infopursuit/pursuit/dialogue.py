@@ -60,7 +60,7 @@ class Dialogue:
 
     @torch.no_grad()
     def candidates(self, count: int = RUNNERS_UP + 1) -> list[Candidate]:
-        """The best questions to ask next, with their values, the best first."""
+        """Return the best questions to ask next, with their values, the best first."""
         answers, masks = self._histories()
         outputs = self.pursuit.querier(answers, masks)[-1:]
         outputs = outputs.masked_fill(masks[-1:] > 0, -torch.inf)
@@ -72,7 +72,7 @@ class Dialogue:
         return [Candidate(self.pursuit.queries[each], float(values[each])) for each in order]
 
     def next_question(self) -> str | None:
-        """The question that the model would ask now; None if all have been asked."""
+        """Return the question that the model would ask now; None if all have been asked."""
         if not self._asked and self.pursuit.first is not None:
             return self.pursuit.queries[self.pursuit.first]
         best = self.candidates(1)
@@ -129,7 +129,7 @@ class Dialogue:
         self._asked.pop()
 
     def explanation(self, stop: StoppingRule | None = None) -> Explanation:
-        """The dialogue so far; `confident` says whether the stopping rule holds now."""
+        """Return the dialogue so far; `confident` says whether the stopping rule holds now."""
         posteriors = self._posteriors()
         entropies = posterior_entropy(posteriors.double()).tolist()
         steps = []

@@ -48,7 +48,7 @@ _OF_SENTENCES = re.compile(r"\b(am|are|can|do|does|has|have|is|it|they|was|were|
 
 
 def answer_value(answer: str | float) -> float:
-    """An answer as a number in [0, 1].
+    """Return an answer as a number in [0, 1].
 
     Raises:
         InputError: it is neither `yes`, `no` or `not sure` nor such a number.
@@ -184,16 +184,16 @@ class Explanation:
         return None if self.true_class is None else self.predicted_class == self.true_class
 
     def top_classes(self, count: int) -> list[int]:
-        """The `count` most probable classes at the end, the most probable first."""
+        """Return the `count` most probable classes at the end, the most probable first."""
         return sorted(range(len(self.posterior)), key=lambda i: (-self.posterior[i], i))[:count]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values; `from_dict` gives an equal explanation."""
+        """Return plain values; `from_dict` gives an equal explanation."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Explanation:
-        """The explanation that `to_dict` wrote.
+        """Return the explanation that `to_dict` wrote.
 
         Raises:
             KeyError, TypeError: a key is missing or unknown.
@@ -211,15 +211,15 @@ class Explanation:
         return cls(**{**values, **parts})
 
     def __str__(self) -> str:
-        """The explanation in lines of plain text."""
+        """Return the explanation in lines of plain text."""
         return explanation_text(self)
 
     def _repr_html_(self) -> str:
-        """A table for notebooks."""
+        """Return a table for notebooks."""
         return renderer("explanation_html")(self)
 
     def plot(self, classes_shown: int = 10, picture: Image.Image | None = None) -> Figure:
-        """The explanation as a matplotlib figure: questions down, classes across.
+        """Return the explanation as a matplotlib figure: questions down, classes across.
 
         Args:
             classes_shown: how many of the most probable classes at the end become columns.
@@ -280,7 +280,7 @@ def read_explanations(path: str | Path) -> tuple[StoppingRule, list[ExplainedIma
 
 @cache
 def question(query: str) -> str:
-    """A query as a question: `four legs` becomes `Does it have four legs?`.
+    """Return a query as a question: `four legs` becomes `Does it have four legs?`.
 
     A query that is a question already stays one. What does not look like a phrase of English words
     (a column of a table, a sentence, a word that may be an adjective) gets a question mark.
@@ -302,7 +302,7 @@ def _is_phrase(text: str) -> bool:
 
 
 def explanation_text(explanation: Explanation) -> str:
-    """One line for each question with its answer and the class it makes most probable.
+    """Return one line for each question with its answer and the class it makes most probable.
 
     Ends with the prediction and why the questions stopped; every line ends with a line break.
     """
@@ -326,7 +326,7 @@ def explanation_text(explanation: Explanation) -> str:
 
 
 def most_probable(names: tuple[str, ...], posterior: tuple[float, ...]) -> tuple[str, float]:
-    """The most probable class with its probability; classes that are equally probable are a tie."""
+    """Return the most probable class and its probability; equally probable ones are a tie."""
     highest = max(posterior)
     leaders = [name for name, each in zip(names, posterior, strict=True) if each == highest]
     if len(leaders) > NAMED:
@@ -340,7 +340,7 @@ def _leaders(names: tuple[str, ...], posterior: tuple[float, ...]) -> tuple[str,
 
 
 def ending(explanation: Explanation) -> str:
-    """After how many questions, or by which answers, an explanation ended, and if they ran out."""
+    """Say after how many questions, or by how many answers, an explanation ended."""
     how = f"after {_questions(len(explanation.steps))}"
     if explanation.chosen_from is not None:
         how = f"by {len(explanation.steps)} of {explanation.chosen_from} answers"
@@ -348,7 +348,7 @@ def ending(explanation: Explanation) -> str:
 
 
 def stops_when(stop: StoppingRule) -> str:
-    """When a stopping rule ends the questions: `at a probability of 85 % or after 20 questions`."""
+    """Say when a rule ends the questions: `at a probability of 85 % or after 20 questions`."""
     conditions = []
     if stop.probability is not None:
         conditions.append(f"at a probability of {100 * stop.probability:g} %")

@@ -35,7 +35,7 @@ class Familiarity:
     held_out: Float[Tensor, "m k"]
 
     def p_values(self, answers: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
-        """The conformal p-value of each image, in (0, 1].
+        """Return the conformal p-value of each image, in (0, 1].
 
         Of images like the training images a share p has a value of at most p; a value near zero
         says that the image looks like none of the classes.

@@ -53,7 +53,7 @@ class Pursuit:
         return next(iter(self.rule.tensors().values())).device
 
     def number(self, question: str) -> int:
-        """The number of a question, 0 to k - 1, as its query or as explanations put it.
+        """Return the number of a question, 0 to k - 1, as its query or as explanations put it.
 
         Case, spacing and question mark play no part.
 
@@ -74,7 +74,7 @@ class Pursuit:
 
     @torch.no_grad()
     def answers(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
-        """Answers of images to all k queries, in [0, 1]."""
+        """Return answers of images to all k queries, in [0, 1]."""
         return self.rule.answers(images)
 
     def roll_out(self, images: Float[Tensor, "n d"], budget: int, best: int = 0) -> RollOut:
@@ -94,7 +94,7 @@ class Pursuit:
         )
 
     def asked(self, answers: Float[Tensor, "n k"], budget: int) -> Int[Tensor, "n T"]:
-        """The queries that `roll_out` asks, from the answers to all of them; no posteriors.
+        """Return the queries that `roll_out` asks, from the answers to all of them; no posteriors.
 
         Raises:
             InputError: the budget is not in 0..k.
@@ -110,7 +110,7 @@ class Pursuit:
             )
 
     def ask_until(self, answers: Float[Tensor, "n k"], stop: StoppingRule) -> Ending:
-        """The posterior of each image when the stopping rule ends its questions."""
+        """Return the posterior of each image when the stopping rule ends its questions."""
         return ask_until(self.querier, self.classifier, answers, stop, self.first)
 
     def explain(
@@ -121,7 +121,7 @@ class Pursuit:
         true_classes: Sequence[str | None] | None = None,
         overridden: Sequence[int] = (),
     ) -> list[Explanation]:
-        """The explanation of each image, up to where the stopping rule ends its questions.
+        """Return the explanation of each image, up to where the stopping rule ends its questions.
 
         Args:
             answers: of n images to all k queries.
@@ -150,7 +150,7 @@ class Pursuit:
         overridden: Sequence[int] = (),
         chosen_from: int | None = None,
     ) -> list[Explanation]:
-        """Explanations of the first `counts` steps of what was rolled out.
+        """Return explanations of the first `counts` steps of what was rolled out.
 
         Args:
             rolled: the course of n images.
@@ -224,7 +224,7 @@ class Pursuit:
         )
 
     def to(self, device: torch.device | str) -> Pursuit:
-        """The same on a device."""
+        """Return the same on a device."""
         return replace(
             self,
             rule=self.rule.to(device),
@@ -234,7 +234,7 @@ class Pursuit:
         )
 
     def without(self, queries: Sequence[int]) -> Pursuit:
-        """The same without some of its queries, given by number; nothing is fitted again.
+        """Return the same without some of its queries, given by number; nothing is fitted again.
 
         Raises:
             InputError: none would be left, or the networks were trained on the whole dictionary.

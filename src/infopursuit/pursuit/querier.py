@@ -29,7 +29,7 @@ class IncrementalHistories(Protocol):
         ...
 
     def outputs(self, rows: int) -> Float[Tensor, "r outputs"]:
-        """Values of the queries, or logits of the classes, of the first `rows` histories."""
+        """Return values of the queries, or logits of the classes, of the first `rows` histories."""
         ...
 
     def keep(self, rows: Int[Tensor, " r"]) -> None:
@@ -44,23 +44,23 @@ class HistoryFunction(Protocol):
     def __call__(
         self, answers: Float[Tensor, "b k"], mask: Float[Tensor, "b k"]
     ) -> Float[Tensor, "b outputs"]:
-        """Values of the queries, or logits of the classes, after the history of `mask`."""
+        """Return values of the queries, or logits of the classes, after the history of `mask`."""
         ...
 
     def incremental(self, batch: int) -> IncrementalHistories:
-        """`batch` empty histories."""
+        """Return `batch` empty histories."""
         ...
 
     def select(self: Member, columns: Int[Tensor, " m"]) -> Member:
-        """The same function for m of the queries."""
+        """Return the same function for m of the queries."""
         ...
 
     def to(self: Member, device: torch.device | str) -> Member:
-        """The same function on a device."""
+        """Return the same function on a device."""
         ...
 
     def tensors(self) -> dict[str, Tensor]:
-        """All that a saved model needs to restore the function, by name."""
+        """Return all that a saved model needs to restore the function, by name."""
         ...
 
 
@@ -73,7 +73,7 @@ class Querier(HistoryFunction, Protocol):
     rounding: float
 
     def values(self, outputs: Float[Tensor, "b k"]) -> Float[Tensor, "b k"]:
-        """What the outputs mean by `criterion`; -inf marks queries that cannot be asked."""
+        """Return what the outputs mean by `criterion`; -inf marks queries that cannot be asked."""
         ...
 
 

@@ -126,7 +126,7 @@ class Asking:
 def greedy_orders(
     querier: Querier, answers: Float[Tensor, "b k"], lengths: Int[Tensor, " b"], longest: int
 ) -> Int[Tensor, "b longest"]:
-    """The queries asked of each image from the empty history, up to its own length (<= longest).
+    """Return the queries asked of each image, up to its own length (<= longest).
 
     Entries beyond an image's length mean nothing. On a CPU, images are sorted by length and leave
     the batch when they are done; on a GPU all go on to `longest`, so that every shape is known
@@ -144,7 +144,7 @@ def greedy_orders(
 def asked_orders(
     querier: Querier, answers: Float[Tensor, "n k"], budget: int, first: int | None = None
 ) -> Int[Tensor, "n T"]:
-    """The `order` of `roll_out` alone: no posterior is computed, nor are n T c numbers held."""
+    """Return the `order` of `roll_out` alone: no posterior is computed, nor held."""
     (orders,) = in_blocks(
         lambda block: [_orders(querier, block, [len(block)] * budget, first)], answers
     )

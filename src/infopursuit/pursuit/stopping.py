@@ -31,7 +31,7 @@ class StoppingRule(NamedTuple):
     stability: int | None = None
 
     def checked(self) -> StoppingRule:
-        """The rule itself.
+        """Return the rule itself.
 
         Raises:
             InputError: a value is out of its range.
@@ -53,7 +53,7 @@ class StoppingRule(NamedTuple):
         return self
 
     def budget(self, k: int) -> int:
-        """The most questions asked of a dictionary of k."""
+        """Return the most questions asked of a dictionary of k."""
         return k if self.max_queries is None else min(self.max_queries, k)
 
     def holds(
@@ -71,7 +71,7 @@ class StoppingRule(NamedTuple):
     def steps(
         self, posteriors: Float[Tensor, "n T1 c"]
     ) -> tuple[Int[Tensor, " n"], Bool[Tensor, " n"]]:
-        """After how many of T questions each image stops, and whether a condition held by then."""
+        """Return after how many of T questions each image stops, and if a condition held then."""
         entropy = None if self.entropy is None else posterior_entropy(posteriors)
         highest, predicted = posteriors.max(dim=2)
         return self.steps_of(predicted, highest, entropy)
@@ -82,7 +82,7 @@ class StoppingRule(NamedTuple):
         highest: Float[Tensor, "n T1"],
         entropy: Float[Tensor, "n T1"] | None,
     ) -> tuple[Int[Tensor, " n"], Bool[Tensor, " n"]]:
-        """The same, from what is left of posteriors that are too large to keep.
+        """Do the same with what is left of posteriors that are too large to keep.
 
         Args:
             predicted: the most probable class after t = 0..T questions.

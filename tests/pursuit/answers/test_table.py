@@ -88,7 +88,7 @@ def test_scores_that_never_differ_within_classes_are_not_separated_by_rounding(s
     assert torch.isfinite(rates).all()
     at_threshold = (scores[:4] - thresholds).abs() < 1e-6
     assert at_threshold.any()
-    # Nobody says yes: (0 of 3 + 2 times a half) / 5, and a half.
+    # No image says yes: (0 of 3 + 2 times a half) / 5, and a half.
     expected = torch.full_like(rates[at_threshold], (0.2 + 0.5) / 2)
     torch.testing.assert_close(rates[at_threshold], expected, atol=0.02, rtol=0)
 

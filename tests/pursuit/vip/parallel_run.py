@@ -1,6 +1,6 @@
 """A small training run for torchrun: `python -m tests.pursuit.vip.parallel_run FOLDER [BATCHES]`.
 
-With BATCHES it ends after so many and leaves a checkpoint; without, it goes on to the end.
+With BATCHES it ends after this many and leaves a checkpoint; without, it goes on to the end.
 """
 
 from __future__ import annotations

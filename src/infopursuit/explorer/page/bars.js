@@ -9,7 +9,7 @@ const MOVING = { duration: 320, easing: "cubic-bezier(0.2, 0.7, 0.2, 1)" };
 // Classes that differ by less are tied: none of them leads.
 const TIED = 5e-7;
 
-/** A bar of a share; the number stands beside it. @param {number} share @param {string} [kind] */
+/** A bar of a share; the number stands next to it. @param {number} share @param {string} [kind] */
 export function shareBar(share, kind = "") {
   return h("span", {
     class: `bar ${kind}`,

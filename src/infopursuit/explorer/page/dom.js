@@ -42,7 +42,7 @@ function append(element, children) {
 }
 
 /**
- * New children in the place of the old ones. Where the focus was among them, the reader goes on
+ * New children instead of the old ones. If the focus was among them, the reader goes on
  * from the heading above.
  * @param {Element} element
  * @param {...(Child | Child[])} children

@@ -11,7 +11,7 @@ import { answerText, counted, percent } from "./words.js";
 
 /** @typedef {{turned: Told[], after: Plan}} Turn  answers turned round, and what follows */
 
-// So many pairs are shown.
+// Pairs shown at most.
 const PAIRS = 3;
 
 /** @param {Plan} plan */
@@ -32,7 +32,7 @@ export class MindChange {
       h(
         "p",
         { class: "quiet" },
-        "Answers turned round, and the questions after them planned anew.",
+        "Answers turned round, and the questions after them planned again.",
       ),
       this.body,
     );
@@ -50,7 +50,7 @@ export class MindChange {
       );
       return;
     }
-    // What was found for another plan would change this one in ways that nobody was shown.
+    // What was found for another plan would change this one in ways that no one was shown.
     fill(this.body, h("p", { class: "quiet" }, "Turning answers round \u2026"));
     const before = largest(plan.posterior);
     const changes = (/** @type {Turn} */ { after }) => largest(after.posterior) !== before;

@@ -1,5 +1,5 @@
 // @ts-check
-// A question of one's own choice: found by its words, and asked next.
+// A question that the reader chooses: found by its words, and asked next.
 
 import { fill, h, hidden, told } from "./dom.js";
 import { chosenUpTo } from "./state.js";
@@ -34,7 +34,7 @@ export class OwnQuestion {
     this.element.addEventListener("toggle", () => this.showFound());
   }
 
-  /** @param {Plan} plan @param {number} step after so many questions it would be asked */
+  /** @param {Plan} plan @param {number} step after this many questions it would be asked */
   update(plan, step) {
     this.plan = plan;
     this.step = step;

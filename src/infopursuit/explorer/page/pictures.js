@@ -5,7 +5,7 @@ import { fill, h, told } from "./dom.js";
 import { counted } from "./words.js";
 /** @import { App, Image } from "./app.js" */
 
-// So many pictures are put on the page at a time.
+// Pictures put on the page at a time.
 const PORTION = 60;
 
 /** @param {App} app @param {Image} image the true class in words, "" where it is not known */
@@ -64,7 +64,7 @@ export class Growing {
     this.grow();
   }
 
-  /** @param {number} [least] at least so many in all */
+  /** @param {number} [least] at least this many in all */
   grow(least = 0) {
     const end = Math.min(Math.max(this.shown + PORTION, least), this.items.length);
     this.end.remove();
@@ -227,7 +227,7 @@ export const CLEAN = Object.freeze({
   chosen: new Map(),
 });
 
-/** @param {App} app @param {Image[]} images at most so many as are worth showing @param {string} none */
+/** @param {App} app @param {Image[]} images at most as many as are worth showing @param {string} none */
 export function smallGallery(app, images, none) {
   if (!images.length) return h("p", { class: "quiet" }, none);
   return h(

@@ -25,7 +25,7 @@
  * @typedef {{stop: Stop, struck: ReadonlySet<number>, chosen: ReadonlyMap<number, number>,
  *   given: ReadonlyMap<number, number>}} WhatIf
  *   `struck`: questions that are not asked; `chosen`: question asked at a step, counted from 0;
- *   `given`: answers of a person in the place of the image's
+ *   `given`: answers of a person instead of the image's
  */
 
 export const RUNNERS_UP = 3;
@@ -237,7 +237,7 @@ function halfToEven(value) {
  * within `rounding` of the best the first is asked.
  * @param {Thought} thought
  * @param {number} rounding
- * @param {number} count at most so many
+ * @param {number} count at most this many
  * @returns {Candidate[]}
  */
 export function ranked(thought, rounding, count) {
@@ -360,7 +360,7 @@ export async function dialogue(model, mind, history, stop) {
 }
 
 /**
- * Of images of the classes so many, as a share, are at most as unusual (`Familiarity`).
+ * The share of images of the classes that are at most as unusual (`Familiarity`).
  * @param {Familiar} familiar
  * @param {Model} model
  * @param {ArrayLike<number>} answers (k)

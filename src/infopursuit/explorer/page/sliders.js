@@ -4,7 +4,7 @@
 import { h } from "./dom.js";
 /** @import { App } from "./app.js" */
 
-// Beyond so many questions the slider goes to all of them at once.
+// Beyond this many questions the slider goes to all of them at once.
 const LONGEST = 60;
 
 export class Sliders {

@@ -12,9 +12,9 @@
  *   you: Told[], was: number | null, shown: number | null, beside: number | null,
  *   truth: number | null, said: number | null, asked: number | null,
  *   shortest: number | null, longest: number | null, all: boolean}} State
- *   `sure`: stop at this probability in percent; `most`: ask at most so many; null for the model's
+ *   `sure`: stop at this probability in percent; `most`: ask at most this many; null for the model's
  *   own; `you`: a person's answers; `was`: the class that the person thought of; `shown`, `beside`:
- *   the class shown, and another beside it; from `truth` on: filters of failures
+ *   the class shown, and another next to it; from `truth` on: filters of failures
  */
 
 /** @type {ViewName[]} */

@@ -1,5 +1,5 @@
 // @ts-check
-// Pictures of one's own, in the served form: dropped, pasted, chosen or photographed.
+// The reader's own pictures, in the served form: dropped, pasted, chosen or photographed.
 
 import { h } from "./dom.js";
 import { sendPicture } from "./remote.js";

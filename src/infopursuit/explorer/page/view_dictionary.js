@@ -13,7 +13,7 @@ import { counted, percent, precisePercent } from "./words.js";
  * @typedef {{right: number, of: number, questions: number}} Score
  */
 
-// So many classes have their names above the strips.
+// At most this many classes have their names above the strips.
 const AXIS = 32;
 
 export class DictionaryView {

@@ -89,7 +89,7 @@ export class ImageView {
         "p",
         { class: "lead" },
         "The model sees an image only through answers to plain questions. It asks what tells most, " +
-          "and stops when it is sure. Change an answer, and it plans anew.",
+          "and stops when it is sure. Change an answer, and it plans again.",
       ),
       this.picker.element,
       this.upload?.element,
@@ -192,7 +192,7 @@ export class ImageView {
     this.sliders.update();
     if (!another && before && changed) {
       app.announce(
-        `Planned anew: ${probableWords(app.model, plan.posterior)} after ${counted(plan.steps.length, "question")}.`,
+        `Planned again: ${probableWords(app.model, plan.posterior)} after ${counted(plan.steps.length, "question")}.`,
       );
     }
   }

@@ -49,7 +49,7 @@ export function counted(count, noun, plural = `${noun}s`) {
 
 // Probabilities that differ by less are equal, as explanations keep them.
 const SAME = 5e-7;
-// More classes than so many are counted, not named.
+// More classes than this are counted, not named.
 const NAMED = 2;
 
 /**

@@ -20,7 +20,7 @@ CUTS = 16
 def column_questions(
     table: Float[Tensor, "n d"], weights: Float[Tensor, " n"] | None = None
 ) -> ColumnAnswers:
-    """All questions that may be asked of a float64 table: at most CUTS a column.
+    """Return all questions that may be asked of a float64 table: at most CUTS a column.
 
     There are none of a constant column. Equal rows count like one row of their weight, so repeating
     a row and weighting it are the same; without weights each row counts 1.

@@ -62,7 +62,7 @@ class ScoreMap(NamedTuple):
 
 
 def fit_score_map(universe: UnitMatrix, within: Float[Tensor, "d d"]) -> ScoreMap:
-    """The mean text of a universe, and what to discount by it and by the training images.
+    """Return the mean text of a universe, and what to discount by it and by the training images.
 
     Args:
         universe: all texts.
@@ -136,7 +136,7 @@ class TextDirections:
         labels: Int[Tensor, " n"],
         weights: Float[Tensor, " n"] | None = None,
     ) -> Directions:
-        """Each text's direction with the strengths that rank the images best; the usual of equals.
+        """Return each text's direction of the strengths that rank best; the usual of equals.
 
         Args:
             rows: of the texts in the universe.
@@ -181,7 +181,7 @@ def ranked_pairs(
     truth: Float[np.ndarray, " n"],
     weights: Float[np.ndarray, " n"] | None = None,
 ) -> tuple[float, float]:
-    """How many pairs of images are ranked correctly, and how many there are: their ratio is AUROC.
+    """Count the pairs of images that are ranked correctly, and all pairs; the ratio is AUROC.
 
     A pair is an image of which a text is true and one of which it is not. It is ranked correctly
     if the first has the larger score; equal scores count half. One pass over thousands of texts

@@ -44,7 +44,7 @@ def information_gain(
     likelihood: Float[Tensor, "v k c"],
     answer_entropy: Float[Tensor, "k c"],
 ) -> Float[Tensor, "b k"]:
-    """What each query's answer would tell of the class, given the posterior so far.
+    """Return what each query's answer would tell of the class, given the posterior so far.
 
     Args:
         posterior: over the classes, given the history.
@@ -96,7 +96,7 @@ class Information(NamedTuple):
 
 
 def information_of_words(table: AnswerTable, knowledge: Float[np.ndarray, "c k"]) -> Information:
-    """What the answer to each query tells, of words and of the class.
+    """Return what the answer to each query tells, of words and of the class.
 
     Args:
         table: how classes answer; `model.pursuit_.classifier.table` of naive Bayes.

@@ -28,26 +28,26 @@ class AnswerRule(ABC):
 
     @abstractmethod
     def scores(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
-        """How strongly images speak for each query."""
+        """Return how strongly images speak for each query."""
 
     @abstractmethod
     def of_scores(self, scores: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
-        """Answers in [0, 1] from the scores of all k queries."""
+        """Return answers in [0, 1] from the scores of all k queries."""
 
     def answers(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
-        """Answers in [0, 1] of images to all k queries."""
+        """Return answers in [0, 1] of images to all k queries."""
         return self.of_scores(self.scores(images))
 
     def select(self: Rule, columns: Int[Tensor, " m"]) -> Rule:
-        """The same rule for m of the queries."""
+        """Return the same rule for m of the queries."""
         return self._changed(lambda tensor: tensor[columns])
 
     def to(self: Rule, device: torch.device | str) -> Rule:
-        """The same rule on a device."""
+        """Return the same rule on a device."""
         return self._changed(lambda tensor: tensor.to(device))
 
     def tensors(self) -> dict[str, Tensor]:
-        """All tensors of the rule, by name, as saved models have them."""
+        """Return all tensors of the rule, by name, as saved models have them."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if isinstance(value, Tensor)}
 
@@ -70,11 +70,11 @@ class MinMaxAnswers(AnswerRule):
     hard: bool = True
 
     def scores(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
-        """Cosines of unit-norm images and queries."""
+        """Return cosines of unit-norm images and queries."""
         return images @ self.queries.T
 
     def of_scores(self, scores: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
-        """Answers; the gradient of hard ones is that of the soft ones (straight-through)."""
+        """Return answers; the gradient of hard ones is that of the soft ones (straight-through)."""
         return minmax_answers(scores, self.hard)
 
 
@@ -93,11 +93,11 @@ class ThresholdAnswers(AnswerRule):
     upper: Float[Tensor, " k"] | None = None
 
     def scores(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
-        """Unit-norm images along the directions of the queries."""
+        """Return unit-norm images along the directions of the queries."""
         return images @ self.directions.T
 
     def of_scores(self, scores: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
-        """1 for yes, 0.5 for not sure and 0 for no."""
+        """Return 1 for yes, 0.5 for not sure and 0 for no."""
         not_no = (scores > self.thresholds).to(scores.dtype)
         if self.upper is None:
             return not_no
@@ -117,16 +117,16 @@ class ColumnAnswers(AnswerRule):
     cuts: Float[Tensor, " k"]
 
     def scores(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
-        """The values in the columns asked about, of the rows of a table."""
+        """Return the values in the columns asked about, of the rows of a table."""
         return images[:, self.columns]
 
     def of_scores(self, scores: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
-        """1 for yes and 0 for no."""
+        """Return 1 for yes and 0 for no."""
         return (scores > self.cuts).float()
 
 
 def minmax_answers(scores: Float[Tensor, "b k"], hard: bool = True) -> Float[Tensor, "b k"]:
-    """Answers by the paper's rule: scores min-max normalised per image over the k queries.
+    """Return answers by the paper's rule: scores min-max normalised per image over the k queries.
 
     An image whose scores are all equal answers 0 to everything, never NaN.
 

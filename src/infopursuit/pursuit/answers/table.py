@@ -148,7 +148,7 @@ def threshold_rates(
 
 
 def answer_probabilities(*at_least: Float[Tensor, "c k"]) -> Float[Tensor, "v k c"]:
-    """P(answer | class) of no and yes, or of no, not sure and yes.
+    """Return P(answer | class) of no and yes, or of no, not sure and yes.
 
     Args:
         at_least: how probable a yes is in each class; or, for three answers, how probable it is

@@ -95,7 +95,7 @@ def fit_thresholds(
     weights: Float[Tensor, " n"] | None = None,
     shares: Sequence[float] = SHARES_OF_YES,
 ) -> Thresholds:
-    """The threshold of each of m queries: almost the most informative one, with few yes.
+    """Return the threshold of each of m queries: almost the most informative one, with few yes.
 
     Args:
         scores: of n training images.
@@ -121,7 +121,7 @@ def fit_three_valued(
     true_shares: Float[Tensor, " m"] | None = None,
     shares: Sequence[float] = FINE_SHARES,
 ) -> Thresholds:
-    """The lower and the upper threshold of each of m queries.
+    """Return the lower and the upper threshold of each of m queries.
 
     Args:
         scores: of n training images.

@@ -16,7 +16,7 @@ from infopursuit.texts.text_table import TextTable
 def with_kept(
     universe: TextTable, texts: Sequence[str], kept: Sequence[str], size: int
 ) -> list[str]:
-    """A dictionary that has the texts a person wants to keep, in the universe's spelling."""
+    """Return a dictionary that has the texts a person wants to keep, in the universe's spelling."""
     rows = universe.rows(kept, "questions.keep", distinct=False)
     wanted = [universe.texts[row] for row in dict.fromkeys(rows.tolist())]
     if len(wanted) > size:
@@ -29,7 +29,7 @@ def with_kept(
 
 
 def _without_last(texts: Sequence[str], wanted: Collection[str], count: int) -> list[str]:
-    """The texts but for the last `count` that are not wanted."""
+    """Return the texts but for the last `count` that are not wanted."""
     left = list(texts)
     for text in reversed(texts):
         if count > 0 and text not in wanted:
@@ -39,12 +39,12 @@ def _without_last(texts: Sequence[str], wanted: Collection[str], count: int) -> 
 
 
 def random_texts(universe: TextTable, k: int, seed: int) -> list[str]:
-    """k distinct texts, uniformly at random (`random`)."""
+    """Return k distinct texts, uniformly at random (`random`)."""
     return [universe.texts[row] for row in random_rows(len(universe.texts), k, seed).tolist()]
 
 
 def random_rows(u: int, k: int, seed: int) -> Int64[np.ndarray, " k"]:
-    """k distinct rows of a universe of u texts, uniformly at random, ascending."""
+    """Return k distinct rows of a universe of u texts, uniformly at random, ascending."""
     if k > u:
         raise InputError(f"k is {k}; expected at most {u}, the size of the universe")
     return np.sort(np.random.default_rng(seed).choice(u, k, replace=False))
@@ -58,6 +58,6 @@ def medoid_texts(
     device: str = "cpu",
     scratch: str | Path | None = None,
 ) -> list[str]:
-    """The k-medoids of the universe (`medoids`); the arguments are those of `k_medoids`."""
+    """Return the k-medoids of the universe (`medoids`); the arguments are those of `k_medoids`."""
     rows = k_medoids(universe.embeddings, k, seed, search, device, scratch)
     return [universe.texts[row] for row in rows.tolist()]

@@ -43,7 +43,7 @@ class LearnableDictionary(nn.Module):
         self._lazy: LazyNearestTexts | None = None
 
     def forward(self) -> Float[Tensor, "k d"]:
-        """Unit-norm query embeddings; their gradient reaches theta (straight-through)."""
+        """Return unit-norm query embeddings; their gradient reaches theta (straight-through)."""
         if not self.quantize:
             return functional.normalize(self.theta, dim=1)
         texts = functional.normalize(self.universe[self.rows].to(self.theta.dtype), dim=1)
@@ -75,7 +75,7 @@ class LearnableDictionary(nn.Module):
         return self._lazy.full_searches / self._lazy.searches
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LearnableDictionary:
-        """A copy of everything but the universe, which is shared."""
+        """Return a copy of everything but the universe, which is shared."""
         memo[id(self.universe)] = self.universe
         duplicate = self.__class__.__new__(self.__class__)
         memo[id(self)] = duplicate

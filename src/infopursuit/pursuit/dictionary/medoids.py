@@ -57,7 +57,7 @@ def k_medoids(
     device: str = "cpu",
     scratch: str | Path | None = None,
 ) -> Int[np.ndarray, " k"]:
-    """Rows of k distinct medoids under Euclidean distance, ascending.
+    """Return rows of k distinct medoids under Euclidean distance, ascending.
 
     Memory beyond the points, which may be a memory map, is some 150 bytes per point and a
     constant.
@@ -109,7 +109,7 @@ class _Search:
         self.near: NearMedoids | None = None
 
     def state_dict(self) -> dict[str, Any]:
-        """All that the next round depends on, but for the arguments."""
+        """Return all that the next round depends on, but for the arguments."""
         names = ("medoids", "level", "computed", "before")
         return {name: getattr(self, name) for name in names} | {
             "generator": self.generator.get_state()
@@ -122,7 +122,7 @@ class _Search:
             setattr(self, name, value)
 
     def progress_bar(self) -> tqdm:
-        """Counts distances, up to the limit if there is one."""
+        """Return a bar that counts distances, up to the limit if there is one."""
         return tqdm(
             total=self.limit,
             initial=self.computed,
@@ -177,7 +177,7 @@ class _Search:
 
 
 def _sample_sizes(u: int, k: int) -> list[int]:
-    """Sizes of the samples, the smallest first, and of the universe."""
+    """Return sizes of the samples, the smallest first, and of the universe."""
     sizes = [u]
     while u > WHOLE and sizes[0] // GROWTH >= max(PER_MEDOID * k, 2):
         sizes.insert(0, sizes[0] // GROWTH)
@@ -220,13 +220,13 @@ class Points:
         return len(self.stored if self.rows is None else self.rows)
 
     def sample(self, rows: Int[Tensor, " n"]) -> Points:
-        """Some of the rows as points of their own."""
+        """Return some of the rows as points of their own."""
         return Points(self.stored, rows, self.squares)
 
     def take(
         self, index: Int[Tensor, " m"]
     ) -> tuple[Float32[Tensor, "m d"], Float32[Tensor, " m"]]:
-        """Points and their squared norms."""
+        """Return points and their squared norms."""
         rows = index if self.rows is None else self.rows[index]
         return self.stored[rows].float(), self.squares[rows]
 
@@ -293,7 +293,7 @@ class NearMedoids:
         return self._listing(position).nonzero().squeeze(1)
 
     def _listing(self, position: int) -> Bool[Tensor, " n"]:
-        """Which points list a medoid. By rows: reducing them at once takes twice as long."""
+        """Return which points list a medoid; reducing rows at once takes twice as long."""
         listing = self.listed[0] == position
         for row in self.listed[1:]:
             listing |= row == position
@@ -302,7 +302,7 @@ class NearMedoids:
     def _screened(
         self, candidates: Int[Tensor, " c"], around: Int[Tensor, " m"], generator: torch.Generator
     ) -> Int[Tensor, " s"]:
-        """The candidates that look best from a few landmarks, in their order."""
+        """Return the candidates that look best from a few landmarks, in their order."""
         most = min(MOST, max(FEWEST, int(SCREENED * len(candidates))))
         if len(candidates) <= most or len(around) <= 2 * LANDMARKS:
             return candidates
@@ -334,7 +334,7 @@ class NearMedoids:
     def _between(
         self, candidates: Int[Tensor, " c"], around: Int[Tensor, " m"]
     ) -> Float32[Tensor, "c m"]:
-        """Distances of candidates to points, exactly 0 to itself."""
+        """Return distances of candidates to points, exactly 0 to itself."""
         points, squares = self.points.take(candidates)
         distances = torch.empty(len(candidates), len(around), device=self.device)
         for start in range(0, len(around), ROWS):
@@ -348,7 +348,7 @@ class NearMedoids:
     def _changes(
         self, distances: Float32[Tensor, "c m"], around: Int[Tensor, " m"], weight: float = 1
     ) -> tuple[Float64[Tensor, " c"], Int[Tensor, " c"]]:
-        """The change of the deviation by each candidate's best swap, and the medoid it replaces."""
+        """Return how each candidate's best swap changes the deviation, and what it replaces."""
         # Removing a medoid sends its points to their second nearest, ...
         changes = (self.losses.double() / UNITS)[:, None].repeat(1, len(distances))
         for start in range(0, len(around), COLUMNS):

@@ -38,7 +38,7 @@ class Screened(NamedTuple):
 def nearest_texts(
     theta: Float[Tensor, "k d"], universe: Float[Tensor, "u d"], block: int | None = None
 ) -> Int[Tensor, " k"]:
-    """Row of the universe nearest to each theta by L2; ties go to the lowest row.
+    """Return row of the universe nearest to each theta by L2; ties go to the lowest row.
 
     On a CPU the answer is exact: the greatest closeness as float64 evaluates it. On a GPU near-ties
     within the rounding of theta's type are decided in that type, first of equals, and nothing
@@ -67,7 +67,7 @@ def nearest_texts(
 
 
 def _nearest_as_rounded(theta: Tensor, universe: Tensor, block: int) -> Tensor:
-    """The search without a branch on a computed value, so that a GPU never has to report one."""
+    """Search without a branch on a computed value, so that a GPU never has to report one."""
     best = torch.full((len(theta),), -torch.inf, dtype=theta.dtype, device=theta.device)
     nearest = torch.zeros(len(theta), dtype=torch.long, device=theta.device)
     for start in range(0, len(universe), block):
@@ -82,7 +82,7 @@ def _nearest_as_rounded(theta: Tensor, universe: Tensor, block: int) -> Tensor:
 def screen(
     theta: Float64[Tensor, "k d"], universe: Float[Tensor, "u d"], block: int
 ) -> Iterator[Screened]:
-    """The closeness of all texts to all thetas, rounded, `block` rows of the universe at a time."""
+    """Yield the closeness of all texts to all thetas, rounded, `block` rows at a time."""
     # `torch.set_float32_matmul_precision` may allow products to round more than float32 does.
     precision = torch.backends.mkldnn.matmul.fp32_precision  # pyright: ignore[reportAttributeAccessIssue]
     dtype = torch.float32 if precision in ("none", "ieee") else torch.float64
@@ -101,7 +101,7 @@ def screen(
 
 
 def _rounding(norms: Tensor, length: Tensor, d: int, dtype: torch.dtype) -> Tensor:
-    """Bound of |rounded closeness - closeness| for thetas of these norms, texts up to `length`.
+    """Return a bound of |rounded closeness - closeness| for these norms, texts up to `length`.
 
     A sum of d products is within gamma_d ||x|| ||y|| of x.y in whatever order it is added up,
     gamma_n = n e / (1 - n e) with e half the machine epsilon. Storing x and y in this type, the
@@ -116,13 +116,13 @@ def _rounding(norms: Tensor, length: Tensor, d: int, dtype: torch.dtype) -> Tens
 
 
 def gamma(n: int, dtype: torch.dtype) -> float:
-    """gamma_n: the relative error of n roundings in a row, at most."""
+    """Return gamma_n: the relative error of n roundings in a row, at most."""
     rounded = n * torch.finfo(dtype).eps / 2
     return rounded / (1 - rounded)
 
 
 def closeness(theta: Float64[Tensor, "n d"], texts: Float[Tensor, "n d"]) -> Float64[Tensor, " n"]:
-    """theta.q - ||q||^2 / 2 of n pairs in float64; equal pairs have bitwise equal closeness."""
+    """Return theta.q - ||q||^2 / 2 of n pairs; equal pairs have bitwise equal closeness."""
     # Sums over the contiguous last axis: the order of additions then depends on d alone.
     texts = texts.double()
     products = (theta * texts).sum(dim=1)
@@ -137,7 +137,7 @@ def closest_pairs(
     best: Float64[Tensor, " k"],
     nearest: Int[Tensor, " k"],
 ) -> tuple[Float64[Tensor, " k"], Int[Tensor, " k"]]:
-    """Best closeness and nearest row after p pairs more, theta points[i] with text rows[i]."""
+    """Return best closeness and nearest row after p pairs more, points[i] with rows[i]."""
     values = torch.cat(
         [
             closeness(theta[some], universe[texts])
@@ -222,7 +222,7 @@ class LazyNearestTexts:
 
     @torch.no_grad()
     def search(self, theta: Float[Tensor, "k d"]) -> Int[Tensor, " k"]:
-        """Row of the universe nearest to each theta by L2; ties go to the lowest row.
+        """Return row of the universe nearest to each theta by L2; ties go to the lowest row.
 
         The i-th theta is taken for the i-th of the last call, moved; another k starts afresh.
         """
@@ -290,7 +290,7 @@ class LazyNearestTexts:
         self.rows[which], self.nearest[which] = rows[:, :m], rows[:, 0]
 
     def _slack(self, norms: Float64[Tensor, "w 1"]) -> Float64[Tensor, "w 1"]:
-        """More than all float64 roundings of a bound and a closeness at points of these norms."""
+        """Return more than all float64 roundings of a bound and a closeness at these norms."""
         d = len(self.mean)
         return 64 * gamma(d + 8, torch.float64) * (norms + self.longest).square()
 
@@ -305,7 +305,7 @@ class LazyNearestTexts:
 
 
 def _ball(universe: Tensor) -> tuple[Tensor, float, float]:
-    """Mean mu of the texts, largest ||q - mu|| and largest ||q||, both rounded up."""
+    """Return mean mu of the texts, largest ||q - mu|| and largest ||q||, both rounded up."""
     u, d = universe.shape
     blocks = [slice(start, start + 512) for start in range(0, u, 512)]
     total = torch.zeros(d, dtype=torch.float64)

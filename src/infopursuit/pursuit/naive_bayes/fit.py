@@ -67,7 +67,7 @@ def fit_table(
     weights: Float[Tensor, " n"] | None = None,
     moments: ClassMoments | None = None,
 ) -> AnswerTable:
-    """The rates of each answer in each class, untempered.
+    """Return the rates of each answer in each class, untempered.
 
     Args:
         rule: how images answer.
@@ -86,7 +86,7 @@ def table_of_counts(
     totals: Float[Tensor, "c 1"],
     moments: ClassMoments | None = None,
 ) -> AnswerTable:
-    """The rates of each answer in each class, from counts that may come from many places.
+    """Return the rates of each answer in each class, from counts added up anywhere.
 
     Args:
         rule: how images answer.
@@ -126,7 +126,7 @@ def at_least(rule: AnswerRule, blocks: Blocks) -> Iterator[tuple[slice, Tensor]]
 
 
 def calibration_images(budget: int, classes: int) -> int:
-    """How many held-out images calibrate: HELD_OUT, or fewer if each costs much."""
+    """Return how many held-out images calibrate: HELD_OUT, or fewer if each costs much."""
     return min(HELD_OUT, max(FEWEST_HELD_OUT, CALIBRATION_POSTERIORS // (budget * classes)))
 
 
@@ -137,7 +137,7 @@ def fit_independence(
     budget: int,
     weights: Float[Tensor, " n"] | None = None,
 ) -> tuple[float, float]:
-    """The tempering with the least cross-entropy over all budgets, and that cross-entropy.
+    """Return the tempering with the least cross-entropy over all budgets, and that cross-entropy.
 
     Args:
         querier: chooses the queries; its table is untempered.
@@ -176,7 +176,7 @@ def fit_rates(
     weights: Float[Tensor, " n"] | None = None,
     seed: int = 0,
 ) -> AnswerTable:
-    """The table whose rates tell the classes apart, untempered.
+    """Return the table whose rates tell the classes apart, untempered.
 
     Args:
         querier: with the counted table; chooses the questions of short histories.

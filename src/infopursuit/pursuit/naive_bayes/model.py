@@ -69,7 +69,7 @@ class NaiveBayes:
 
 
 class RedundantQuestions:
-    """Questions that others make redundant: nobody asks "a turtle?" after "a sea turtle? yes".
+    """Questions that others make redundant: no need to ask "a turtle?" after "a sea turtle? yes".
 
     Args:
         pairs: (p, 3): a question that was asked, one that it makes redundant, and 1 if only a yes

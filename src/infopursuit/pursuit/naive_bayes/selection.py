@@ -93,7 +93,7 @@ def informative_rows(
     seed: int,
     allowed: Bool[Tensor, " u"] | None = None,
 ) -> Int[Tensor, " k"]:
-    """Rows of k texts, sorted.
+    """Return rows of k texts, sorted.
 
     Args:
         texts: to choose from.
@@ -124,7 +124,7 @@ def responsive_rows(
     k: int,
     allowed: Bool[Tensor, " u"] | None = None,
 ) -> Int[Tensor, " m"]:
-    """Rows of the texts whose scores vary among the images, sorted; at least k.
+    """Return rows of the texts whose scores vary among the images, sorted; at least k.
 
     An answer only says if a score is above a threshold, so any text splits the images, even one
     that has nothing to do with them, such as "therefore": its embedding is near the mean text
@@ -215,7 +215,7 @@ def chosen_columns(
     ties: float = 0.0,
     query_weights: Float[Tensor, " m"] | None = None,
 ) -> Int[Tensor, " k"]:
-    """k of m questions (all if m <= k): forward selection, then pruning by what is asked.
+    """Return k of m questions (all if m <= k): forward selection, then pruning by what is asked.
 
     Args:
         answers: of n images, in [0, 1].

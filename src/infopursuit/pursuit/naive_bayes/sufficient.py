@@ -32,7 +32,7 @@ def sufficient_subset(
     budget: int,
     querier: InformationGain | None = None,
 ) -> RollOut:
-    """The `budget` (<= k) answers of each image that decide most, the most decisive first.
+    """Choose the `budget` (<= k) answers that decide most, the most decisive first.
 
     Redundant answers come after all others, and answers of not sure after them. An answer between
     two levels is chosen as the nearer one, and its own evidence is added up.
@@ -96,7 +96,7 @@ def full_posterior(classifier: NaiveBayes, answers: Float[Tensor, "n k"]) -> Flo
 def sufficient_counts(
     posteriors: Float[Tensor, "n T1 c"], goal: Float[Tensor, "n c"], probability: float
 ) -> tuple[Int[Tensor, " n"], Bool[Tensor, " n"]]:
-    """After how many answers the class of all answers leads and is probable enough.
+    """Return after how many answers the class of all answers leads and is probable enough.
 
     That is `probability`, or what it is after all answers, if that is less.
 

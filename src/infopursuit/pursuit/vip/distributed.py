@@ -45,7 +45,7 @@ class Processes:
             distributed.destroy_process_group()
 
     def part(self, batch: int) -> slice:
-        """This process's rows of a batch."""
+        """Return this process's rows of a batch."""
         if batch % self.count:
             raise InputError(
                 f"a batch of {batch} images does not divide among {self.count} processes; "
@@ -55,19 +55,19 @@ class Processes:
         return slice(self.rank * size, (self.rank + 1) * size)
 
     def share(self, n: int) -> slice:
-        """This process's rows of n: those that stand together, one more on the first ones."""
+        """Return this process's rows of n, which stand together; the first ones have one more."""
         each, more = divmod(n, self.count)
         start = self.rank * each + min(self.rank, more)
         return slice(start, start + each + (self.rank < more))
 
     def sum(self, value: Tensor) -> Tensor:
-        """The sum of a tensor over all processes, in place."""
+        """Return the sum of a tensor over all processes, in place."""
         if self.count > 1:
             distributed.all_reduce(value)
         return value
 
     def mean(self, value: Tensor) -> Tensor:
-        """The mean of a tensor over all processes."""
+        """Return the mean of a tensor over all processes."""
         return self.sum(value.clone()) / self.count if self.count > 1 else value
 
     def average_gradients(self, parameters: Iterable[Tensor]) -> None:

@@ -16,14 +16,14 @@ from torch import Tensor
 def sample_sizes(
     batch: int, k: int, max_history: int, generator: torch.Generator
 ) -> Int[Tensor, " b"]:
-    """History sizes, uniform on {0, ..., min(max_history, k) - 1}: one query is left to ask."""
+    """Draw history sizes, uniform on {0, ..., min(max_history, k) - 1}: one query is left."""
     sizes = min(max_history, k)
     uniform = torch.rand(batch, generator=generator, dtype=torch.float64)
     return (uniform * sizes).long().clamp_(max=sizes - 1)
 
 
 def random_orders(batch: int, k: int, generator: torch.Generator) -> Int[Tensor, "b k"]:
-    """Random permutations of the queries; their prefixes are uniformly random subsets."""
+    """Return random permutations of the queries; their prefixes are uniformly random subsets."""
     keys = torch.rand(batch, k, generator=generator, device=generator.device)
     return keys.argsort(dim=1)
 
@@ -31,7 +31,7 @@ def random_orders(batch: int, k: int, generator: torch.Generator) -> Int[Tensor,
 def prefix_masks(
     orders: Int[Tensor, "*_ b length"], sizes: Int[Tensor, "*r b"], k: int
 ) -> Float[Tensor, "*r b k"]:
-    """The first sizes[..., i] queries of orders[..., i], as masks.
+    """Return the first sizes[..., i] queries of orders[..., i], as masks.
 
     Orders (b, length) stand for those of each of r updates: the prefixes of one roll-out nest.
     """
@@ -54,7 +54,7 @@ class HistoryDraws:
         self.of_orders = torch.Generator(device).manual_seed(seed)
 
     def sizes(self, updates: int) -> Int[Tensor, "r b"]:
-        """Sizes for r updates, on the device."""
+        """Return sizes for r updates, on the device."""
         drawn = [
             sample_sizes(self.batch, self.k, self.max_history, self.of_sizes)
             for _ in range(updates)
@@ -62,7 +62,7 @@ class HistoryDraws:
         return torch.stack(drawn).to(self.of_orders.device, non_blocking=True)
 
     def orders(self, updates: int) -> Int[Tensor, "r b k"]:
-        """Random permutations of the queries for r updates."""
+        """Return random permutations of the queries for r updates."""
         orders = random_orders(updates * self.batch, self.k, self.of_orders)
         return orders.view(updates, self.batch, self.k)
 

@@ -54,29 +54,29 @@ class HistoryNetwork(nn.Module):
     def forward(
         self, answers: Float[Tensor, "b k"], mask: Float[Tensor, "b k"]
     ) -> Float[Tensor, "b outputs"]:
-        """Logits for the history that `mask` selects of all answers."""
+        """Return logits for the history that `mask` selects of all answers."""
         channels = torch.stack((answers * mask, mask), dim=1)
         return self.head(self.rest(self.first(channels)).flatten(1))
 
     def incremental(self, batch: int) -> DenseHistories | DistinctHistories:
-        """`batch` empty histories, in the way that suits the device."""
+        """Return `batch` empty histories, in the way that suits the device."""
         if self.head.weight.is_cpu:
             return DistinctHistories(self, batch)
         return DenseHistories(self, batch)
 
     def values(self, outputs: Float[Tensor, "b k"]) -> Float[Tensor, "b k"]:
-        """The probability that the querier gives to each query."""
+        """Return the probability that the querier gives to each query."""
         return outputs.softmax(dim=1)
 
     def select(self, columns: Int[Tensor, " m"]) -> HistoryNetwork:
-        """Networks are trained on their whole dictionary."""
+        """Raise InputError: networks are trained on their whole dictionary."""
         raise InputError(
             "the networks of this model were trained on its whole dictionary; expected a naive "
             "Bayes model, whose queries can be left out"
         )
 
     def tensors(self) -> dict[str, Tensor]:
-        """The weights."""
+        """Return the weights."""
         return dict(self.state_dict())
 
 
@@ -181,7 +181,7 @@ def _random_keys(k: int) -> Tensor:
 
 
 def _distinct(keys: Tensor) -> tuple[Tensor, Tensor]:
-    """The first row that holds each distinct key (g,), and the number of each row's key (r,)."""
+    """Return the first row with each distinct key (g,), and the number of each row's key (r,)."""
     distinct, number = torch.unique(keys, return_inverse=True)
     rows = torch.arange(len(keys))
     first = torch.full_like(distinct, len(keys)).scatter_reduce_(0, number, rows, "amin")

@@ -228,7 +228,7 @@ class Trainer:
             self._validate(phase)
         if phase == "random" and (left == 0 or self.early_stopping.over):
             self.random_ended, self.early_stopping = self.updates, self._early_stopping()
-        # Nobody knows when half of the updates are done that `plateau` will take.
+        # It is not known when half of the updates are done that `plateau` will take.
         halfway = self.updates >= self.settings.updates / 2
         if self.settings.schedule == "plateau":
             halfway = self.random_ended is not None
