@@ -15,10 +15,9 @@ from benchmarks.made_up import problem
 from benchmarks.naive import Naive
 from infopursuit.pursuit.dictionary.learnable import LearnableDictionary
 from infopursuit.pursuit.rollout import roll_out
-from infopursuit.pursuit.vip.batches import ImageShard
+from infopursuit.pursuit.vip.batches import HistoryDraws, ImageShard, prefix_masks
 from infopursuit.pursuit.vip.cuda_graphs import WARM_UP, CapturedCalls
 from infopursuit.pursuit.vip.distributed import ALONE
-from infopursuit.pursuit.vip.histories import HistoryDraws, prefix_masks
 from infopursuit.pursuit.vip.networks import DistinctHistories, HistoryNetwork
 from infopursuit.pursuit.vip.settings import VariationalSettings
 from infopursuit.pursuit.vip.updates import Updates, answer_rule

@@ -17,10 +17,9 @@ from benchmarks.made_up import problem
 from benchmarks.naive import Naive
 from infopursuit.pursuit.dictionary.learnable import LearnableDictionary
 from infopursuit.pursuit.rollout import greedy_orders, roll_out
-from infopursuit.pursuit.vip.batches import ImageShard
+from infopursuit.pursuit.vip.batches import ImageShard, prefix_masks, random_orders, sample_sizes
 from infopursuit.pursuit.vip.cuda_graphs import CapturedCalls
 from infopursuit.pursuit.vip.distributed import ALONE
-from infopursuit.pursuit.vip.histories import prefix_masks, random_orders, sample_sizes
 from infopursuit.pursuit.vip.networks import HistoryNetwork
 from infopursuit.pursuit.vip.settings import VariationalSettings
 from infopursuit.pursuit.vip.updates import Updates, answer_rule

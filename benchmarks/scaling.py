@@ -19,7 +19,7 @@ import torch
 from benchmarks.engine_pair import CLASSES, SETTINGS, UPDATES, EngineStep
 from benchmarks.harness import OUT, draw, save, seconds, table
 from infopursuit.core.repeatable import compute_repeatably
-from infopursuit.pursuit.vip.histories import prefix_masks
+from infopursuit.pursuit.vip.batches import prefix_masks
 
 D = 768
 WIDE, NARROW = SETTINGS.hidden

@@ -17,8 +17,8 @@ from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import load_training
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
-from infopursuit.pursuit.dictionary.initial import medoid_texts, random_texts, with_kept
-from infopursuit.pursuit.dictionary.medoids import MedoidSearch
+from infopursuit.pursuit.dictionary.initial import random_texts, with_kept
+from infopursuit.pursuit.dictionary.medoids import MedoidSearch, k_medoids
 from infopursuit.pursuit.dictionary.settings import INITS, InitializeSettings
 from infopursuit.queries.settings import QuestionsSettings
 from infopursuit.texts.knowledge import read_knowledge
@@ -66,7 +66,8 @@ def main(settings: Settings, dataset: str, init: str, seed: int) -> RowCounts:
             settings.initialize.medoids_distances, settings.initialize.medoids_reach
         )
         device = settings.compute.torch_device()
-        texts = medoid_texts(universe, k, seed, search, device, SCRATCH / "medoids")
+        rows = k_medoids(universe.embeddings, k, seed, search, device, SCRATCH / "medoids")
+        texts = [universe.texts[row] for row in rows.tolist()]
     elif init == "informative":
         texts = informative_texts(settings, universe, dataset, k, kept, seed)
     else:

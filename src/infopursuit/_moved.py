@@ -91,6 +91,7 @@ MODULES = {
     "queries.visual_vocabulary": "infopursuit.texts.vocabulary",
     "queries.wording": "infopursuit.texts.wording",
     "vip": "infopursuit.pursuit.vip",
+    "vip.histories": "infopursuit.pursuit.vip.batches",
 }
 # Old names in moved modules that have another name, or another module, than their neighbours:
 # "naive_bayes.put_off.PutOff": "infopursuit.pursuit.new_module.NewName".

@@ -13,13 +13,9 @@ from hypothesis import strategies as st
 from infopursuit.core.errors import InputError
 from infopursuit.pursuit import rollout
 from infopursuit.pursuit.pursuit import Pursuit
-from infopursuit.pursuit.rollout import greedy_orders
 from infopursuit.pursuit.stopping import StoppingRule, posterior_entropy
-from infopursuit.pursuit.vip.networks import HistoryNetwork
-from infopursuit.pursuit.vip.updates import pursuit_loss, straight_through_choice
 from tests.pursuit import reference
-from tests.pursuit.conftest import IMAGES, C, K, unit
-from tests.pursuit.vip import reference as of_networks
+from tests.pursuit.conftest import IMAGES, K, unit
 
 STOPS = [
     StoppingRule(),
@@ -94,60 +90,6 @@ def test_a_budget_beyond_the_dictionary_is_refused(
         pursuit.roll_out(unit(1, 0), budget)
     with pytest.raises(InputError, match=f"expected 0 to {K}"):
         pursuit.asked(answers, budget)
-
-
-@pytest.fixture
-def networks() -> tuple[HistoryNetwork, HistoryNetwork]:
-    torch.manual_seed(3)
-    pair = HistoryNetwork(K, K, (16, 8)).double(), HistoryNetwork(K, C, (16, 8)).double()
-    for network in pair:  # LayerNorm starts as the identity: move it away
-        for parameter in network.parameters():
-            parameter.data += 0.1 * torch.randn_like(parameter)
-    return pair
-
-
-def bits(seed: int, share: float = 0.5) -> torch.Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return (torch.rand(IMAGES, K, generator=generator) < share).double()
-
-
-def test_a_network_equals_the_definition_and_does_not_see_what_was_not_asked(networks) -> None:
-    answers, mask = bits(5), bits(6)
-    changed = torch.where(mask > 0, answers, 1 - answers)
-    for network in networks:
-        rows = zip(answers, mask, strict=True)
-        expected = torch.stack([of_networks.network(network, *row) for row in rows])
-        torch.testing.assert_close(network(answers, mask), expected)
-        assert torch.equal(network(answers, mask), network(changed, mask))
-
-
-def test_orders_equal_a_roll_out_of_each_image_by_itself(networks) -> None:
-    answers, lengths = bits(5), torch.arange(IMAGES) % (K + 1)
-    orders = greedy_orders(networks[0], answers, lengths, K)
-    for row in range(IMAGES):
-        order, margin = of_networks.greedy_order(networks[0], answers[row], int(lengths[row]))
-        assert margin > 1e-9, "a near tie would make this test meaningless"
-        assert orders[row, : len(order)].tolist() == order
-
-
-def test_loss_equals_the_definition(networks) -> None:
-    answers, masks = bits(5), bits(8, 0.4)
-    masks[:, 0] = 0  # something is left to ask
-    labels = torch.arange(IMAGES) % C
-    found = pursuit_loss(*networks, answers, masks, labels)
-    assert found.item() == pytest.approx(of_networks.loss(*networks, answers, masks, labels))
-
-
-def test_choice_is_one_hot_and_never_asks_twice() -> None:
-    logits = torch.randn(40, 7, generator=torch.Generator().manual_seed(2), requires_grad=True)
-    asked = (torch.arange(7) < 6).float().roll(3).expand(40, 7)
-    choice = straight_through_choice(logits, asked, temperature=0.5)
-    assert torch.equal(choice.detach(), 1 - asked)
-    open_choice = straight_through_choice(logits, torch.zeros(40, 7), temperature=0.5)
-    assert torch.equal(open_choice.detach().argmax(dim=1), logits.argmax(dim=1))
-    (open_choice * torch.randn(40, 7)).sum().backward()
-    assert logits.grad is not None
-    assert logits.grad.abs().sum() > 0
 
 
 RULES = st.builds(

@@ -192,39 +192,32 @@ Answered = tuple[AnsweredImages, AnsweredImages | None, dict[str, str]]
 
 
 def _images(models: Mapping[str, PursuitClassifier], given: Sequence[str]) -> Answered:
-    """Return the test and training images that were given; log those that cannot be read."""
+    """Return test and training images (None without any), and why others cannot be read.
+
+    All models answer them. Of many test images they are an even sample over the classes.
+    """
     if not given:
         return no_images([model.pursuit_ for model in models.values()]), None, {}
-    test, train, rejected = answered_images(list(models.values()), given)
-    for name, reason in list(rejected.items())[:LISTED]:
-        logger.error("left out: %s: %s", name, reason)
-    if len(rejected) > LISTED:
-        logger.error("left out: %d more", len(rejected) - LISTED)
-    return test, train, rejected
-
-
-def answered_images(models: Sequence[PursuitClassifier], given: Sequence[str]) -> Answered:
-    """Return images, answered by all models; of many test images an even sample over the classes.
-
-    Returns:
-        Test images; training images, None if there are none; what could not be read, and why.
-    """
+    answering = list(models.values())
     parts: dict[str, list[AnsweredImages]] = {split: [] for split in SPLITS}
     rejected: dict[str, str] = {}
     for path in given:
         source = read_source(path)
-        labels = _labels(source, models[0])
+        labels = _labels(source, answering[0])
         splits = source.splits or [TESTED] * len(source.ids)
         for split, most in ((TESTED, TEST + SCORED), (TRAINING, TRAIN)):
             rows = [row for row, of_row in enumerate(splits) if of_row == split]
             if rows:
-                order = spread(labels[rows])[:most]
-                rows = sorted(rows[place] for place in order)
-                parts[split].append(_answered(source, labels, rows, models, rejected))
+                rows = sorted(rows[place] for place in spread(labels[rows])[:most])
+                parts[split].append(_answered(source, labels, rows, answering, rejected))
     test = _joined(parts[TESTED])
     if test is None or not test.ids:
         why = next((f": {name}: {reason}" for name, reason in rejected.items()), "")
         raise InputError(f"{', '.join(given)}: no test image that can be read{why}")
+    for name, reason in list(rejected.items())[:LISTED]:
+        logger.error("left out: %s: %s", name, reason)
+    if len(rejected) > LISTED:
+        logger.error("left out: %d more", len(rejected) - LISTED)
     return test, _joined(parts[TRAINING]), rejected
 
 

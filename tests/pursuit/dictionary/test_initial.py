@@ -10,7 +10,7 @@ from torch.nn.functional import one_hot
 
 from infopursuit.core.errors import InputError
 from infopursuit.pursuit.dictionary.forward_selection import forward_selection
-from infopursuit.pursuit.dictionary.initial import medoid_texts, random_texts, with_kept
+from infopursuit.pursuit.dictionary.initial import random_texts, with_kept
 from infopursuit.texts.text_table import TextTable
 from tests.pursuit.answers.drawn import counts, drawn
 
@@ -128,4 +128,3 @@ def test_random_texts_are_distinct_and_follow_the_seed() -> None:
     assert random_texts(UNIVERSE, 3, 7) == random_texts(UNIVERSE, 3, 7)
     with pytest.raises(InputError, match="k is 6"):
         random_texts(UNIVERSE, 6, 0)
-    assert set(medoid_texts(UNIVERSE, 2, seed=0)) <= set(UNIVERSE.texts)

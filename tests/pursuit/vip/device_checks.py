@@ -7,8 +7,8 @@ from pathlib import Path
 
 import torch
 
+from infopursuit.pursuit.vip.batches import prefix_masks
 from infopursuit.pursuit.vip.checkpoints import Checkpoint
-from infopursuit.pursuit.vip.histories import prefix_masks
 from infopursuit.pursuit.vip.training import Trained
 from tests.pursuit.vip.planted import K, trainer, weights
 

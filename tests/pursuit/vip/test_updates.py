@@ -7,9 +7,8 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from infopursuit.pursuit.dictionary.learnable import LearnableDictionary
-from infopursuit.pursuit.vip.batches import ImageShard
+from infopursuit.pursuit.vip.batches import ImageShard, prefix_masks
 from infopursuit.pursuit.vip.distributed import ALONE
-from infopursuit.pursuit.vip.histories import prefix_masks
 from infopursuit.pursuit.vip.networks import HistoryNetwork
 from infopursuit.pursuit.vip.settings import VariationalSettings
 from infopursuit.pursuit.vip.training import TrainingImages

@@ -1,15 +1,13 @@
-"""The k texts a dictionary starts from: K-Random, K-Medoids (sec. "Implementation")."""
+"""The k texts a dictionary starts from: K-Random (sec. "Implementation")."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from pathlib import Path
 
 import numpy as np
 from jaxtyping import Int64
 
 from infopursuit.core.errors import InputError
-from infopursuit.pursuit.dictionary.medoids import MedoidSearch, k_medoids
 from infopursuit.texts.text_table import TextTable
 
 
@@ -48,16 +46,3 @@ def random_rows(u: int, k: int, seed: int) -> Int64[np.ndarray, " k"]:
     if k > u:
         raise InputError(f"k is {k}; expected at most {u}, the size of the universe")
     return np.sort(np.random.default_rng(seed).choice(u, k, replace=False))
-
-
-def medoid_texts(
-    universe: TextTable,
-    k: int,
-    seed: int,
-    search: MedoidSearch | None = None,
-    device: str = "cpu",
-    scratch: str | Path | None = None,
-) -> list[str]:
-    """Return the k-medoids of the universe (`medoids`); the arguments are those of `k_medoids`."""
-    rows = k_medoids(universe.embeddings, k, seed, search, device, scratch)
-    return [universe.texts[row] for row in rows.tolist()]

@@ -4,8 +4,7 @@ settings.py        what a training run depends on
 training.py        Algorithm 1
 updates.py         its updates of the networks, of the dictionary, of both; the answer rule
 networks.py        querier and classifier, and their outputs for growing histories
-histories.py       which queries an image has been asked
-batches.py         mini-batches, and images spread over processes
+batches.py         mini-batches, images spread over processes, which queries have been asked
 early_stopping.py  which weights are kept, and when a phase ends
 checkpoints.py     a killed run goes on from its last checkpoint
 distributed.py     one run on several processes, or one device

@@ -1,4 +1,10 @@
-"""Mini-batches: a shuffled pass over all images, then another; and images over processes."""
+"""What an update draws: a mini-batch of images, spread over processes, and their histories.
+
+A pass over all images is shuffled, then comes another. A history says which queries of the
+dictionary have been asked, as a mask (b, k) of zeros and ones. The answers are kept apart, (b, k)
+for all queries; a history is the pair answers * mask, mask (appendix "Representing and Updating
+Query-Answer Histories").
+"""
 
 from __future__ import annotations
 
@@ -83,3 +89,67 @@ class ImageShard:
         local = torch.where(mine, rows - self.place.start, 0)
         # Every image is zero on all processes but one: the sum is the image, to the bit.
         return self.processes.sum(self.own[local] * mine.unsqueeze(1))
+
+
+# -- histories -----------------------------------------------------------------------------------
+
+
+def sample_sizes(
+    batch: int, k: int, max_history: int, generator: torch.Generator
+) -> Int[Tensor, " b"]:
+    """Draw history sizes, uniform on {0, ..., min(max_history, k) - 1}: one query is left."""
+    sizes = min(max_history, k)
+    uniform = torch.rand(batch, generator=generator, dtype=torch.float64)
+    return (uniform * sizes).long().clamp_(max=sizes - 1)
+
+
+def random_orders(batch: int, k: int, generator: torch.Generator) -> Int[Tensor, "b k"]:
+    """Return random permutations of the queries; their prefixes are uniformly random subsets."""
+    keys = torch.rand(batch, k, generator=generator, device=generator.device)
+    return keys.argsort(dim=1)
+
+
+def prefix_masks(
+    orders: Int[Tensor, "*_ b length"], sizes: Int[Tensor, "*r b"], k: int
+) -> Float[Tensor, "*r b k"]:
+    """Return the first sizes[..., i] queries of orders[..., i], as masks.
+
+    Orders (b, length) stand for those of each of r updates: the prefixes of one roll-out nest.
+    """
+    asked = torch.arange(orders.shape[-1], device=orders.device) < sizes.unsqueeze(-1)
+    # What is beyond a size goes to a spare column: writes never collide with different values.
+    columns = torch.where(asked, orders, k)
+    spare = torch.zeros(*sizes.shape, k + 1, device=orders.device)
+    return spare.scatter_(-1, columns, 1.0)[..., :k]
+
+
+class HistoryDraws:
+    """Random sizes of histories, and random histories, for batches of b images over k queries."""
+
+    def __init__(
+        self, k: int, max_history: int, batch: int, seed: int, device: torch.device | str = "cpu"
+    ) -> None:
+        self.k, self.max_history, self.batch = k, max_history, batch
+        self.of_sizes = torch.Generator().manual_seed(seed)
+        # Orders are many numbers: they are drawn where they are used.
+        self.of_orders = torch.Generator(device).manual_seed(seed)
+
+    def sizes(self, updates: int) -> Int[Tensor, "r b"]:
+        """Return sizes for r updates, on the device."""
+        drawn = [
+            sample_sizes(self.batch, self.k, self.max_history, self.of_sizes)
+            for _ in range(updates)
+        ]
+        return torch.stack(drawn).to(self.of_orders.device, non_blocking=True)
+
+    def orders(self, updates: int) -> Int[Tensor, "r b k"]:
+        """Return random permutations of the queries for r updates."""
+        orders = random_orders(updates * self.batch, self.k, self.of_orders)
+        return orders.view(updates, self.batch, self.k)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"sizes": self.of_sizes.get_state(), "orders": self.of_orders.get_state()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.of_sizes.set_state(state["sizes"])
+        self.of_orders.set_state(state["orders"])

@@ -22,7 +22,13 @@ from tqdm import tqdm
 
 from infopursuit.pursuit.answers.rules import AnswerRule
 from infopursuit.pursuit.dictionary.learnable import LearnableDictionary
-from infopursuit.pursuit.vip.batches import Batches, ImageRows, ImageShard
+from infopursuit.pursuit.vip.batches import (
+    Batches,
+    HistoryDraws,
+    ImageRows,
+    ImageShard,
+    prefix_masks,
+)
 from infopursuit.pursuit.vip.checkpoints import Checkpoint
 from infopursuit.pursuit.vip.cuda_graphs import CapturedCalls
 from infopursuit.pursuit.vip.distributed import Execution
@@ -31,7 +37,6 @@ from infopursuit.pursuit.vip.early_stopping import (
     EarlyStopping,
     mean_accuracy_by_budget,
 )
-from infopursuit.pursuit.vip.histories import HistoryDraws, prefix_masks
 from infopursuit.pursuit.vip.networks import HistoryNetwork
 from infopursuit.pursuit.vip.settings import VariationalSettings
 from infopursuit.pursuit.vip.updates import Updates, answer_rule
@@ -39,6 +44,8 @@ from infopursuit.pursuit.vip.updates import Updates, answer_rule
 logger = logging.getLogger("infopursuit")
 
 Phase = Literal["random", "biased"]
+# What a checkpoint keeps of a trainer besides its parts.
+COUNTERS = ("updates", "random_ended", "dictionary_updates", "midway", "log", "losses")
 
 
 class TrainingImages(NamedTuple):
@@ -293,13 +300,8 @@ class Trainer:
             "batches": self.batches.state_dict(),
             "histories": self.histories.state_dict(),
             "selection": {"facts": self.best.facts, "weights": self.best.weights},
-            "updates": self.updates,
-            "random_ended": self.random_ended,
             "plateau": self.early_stopping.state_dict(),
-            "dictionary_updates": self.dictionary_updates,
-            "midway": self.midway,
-            "log": self.log,
-            "losses": self.losses,
+            **{name: getattr(self, name) for name in COUNTERS},
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -311,10 +313,7 @@ class Trainer:
         self.histories.load_state_dict(state["histories"])
         self.best.facts = state["selection"]["facts"]
         self.best.weights = state["selection"]["weights"]
-        self.updates, self.random_ended = state["updates"], state["random_ended"]
+        for name in COUNTERS:
+            setattr(self, name, state[name])
         self.early_stopping = self._early_stopping()
         self.early_stopping.load_state_dict(state["plateau"])
-        self.dictionary_updates = state["dictionary_updates"]
-        self.midway = state["midway"]
-        self.log = state["log"]
-        self.losses = state["losses"]
