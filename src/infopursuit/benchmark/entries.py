@@ -46,7 +46,7 @@ class Task:
         control: words that say nothing of images, with their embeddings, or None.
         knowledge: what is true of the classes, or None.
         judged: what a judge says is true of them, or None.
-        listed: texts that somebody, or a language model, listed for the task, or None.
+        listed: texts that a person or a language model listed for the task, or None.
     """
 
     texts: tuple[str, ...]

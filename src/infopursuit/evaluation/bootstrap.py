@@ -28,11 +28,7 @@ class Interval(NamedTuple):
 def resampled_means(
     values: Shaped[np.ndarray, "n m"], resamples: int, seed: int = 0
 ) -> Float[np.ndarray, "r m"]:
-    """Means over images of r bootstrap resamples of the rows.
-
-    Returns:
-        (r, m) float64.
-    """
+    """Return float64 means over images of r bootstrap resamples of the rows."""
     n = len(values)
     rows = values.astype(np.float64)
     draw = np.random.default_rng(seed)
@@ -49,14 +45,14 @@ def resampled_means(
 def percentiles(
     samples: Float[np.ndarray, "r ..."], level: float = LEVEL
 ) -> tuple[Float[np.ndarray, "*shape"], Float[np.ndarray, "*shape"]]:
-    """Lower and upper ends of the percentile interval of resampled values, along the first axis."""
+    """Return the ends of the percentile interval of resampled values, along the first axis."""
     tail = (1 - level) / 2
     low, high = np.quantile(samples, [tail, 1 - tail], axis=0)
     return np.asarray(low), np.asarray(high)
 
 
 def seed_shares(seeds: int, resamples: int, seed: int = 0) -> Float[np.ndarray, "r s"]:
-    """Shares of s training seeds in r resamples of them; rows sum to 1.
+    """Draw the shares of s training seeds in r resamples of them; rows sum to 1.
 
     Equal arguments give equal shares, so that two methods with the same seeds are compared on the
     same draws.
@@ -81,7 +77,7 @@ class SeedMeans(NamedTuple):
 
 
 def seed_means(values: Shaped[np.ndarray, "s n m"], resamples: int, seed: int = 0) -> SeedMeans:
-    """Means of m numbers of each image, for each of s seeds; values as in `resampled_means`."""
+    """Average m numbers of each image, for each of s seeds; values as in `resampled_means`."""
     seeds, n, m = values.shape
     columns = np.moveaxis(values, 0, 1).reshape(n, seeds * m)
     means = resampled_means(columns, resamples, seed).reshape(resamples, seeds, m)
@@ -89,7 +85,7 @@ def seed_means(values: Shaped[np.ndarray, "s n m"], resamples: int, seed: int = 
 
 
 def two_level_intervals(means: SeedMeans, seed: int = 0) -> list[Interval]:
-    """The m means over seeds and images with 95 % intervals over resamples of both.
+    """Return the m means over seeds and images with 95 % intervals over resamples of both.
 
     With one seed these are the intervals over images alone.
     """
@@ -101,6 +97,6 @@ def two_level_intervals(means: SeedMeans, seed: int = 0) -> list[Interval]:
 
 
 def accuracy_interval(correct: Bool[np.ndarray, " n"], resamples: int, seed: int = 0) -> Interval:
-    """Accuracy of one classifier with its 95 % interval over test images."""
+    """Return the accuracy of a classifier with its 95 % interval over test images."""
     low, high = percentiles(resampled_means(correct[:, None], resamples, seed))
     return Interval(float(correct.mean()), float(low[0]), float(high[0]))

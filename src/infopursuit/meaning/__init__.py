@@ -5,5 +5,5 @@ truth.py          three-valued answers against what is true of an image's class
 questions.py      whether the questions asked fit any class, and the yes fit the predicted one
 reader.py         how far a reader gets who knows the classes and hears only the answers
 worst_answers.py  the false answers that did most harm
-measures.py       all figures of a run, each beside chance
+measures.py       all figures of a run, each next to chance
 """

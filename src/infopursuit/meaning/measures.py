@@ -1,4 +1,4 @@
-"""All that is measured of a model against judgements, each figure beside what chance gives.
+"""All that is measured of a model against judgements, each figure with what chance gives.
 
 Chance is the same figure with the names of the classes shuffled among the rows of the judgement.
 """
@@ -131,9 +131,9 @@ def rule_of_texts(
     train: LabelledImages,
     knowledge: Float[np.ndarray, "c u"] | None,
 ) -> AnswerRule:
-    """Fit an answer rule of the same kind for other texts, as a dictionary of their own.
+    """Fit an answer rule of the same kind with other texts as the dictionary.
 
-    So that models are compared on the same questions, whatever dictionaries they have.
+    So models with different dictionaries are compared on the same questions.
     """
     two_valued = isinstance(rule, ThresholdAnswers) and rule.upper is None
     kind = "threshold" if two_valued else "three_valued"

@@ -16,7 +16,7 @@ FITS = 0.5
 
 
 def plausible_questions(asked: RollOut, judged: Float[np.ndarray, "c k"]) -> float:
-    """The share of the questions asked that fit at least one class.
+    """Return the share of the questions asked that fit at least one class.
 
     Args:
         asked: `model.roll_out(X, 10)`, for the first ten questions.
@@ -27,7 +27,7 @@ def plausible_questions(asked: RollOut, judged: Float[np.ndarray, "c k"]) -> flo
 
 
 def supported_yes(asked: RollOut, judged: Float[np.ndarray, "c k"]) -> float | None:
-    """The share of the yes that fit the class predicted after the last question; None without yes.
+    """Return the share of yes that fit the class predicted at the end; None without a yes.
 
     Args:
         asked: as above.

@@ -20,7 +20,7 @@ TIE = 1e-9
 def reader_accuracy(
     asked: RollOut, judged: Float[np.ndarray, "c k"], labels: Int[np.ndarray, " n"]
 ) -> float:
-    """How often the reader names the right class; of m classes that tie, each is 1 / m right.
+    """Return how often the reader is right; of m classes that tie, each is 1 / m right.
 
     Args:
         asked: `model.roll_out(X, 10)`, for the first ten questions and answers.

@@ -60,7 +60,7 @@ def word_trap(judged: KnowledgeTable, words: Sequence[str]) -> WordTrap:
         words: the random words.
 
     Raises:
-        InputError: there are no words, or the judge says nothing of one of them.
+        InputError: there are no words, or one of them is not judged.
     """
     if not words:
         raise InputError("no random words; expected some, mixed into the texts that are judged")

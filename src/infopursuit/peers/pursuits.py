@@ -36,6 +36,11 @@ from infopursuit.pursuit.rollout import RollOut, images_at_once
 
 # Updates of the random and of the biased phase of `PaperNetworks`: at most, and in tuning.
 LIMIT, TUNING = (9000, 36000), (500, 400)
+# Parameters that `PaperNetworks` and `VariationalInformationPursuit` share.
+SETTINGS = (
+    "queries", "dictionary", "n_queries", "learning_rate", "dictionary_learning_rate",
+    "weight_decay", "temperature", "schedule", "patience", "random_state",
+)  # fmt: skip
 
 
 class PursuitPeer(TextPeer):
@@ -244,22 +249,14 @@ class PaperNetworks(PursuitPeer):
 
     def _fit(self, X: Tensor, labels: Tensor, texts: Tensor, validation: Validation) -> None:
         random, biased = self.updates
+        settings = self.get_params(deep=False)
         model = VariationalInformationPursuit(
             self.texts_,
             texts.numpy(),
-            self.n_queries,
-            queries=self.queries,
-            dictionary=self.dictionary,
             random_updates=random,
             biased_updates=biased,
-            learning_rate=self.learning_rate,
-            dictionary_learning_rate=self.dictionary_learning_rate,
-            weight_decay=self.weight_decay,
-            temperature=self.temperature,
-            schedule=self.schedule,
-            patience=self.patience,
             validate_every=100,
-            random_state=self.random_state,
+            **{name: settings[name] for name in SETTINGS},
         )
         self.model_ = model.fit(X, self.classes_[labels.numpy()], validation=validation)
         self.pursuit_ = self.model_.pursuit_

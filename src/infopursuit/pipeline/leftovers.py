@@ -27,7 +27,7 @@ class Outputs(NamedTuple):
 
 
 def read_outputs(project: str | Path = ".") -> Outputs:
-    """The outputs of all stages in dvc.yaml, after params.yaml is put into it."""
+    """Return the outputs of all stages in dvc.yaml, with the values of params.yaml."""
     with Repo(str(project)) as repo:
         root = Path(repo.root_dir)
         named = {Path(out.fs_path).relative_to(root) for out in repo.index.outs}
@@ -40,7 +40,7 @@ def read_outputs(project: str | Path = ".") -> Outputs:
 def move_leftovers(outputs: Outputs, project: Path, to: Path) -> list[Path]:
     """Move every file of a gathered folder that no stage writes; gives their paths, sorted.
 
-    Nothing is lost: `to` has them under the same paths, in the place of earlier ones.
+    Nothing is lost: `to` has them under the same paths, where they replace earlier ones.
     """
     named = set(outputs.named)
     left = sorted(

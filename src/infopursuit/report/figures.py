@@ -14,7 +14,6 @@ import io
 import re
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -73,8 +72,7 @@ CHART_STYLE: dict[Any, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class _Layout:
+class _Layout(NamedTuple):
     """Where things are, in inches from the top left corner."""
 
     numbers: float
@@ -126,7 +124,7 @@ def explanation_png(
 def explanation_figure(
     explanation: Explanation, classes_shown: int = 10, picture: Image.Image | None = None
 ) -> Figure:
-    """The same as a matplotlib figure, which a notebook shows."""
+    """Draw the same as a matplotlib figure, which a notebook shows."""
     with matplotlib.rc_context({"font.family": "DejaVu Sans"}):
         figure = _draw(explanation, explanation.top_classes(classes_shown), picture)
     FigureCanvasAgg(figure)
@@ -158,15 +156,8 @@ def _draw(
             _text(axes, place.numbers + 0.2, middle, str(row), SMALL, QUIET, ha="right")
             _text(axes, place.questions, middle, asked)
             _answer(axes, place.answers, middle, step.said, step.yes)
-            _text(
-                axes,
-                place.entropies + 0.56,
-                middle,
-                f"{step.entropy:.2f}",
-                SMALL,
-                QUIET,
-                ha="right",
-            )
+            entropy = f"{step.entropy:.2f}"
+            _text(axes, place.entropies + 0.56, middle, entropy, SMALL, QUIET, ha="right")
         else:
             _text(axes, place.questions, middle, asked, color=QUIET, style="italic")
         for column, index in enumerate(classes):
@@ -204,7 +195,7 @@ def _layout(
 
 
 def _facts(explanation: Explanation, stop: StoppingRule | None) -> list[_Fact]:
-    """What the prediction is, whether it is right, and why the questions ended."""
+    """Say what the prediction is, whether it is right, and why the questions ended."""
     facts = [
         _Fact("Prediction", f"{explanation.predicted_class}, {percent(explanation.probability)}")
     ]
@@ -230,7 +221,7 @@ def _facts(explanation: Explanation, stop: StoppingRule | None) -> list[_Fact]:
 
 
 def _side(axes: Axes, facts: list[_Fact], picture: Image.Image | None) -> None:
-    """The picture and the facts, left of the heat map."""
+    """Draw the picture and the facts, left of the heat map."""
     top = MARGIN
     if picture is not None:
         wide, high = picture.size
@@ -249,23 +240,15 @@ def _side(axes: Axes, facts: list[_Fact], picture: Image.Image | None) -> None:
 
 
 def _heads(axes: Axes, explanation: Explanation, classes: list[int], place: _Layout) -> None:
-    """Names above the columns; the prediction in bold, the true class with a mark."""
+    """Write names above the columns; the prediction in bold, the true class with a mark."""
     above = place.top - 0.08
     _text(axes, place.questions, above, "Question", SMALL, QUIET, va="bottom")
     _text(axes, place.answers, above, "Answer", SMALL, QUIET, va="bottom")
     for column, index in enumerate(classes):
-        axes.text(
-            place.cells + (column + 0.5) * CELL - 0.05,
-            above,
-            _plain(_class_label(explanation, index)),
-            size=SIZE,
-            color=INK,
-            weight="bold" if column == 0 else "normal",
-            rotation=45,
-            rotation_mode="anchor",
-            ha="left",
-            va="bottom",
-        )
+        left, name = place.cells + (column + 0.5) * CELL - 0.05, _class_label(explanation, index)
+        leaning = {"rotation": 45, "rotation_mode": "anchor", "ha": "left", "va": "bottom"}
+        weight = "normal" if column else "bold"
+        axes.text(left, above, _plain(name), size=SIZE, color=INK, weight=weight, **leaning)
     middle = place.top + place.row / 2
     right = place.entropies + 0.56
     _text(axes, right, middle, "entropy", SMALL, QUIET, ha="right", style="italic")
@@ -277,19 +260,12 @@ def _class_label(explanation: Explanation, index: int) -> str:
 
 
 def _answer(axes: Axes, left: float, middle: float, said: str, yes: bool) -> None:
-    """Yes is a filled green badge, no an outlined red one, not sure an outlined grey one."""
+    """Draw yes as a filled green badge, no as an outlined red one, not sure as a grey one."""
     color = YES if yes else QUIET if said == "not sure" else NO
     width, height = _width(said, SMALL, "bold") + 0.16, 0.19
-    badge = FancyBboxPatch(
-        (left + 0.03, middle - height / 2),
-        width,
-        height,
-        boxstyle="round,pad=0,rounding_size=0.06",
-        facecolor=YES if yes else "white",
-        edgecolor=color,
-        linewidth=1.0,
-    )
-    axes.add_patch(badge)
+    corner, round_ = (left + 0.03, middle - height / 2), "round,pad=0,rounding_size=0.06"
+    fill = {"facecolor": YES if yes else "white", "edgecolor": color, "linewidth": 1.0}
+    axes.add_patch(FancyBboxPatch(corner, width, height, boxstyle=round_, **fill))
     ink = "white" if yes else color
     _text(axes, left + 0.03 + width / 2, middle, said, SMALL, ink, ha="center", weight="bold")
 
@@ -306,37 +282,17 @@ def _cell(axes: Axes, left: float, top: float, height: float, probability: float
 
 
 def _luminance(color: tuple[float, ...]) -> float:
-    """Relative luminance of an sRGB colour, 0 for black to 1 for white (WCAG 2)."""
+    """Return the relative luminance of an sRGB colour, from 0 for black to 1 (WCAG 2)."""
     channels = np.array(color)
     linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
     return float(linear @ (0.2126, 0.7152, 0.0722))
 
 
 def _text(
-    axes: Axes,
-    x: float,
-    y: float,
-    text: str,
-    size: float = SIZE,
-    color: str = INK,
-    *,
-    ha: str = "left",
-    va: str = "center_baseline",
-    weight: str = "normal",
-    style: str = "normal",
+    axes: Axes, x: float, y: float, text: str, size: float = SIZE, color: str = INK, **style: Any
 ) -> None:
-    axes.text(
-        x,
-        y,
-        _plain(text),
-        size=size,
-        color=color,
-        ha=ha,
-        va=va,
-        weight=weight,
-        style=style,
-        linespacing=1.15,
-    )
+    place = {"ha": "left", "va": "center_baseline", "linespacing": 1.15}
+    axes.text(x, y, _plain(text), size=size, color=color, **place | style)
 
 
 def _plain(text: str) -> str:
@@ -355,7 +311,7 @@ def _wrapped(query: str) -> str:
 
 @cache
 def _width(text: str, size: float = SIZE, weight: str = "normal") -> float:
-    """Width of a line of text in inches."""
+    """Return the width of a line of text in inches."""
     if not text.strip():
         return 0.0
     font = FontProperties(family="DejaVu Sans", weight=weight)
@@ -523,16 +479,8 @@ def _draw_chart(axes: Axes, chart: Chart) -> None:
         axes.annotate(level.label, **at, **text, annotation_clip=False)
     for place, line in enumerate(chart.lines):
         marker = {"marker": "o", "markersize": 6, "markeredgecolor": CARD} if line.marker else {}
-        axes.plot(
-            line.x,
-            line.y,
-            label=line.label,
-            gid=f"line-{place}",
-            color=HUES[line.hue],
-            linestyle=_dashes(line.dash),
-            clip_on=False,
-            **marker,
-        )
+        style = {"color": HUES[line.hue], "linestyle": _dashes(line.dash), "clip_on": False}
+        axes.plot(line.x, line.y, label=line.label, gid=f"line-{place}", **style, **marker)
 
 
 def _ticks() -> MaxNLocator:

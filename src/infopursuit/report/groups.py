@@ -131,12 +131,12 @@ def measured_groups(
 
 
 def best_validated(groups: Iterable[Group]) -> Group | None:
-    """The group with the highest validation AUC; the test images play no part."""
+    """Return the group with the highest validation AUC, without a look at the test images."""
     return max(groups, key=lambda group: group.validation_auc, default=None)
 
 
 def reference(groups: Iterable[Group]) -> Group | None:
-    """The paper's best: `fixed` or `alternating`, from its dictionaries, by validation AUC."""
+    """Return the paper's best: `fixed` or `alternating`, from its dictionaries, by validation."""
     return best_validated(
         group
         for group in groups

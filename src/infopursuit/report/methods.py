@@ -35,7 +35,7 @@ METHODS = {"variational": "", "naive_bayes": "naive Bayes in place of networks"}
 
 
 def dictionary_of(settings: Mapping[str, Any]) -> str:
-    """How the dictionary is learned; naive Bayes keeps it."""
+    """Return how the dictionary is learned; naive Bayes keeps it."""
     return settings.get("dictionary", "fixed")
 
 
@@ -45,7 +45,7 @@ def asks_texts(settings: Mapping[str, Any]) -> bool:
 
 
 def meaning(settings: Mapping[str, Any]) -> str:
-    """What sets a method apart, in a few words; what is as in the paper goes without saying."""
+    """Say in a few words how a method differs from the paper's."""
     words = (
         DICTIONARIES[dictionary_of(settings)],
         ANSWERS[settings["answers"]],

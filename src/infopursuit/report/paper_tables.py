@@ -1,4 +1,4 @@
-"""The paper's tables as it prints them, its figures beside those of the runs at hand.
+"""The paper's tables as it prints them, with its figures next to those of our runs.
 
 Printed by Kolek et al., ICCV 2025, in percent, with CLIP ViT-L/14, except for the comparison with
 concept bottleneck models, which uses CLIP RN50. A run is found by its settings, whatever its method
@@ -61,7 +61,7 @@ SOFT_ANSWERS, FREE_QUERIES = ("alternating", "soft", True), ("alternating", "min
 
 
 def paper_tables(datasets: Mapping[str, Sequence[Group]]) -> list[dict[str, Any]]:
-    """The tables that have something to show."""
+    """Return the tables that have a row."""
     every = (
         _ablation(
             datasets,
@@ -91,7 +91,7 @@ def paper_tables(datasets: Mapping[str, Sequence[Group]]) -> list[dict[str, Any]
 
 
 def table_budgets(dataset: str, classes: int) -> tuple[int, ...]:
-    """The budgets that the tables read of a data set."""
+    """Return the budgets that the tables need of a data set."""
     return tuple(
         {
             _budget(dataset, classes),
@@ -101,7 +101,7 @@ def table_budgets(dataset: str, classes: int) -> tuple[int, ...]:
 
 
 def _budget(dataset: str, classes: int) -> int:
-    """τ of the paper's tables."""
+    """Return τ of the paper's tables."""
     if dataset in ABLATIONS:
         return ABLATIONS[dataset].budget
     return BUDGET_FOR_FEW if classes <= FEW_CLASSES else BUDGET_FOR_MANY
@@ -115,7 +115,7 @@ def _ablation(
     columns: Mapping[str, tuple[str, tuple[str, str, bool]]],
     needed: Sequence[tuple[str, str, bool]],
 ) -> dict[str, Any]:
-    """A row for each data set that has one of the methods `needed`."""
+    """Make a row for each data set that has one of the methods `needed`."""
     rows = []
     for dataset, groups in datasets.items():
         if not any(_recognised(groups, method) for method in needed):
@@ -133,7 +133,7 @@ def _ablation(
 
 
 def _bottlenecks(datasets: Mapping[str, Sequence[Group]]) -> dict[str, Any]:
-    """Soft answers, at the paper's budget or at the largest that was measured."""
+    """Take soft answers at the paper's budget, or at the largest that was measured."""
     rows = []
     for dataset, groups in datasets.items():
         group = _recognised(groups, SOFT_ANSWERS)
@@ -168,14 +168,14 @@ def _bottlenecks(datasets: Mapping[str, Sequence[Group]]) -> dict[str, Any]:
 
 
 def _recognised(groups: Sequence[Group], method: tuple[str, str, bool]) -> Group | None:
-    """The group of a paper's method; of several the best in validation."""
+    """Find the group of a paper's method; of several the best in validation."""
     return best_validated(
         group for group in groups if group.init == INIT and is_paper_method(group.settings, *method)
     )
 
 
 def _here(group: Group | None, budget: int) -> dict[str, Any]:
-    """The accuracy of a group at a budget; a dash where it was not measured."""
+    """Return the accuracy of a group at a budget; a dash if it was not measured."""
     found = group.intervals.get(budget) if group else None
     if group is None or found is None:
         return _cell(NOTHING)
