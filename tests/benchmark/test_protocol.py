@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from sklearn.base import BaseEstimator
 
 from infopursuit.benchmark import protocol
@@ -132,19 +131,6 @@ def test_settings_are_chosen_on_held_out_images_and_test_is_read_once(
     ]
     assert found.metrics["settings"] == strengths[int(np.argmax(scores))]
     assert found.metrics["held_out_accuracy"] == pytest.approx(max(scores))
-
-
-def test_a_peer_is_fitted_on_what_is_not_held_out() -> None:
-    shown: list[int] = []
-
-    class Spy(SelectedTexts):
-        def _fit(self, X: torch.Tensor, *rest: object) -> None:
-            shown.append(len(X))
-            super()._fit(X, *rest)
-
-    measure_seed(Entry(lambda _, t, e: Spy(t, e, None), controlled=False), TASK, 0, 0.2)
-    train, _ = hold_out(TASK.train, 0.2, 0)
-    assert shown == [len(train.ids)]
 
 
 def test_names_of_classes_are_judged_by_nobody() -> None:

@@ -186,18 +186,11 @@ def test_equal_results_give_equal_bytes(tmp_path: Path) -> None:
         assert first.read_bytes() == second.read_bytes()
 
 
-def measured(
-    peer: str,
-    at_5: float,
-    at_10: float,
-    at_20: float,
-    true: float | None = None,
-    bounded: bool = True,
-) -> Result:
-    metrics = {"accuracy_at_5": at_5, "accuracy_at_10": at_10, "accuracy_at_20": at_20}
+def measured(peer: str, *accuracies: float, true: float | None = None) -> Result:
+    metrics = {f"accuracy_at_{t}": each for t, each in zip((5, 10, 20), accuracies, strict=False)}
     metrics |= {} if true is None else {"claims_true": true}
     nothing = np.zeros((1, 0, len(BUDGETS) + 1), dtype=bool)
-    return Result(peer, None, ["0"], [metrics if bounded else {}], [{}], nothing, bounded)
+    return Result(peer, None, ["0"], [metrics], [{}], nothing, bool(accuracies))
 
 
 def test_a_cell_names_the_leader_and_the_best_of_the_other_side() -> None:
@@ -210,7 +203,7 @@ def test_a_cell_names_the_leader_and_the_best_of_the_other_side() -> None:
                 measured("ours_knowing", 0.58, 0.9, 0.8),
                 measured("sparse_logistic", 0.9, 0.9, 0.9),
                 measured("probe", 0.99, 0.99, 0.99),
-                measured("zero_shot", 0.98, 0.98, 0.98, bounded=False),
+                measured("zero_shot"),
             ]
         }
     )

@@ -31,12 +31,6 @@ def test_pictures_are_spread_over_the_classes(count: int) -> None:
     assert of_class.max() - of_class.min() <= 1
 
 
-def test_small_classes_and_small_sets_give_what_they_have() -> None:
-    labels = np.array([0, 0, 0, 0, 1])
-    assert 4 in spread_sample(labels, 3, 0)
-    assert sorted(spread_sample(labels, 100, 0)) == [0, 1, 2, 3, 4]
-
-
 def test_false_answers_and_unknown_questions_by_hand() -> None:
     found = first_question_measures(ASKED, QUERIES, TRUTH)
     assert found["pictures"] == 2

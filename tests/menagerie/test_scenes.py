@@ -19,12 +19,6 @@ from menagerie.truths import CLAIMS
 INDICES = st.integers(min_value=0, max_value=5000)
 
 
-def test_attribute_names_are_distinct_and_in_the_order_of_the_truth() -> None:
-    scene, _ = scene_for(2, "test", 5)
-    assert tuple(scene.truth) == ATTRIBUTE_NAMES
-    assert len(set(ATTRIBUTE_NAMES)) == len(ATTRIBUTE_NAMES)
-
-
 @given(INDICES)
 def test_equal_seeds_give_equal_scenes_and_classes_come_in_turn(index: int) -> None:
     scene, rng = scene_for(7, "train", index)

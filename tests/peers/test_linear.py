@@ -10,7 +10,6 @@ import torch
 from sklearn.linear_model import LogisticRegression
 
 from infopursuit.core.errors import InputError
-from infopursuit.peers.heads import Standardisation
 from infopursuit.peers.linear import (
     PCBM,
     DescriptionEnsemble,
@@ -34,35 +33,6 @@ def test_few_concepts_are_the_planted_ones() -> None:
     used = set(np.flatnonzero((head.weights != 0).any(dim=1).numpy()))
     assert used <= set(range(4))
     assert model.at(2).score(data.X_test, data.y_test) > 0.9
-
-
-def cos_cubed(activations: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """The authors' similarity of each concept's activations and CLIP's scores (eq. 2)."""
-    cubes = []
-    for each in (activations, targets):
-        standard = (each - each.mean(dim=0)) / each.std(dim=0)
-        cubes.append(standard**3)
-    return torch.nn.functional.cosine_similarity(*cubes, dim=0)
-
-
-def test_text_embeddings_are_the_projection_that_the_authors_train_for() -> None:
-    """Gradient ascent on their objective ends with the activations of the closed form."""
-    data = planted(noise=0.6)
-    X, texts = torch.from_numpy(data.X), torch.from_numpy(data.embeddings[:6])
-    targets = X @ texts.T
-    assert cos_cubed(X @ texts.T, targets).min() > 0.9999
-    torch.manual_seed(0)
-    weights = (0.1 * torch.randn(6, X.shape[1])).requires_grad_()
-    optimizer = torch.optim.Adam([weights], lr=0.01)
-    for _ in range(1500):
-        optimizer.zero_grad()
-        (-cos_cubed(X @ weights.T, targets).sum()).backward()
-        optimizer.step()
-    found = Standardisation.from_data((X @ weights.T).detach())
-    wanted = Standardisation.from_data(targets)
-    assert cos_cubed((X @ weights.T).detach(), targets).min() > 0.99
-    ours, theirs = wanted(targets), found((X @ weights.T).detach())
-    assert (ours * theirs).mean(dim=0).min() > 0.98
 
 
 def test_near_duplicates_of_earlier_texts_are_dropped() -> None:

@@ -201,14 +201,3 @@ def test_a_file_that_says_nothing_fits_every_data_set(project: Path) -> None:
     for key in ("knowledge", "judge", "strict"):
         edit(project, "datasets", "pets", key, value=str(ROOT / "params/no_knowledge.jsonl"))
     assert check() == 9
-
-
-def test_a_name_that_a_shell_would_run_is_refused(project: Path) -> None:
-    edit(project, "datasets", value={"$(touch x)": {}})
-    edit(project, "run", "datasets", value=["$(touch x)"])
-    with pytest.raises(InputError):
-        check()
-    edit(project, "queries", "corpora", value={"a;b": "texts.parquet"})
-    edit(project, "datasets", value={})
-    with pytest.raises(InputError, match=r"the name 'a;b'; expected letters"):
-        check()

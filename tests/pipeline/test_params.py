@@ -112,9 +112,7 @@ def test_an_unknown_key_is_told_with_its_path_wherever_it_is(
     [
         ("  seeds: [0]", "  sedes: [0]", "run.seeds: missing key|run.sedes: unknown key"),
         ("  seeds: [0]", "  seeds: [-1]", "run.seeds.0: .*-1"),
-        ("  seeds: [0]", "  seeds: []", "run.seeds: .*at least 1"),
         ("    k: 48", "    k: '48'", r"datasets.menagerie.k: .*valid integer.*'48'"),
-        ("    k: 48", "    k: 48.5", r"datasets.menagerie.k: .*48\.5"),
         ("  inits: [llm", "  inits: [lm", "run.inits.0: .*'lm'"),
         ("datasets: [menagerie]", "datasets: [zoo]", "run.datasets: 'zoo' is not a key"),
         ("  methods: [fixed", "  methods: [fxied", "run.methods: 'fxied' is not a key of methods"),
@@ -122,7 +120,6 @@ def test_an_unknown_key_is_told_with_its_path_wherever_it_is(
         ("  truth: [menagerie]", "  truth: [zoo]", "run.truth.0: .*'zoo'"),
         ("    budget: null", "    budget: 49", "datasets.menagerie: budget is 49; .*k = 48"),
         ("    batch_size: 256", "    batch_size: 0", "methods.fixed.*batch_size is 0"),
-        ("    batch_size: 256", "    batch_size: 7.5", r"methods.fixed.*batch_size: .*7\.5"),
         (
             "    method: variational",
             "    method: v-ip",
@@ -137,13 +134,9 @@ def test_an_unknown_key_is_told_with_its_path_wherever_it_is(
             "answers: threshold",
             "a threshold belongs to a text: expected fixed and",
         ),
-        ("variational: {}", "variational: {batchsize: 7}", "variational.batchsize: unknown key"),
         ("variational: {}", "variational: {answers: maybe}", "variational.answers: .*'maybe'"),
-        ("variational: {}", "variational: {method: x}", "variational.method: unknown key"),
-        ("variational: {}", "variational: {hidden: [9]}", "menagerie.variational.hidden"),
         ("variational: {}", "variational: {max_history: 0}", "variational.max_history is 0"),
         (NAIVE, f"{NAIVE}\n    batch_size: 7", r"methods\.naive_bayes.*batch_size: unknown key"),
-        (NAIVE, f"{NAIVE}\n    dictionary: fixed", r"naive_bayes.*dictionary: unknown key"),
     ],
 )
 def test_a_mistake_is_told_with_the_path_of_its_key(

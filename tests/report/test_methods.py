@@ -5,7 +5,6 @@ from itertools import product
 from infopursuit.report.methods import (
     ANSWERS,
     DICTIONARIES,
-    has_updates,
     is_paper_method,
     line_styles,
     meaning,
@@ -24,10 +23,6 @@ def test_every_method_and_init_has_a_meaning():
         "fixed dictionary, no, not sure and yes by two thresholds for each answer, "
         "naive Bayes in place of networks"
     )
-
-
-def test_naive_bayes_has_no_updates():
-    assert [name for name, each in METHODS.items() if not has_updates(each)] == ["naive_bayes"]
 
 
 def test_lines_of_many_methods_are_distinct():

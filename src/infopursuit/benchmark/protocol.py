@@ -46,14 +46,13 @@ def measure_seed(entry: Entry, task: Task, seed: int, share: float) -> SeedResul
     if made is None:
         return None
     train, held_out = hold_out(task.train, share, seed)
-    if "random_state" in made.get_params():
-        made.set_params(random_state=seed)
-    if "cache" in made.get_params():
-        made.set_params(cache=FitCache())
+    known = {"random_state": seed, "cache": FitCache()}
+    made.set_params(**{name: known[name] for name in known if name in made.get_params()})
     started = time.process_time()
     best = _best_try(entry, made, train, held_out)
     tried = time.process_time()
-    model = best.model or _fitted(_with(made, best.settings), train, held_out)
+    wanted = cast(Peer, clone(made)).set_params(**best.settings)
+    model = best.model or _fitted(wanted, train, held_out)
     fitted = time.process_time()
     X, y = named(task.test)
     predicted = _predicted(model, X, task.train.class_names)
@@ -84,25 +83,13 @@ def measure_seed(entry: Entry, task: Task, seed: int, share: float) -> SeedResul
     return SeedResult(metrics, timings, Predictions(list(task.test.ids), labels, predicted))
 
 
-def _with(made: Peer, settings: dict[str, Any]) -> Peer:
-    """Return an unfitted peer with other settings."""
-    return cast(Peer, clone(made)).set_params(**settings)
-
-
 class _Try(NamedTuple):
-    """Settings that were tried.
-
-    Attributes:
-        settings: of the peer.
-        score: the held-out accuracy; None if there is nothing to choose.
-        model: with these settings, if it was fitted as a whole; else None.
-        seconds: that its fit took.
-    """
+    """Settings that were tried, with their held-out accuracy; None if there was no choice."""
 
     settings: dict[str, Any]
     score: float | None = None
-    model: Peer | None = None
-    seconds: float = 0.0
+    model: Peer | None = None  # if it was fitted as a whole
+    seconds: float = 0.0  # of that fit
 
 
 def _best_try(entry: Entry, made: Peer, train: LabelledImages, held_out: LabelledImages) -> _Try:
@@ -111,7 +98,7 @@ def _best_try(entry: Entry, made: Peer, train: LabelledImages, held_out: Labelle
         return _Try(entry.tries[0])
     tries = []
     for settings in entry.tries:
-        wanted = _with(made, settings)
+        wanted = cast(Peer, clone(made)).set_params(**settings)
         tuned = wanted.for_tuning(TUNED)
         started = time.process_time()
         model = _fitted(tuned, train, held_out)

@@ -29,11 +29,9 @@ from infopursuit.peers.peer import BUDGETS
 class SeedResult(NamedTuple):
     """The figures of one seed.
 
-    Attributes:
-        metrics: shares in [0, 1], counts, and the settings that were chosen.
-        timings: seconds and milliseconds of processor time, and MiB; no two runs have the same.
-        predictions: labels of the test images at each of BUDGETS, then with all texts; -1 if the
-            peer has no such number of texts.
+    `metrics` are shares in [0, 1], counts, and the settings that were chosen; `timings` processor
+    time and MiB, which differ between runs. `predictions` are labels of the test images at each of
+    BUDGETS, then with all texts; -1 if the peer has no such number of texts.
     """
 
     metrics: dict[str, Any]
@@ -86,17 +84,13 @@ def _read(path: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Result:
-    """One peer on one data set, as tables and pictures need it.
+    """One peer, a key of TITLES, on one data set, as tables and pictures need it.
 
     Attributes:
-        peer: a key of TITLES.
         absent: why there are no figures; None if there are.
-        seeds: that were measured.
-        metrics: of each seed.
-        timings: of each seed.
-        correct: (s, n, b + 1) whether test images are right, at each of BUDGETS and with all texts;
-            only the last counts if the peer is not `bounded`.
-        bounded: whether the peer has a number of texts.
+        seeds: that were measured, with the metrics and timings of each.
+        correct: whether test images are right, at each of BUDGETS and with all texts; only the last
+            counts if the peer is not `bounded`, that is, if it has no number of texts.
     """
 
     peer: str

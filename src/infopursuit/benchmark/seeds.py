@@ -65,9 +65,7 @@ def measure_peers(
         if ENTRIES[peer].make(task, task.texts, task.embeddings) is None
     }
     wanted = [(peer, seed) for peer in seeds if peer not in absent for seed in seeds[peer]]
-    missing = [
-        (peer, seed) for peer, seed in wanted if not _metrics_file(kept, peer, seed).is_file()
-    ]
+    missing = [job for job in wanted if not _metrics_file(kept, *job).is_file()]
     # Those that take longest begin first: no core waits for the last.
     missing.sort(key=lambda job: not ENTRIES[job[0]].network)
     work = _Measuring(task, share, kept)

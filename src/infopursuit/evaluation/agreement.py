@@ -1,4 +1,4 @@
-"""How far answers agree with the truth, counted once for everybody who knows the truth.
+"""How far answers agree with the truth, by one count for every source of truth.
 
 An answer above 0.5 says yes, one below says no, and 0.5 is "not sure", which is not an answer.
 """
@@ -25,7 +25,7 @@ class AnswerCounts(NamedTuple):
 
     @property
     def together(self) -> AnswerCounts:
-        """The sums over all queries, as if they were one."""
+        """Sums over all queries, as if they were one."""
         return AnswerCounts(*(np.atleast_1d(each.sum()) for each in self))
 
     @property

@@ -30,13 +30,7 @@ def write_json(path: str | Path, metrics: Mapping[str, Any]) -> None:
 
 
 class Predictions(NamedTuple):
-    """Predictions of one run on the test split.
-
-    Attributes:
-        ids: n image ids.
-        labels: (n,) int32 true classes.
-        predicted: (n, T + 1) int16 predicted classes after t = 0..T queries.
-    """
+    """Ids, true classes (int32), and predicted classes (int16) after t = 0..T queries."""
 
     ids: list[str]
     labels: Int[np.ndarray, " n"]
@@ -44,7 +38,7 @@ class Predictions(NamedTuple):
 
     @property
     def correct(self) -> Bool[np.ndarray, "n t"]:
-        """(n, T + 1) whether the predicted class is the label."""
+        """Whether the predicted class is the label."""
         return self.predicted == self.labels[:, None]
 
 

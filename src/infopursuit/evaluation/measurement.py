@@ -28,14 +28,10 @@ FIRST = 10
 
 
 class PosteriorSummary(NamedTuple):
-    """Of each image's posterior after t = 0..T queries; all (n, T + 1) but the labels.
+    """True classes, and four numbers of each image's posterior after t = 0..T queries.
 
-    Attributes:
-        labels: (n,) int64 true classes.
-        predicted: int64 most probable class.
-        max_probability: float32 probability of that class.
-        entropy: float32 entropy in nats.
-        nll: float32 negative log-likelihood of the label in nats.
+    They are the most probable class, its probability, the entropy, and the negative log-likelihood
+    of the true class, both in nats.
     """
 
     labels: Int[np.ndarray, " n"]
@@ -46,7 +42,7 @@ class PosteriorSummary(NamedTuple):
 
     @property
     def correct(self) -> Bool[np.ndarray, "n t"]:
-        """(n, T + 1) whether the predicted class is the label."""
+        """Whether the predicted class is the label."""
         return self.predicted == self.labels[:, None]
 
     def up_to(self, budget: int) -> PosteriorSummary:

@@ -60,12 +60,10 @@ def expected_calibration_error(
 
 
 class Stopped(NamedTuple):
-    """What a stopping rule gives on the test split.
+    """The mean number of questions of a stopping rule, and shares of images.
 
-    Attributes:
-        mean_length: mean number of questions asked; all T if the rule never held.
-        accuracy: share of images whose predicted class at the stop is the label.
-        confident: share of images for which a condition held, before the questions ran out.
+    `accuracy` is of those whose predicted class at the stop is right, `confident` of those for
+    which a condition held before the T questions ran out.
     """
 
     mean_length: float
@@ -96,8 +94,7 @@ def _stop_steps(
 
 def predicted_at_stop(summary: PosteriorSummary, rule: StoppingRule) -> Int[np.ndarray, " n"]:
     """Return the most probable class of each image when its questions stop."""
-    steps, _ = _stop_steps(summary, rule)
-    return summary.predicted[np.arange(len(steps)), steps]
+    return summary.predicted[np.arange(len(summary.labels)), _stop_steps(summary, rule)[0]]
 
 
 def stopped(summary: PosteriorSummary, rule: StoppingRule) -> Stopped:

@@ -48,22 +48,18 @@ class Group:
 
     @property
     def init(self) -> str:
-        """The initial dictionary."""
         return self.runs[0].name.init
 
     @property
     def method(self) -> str:
-        """The method."""
         return self.runs[0].name.method
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Of the method, the same for all seeds."""
         return self.runs[0].settings
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """The seeds of the runs."""
         return tuple(run.name.seed for run in self.runs)
 
     @property
