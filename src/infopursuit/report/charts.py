@@ -6,9 +6,9 @@ the seeds if there are several, and the 95 % bootstrap interval over test images
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -35,17 +35,8 @@ ASKED = "questions asked"
 
 # The hue and dash of each method.
 Styles = Mapping[str, tuple[int, int]]
-
-
-class Curve(NamedTuple):
-    """One measure over the seeds of an initial dictionary and a method; all of one length."""
-
-    init: str
-    method: str
-    x: np.ndarray
-    mean: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
+# The lines of each initial dictionary, one a method: means over seeds.
+Lines = dict[str, list[Line]]
 
 
 def legend(results: DatasetResults, styles: Styles) -> list[dict[str, Any]]:
@@ -73,22 +64,20 @@ def budget_charts(results: DatasetResults, styles: Styles) -> list[Chart]:
         for key, (name, dash, _) in BASELINES.items()
         if key in results.baselines
     ]
-    curves = _curves(results, "accuracy", scale=100.0, bands=True)
-    return _by_init(curves, styles, "Accuracy", "accuracy, %", ASKED, 0.0, levels)
+    lines = _budget_lines(results, styles, "accuracy", scale=100.0, bands=True)
+    return _by_init(lines, "Accuracy", "accuracy, %", ASKED, 0.0, levels)
 
 
 def calibration_charts(results: DatasetResults, styles: Styles) -> list[Chart]:
     """Draw the expected calibration error after t queries."""
-    curves = _curves(results, "ece", scale=100.0)
-    label = "expected calibration error, %"
-    return _by_init(curves, styles, "Calibration error", label, ASKED, 0.0)
+    lines = _budget_lines(results, styles, "ece", scale=100.0)
+    return _by_init(lines, "Calibration error", "expected calibration error, %", ASKED, 0.0)
 
 
 def likelihood_charts(results: DatasetResults, styles: Styles) -> list[Chart]:
     """Draw the negative log-likelihood of the true class after t queries."""
-    curves = _curves(results, "nll")
-    label = "negative log-likelihood, nats"
-    return _by_init(curves, styles, "Log-likelihood loss", label, ASKED, 0.0)
+    lines = _budget_lines(results, styles, "nll")
+    return _by_init(lines, "Log-likelihood loss", "negative log-likelihood, nats", ASKED, 0.0)
 
 
 def training_charts(results: DatasetResults, styles: Styles) -> list[Chart]:
@@ -96,39 +85,37 @@ def training_charts(results: DatasetResults, styles: Styles) -> list[Chart]:
     trained = [run for run in results.runs if run.training]
     if not trained:
         return []
-    curves = [
-        _averaged(
-            key,
-            [run.training["updates"] for run in runs],
-            [[100 * value for value in run.training["validation_auc"]] for run in runs],
-        )
-        for key, runs in grouped(trained).items()
-    ]
+    lines: Lines = {}
+    for (init, method), runs in grouped(trained).items():
+        areas = [[100 * value for value in run.training["validation_auc"]] for run in runs]
+        line = _mean_line(method, styles, runs[0].training["updates"], areas)
+        lines.setdefault(init, []).append(line)
     rules = sorted({end for run in trained for end in _phase_ends(run)})
-    label = "validation AUC, %"
-    return _by_init(curves, styles, "AUC in training", label, "updates", rules=rules)
+    return _by_init(lines, "AUC in training", "validation AUC, %", "updates", rules=rules)
 
 
 def opening_chart(results: DatasetResults, run: Run) -> Markup:
     """Draw accuracy of one run after t queries, where its questions stop, and the black box."""
-    (curve,) = _curves(DatasetResults(results.name, (run,), {}), "accuracy", 100.0, bands=True)
+    alone, style = DatasetResults(results.name, (run,), {}), {run.name.method: (0, 0)}
+    ((init, (line,)),) = _budget_lines(alone, style, "accuracy", 100.0, bands=True).items()
     box = 100 * results.baselines["mlp_accuracy"]
     stop = run.metrics["mean_length_at_stop"]
-    end = min(float(curve.x[-1]), float(len(run.evolution["final"])))
+    end = min(float(line.x[-1]), float(len(run.evolution["final"])))
     # The curve is level after the last question.
-    there = curve.x <= end
-    curve = Curve(*curve[:2], *(each[there] if len(each) else each for each in curve[2:]))
-    top = limits([*curve.mean, *curve.high, box], 0.0)
+    before = sum(x <= end for x in line.x)
+    line = line._replace(
+        **{name: getattr(line, name)[:before] for name in ("x", "y", "low", "high")}
+    )
     chart = Chart(
         "",
         "Accuracy against the number of questions",
-        f"{_spoken([curve], lambda each: f'{each.mean[-1]:.3g} % at {each.x[-1]:g}')} "
-        f"Questions stop after {stop:.1f} on average. MLP on the whole embedding: {box:.1f} %.",
-        [_line(curve, {curve.method: (0, 0)})],
+        f"{_spoken(init, [line], '{:.3g} % at {:g}')} Questions stop after {stop:.1f} on average. "
+        f"MLP on the whole embedding: {box:.1f} %.",
+        [line],
         ASKED,
         "accuracy, %",
         (0.0, end),
-        top,
+        limits([*line.y, *line.high, box], 0.0),
         [Level(f"MLP {box:.1f}", 0, box)],
         [stop],
     )
@@ -137,10 +124,10 @@ def opening_chart(results: DatasetResults, run: Run) -> Markup:
 
 def stopping_charts(results: DatasetResults, styles: Styles) -> list[tuple[str, list[Chart]]]:
     """Draw mean explanation length against accuracy, for each rule, a point a threshold."""
-    of_rules = {rule: _stopping_curves(results, rule) for rule in RULES}
-    every = [curve for curves in of_rules.values() for curve in curves]
-    x = limits(np.concatenate([curve.x for curve in every]).tolist(), 0.0)
-    y = limits(np.concatenate([curve.mean for curve in every]).tolist())
+    of_rules = {rule: _stopping_lines(results, styles, rule) for rule in RULES}
+    every = [line for lines in of_rules.values() for of_init in lines.values() for line in of_init]
+    x = limits([value for line in every for value in line.x], 0.0)
+    y = limits([value for line in every for value in line.y])
     return [
         (
             RULES[rule],
@@ -148,19 +135,18 @@ def stopping_charts(results: DatasetResults, styles: Styles) -> list[tuple[str, 
                 Chart(
                     f"{init}: {INITS[init]}",
                     f"{RULES[rule]}, for the initial dictionary {init}",
-                    _spoken(shown, lambda each: f"{each.mean[-1]:.1f} % with {each.x[-1]:.1f} "
-                                                "questions"),
-                    [_line(curve, styles, marker=True) for curve in shown],
+                    _spoken(init, of_init, "{:.1f} % with {:.1f} questions"),
+                    of_init,
                     "questions asked, mean",
                     "accuracy at the stop, %",
                     x,
                     y,
                 )
-                for init, shown in _of_inits(curves).items()
+                for init, of_init in lines.items()
             ],
         )
-        for rule, curves in of_rules.items()
-    ]  # fmt: skip
+        for rule, lines in of_rules.items()
+    ]
 
 
 def write_plots(folder: Path, datasets: Sequence[DatasetResults]) -> int:
@@ -183,47 +169,45 @@ def write_plots(folder: Path, datasets: Sequence[DatasetResults]) -> int:
         return len(list(partial.iterdir()))
 
 
-def _stopping_curves(results: DatasetResults, rule: str) -> list[Curve]:
+def _stopping_lines(results: DatasetResults, styles: Styles, rule: str) -> Lines:
     """Average the thresholds of one rule over seeds, from short to long explanations."""
-    curves = []
+    lines: Lines = {}
     for (init, method), runs in grouped(results.runs).items():
         points = [[each for each in run.stopping if each.rule == rule] for run in runs]
         lengths = np.mean([[each.mean_length for each in of_run] for of_run in points], axis=0)
         shares = np.mean([[each.accuracy for each in of_run] for of_run in points], axis=0)
         order = np.argsort(lengths, kind="stable")
-        none = lengths[:0]
-        curves.append(Curve(init, method, lengths[order], 100 * shares[order], none, none))
-    return curves
+        x, y = lengths[order].tolist(), (100 * shares[order]).tolist()
+        lines.setdefault(init, []).append(Line(method, *styles[method], x, y, marker=True))
+    return lines
 
 
-def _curves(
-    results: DatasetResults, column: str, scale: float = 1.0, bands: bool = False
-) -> list[Curve]:
+def _budget_lines(
+    results: DatasetResults, styles: Styles, column: str, scale: float = 1.0, bands: bool = False
+) -> Lines:
     """Average a column of the budget curves over seeds."""
-    curves = []
-    for key, runs in grouped(results.runs).items():
+    lines: Lines = {}
+    for (init, method), runs in grouped(results.runs).items():
         values = [[scale * value for value in run.curve[column]] for run in runs]
-        curve = _averaged(key, [run.curve["t"] for run in runs], values)
+        line = _mean_line(method, styles, runs[0].curve["t"], values)
         if bands and len(runs) == 1:
-            low, high = (scale * np.array(runs[0].curve[edge]) for edge in ("low", "high"))
-            curve = curve._replace(low=low, high=high)
-        curves.append(curve)
-    return curves
+            low, high = ([scale * x for x in runs[0].curve[edge]] for edge in ("low", "high"))
+            line = line._replace(low=low, high=high)
+        lines.setdefault(init, []).append(line)
+    return lines
 
 
-def _averaged(
-    key: tuple[str, str], x: Sequence[Sequence[float]], y: Sequence[Sequence[float]]
-) -> Curve:
+def _mean_line(
+    method: str, styles: Styles, x: Sequence[float], y: Sequence[Sequence[float]]
+) -> Line:
     """Average runs; several runs have a band from the lowest to the highest."""
     values = np.array(y)
-    none = values[0, :0]
-    low, high = (values.min(axis=0), values.max(axis=0)) if len(y) > 1 else (none, none)
-    return Curve(*key, np.array(x[0]), values.mean(axis=0), low, high)
+    edges = (values.min(axis=0).tolist(), values.max(axis=0).tolist()) if len(y) > 1 else ()
+    return Line(method, *styles[method], x, values.mean(axis=0).tolist(), *edges)
 
 
 def _by_init(
-    curves: Sequence[Curve],
-    styles: Styles,
+    lines: Lines,
     title: str,
     y_label: str,
     x_label: str,
@@ -232,39 +216,31 @@ def _by_init(
     rules: Sequence[float] = (),
 ) -> list[Chart]:
     """Make a chart for each initial dictionary, all with the same vertical axis."""
-    values = [value for curve in curves for part in curve[3:] for value in part]
+    every = [line for of_init in lines.values() for line in of_init]
+    values = [value for line in every for part in (line.y, line.low, line.high) for value in part]
     y = limits([*values, *(level.y for level in levels)], low)
     return [
         Chart(
             f"{init}: {INITS[init]}",
             f"{title} for the initial dictionary {init}",
-            _spoken(shown, lambda each: f"{each.mean[-1]:.3g} at {each.x[-1]:g}"),
-            [_line(curve, styles) for curve in shown],
+            _spoken(init, of_init, "{:.3g} at {:g}"),
+            of_init,
             x_label,
             y_label,
             # Up to where the lines end, so that no chart has an empty margin.
-            (0.0, float(max(curve.x[-1] for curve in shown))),
+            (0.0, float(max(line.x[-1] for line in of_init))),
             y,
             levels,
             rules,
         )
-        for init, shown in _of_inits(curves).items()
+        for init, of_init in lines.items()
     ]
 
 
-def _of_inits(curves: Sequence[Curve]) -> dict[str, list[Curve]]:
-    inits = dict.fromkeys(curve.init for curve in curves)
-    return {init: [curve for curve in curves if curve.init == init] for init in inits}
-
-
-def _line(curve: Curve, styles: Styles, marker: bool = False) -> Line:
-    x, mean, low, high = (column.tolist() for column in curve[2:])
-    return Line(curve.method, *styles[curve.method], x, mean, low, high, marker)
-
-
-def _spoken(curves: Sequence[Curve], end: Callable[[Curve], str]) -> str:
+def _spoken(init: str, lines: Sequence[Line], end: str) -> str:
     """Say what each line comes to, for readers who do not see the chart."""
-    return "; ".join(f"{curve.init}, {curve.method}: {end(curve)}" for curve in curves) + "."
+    ends = (f"{init}, {line.label}: {end.format(line.y[-1], line.x[-1])}" for line in lines)
+    return "; ".join(ends) + "."
 
 
 def _phase_ends(run: Run) -> list[float]:
