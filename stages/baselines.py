@@ -59,9 +59,7 @@ def main(settings: Settings, dataset: str) -> RowCounts:
     )
     test = load_images(images_path, "test", settings.max_images)
     check_same_space(UNIVERSE, images_path)
-    classes = load_class_embeddings(
-        f"artifacts/images/{dataset}.classes.parquet", images_path, train.class_names
-    )
+    classes = load_class_embeddings(f"artifacts/images/{dataset}.classes.parquet")
     read = len(train.ids) + len(held_out.ids)
 
     mlp = MLP(settings.baselines, settings.compute.torch_device()).fit(train, held_out)

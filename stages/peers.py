@@ -45,7 +45,7 @@ def main(settings: Settings, dataset: str) -> RowCounts:
     universe = TextTable.from_parquet(UNIVERSE, SCRATCH / "universe")
     train, test = (load_images(images, split, settings.max_images) for split in ("train", "test"))
     check_same_space(UNIVERSE, images)
-    names = load_class_embeddings(classes, images, train.class_names)
+    names = load_class_embeddings(classes)
     words = TextTable.from_parquet(CONTROL)
     knowledge = read_knowledge(known)
     judged = read_judge(judge, train.class_names, universe.texts)

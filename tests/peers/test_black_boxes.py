@@ -12,8 +12,7 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from infopursuit.core.errors import InputError
-from infopursuit.core.tables import EMBEDDED_CLASSES, EMBEDDED_IMAGES, write_table
+from infopursuit.core.tables import EMBEDDED_CLASSES, write_table
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
 from infopursuit.peers.black_boxes import (
     MLP,
@@ -162,21 +161,12 @@ def test_repeats_are_bitwise_equal_and_leave_the_global_seed_alone() -> None:
         assert torch.equal(value, second[name]), name
 
 
-def write_images(path: Path, clip: str | None = "small") -> None:
-    columns = {"id": ["a"], "split": ["test"], "label": [0], "class_name": ["cat"]}
-    write_table(path, EMBEDDED_IMAGES, columns | {"embedding": CENTRES[:1].numpy()}, clip)
-
-
-def write_classes(path: Path, order: list[int], clip: str | None = "small") -> None:
-    columns = {"label": order, "class_name": [NAMES[label] for label in order]}
-    rows = 2 * CENTRES[order].numpy()
-    write_table(path, EMBEDDED_CLASSES, columns | {"embedding": rows}, clip)
-
-
 def test_class_embeddings_come_in_the_order_of_the_labels_and_of_unit_norm(tmp_path: Path) -> None:
-    write_images(tmp_path / "i.parquet")
-    write_classes(tmp_path / "c.parquet", [2, 0, 1])
-    found = load_class_embeddings(tmp_path / "c.parquet", tmp_path / "i.parquet", NAMES)
+    order = [2, 0, 1]
+    columns = {"label": order, "class_name": [NAMES[label] for label in order]}
+    rows = columns | {"embedding": 2 * CENTRES[order].numpy()}
+    write_table(tmp_path / "c.parquet", EMBEDDED_CLASSES, rows)
+    found = load_class_embeddings(tmp_path / "c.parquet")
     assert found is not None
     torch.testing.assert_close(found, CENTRES, atol=1e-3, rtol=0)
     torch.testing.assert_close(found.norm(dim=1), torch.ones(3))
@@ -185,22 +175,4 @@ def test_class_embeddings_come_in_the_order_of_the_labels_and_of_unit_norm(tmp_p
 def test_a_file_without_rows_gives_no_zero_shot(tmp_path: Path) -> None:
     columns = {"label": [], "class_name": [], "embedding": np.zeros((0, 4))}
     write_table(tmp_path / "c.parquet", EMBEDDED_CLASSES, columns)
-    write_images(tmp_path / "i.parquet")
-    assert load_class_embeddings(tmp_path / "c.parquet", tmp_path / "i.parquet", NAMES) is None
-
-
-@pytest.mark.parametrize(
-    ("order", "clip", "message"),
-    [
-        ([0, 1], "small", r"c\.parquet: 2 classes; expected each of the 3"),
-        ([0, 1, 2, 2], "small", r"c\.parquet: 4 classes; expected each of the 3"),
-        ([0, 1, 2], "other", "expected one CLIP"),
-    ],
-)
-def test_other_classes_and_another_clip_are_refused(
-    tmp_path: Path, order: list[int], clip: str, message: str
-) -> None:
-    write_images(tmp_path / "i.parquet", clip)
-    write_classes(tmp_path / "c.parquet", order)
-    with pytest.raises(InputError, match=message):
-        load_class_embeddings(tmp_path / "c.parquet", tmp_path / "i.parquet", NAMES)
+    assert load_class_embeddings(tmp_path / "c.parquet") is None

@@ -60,7 +60,10 @@ def test_equal_input_gives_equal_bytes_without_dates():
         explained(queries=()),
         explained(queries=(LONG,) * 20, true_class=None),
         explained(queries=("a",), c=2, true_class="class 1"),
-        replace(explained(), class_names=("a long name, beyond all reason and measure", *"b" * 11)),
+        replace(
+            explained(true_class=None),
+            class_names=("a long name beyond all measure", *"bcdefghijkl"),
+        ),
     ],
 )
 def test_nothing_touches_the_edge(explanation, picture):

@@ -22,8 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from tqdm import tqdm
 
-from infopursuit.core.errors import InputError
-from infopursuit.core.tables import EMBEDDED_CLASSES, check_same_space, embedding_matrix, read_table
+from infopursuit.core.tables import EMBEDDED_CLASSES, embedding_matrix, read_table
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
 from infopursuit.peers.heads import fit_logistic
 from infopursuit.peers.peer import Contributions, Peer, Validation
@@ -235,28 +234,15 @@ def threads_for(multiplications: int) -> Iterator[None]:
             torch.set_num_threads(before)
 
 
-def load_class_embeddings(
-    path: str | Path, images_path: str | Path, class_names: tuple[str, ...]
-) -> Float[Tensor, "c d"] | None:
+def load_class_embeddings(path: str | Path) -> Float[Tensor, "c d"] | None:
     """Read the unit-norm text embeddings of the class names, row i that of label i.
 
-    CLIP's zero-shot classifier predicts the class whose row is nearest to an image.
-
-    Returns:
-        None if the file has no rows, since there was no text tower to embed them.
+    CLIP's zero-shot classifier predicts the class whose row is nearest to an image. None if the
+    file has no rows, since there was no text tower to embed them.
     """
     table = read_table(path, EMBEDDED_CLASSES)
     if not table.num_rows:
         return None
-    check_same_space(images_path, path)
-    names = dict(
-        zip(table.column("label").to_pylist(), table.column("class_name").to_pylist(), strict=True)
-    )
-    if names != dict(enumerate(class_names)) or table.num_rows != len(names):
-        raise InputError(
-            f"{path}: {table.num_rows} classes; expected each of the {len(class_names)} classes "
-            f"of {images_path} once"
-        )
     matrix = torch.from_numpy(embedding_matrix(table, path).astype(np.float32))
     order = torch.from_numpy(table.column("label").to_numpy().copy()).argsort()
     return functional.normalize(matrix[order], dim=1)

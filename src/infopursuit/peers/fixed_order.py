@@ -57,10 +57,6 @@ class FixedOrder:
         """Return the answers of images: 1 for yes, 0 for no."""
         return (embeddings @ self.directions.T > self.medians_).float()
 
-    def predict_proba(self, embeddings: Float[Tensor, "n d"]) -> Float[np.ndarray, "n c"]:
-        """Return probabilities of the classes."""
-        return self.probe_.predict_proba(self.answers(embeddings))
-
     def predict(self, embeddings: Float[Tensor, "n d"]) -> Int[np.ndarray, " n"]:
         """Return the most probable label of each image."""
         return self.probe_.predict(self.answers(embeddings))
