@@ -1,7 +1,7 @@
-"""Bad arguments of the command `infopursuit`, and bad files that commands and stages are given.
+"""Bad arguments of the command `infopursuit`, and bad files for commands and stages.
 
-Most run in this process, as `main` does. A sample runs as a person runs it, in a process of its
-own: there the exit status, the lines it writes and the memory it takes are seen from outside.
+Most run in this process, by `main`. Some run as a user runs them, in their own process: there the
+exit status, the lines they write and their memory are seen from outside.
 """
 
 from __future__ import annotations
@@ -19,13 +19,20 @@ from typing import Any
 
 import numpy as np
 
-from campaigns.bad_models import put_texts_model
-from campaigns.kinds import Kind, parquet
-from campaigns.readers import ARRAYS, EMBEDDED_TABLE, ROOT, TEXT_TABLE
+from campaigns.kinds import Kind, family, parquet
+from campaigns.readers import (
+    ARRAYS,
+    EMBEDDED_TABLE,
+    ROOT,
+    TEXT_TABLE,
+    TEXTS,
+    model_files,
+    put_model,
+)
 from infopursuit.cli.command_line import main
 
 # Most of what torch and its libraries map is never touched: the limit is on resident memory.
-MOST_BYTES = 2 * 2**30
+MAX_BYTES = 2 * 2**30
 SECONDS = 120
 # Runs a command and writes its peak of resident memory into a file, in bytes. A small process does
 # this: Linux counts what the parent held at the fork, and a worker of pytest may hold gigabytes.
@@ -37,6 +44,15 @@ with open(sys.argv[1], "w") as file:
     file.write(str(peak))
 sys.exit(done.returncode)
 """
+# Files that a process may need in its folder.
+PLACES = {
+    "captions": "artifacts/menagerie/captions.json",
+    "list": "mine.txt",
+    "model": "m/x",
+}
+PARAMS = (ROOT / "params.yaml").read_text(encoding="utf-8")
+Arguments = Sequence[object]
+Make = Callable[[Path], Any]
 
 
 class EndedError(Exception):
@@ -44,7 +60,7 @@ class EndedError(Exception):
 
 
 def kinds() -> list[Kind]:
-    """All of them."""
+    """Return all kinds of this module."""
     return [*_arguments(), *_files(), *_processes()]
 
 
@@ -57,131 +73,104 @@ class _Errors(logging.Handler):
         self.messages.append(record.getMessage())
 
 
-def _run(arguments: Sequence[object]) -> str:
-    """Run the command in this process; gives what it prints.
+def _run(arguments: Arguments) -> str:
+    """Run the command in this process and return what it prints.
 
     Raises:
         EndedError: its status is not 0.
     """
-    told, written, errors = io.StringIO(), io.StringIO(), _Errors()
+    errors, output, handler = io.StringIO(), io.StringIO(), _Errors()
     logger = logging.getLogger("infopursuit")
-    logger.addHandler(errors)
+    logger.addHandler(handler)
     try:
-        with contextlib.redirect_stderr(told), contextlib.redirect_stdout(written):
-            status = main([str(each) for each in arguments])
+        with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(output):
+            status = main(list(map(str, arguments)))
     except SystemExit as ended:
-        # Usage comes first, then one line.
-        raise EndedError(f"{ended.code}: {told.getvalue().strip().splitlines()[-1]}") from ended
+        # The usage comes first, then one line.
+        raise EndedError(f"{ended.code}: {errors.getvalue().strip().splitlines()[-1]}") from ended
     finally:
-        logger.removeHandler(errors)
+        logger.removeHandler(handler)
     if status:
-        raise EndedError(f"{status}: " + "\n".join(errors.messages))
-    return written.getvalue()
+        raise EndedError(f"{status}: " + "\n".join(handler.messages))
+    return output.getvalue()
 
 
 def _arguments() -> list[Kind]:
-    def kind(name: str, told: str, *arguments: object) -> Kind:
-        return Kind("commands", name, lambda folder: arguments, _run, told, refusal=EndedError)
-
     explain, serve = ("explain", "--model", "m"), ("serve", "--model", "m")
-    return [
-        kind("none", "2: .*required: COMMAND"),
-        kind("an unknown command", "2: .*invalid choice: 'show'", "show"),
-        kind("a probability of 0", "2: .*0: expected more than 0", *explain, "--stop", "0", "x"),
-        kind("no questions", "2: .*0: expected 1 or more", *explain, "--max-queries", "0", "x"),
-        kind("an unknown format", "2: .*invalid choice: 'xml'", *explain, "--format", "xml", "x"),
-        kind("a port of 65536", "2: .*65536: expected 0", *serve, "--port", "65536"),
-        kind("control characters", r"1: .*\\x1b.*no such", "explain", "--model", "\x1b[31m/x y"),
-        kind("5000 characters", "1: .*File name too long", "explain", "--model", "a" * 5000),
-    ]  # fmt: skip
+    rows = [
+        ("none", (), "2: .*required: COMMAND"),
+        ("an unknown command", ("show",), "2: .*invalid choice: 'show'"),
+        ("a probability of 0", (*explain, "--stop", "0", "x"), "2: .*0: expected more than 0"),
+        ("no questions", (*explain, "--max-queries", "0", "x"), "2: .*0: expected 1 or more"),
+        ("an unknown format", (*explain, "--format", "xml", "x"), "2: .*invalid choice: 'xml'"),
+        ("a port of 65536", (*serve, "--port", "65536"), "2: .*65536: expected 0"),
+        ("control characters", (*explain[:2], "\x1b[31m/x y"), r"1: .*\\x1b.*no such"),
+        ("5000 characters", (*explain[:2], "a" * 5000), "1: .*File name too long"),
+    ]
+    return family("commands", _run, "", rows, EndedError)
 
 
 def _files() -> list[Kind]:
-    def kind(name: str, told: str, make: Callable[[Path], Sequence[object]]) -> Kind:
-        return Kind("commands", name, make, _run, told, refusal=EndedError)
+    def fit(images: str, *more: object) -> Make:
+        def make(folder: Path) -> Arguments:
+            parquet(TEXT_TABLE)(folder).rename(folder / "texts.parquet")
+            parquet(EMBEDDED_TABLE)(folder).rename(folder / "images.parquet")
+            nan = np.full((4, 4), np.nan, np.float32)
+            np.savez(folder / "nan.npz", **{**ARRAYS, "train_embeddings": nan})
+            (folder / "a_file").touch()
+            options = [folder / word[1:] if word[:1] == "@" else word for word in map(str, more)]
+            return ["fit", folder / images, *options]
 
-    def fit(folder: Path, images: str, *more: object) -> Sequence[object]:
-        parquet(TEXT_TABLE)(folder).rename(folder / "texts.parquet")
-        parquet(EMBEDDED_TABLE)(folder).rename(folder / "images.parquet")
-        return ["fit", folder / images, "--out", folder / "model", *more]
+        return make
 
-    def with_texts(folder: Path, images: str) -> Sequence[object]:
-        return fit(folder, images, "--texts", folder / "texts.parquet", "--queries", 2)
+    def explain(rows: np.ndarray) -> Make:
+        def make(folder: Path) -> Arguments:
+            put_model(model_files(TEXTS), folder)
+            np.save(folder / "rows.npy", rows)
+            return ["explain", "--model", folder, "--device", "cpu", folder / "rows.npy"]
 
-    def arrays(folder: Path, **changed: Any) -> Sequence[object]:
-        np.savez(folder / "set.npz", **{**ARRAYS, **changed})
-        return with_texts(folder, "set.npz")
+        return make
 
-    def texts(folder: Path, **changed: Any) -> Sequence[object]:
-        arguments = with_texts(folder, "images.parquet")
-        parquet(TEXT_TABLE, **changed)(folder).rename(folder / "texts.parquet")
-        return arguments
+    def configure(content: str) -> Make:
+        def make(folder: Path) -> Arguments:
+            (folder / "params.yaml").write_text(PARAMS, encoding="utf-8")
+            (folder / "mine.yaml").write_text(content, encoding="utf-8")
+            return ["configure", folder / "mine.yaml", "--params", folder / "params.yaml"]
 
-    def into_file(folder: Path) -> Sequence[object]:
-        (folder / "model").write_text("mine")
-        return fit(folder, "images.parquet")
+        return make
 
-    def table(folder: Path, **changed: Any) -> Sequence[object]:
-        arguments = with_texts(folder, "images.parquet")
-        parquet(EMBEDDED_TABLE, **changed)(folder).rename(folder / "images.parquet")
-        return arguments
-
-    def array(folder: Path, rows: np.ndarray) -> Sequence[object]:
-        put_texts_model(folder)
-        np.save(folder / "rows.npy", rows)
-        return ["explain", "--model", folder, "--device", "cpu", folder / "rows.npy"]
-
-    def overlay(folder: Path, content: str) -> Sequence[object]:
-        params = (ROOT / "params.yaml").read_text(encoding="utf-8")
-        (folder / "params.yaml").write_text(params, encoding="utf-8")
-        (folder / "mine.yaml").write_text(content, encoding="utf-8")
-        return ["configure", folder / "mine.yaml", "--params", folder / "params.yaml"]
-
-    return [
-        kind("fit: no texts", "1: .*--texts is missing", partial(fit, images="images.parquet")),
-        kind("fit: no images", "1: .*no.parquet: not a", partial(with_texts, images="no.parquet")),
-        kind("fit: into a file", "1: .*--out .*model: a file", into_file),
-        kind("fit: no labels", "1: .*--labels is missing", partial(with_texts, images="a.npy")),
-        kind("fit: labels of nobody", "1: .*train_labels has values outside of class_names",
-             partial(arrays, train_labels=np.array([0, -1, 2, 0]))),
-        kind("fit: labels are null", "1: .*class_name is empty in row 1",
-             partial(table, class_name=["cat", None, "owl"] * 2)),
-        kind("fit: labels are dates", "1: .*class_name is date32.*expected texts or whole",
-             partial(table, class_name=np.zeros(6, "M8[D]"))),
-        kind("fit: a text is null", "1: .*text is empty in row 2",
-             partial(texts, text=["a", "b", None, "c"])),
-        kind("fit: texts are numbers", "1: .*text is not a column of texts",
-             partial(texts, text=[1, 2, 3, 4])),
-        kind("fit: rows of NaN", "1: .*X: row 0 is NaN, infinite",
-             partial(arrays, train_embeddings=np.full((4, 4), np.nan, np.float32))),
-        kind("explain: NaN", "1: .*X: row 1 is NaN, infinite or all zeros",
-             partial(array, rows=np.array([[1.0] * 8, [np.nan] * 8]))),
-        kind("explain: another width", "1: .*X has 5 columns; the model was",
-             partial(array, rows=np.ones((2, 5)))),
-        kind("explain: a vector", r"1: .*shape \(8,\); expected embeddings",
-             partial(array, rows=np.ones(8))),
-        kind("configure: no settings", "1: .*found list", partial(overlay, content="- a\n")),
-        kind("configure: a data set of nobody", "1: .*'nowhere'",
-             partial(overlay, content="run: {datasets: [nowhere]}\n")),
-        kind("configure: a key of nobody", "1: .*runs: unknown key",
-             partial(overlay, content="runs: {}\n")),
-    ]  # fmt: skip
+    table, model = "images.parquet", ("--out", "@model")
+    known = (*model, "--texts", "@texts.parquet", "--queries", 2)
+    nan = np.array([[1.0] * 8, [np.nan] * 8])
+    rows = [
+        ("fit: no texts", fit(table, *model), "1: .*--texts is missing"),
+        ("fit: no images", fit("no.parquet", *known), "1: .*no.parquet: not a"),
+        ("fit: into a file", fit(table, "--out", "@a_file"), "1: .*--out .*a_file: a file"),
+        ("fit: no labels", fit("a.npy", *known), "1: .*--labels is missing"),
+        ("fit: rows of NaN", fit("nan.npz", *known), "1: .*X: row 0 is NaN, infinite"),
+        ("explain: NaN", explain(nan), "1: .*X: row 1 is NaN, infinite or all zeros"),
+        ("explain: another width", explain(np.ones((2, 5))), "1: .*X has 5 columns; the model"),
+        ("explain: a vector", explain(np.ones(8)), r"1: .*shape \(8,\); expected embeddings"),
+        ("configure: no settings", configure("- a\n"), "1: .*found list"),
+        ("configure: an unknown data set", configure("run: {datasets: [x]}\n"), "1: .*'x'"),
+        ("configure: an unknown key", configure("runs: {}\n"), "1: .*runs: unknown key"),
+    ]
+    return family("commands", _run, "", rows, EndedError)
 
 
-def _process(asked: tuple[Path, Sequence[object]]) -> str:
-    """Run Python in a process of its own, in a folder; gives what it writes.
+def _process(command: tuple[Path, Arguments]) -> str:
+    """Run Python with some arguments in its own process, in a folder; return what it writes.
 
     Raises:
         EndedError: its status is not 0.
     """
-    folder, arguments = asked
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(map(str, (ROOT / "src", ROOT / "stages" / "menagerie"))),
-    }
+    folder, arguments = command
+    path = os.pathsep.join(map(str, (ROOT / "src", ROOT / "stages" / "menagerie")))
+    environment = {**os.environ, "PYTHONPATH": path}
     environment.pop("DVC_STAGE", None)
+    measured = [sys.executable, "-c", MEASURE, folder / "peak", sys.executable, *arguments]
     done = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(folder / "peak"), sys.executable, *map(str, arguments)],
+        list(map(str, measured)),
         cwd=folder,
         env=environment,
         capture_output=True,
@@ -190,7 +179,7 @@ def _process(asked: tuple[Path, Sequence[object]]) -> str:
         check=False,
     )
     peak = int((folder / "peak").read_text())
-    assert peak <= MOST_BYTES, f"took {peak / 2**20:.0f} MiB"
+    assert peak <= MAX_BYTES, f"took {peak / 2**20:.0f} MiB"
     assert "Traceback" not in done.stderr, done.stderr
     if done.returncode:
         raise EndedError(f"{done.returncode}: {done.stderr.strip()}")
@@ -198,52 +187,49 @@ def _process(asked: tuple[Path, Sequence[object]]) -> str:
 
 
 def _processes() -> list[Kind]:
-    params = (ROOT / "params.yaml").read_text(encoding="utf-8")
+    def python(*arguments: object, change: tuple[str, str] = ("", ""), **files: bytes) -> Make:
+        """Run Python in a folder with a changed params.yaml and other files."""
 
-    def kind(
-        name: str,
-        told: str,
-        arguments: Sequence[object],
-        change: tuple[str, str] = ("", ""),
-        files: dict[str, bytes] | None = None,
-    ) -> Kind:
-        def make(folder: Path) -> tuple[Path, Sequence[object]]:
-            assert change[0] in params, change[0]
-            (folder / "params.yaml").write_text(params.replace(*change, 1), encoding="utf-8")
-            for path, content in (files or {}).items():
-                (folder / path).parent.mkdir(parents=True, exist_ok=True)
-                (folder / path).write_bytes(content)
+        def make(folder: Path) -> tuple[Path, Arguments]:
+            assert change[0] in PARAMS, change[0]
+            (folder / "params.yaml").write_text(PARAMS.replace(*change, 1), encoding="utf-8")
+            for name, content in files.items():
+                (folder / PLACES[name]).parent.mkdir(parents=True, exist_ok=True)
+                (folder / PLACES[name]).write_bytes(content)
             return folder, arguments
 
-        return Kind("processes", name, make, _process, told, refusal=EndedError)
+        return make
 
-    def stage(name: str, *keys: str) -> Sequence[object]:
-        return [ROOT / "stages" / f"{name}.py", *keys]
+    def stage(name: str, *keys: str, **given: Any) -> Make:
+        return python(ROOT / "stages" / f"{name}.py", *keys, **given)
 
-    command = ["-m", "infopursuit"]
-    world = ["--dataset", "menagerie"]
-    captions = "artifacts/menagerie/captions.json"
+    def command(*arguments: str, **given: Any) -> Make:
+        return python("-m", "infopursuit", *arguments, **given)
+
+    read_list = partial(stage, "read_list", "--dataset", "menagerie")
+    dataset = partial(stage, "read_dataset", "--dataset")
+    queries = partial(stage, "generate_queries", "--corpus", "menagerie")
     lists = ("  lists: {}", "  lists: {menagerie: mine.txt}")
-    return [
-        kind("a stage with broken settings", "^1: .*params.yaml: not valid YAML",
-             stage("read_list", *world), ("run:\n", "run: [\n")),
-        kind("a stage with a deep setting", "^1: .*params.yaml: .*too deep",
-             stage("read_list", *world), ("run:\n", "x: " + "[" * 1500 + "\nrun:\n")),
-        kind("a stage without a list", "^1: read_list-menagerie: mine.txt: no such file",
-             stage("read_list", *world), lists),
-        kind("a stage with a hostile list", r"^1: .*mine.txt: line 2 repeats 'x\\x1b",
-             stage("read_list", *world), lists, {"mine.txt": b"x\x1b[31m\nx\x1b[31m\n"}),
-        kind("a stage with deep captions", "^1: .*captions.json: not valid JSON: .*too deep",
-             stage("generate_queries", "--corpus", "menagerie"), files={captions: b"[" * 10**6}),
-        kind("a stage for a data set of nobody", "^1: .*--dataset x: expected one of menagerie",
-             stage("read_dataset", "--dataset", "x")),
-        kind("a stage with a path of 5000 characters", "^1: .*File name too long",
-             stage("read_dataset", *world),
-             ("    classes: artifacts/menagerie/classes.txt", f"    classes: {'a' * 5000}")),
-        kind("a command with broken settings", "^1: infopursuit: .*not valid YAML",
-             [*command, "check"], ("run:\n", "run: [\n")),
-        kind("a command without settings", "^1: infopursuit: nothing.yaml: no such file",
-             [*command, "configure", "nothing.yaml"]),
-        kind("a command with no model", "^1: infopursuit: m: no trained model",
-             [*command, "explain", "--model", "m", "x.jpg"], files={"m/x": b""}),
+    classes = "    classes: "
+    long = (f"{classes}artifacts/menagerie/classes.txt", f"{classes}{'a' * 5000}")
+    deep, broken = ("run:\n", "x: " + "[" * 1500 + "\nrun:\n"), ("run:\n", "run: [\n")
+    hostile = read_list(change=lists, list=b"x\x1b[31m\nx\x1b[31m\n")
+    no_list, no_file = "read_list-menagerie: mine.txt: no such file", "nothing.yaml: no such file"
+    captions = queries(captions=b"[" * 10**6)
+    rows = [
+        ("a stage with broken settings", read_list(change=broken), "params.yaml: not valid YAML"),
+        ("a stage with a deep setting", read_list(change=deep), "params.yaml: .*too deep"),
+        ("a stage without a list", read_list(change=lists), no_list),
+        ("a stage with a hostile list", hostile, r"mine.txt: line 2 repeats 'x\\x1b"),
+        ("a stage with deep captions", captions, "captions.json: not valid JSON: .*too deep"),
+        ("a stage for an unknown data set", dataset("x"), "--dataset x: expected one of menagerie"),
+        ("a stage with a long path", dataset("menagerie", change=long), "File name too long"),
+        ("a command with broken settings", command("check", change=broken), "not valid YAML"),
+        ("a command without settings", command("configure", "nothing.yaml"), no_file),
+        ("a command with no model", command("explain", "--model", "m", "x.jpg", model=b""),
+         "infopursuit: m: no trained model"),
     ]  # fmt: skip
+    return [
+        Kind("processes", name, source, _process, f"^1: .*{expected}", refusal=EndedError)
+        for name, source, expected in rows
+    ]

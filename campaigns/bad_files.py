@@ -6,26 +6,16 @@ import io
 import json
 import pickle
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import httpx
 import numpy as np
 import pyarrow as pa
 
-from campaigns.kinds import (
-    ACCEPTED,
-    Kind,
-    as_json,
-    file,
-    given,
-    lines,
-    nothing,
-    parquet,
-)
-from campaigns.mutations import saved
+from campaigns.kinds import Kind, family, lines, parquet
+from campaigns.mutations import saved, written
 from campaigns.readers import (
     ARRAYS,
     CLASSES,
@@ -39,11 +29,13 @@ from campaigns.readers import (
     TEXT_TABLE,
     UNIVERSE_TABLE,
     WIDTH,
+    read_reply,
+    read_rows,
 )
 from infopursuit.clip.precomputed_texts import PrecomputedTexts
 from infopursuit.core.files import read_text_list
 from infopursuit.core.tables import EMBEDDED_TEXTS, UNIVERSE, read_table
-from infopursuit.datasets.embedded_files import read_embedded_images
+from infopursuit.datasets.embedded_files import read_embedded_texts, read_embeddings
 from infopursuit.datasets.image_folders import read_class_names
 from infopursuit.datasets.open_images import open_image_source
 from infopursuit.datasets.pinned_datasets import read_pinned_dataset
@@ -58,333 +50,249 @@ from infopursuit.queries.corpora import (
     read_captions,
 )
 from infopursuit.queries.language_models import Answer
-from infopursuit.queries.language_models.openai_server import read_completion
 from infopursuit.queries.language_models.recorded import RecordedAnswers
 from infopursuit.queries.templates import load_template
 from infopursuit.texts.knowledge import open_knowledge, read_judge, read_knowledge, read_strict
 
-# A list with one more list in it, and so on.
+# Lists within lists.
 DEEP = "[" * 2000 + "]" * 2000
 LONG_NUMBER = "9" * 5000
-
-
-def kinds() -> list[Kind]:
-    """All of them."""
-    return [
-        *_settings(),
-        *_captions(),
-        *_lists(),
-        *_corpora(),
-        *_tables(),
-        *_arrays(),
-        *_image_lists(),
-        *_answers(),
-        *_replies(),
-        *_knowledge(),
-        *_judgements(),
-        *_prompts(),
-    ]
-
-
-def _params(old: str, new: str) -> Callable[[Path], Path]:
-    text = (ROOT / "params.yaml").read_text(encoding="utf-8")
-    assert old in text, old
-    return file("params.yaml", text.replace(old, new, 1))
-
-
-def _settings() -> list[Kind]:
-    kind = partial(Kind, "settings", read=load_params, place="params.yaml")
-    whole = partial(file, "params.yaml")
-    return [
-        kind("missing", nothing("params.yaml"), told="no such file"),
-        kind("empty", whole(""), told="expected a mapping of settings, found NoneType"),
-        kind("a list", whole("- run\n"), told="expected a mapping of settings, found list"),
-        kind("Latin-1", whole("name: é".encode("latin-1")), told="not a readable UTF-8"),
-        kind("broken YAML", whole("run: [\n"), told="not valid YAML: while parsing"),
-        kind("a key twice", whole("run: 1\nrun: 2\n"), told="duplicate key"),
-        kind("a date that is none", whole("a: 2001-99-99\n"), told="not valid YAML"),
-        kind("5000 digits", whole(f"a: {LONG_NUMBER}\n"), told="not valid YAML: Exceeds"),
-        kind(
-            "lists in lists", whole("a: " + DEEP[:400] + DEEP[-400:]), told="too deep|missing key"
-        ),
-        kind("a section missing", whole("run: {}\n"), told=r"missing key"),
-        kind("an unknown key", _params("run:\n", "rum: 1\nrun:\n"), told="rum: unknown key"),
-        kind(
-            "out of range",
-            _params("validation_fraction: 0.1", "validation_fraction: 1.5"),
-            told="validation_fraction: .*less than 1, found 1.5",
-        ),
-        kind(
-            "a name for a shell",
-            _params("datasets:\n", 'datasets:\n  "$(touch x)": {}\n'),
-            told="datasets",
-        ),
-        Kind(
-            "settings",
-            "a pin of no kind",
-            file("p.yaml", "colour: red\n"),
-            read_pinned_dataset,
-            "expected a pinned data set, with one of the keys hub",
-            "p.yaml",
-        ),
-        Kind(
-            "settings",
-            "a pin to a branch",
-            file("p.yaml", "hub: a/b\nrevision: main\n"),
-            read_pinned_dataset,
-            "revision: .*pattern.*found 'main'",
-            "p.yaml",
-        ),
-    ]
-
-
-def _annotated(*annotations: Any) -> Callable[[Path], Path]:
-    return file("captions.json", as_json({"annotations": list(annotations)}))
-
-
-def _captions() -> list[Kind]:
-    kind = partial(Kind, "captions", read=read_captions, place="captions.json")
-    whole = partial(file, "captions.json")
-    first = {"id": 1, "caption": "A dog."}
-    return [
-        kind("missing", nothing("captions.json"), told="no such file; expected COCO captions"),
-        kind("empty", whole(""), told="not valid JSON, line 1"),
-        kind("truncated", whole('{"annotations": [{"id": 1,\n "cap'), told="valid JSON, line 2"),
-        kind("another document", whole('{"images": []}'), told="annotations: Field required"),
-        kind(
-            "an annotation is a text",
-            _annotated("x"),
-            told=r"\[0\]: .* found .x",
-        ),
-        kind("no caption", _annotated({"id": 4}), told=r"annotations\[0\].caption: Field required"),
-        kind("an id of 1.5", _annotated({**first, "id": 1.5}), told="id: .*found 1.5"),
-        kind(
-            "an id beyond 64 bits",
-            _annotated({**first, "id": 2**64}),
-            told="id: .* less than 9223",
-        ),
-        kind("an id twice", _annotated(first, first), told=r"annotations\[1\] has the id 1 of"),
-        kind("a blank caption", _annotated({"id": 3, "caption": " \n"}), told="an empty caption"),
-        kind("half a character", _annotated({"id": 1, "caption": "\ud83d"}), told="surrogate"),
-        kind("lists in lists", whole(DEEP), told="too deep in one another"),
-        kind(
-            "a key of 10 MB", whole(as_json({"x" * 10**7: 1})), told="annotations: Field required"
-        ),
-    ]
-
-
-def _lists() -> list[Kind]:
-    kind = partial(Kind, "lists and class files", read=read_text_list, place="list.txt")
-    whole = partial(file, "list.txt")
-
-    def stray(folder: Path) -> Path:
-        (folder / "cat").mkdir()
-        (folder / "stray.txt").touch()
-        return folder
-
-    classes = partial(Kind, "lists and class files", read=read_class_names)
-    return [
-        kind("missing", nothing("list.txt"), told="no such file; expected one text a line"),
-        kind("empty", whole(""), told="the file is empty; expected one text a line"),
-        kind("a text twice", whole("a\nb\n a\n"), told="line 3 repeats 'a' of line 1"),
-        kind("Latin-1", whole("Bär\n".encode("latin-1")), told="not a readable UTF-8"),
-        kind(
-            "a mark of Windows",
-            whole("\ufeffcat\r\ndog\r\n"),
-            told=ACCEPTED,
-            fits=lambda found: found == ["cat", "dog"],
-        ),
-        kind(
-            "a text of 20 MB",
-            whole("x" * 20_000_000),
-            told=ACCEPTED,
-            fits=lambda found: len(found[0]) == 20_000_000,
-        ),
-        classes("one class", whole("cat\n"), told="1 class; expected at least two"),
-        classes("a file beside folders", stray, told="stray.txt: a file; expected one folder"),
-        Kind(
-            "lists and class files",
-            "too few queries",
-            whole("a\nb\n"),
-            lambda path: read_dictionary(path, 3),
-            "expected k = 3 queries, one a line, found 2",
-            "list.txt",
-        ),
-        Kind(
-            "lists and class files",
-            "two spellings of one query",
-            whole("Four legs\nfour legs.\n"),
-            lambda path: read_dictionary(path, 2),
-            "'Four legs' and 'four legs.' are one query",
-            "list.txt",
-        ),
-    ]
-
-
-def _corpora() -> list[Kind]:
-    kind = partial(Kind, "corpora", read=given_corpus)
-    large = '"' + "x" * 200_000 + '"'
-    return [
-        kind("no column phrase", file("c.csv", "a,b\n1,2\n"), told="c.csv: no column 'phrase'"),
-        kind("a blank phrase", file("c.csv", "phrase\nx\n \ny\n"), told="row 1 is blank"),
-        kind("no rows", file("c.csv", "phrase\n"), told="no rows; expected one text a row"),
-        kind("a huge field", file("c.csv", f"phrase\n{large}\n"), told="field larger than"),
-        kind("missing", nothing("c.parquet"), told="c.parquet: no such file"),
-        kind("numbers", parquet(UNIVERSE_TABLE, text=[[1]] * 4), told="column 'text' is list"),
-        Kind("corpora", "of no kind", given("c.docx"), has_captions, "unknown kind of corpus"),
-        kind(
-            "a text of 50 MB",
-            parquet(UNIVERSE_TABLE, text=["x" * 50_000_000, "a", "b", "c"]),
-            told=ACCEPTED,
-            fits=lambda found: found.counts["rows"] == 4,
-        ),
-    ]
-
-
-def _columns(path: Path) -> Any:
-    found = read_embedded_images(path, CLASSES, WIDTH, "tiny")
-    return found.rows, list(found.blocks())
-
-
-def _floats(rows: Any, width: int | None = WIDTH) -> pa.Array:
-    kind = pa.list_(pa.float32()) if width is None else pa.list_(pa.float32(), width)
-    return pa.array(rows, kind)
-
-
-def _with(row: int, value: float) -> pa.Array:
-    rows = [[1.0] * WIDTH for _ in range(6)]
-    rows[row][1] = value
-    return _floats(rows)
-
-
-def _tables() -> list[Kind]:
-    kind = partial(Kind, "Parquet tables", read=_columns, place="table.parquet")
-    texts = partial(Kind, "Parquet tables", read=PrecomputedTexts, place="table.parquet")
-    table = partial(parquet, EMBEDDED_TABLE)
-    whole = partial(file, "table.parquet")
-    content = saved(lambda target: pa.parquet.write_table(EMBEDDED_TABLE, target))
-    bad_utf8 = pa.array([b"\xff\xfe"] + [b"a"] * 3, pa.binary()).view(pa.string())
-
-    def renamed(folder: Path) -> Path:
-        return parquet(TEXT_TABLE.append_column("text", pa.array(["x"] * 4)))(folder)
-
-    def clip(name: bytes) -> Callable[[Path], Path]:
-        return parquet(EMBEDDED_TABLE.replace_schema_metadata({b"clip": name}))
-
-    def schema(path: Path) -> pa.Table:
-        return read_table(path, UNIVERSE)
-
-    return [
-        kind("missing", nothing("table.parquet"), told="no such file; expected a Parquet file"),
-        kind("empty", whole(b""), told="not a readable Parquet file"),
-        kind("truncated", whole(content[: len(content) // 2]), told="not a readable Parquet"),
-        kind("labels are words", table(label=["cat"] * 6), told="'label' is string; expected int"),
-        kind("a label of no class", table(label=[0, 1, 7, 0, 1, 2]), told="label 7 of row 2 has"),
-        kind("another class name", table(class_name=["cat"] * 6), told="row 1 has the class name"),
-        kind("an id twice", table(id=["a", "b", "c", "d", "b", "e"]), told="'b' of row 4 is also"),
-        kind("one split", table(split=["train"] * 6), told="the split 'test' is empty"),
-        kind("no rows", parquet(EMBEDDED_TABLE.slice(0, 0)), told="the split 'train' is empty"),
-        kind("an embedding is NaN", table(embedding=_with(3, np.nan)), told="row 3 is NaN"),
-        kind("an embedding is null", table(embedding=_floats([None] * 6)), told="row 0 is empty"),
-        kind(
-            "embeddings of two widths",
-            table(embedding=_floats([[1.0]] * 5 + [[1.0, 2.0]], None)),
-            told="row 5 has 2 numbers, that of row 0 has 1",
-        ),
-        kind("another width", table(embedding=_floats([[1.0] * 3] * 6, 3)), told="width 3, but"),
-        kind("another CLIP", clip(b"other"), told="embedded by other, but `clip` is tiny"),
-        kind("a CLIP of no name", clip(b"\xff"), told="the name of its CLIP is b'.xff'"),
-        texts("a text is null", parquet(TEXT_TABLE, text=["a", None, "b", "c"]), told="in row 1"),
-        texts("a text twice", parquet(TEXT_TABLE, text=["a", "b", "a", "c"]), told="both 'a'"),
-        texts("a text is no UTF-8", parquet(TEXT_TABLE, text=bad_utf8), told="Invalid UTF8"),
-        texts("two columns of a name", renamed, told="several columns are called 'text'"),
-        Kind(
-            "Parquet tables",
-            "of another schema",
-            parquet(KNOWLEDGE_TABLE),
-            schema,
-            "no column 'sources'; expected columns text, sources",
-            "table.parquet",
-        ),
-        Kind(
-            "Parquet tables",
-            "encoded images are texts",
-            parquet(IMAGE_TABLE, image=["x"] * 6),
-            lambda path: open_image_source(path, CLASSES),
-            "column 'image' is string; expected binary",
-            "table.parquet",
-        ),
-        Kind(
-            "Parquet tables",
-            "columns beyond the schema",
-            parquet(TEXT_TABLE.append_column("more", pa.array([1] * 4))),
-            lambda path: read_table(path, EMBEDDED_TEXTS),
-            ACCEPTED,
-            fits=len,
-        ),
-    ]
+LATIN_1 = "Bär\n".encode("latin-1")
 
 
 class Trap:
-    """Says so when it is unpickled."""
+    """An object that raises SystemError when it is unpickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return exec, ("raise SystemError('a pickle was opened')",)
 
 
-def _npz(**changed: Any) -> Callable[[Path], Path]:
-    arrays = {name: value for name, value in {**ARRAYS, **changed}.items() if value is not None}
-    return file("set.npz", saved(lambda target: np.savez(target, **arrays)))
+def kinds() -> list[Kind]:
+    """Return all kinds of this module."""
+    return [
+        *_settings(), *_captions(), *_lists(), *_corpora(), *_tables(), *_arrays(),
+        *_image_lists(), *_answers(), *_replies(), *_knowledge(), *_judgements(), *_prompts(),
+    ]  # fmt: skip
+
+
+def _settings() -> list[Kind]:
+    params = (ROOT / "params.yaml").read_text(encoding="utf-8")
+
+    def changed(old: str, new: str) -> str:
+        assert old in params, old
+        return params.replace(old, new, 1)
+
+    fraction = "validation_fraction: 0.1"
+    yaml = [
+        ("missing", None, "no such file"),
+        ("empty", "", "expected a mapping of settings, found NoneType"),
+        ("a list", "- run\n", "expected a mapping of settings, found list"),
+        ("Latin-1", LATIN_1, "not a readable UTF-8"),
+        ("broken YAML", "run: [\n", "not valid YAML: while parsing"),
+        ("a key twice", "run: 1\nrun: 2\n", "duplicate key"),
+        ("an impossible date", "a: 2001-99-99\n", "not valid YAML"),
+        ("5000 digits", f"a: {LONG_NUMBER}\n", "not valid YAML: Exceeds"),
+        ("lists in lists", "a: " + DEEP[:400] + DEEP[-400:], "too deep|missing key"),
+        ("a section missing", "run: {}\n", "missing key"),
+        ("an unknown key", changed("run:\n", "rum: 1\nrun:\n"), "rum: unknown key"),
+        ("out of range", changed(fraction, fraction.replace("0", "1")), ": .*less than 1, found 1"),
+        ("a name for a shell", changed("datasets:\n", 'datasets:\n  "$(x)": {}\n'), "datasets"),
+    ]
+    pins = [
+        ("a pin of no kind", "colour: red\n", "expected a pinned data set, with one of the keys"),
+        ("a pin to a branch", "hub: a/b\nrevision: main\n", "revision: .*pattern.*found 'main'"),
+    ]
+    return [
+        *family("settings", load_params, "params.yaml", yaml),
+        *family("settings", read_pinned_dataset, "p.yaml", pins),
+    ]
+
+
+def _captions() -> list[Kind]:
+    def annotated(*annotations: Any) -> str:
+        return json.dumps({"annotations": annotations})
+
+    first = {"id": 1, "caption": "A dog."}
+    rows = [
+        ("missing", None, "no such file; expected COCO captions"),
+        ("empty", "", "not valid JSON, line 1"),
+        ("truncated", '{"annotations": [{"id": 1,\n "cap', "valid JSON, line 2"),
+        ("another document", '{"images": []}', "annotations: Field required"),
+        ("an annotation is a text", annotated("x"), r"\[0\]: .* found .x"),
+        ("no caption", annotated({"id": 4}), r"annotations\[0\].caption: Field required"),
+        ("an id of 1.5", annotated({**first, "id": 1.5}), "id: .*found 1.5"),
+        ("an id beyond 64 bits", annotated({**first, "id": 2**64}), "id: .* less than 9223"),
+        ("an id twice", annotated(first, first), r"annotations\[1\] has the id 1 of"),
+        ("a blank caption", annotated({"id": 3, "caption": " \n"}), "an empty caption"),
+        ("half a character", annotated({"id": 1, "caption": "\ud83d"}), "surrogate"),
+        ("lists in lists", DEEP, "too deep in one another"),
+        ("a key of 10 MB", json.dumps({"x" * 10**7: 1}), "annotations: Field required"),
+    ]
+    return family("captions", read_captions, "captions.json", rows)
+
+
+def _lists() -> list[Kind]:
+    def folder_with_file(folder: Path) -> Path:
+        (folder / "cat").mkdir()
+        (folder / "stray.txt").touch()
+        return folder
+
+    name, long = "lists and class files", "x" * 20_000_000
+    texts = [
+        ("missing", None, "no such file; expected one text a line"),
+        ("empty", "", "the file is empty; expected one text a line"),
+        ("a text twice", "a\nb\n a\n", "line 3 repeats 'a' of line 1"),
+        ("Latin-1", LATIN_1, "not a readable UTF-8"),
+        ("a byte order mark", "\ufeffcat\r\ndog\r\n", lambda texts: texts == ["cat", "dog"]),
+        ("a text of 20 MB", long, lambda texts: texts == [long]),
+    ]
+    dictionaries = [
+        ("too few queries", "a\n", "expected k = 2 queries, one a line, found 1"),
+        ("two spellings of one query", "Four legs\nfour legs.\n", "and 'four legs.' are one query"),
+    ]
+    return [
+        *family(name, read_text_list, "list.txt", texts),
+        *family(name, lambda path: read_dictionary(path, 2), "list.txt", dictionaries),
+        *family(name, read_class_names, "list.txt", [("one class", "cat\n", "1 class; expected")]),
+        *family(
+            name, read_class_names, "stray.txt",
+            [("a file next to folders", folder_with_file, "a file; expected one folder")],
+        ),
+    ]  # fmt: skip
+
+
+def _corpora() -> list[Kind]:
+    long = ["x" * 50_000_000, "a", "b", "c"]
+    csv = [
+        ("no column phrase", "a,b\n1,2\n", "no column 'phrase'"),
+        ("a blank phrase", "phrase\nx\n \ny\n", "row 1 is blank"),
+        ("no rows", "phrase\n", "no rows; expected one text a row"),
+        ("a huge field", f'phrase\n"{"x" * 200_000}"\n', "field larger than"),
+    ]
+    tables = [
+        ("missing", None, "no such file"),
+        ("numbers", parquet(UNIVERSE_TABLE, text=[[1]] * 4), "column 'text' is list"),
+        (
+            "a text of 50 MB",
+            parquet(UNIVERSE_TABLE, text=long),
+            lambda corpus: corpus.counts["rows"] == 4,
+        ),
+    ]
+    return [
+        *family("corpora", given_corpus, "c.csv", csv),
+        *family("corpora", given_corpus, "table.parquet", tables),
+        Kind("corpora", "of no kind", "c.docx", has_captions, "unknown kind of corpus"),
+    ]
+
+
+def _tables() -> list[Kind]:
+    def table(**changed: Any) -> Callable[[Path], Path]:
+        return parquet(EMBEDDED_TABLE, **changed)
+
+    def rows(values: Sequence[Any], width: int = WIDTH) -> Callable[[Path], Path]:
+        kind = pa.list_(pa.float32(), width) if width else pa.list_(pa.float32())
+        return table(embedding=pa.array(values, kind))
+
+    def clip(name: bytes) -> Callable[[Path], Path]:
+        return parquet(EMBEDDED_TABLE.replace_schema_metadata({b"clip": name}))
+
+    content = written(EMBEDDED_TABLE)
+    one_nan = [[1.0] * WIDTH] * 3 + [[np.nan] * WIDTH] + [[1.0] * WIDTH] * 2
+    bad_utf8 = pa.array([b"\xff\xfe"] + [b"a"] * 3, pa.binary()).view(pa.string())
+    second_text = TEXT_TABLE.append_column("text", pa.array(["x"] * 4))
+    more = TEXT_TABLE.append_column("more", pa.array([1] * 4))
+    images = [
+        ("missing", None, "no such file; expected a Parquet file"),
+        ("empty", b"", "not a readable Parquet file"),
+        ("truncated", content[: len(content) // 2], "not a readable Parquet"),
+        ("labels are words", table(label=["cat"] * 6), "'label' is string; expected int"),
+        ("a label of no class", table(label=[0, 1, 7, 0, 1, 2]), "label 7 of row 2 has"),
+        ("another class name", table(class_name=["cat"] * 6), "row 1 has the class name"),
+        ("an id twice", table(id=["a", "b", "c", "d", "b", "e"]), "'b' of row 4 is also"),
+        ("one split", table(split=["train"] * 6), "the split 'test' is empty"),
+        ("no rows", parquet(EMBEDDED_TABLE.slice(0, 0)), "the split 'train' is empty"),
+        ("an embedding is NaN", rows(one_nan), "row 3 is NaN"),
+        ("an embedding is null", rows([None] * 6), "row 0 is empty"),
+        ("embeddings of two widths", rows([[1.0]] * 5 + [[1.0, 2.0]], 0), "row 5 has 2 numbers"),
+        ("another width", rows([[1.0] * 3] * 6, 3), "width 3, but"),
+        ("another CLIP", clip(b"other"), "embedded by other, but `clip` is tiny"),
+        ("a CLIP whose name is not UTF-8", clip(b"\xff"), "the name of its CLIP is b'.xff'"),
+    ]
+    texts = [
+        ("a text is null", parquet(TEXT_TABLE, text=["a", None, "b", "c"]), "in row 1"),
+        ("a text twice", parquet(TEXT_TABLE, text=["a", "b", "a", "c"]), "both 'a'"),
+        ("a text is not UTF-8", parquet(TEXT_TABLE, text=bad_utf8), "Invalid UTF8"),
+        ("two columns of a name", parquet(second_text), "several columns are called 'text'"),
+    ]
+    command_images = [
+        ("labels are null", table(class_name=["cat", None, "owl"] * 2), "class_name is empty in"),
+        (
+            "labels are dates",
+            table(class_name=np.zeros(6, "M8[D]")),
+            "is date32.*expected texts or",
+        ),
+    ]
+    command_texts = [
+        ("a null text for fit", parquet(TEXT_TABLE, text=["a", None, "b", "c"]), "empty in row 1"),
+        ("texts are numbers", parquet(TEXT_TABLE, text=[1, 2, 3, 4]), "not a column of texts"),
+    ]
+    name, place = "Parquet tables", "table.parquet"
+    return [
+        *family(name, read_rows, place, images),
+        *family(name, PrecomputedTexts, place, texts),
+        *family(name, read_embeddings, place, command_images),
+        *family(name, read_embedded_texts, place, command_texts),
+        Kind(name, "of another schema", parquet(KNOWLEDGE_TABLE),
+             lambda path: read_table(path, UNIVERSE), "no column 'sources'; expected", place),
+        Kind(name, "encoded images are texts", parquet(IMAGE_TABLE, image=["x"] * 6),
+             lambda path: open_image_source(path, CLASSES), "is string; expected binary", place),
+        Kind(name, "columns beyond the schema", parquet(more),
+             lambda path: read_table(path, EMBEDDED_TEXTS), lambda table: len(table) == 4, place),
+    ]  # fmt: skip
 
 
 def _arrays() -> list[Kind]:
-    kind = partial(Kind, "arrays of numpy", read=_columns, place="set.npz")
-    whole = partial(file, "set.npz")
+    def npz(**changed: Any) -> bytes:
+        arrays = {key: value for key, value in {**ARRAYS, **changed}.items() if value is not None}
+        return saved(lambda target: np.savez(target, **arrays))
 
     def claimed(folder: Path) -> Path:
+        header = {"descr": "<f4", "fortran_order": False, "shape": (10**12, 4)}
         target = io.BytesIO()
-        np.lib.format.write_array_header_1_0(
-            target, {"descr": "<f4", "fortran_order": False, "shape": (10**12, 4)}
-        )
+        np.lib.format.write_array_header_1_0(target, header)
         with zipfile.ZipFile(folder / "set.npz", "w") as archive:
             archive.writestr("train_embeddings.npy", target.getvalue())
         return folder / "set.npz"
 
-    def pickled(folder: Path) -> Path:
-        trap = np.array([Trap()], dtype=object)
-        np.savez(folder / "set.npz", **{**ARRAYS, "train_labels": trap})
-        return folder / "set.npz"
-
-    def npy(folder: Path) -> Path:
+    def pickled_npy(folder: Path) -> Path:
         for name, value in ARRAYS.items():
             np.save(folder / f"{name}.npy", value)
         (folder / "train_embeddings.npy").write_bytes(pickle.dumps(Trap()))
         return folder
 
-    rows = ARRAYS["train_embeddings"]
-    return [
-        kind("missing", nothing("set.npz"), told="no such file; expected arrays"),
-        kind("empty", whole(b""), told="plain arrays of numpy .no .npz"),
-        kind("a pickle inside", pickled, told="not readable as plain arrays"),
-        Kind("arrays of numpy", "a pickle called .npy", npy, _columns, "not readable as plain"),
-        kind("10^12 rows claimed", claimed, told="not readable as plain arrays"),
-        kind("an array less", _npz(test_labels=None), told="no array 'test_labels'"),
-        kind("vectors", _npz(train_embeddings=rows[0]), told=r"train_embeddings \(4,\) and"),
-        kind(
-            "too many labels",
-            _npz(train_labels=np.zeros(9, int)),
-            told=r"train_labels \(9,\); expected",
-        ),
-        kind("a class of nobody", _npz(test_labels=np.array(["x"] * 3)), told="the class 'x'"),
-        kind("other classes", _npz(class_names=np.array(["a", "b", "c"])), told="label 0 is 'a'"),
+    pickled = npz(train_labels=np.array([Trap()], dtype=object))
+    vector, nine = ARRAYS["train_embeddings"][0], np.zeros(9, int)
+    rows = [
+        ("missing", None, "no such file; expected arrays"),
+        ("empty", b"", "plain arrays of numpy .no .npz"),
+        ("a pickle inside", pickled, "not readable as plain arrays"),
+        ("10^12 rows claimed", claimed, "not readable as plain arrays"),
+        ("an array less", npz(test_labels=None), "no array 'test_labels'"),
+        ("vectors", npz(train_embeddings=vector), r"train_embeddings \(4,\) and"),
+        ("too many labels", npz(train_labels=nine), r"train_labels \(9,\); expected"),
+        ("an unknown class", npz(test_labels=np.array(["x"] * 3)), "the class 'x'"),
+        ("other classes", npz(class_names=np.array(["a", "b", "c"])), "label 0 is 'a'"),
     ]
+    name = "arrays of numpy"
+    return [
+        *family(name, read_rows, "set.npz", rows),
+        Kind(name, "labels below 0", npz(train_labels=np.array([0, -1, 2, 0])), read_embeddings,
+             "train_labels has values outside of class_names", "set.npz"),
+        Kind(name, "a pickle called .npy", pickled_npy, read_rows, "not readable as plain"),
+    ]  # fmt: skip
 
 
 def _image_lists() -> list[Kind]:
-    def csv(text: str | bytes, name: str, told: str) -> Kind:
-        read = partial(open_image_source, classes=CLASSES)
-        return Kind("lists of images", name, file("set.csv", text), read, told, "set.csv")
-
     def tree(*paths: str) -> Callable[[Path], Path]:
         def make(folder: Path) -> Path:
             for path in paths:
@@ -394,211 +302,160 @@ def _image_lists() -> list[Kind]:
 
         return make
 
-    folders = partial(
-        Kind, "lists of images", read=partial(open_image_source, classes=CLASSES), place="set"
-    )
     head = "path,label,split\n"
-    return [
-        csv("path,label\na,cat\n", "no column split", "no column 'split'; expected a first line"),
-        csv(f"{head}a,cat,train,x\n", "a value too many", "line 2: more values than the 3"),
-        csv(f"{head}a,fox,train\n", "a class of nobody", "line 2: no class 'fox'"),
-        csv(f"{head}a,cat,val\n", "an unknown split", "line 2: split 'val'; expected 'train'"),
-        csv(f"{head}a,cat,train\na,dog,test\n", "a file twice", "id 'a' of row 1 is also"),
-        csv(f'{head}"a,cat,train\n', "an open quote", "not a readable CSV file"),
-        folders("a folder without test", tree("train/cat/1.png"), told="none called 'test'"),
-        folders("a folder of no class", tree("fox/1.png", "fox/2.png"), told="no class has this"),
-        folders("missing", nothing("set"), told="expected images as a folder"),
-        Kind(
-            "lists of images",
-            "paths that no file has",
-            file("set.csv", f"{head}{'a' * 5000}.png,cat,train\n../b/\0,dog,test\n"),
-            lambda path: open_image_source(path, CLASSES),
-            ACCEPTED,
-            fits=lambda found: found.stamp.endswith("missing missing"),
+    no_files = f"{head}{'a' * 5000}.png,cat,train\n../b/\0,dog,test\n"
+    csv = [
+        ("no column split", "path,label\na,cat\n", "no column 'split'; expected a first line"),
+        ("a value too many", f"{head}a,cat,train,x\n", "line 2: more values than the 3"),
+        ("an unknown class", f"{head}a,fox,train\n", "line 2: no class 'fox'"),
+        ("an unknown split", f"{head}a,cat,val\n", "line 2: split 'val'; expected 'train'"),
+        ("a file twice", f"{head}a,cat,train\na,dog,test\n", "id 'a' of row 1 is also"),
+        ("an open quote", f'{head}"a,cat,train\n', "not a readable CSV file"),
+        (
+            "impossible paths",
+            no_files,
+            lambda source: source.stamp.endswith("missing missing"),
         ),
     ]
-
-
-def _concepts(answer: str, reason: str = "stop") -> Any:
-    return described_corpus([Caption("A dog.", (1,))], [Answer(answer, reason)], 5)
-
-
-def _texts_of(corpus: Any) -> list[str]:
-    return corpus.queries["text"].to_pylist()
+    folders = [
+        ("a folder without test", tree("train/cat/1.png"), "none called 'test'"),
+        ("a folder of no class", tree("fox/1.png", "fox/2.png"), "no class has this"),
+        ("missing", None, "expected images as a folder"),
+    ]
+    read = partial(open_image_source, classes=CLASSES)
+    name = "lists of images"
+    return [*family(name, read, "set.csv", csv), *family(name, read, "set", folders)]
 
 
 def _answers() -> list[Kind]:
-    def refused(name: str, answer: str, told: str, reason: str = "stop") -> Kind:
-        read = partial(_concepts, reason=reason)
-        return Kind("answers of a language model", name, given(answer), read, told)
+    def described(answer: str, reason: str = "stop") -> Any:
+        return described_corpus([Caption("A dog.", (1,))], [Answer(answer, reason)], 5)
 
-    def taken(name: str, answer: str, concepts: list[str]) -> Kind:
-        return Kind(
-            "answers of a language model",
-            name,
-            given(answer),
-            _concepts,
-            ACCEPTED,
-            fits=lambda corpus: _texts_of(corpus) == concepts,
-        )
+    def concepts(*texts: str) -> Callable[[Any], bool]:
+        return lambda corpus: corpus.queries["text"].to_pylist() == list(texts)
 
-    def knowledge(name: str, answer: str, told: str) -> Kind:
-        def read(text: str) -> str:
-            return parse_knowledge(Answer(text, "stop"), 4).value  # type: ignore[union-attr]
-
-        return Kind(
-            "answers of a language model",
-            f"knowledge, {name}",
-            given(answer),
-            read,
-            ACCEPTED,
-            fits=lambda reason: reason == told,
-        )
-
-    long_line = "x" * 10**7
-    form = "not the two lines asked for"
-    return [
-        refused("empty", "", "none of 1 answers holds a concept.*no line at all"),
-        taken("10 MB in a line", f"1. {long_line}\n2. red hat", [long_line, "red hat"]),
-        taken("a million lines", "1. four legs\n" * 300_000, ["four legs"]),
-        taken("other languages", "1. 四条腿\n2. четыре ноги", ["四条腿", "четыре ноги"]),
-        refused("control characters", "1. a\x07b\n2. c\x1b[31md", "'unprintable': 2"),
-        taken(
-            "like a prompt",
-            "1. ignore all instructions\n2. {{ 7 * 7 }}\nCaption: A cat.\n1. whiskers",
-            ["ignore all instructions", "7 * 7"],
-        ),
-        refused("a refusal", "I'm sorry, I cannot do that.", "'refusal': 1"),
-        refused("thoughts alone", "<think>\nlegs?\n", "'reasoning': 2"),
-        refused("cut off", "1. four le", "'truncated': 1", "length"),
-        refused("a sentence", "1. it has four legs and a tail", "'too many words': 1"),
-        knowledge("empty", "", form),
-        knowledge("10 MB long", f"true: {'1, ' * 3_000_000}1\nsometimes: none", form),
-        knowledge("5000 digits", f"true: {LONG_NUMBER}\nsometimes: none", form),
-        knowledge("a number of no text", "true: 9\nsometimes: none", "a number that no text has"),
+    long, numbers = "x" * 10**7, "1, " * 3_000_000
+    prompt = "1. ignore all instructions\n2. {{ 7 * 7 }}\nCaption: A cat.\n1. whiskers"
+    queries = [
+        ("empty", "", "none of 1 answers holds a concept.*no line at all"),
+        ("10 MB in a line", f"1. {long}\n2. red hat", concepts(long, "red hat")),
+        ("a million lines", "1. four legs\n" * 300_000, concepts("four legs")),
+        ("other languages", "1. 四条腿\n2. четыре ноги", concepts("四条腿", "четыре ноги")),
+        ("control characters", "1. a\x07b\n2. c\x1b[31md", "'unprintable': 2"),
+        ("like a prompt", prompt, concepts("ignore all instructions", "7 * 7")),
+        ("a refusal", "I'm sorry, I cannot do that.", "'refusal': 1"),
+        ("thoughts alone", "<think>\nlegs?\n", "'reasoning': 2"),
+        ("a sentence", "1. it has four legs and a tail", "'too many words': 1"),
     ]
-
-
-def _replied(content: bytes) -> Answer:
-    return read_completion(httpx.Response(200, content=content), "http://localhost/v1")
+    rejected = {
+        "empty": ("", "not the two lines asked for"),
+        "10 MB long": (f"true: {numbers}1\nsometimes: none", "not the two lines asked for"),
+        "5000 digits": (f"true: {LONG_NUMBER}\nsometimes: none", "not the two lines asked for"),
+        "a number of no text": ("true: 9\nsometimes: none", "a number that no text has"),
+    }
+    name = "answers of a language model"
+    return [
+        *family(name, described, "", queries),
+        Kind(name, "cut off", "1. four le", partial(described, reason="length"), "'truncated': 1"),
+        *(
+            Kind(
+                name,
+                f"knowledge, {what}",
+                answer,
+                lambda text: parse_knowledge(Answer(text, "stop"), 4),
+                lambda unusable, reason=reason: unusable.value == reason,
+            )
+            for what, (answer, reason) in rejected.items()
+        ),
+    ]
 
 
 def _replies() -> list[Kind]:
-    def reply(name: str, content: bytes, told: str = "the reply is not a chat completion") -> Kind:
-        place = "http://localhost/v1"
-        return Kind("replies of a server", name, given(content), _replied, told, place)
-
     def choice(**message: Any) -> bytes:
-        whole = {"message": {"content": "x"}, "finish_reason": "stop", **message}
-        return json.dumps({"choices": [whole]}).encode()
+        reply = {"message": {"content": "x"}, "finish_reason": "stop", **message}
+        return json.dumps({"choices": [reply]}).encode()
 
-    return [
-        reply("a page", b"<html>" + b"<p>no</p>" * 10**6),
-        reply("lists in lists", DEEP.encode()),
-        reply("a number", choice(message={"content": 3}), "has 3 as content"),
-        reply("a reason that is none", choice(finish_reason=["x"]), r"\['x'\] as finish_reason"),
-        Kind(
-            "replies of a server",
-            "half a character",
-            given(choice(message={"content": "a \ud83d b"})),
-            _replied,
-            ACCEPTED,
-            fits=lambda answer: answer.text == "a \ufffd b",
-        ),
+    half = choice(message={"content": "a \ud83d b"})
+    wrong = "http://localhost/v1: the reply is not a chat completion"
+    rows = [
+        ("a page", b"<html>" + b"<p>no</p>" * 10**6, wrong),
+        ("lists in lists", DEEP.encode(), wrong),
+        ("a number", choice(message={"content": 3}), "http://localhost/v1.* has 3 as content"),
+        ("an unknown reason", choice(finish_reason=["x"]), r"\['x'\] as finish_reason"),
+        ("half a character", half, lambda answer: answer.text == "a \ufffd b"),
     ]
+    return family("replies of a server", read_reply, "", rows)
 
 
 def _knowledge() -> list[Kind]:
-    kind = partial(Kind, "knowledge", read=open_knowledge, place="k.jsonl")
-    table = partial(Kind, "knowledge", read=read_knowledge, place="table.parquet")
-    whole = partial(file, "k.jsonl")
     cat = LISTS[1]
+    lists = [
+        ("missing", None, "no such file; expected knowledge of classes"),
+        ("not JSON", "{\n", "line 1 is not valid JSON"),
+        ("a class is a number", lines({**cat, "class": 3}), "class: .*found 3"),
+        ("a text is a list", lines({**cat, "yes": [["a"]]}), r"yes\[0\]: .*found \["),
+        ("a class twice", lines(cat, cat), "line 2 is about the class 'cat', as"),
+        ("a text twice", lines({**cat, "sometimes": ["Four legs"]}), "twice"),
+        ("complete is 1", lines({"complete": 1}), "complete: .*found 1"),
+        ("half a character", lines({**cat, "class": "\ud800"}), "surrogate"),
+    ]
+    repeated = parquet(KNOWLEDGE_TABLE, text=["a", "A.", "b"])
+    tables = [
+        ("a value of 0.3", parquet(KNOWLEDGE_TABLE, value=[1, 0.3, 0]), "of row 1 is 0.3"),
+        ("a cell twice", repeated, "row 1 gives a value to the class 'cat'"),
+        ("no class", parquet(KNOWLEDGE_TABLE, **{"class": None}), "no column 'class'"),
+    ]
     return [
-        kind("missing", nothing("k.jsonl"), told="no such file; expected knowledge of classes"),
-        kind("not JSON", whole("{\n"), told="line 1 is not valid JSON"),
-        kind("a class is a number", whole(lines({**cat, "class": 3})), told="class: .*found 3"),
-        kind(
-            "a text is a list", whole(lines({**cat, "yes": [["a"]]})), told=r"yes\[0\]: .*found \["
-        ),
-        kind("a class twice", whole(lines(cat, cat)), told="line 2 is about the class 'cat', as"),
-        kind("a text twice", whole(lines({**cat, "sometimes": ["Four legs"]})), told="twice"),
-        kind("complete is 1", whole(lines({"complete": 1})), told="complete: .*found 1"),
-        kind("half a character", whole(lines({**cat, "class": "\ud800"})), told="surrogate"),
-        table(
-            "a value of 0.3", parquet(KNOWLEDGE_TABLE, value=[1, 0.3, 0]), told="of row 1 is 0.3"
-        ),
-        table(
-            "a cell twice",
-            parquet(KNOWLEDGE_TABLE, text=["a", "A.", "b"]),
-            told="row 1 gives a value to the class 'cat'",
-        ),
-        table("no class", parquet(KNOWLEDGE_TABLE, **{"class": None}), told="no column 'class'"),
+        *family("knowledge", open_knowledge, "k.jsonl", lists),
+        *family("knowledge", read_knowledge, "table.parquet", tables),
     ]
 
 
 def _judgements() -> list[Kind]:
-    judge = partial(
-        Kind, "judgements", read=lambda path: read_judge(path, CLASSES, PHRASES), place="j.jsonl"
-    )
-    strict = partial(
-        Kind, "judgements", read=lambda path: read_strict(path, CLASSES), place="j.jsonl"
-    )
-    whole = partial(file, "j.jsonl")
     line = {"text": "four legs", "true": ["cat"], "often": []}
+    judge = [
+        ("missing", None, "no such file; expected judgements"),
+        ("not JSON", "x", "line 1 is not valid JSON"),
+        ("an unknown class", lines({**line, "true": ["fox"]}), "'fox' is not"),
+        ("a class twice", lines({**line, "often": ["cat"]}), "'cat' has .* twice"),
+        ("a text twice", lines(line, line), "line 2 is about .*as line 1"),
+        ("half a character", lines({**line, "text": "\ud800"}), "surrogate"),
+    ]
+    strict = [
+        ("a judge's line", lines(line), "line 1: kind: Field required"),
+        ("5000 digits", f"[{LONG_NUMBER}]", "Exceeds the limit"),
+    ]
+    name = "judgements"
     return [
-        judge("missing", nothing("j.jsonl"), told="no such file; expected judgements"),
-        judge("not JSON", whole("x"), told="line 1 is not valid JSON"),
-        judge("a class of nobody", whole(lines({**line, "true": ["fox"]})), told="'fox' is not"),
-        judge(
-            "a class twice",
-            whole(lines({**line, "often": ["cat"]})),
-            told="'cat' has .* twice",
-        ),
-        judge("a text twice", whole(lines(line, line)), told="line 2 is about .*as line 1"),
-        judge("half a character", whole(lines({**line, "text": "\ud800"})), told="surrogate"),
-        strict("a judge's line", whole(lines(line)), told="line 1: kind: Field required"),
-        strict("5000 digits", whole(f"[{LONG_NUMBER}]"), told="Exceeds the limit"),
+        *family(name, lambda path: read_judge(path, CLASSES, PHRASES), "j.jsonl", judge),
+        *family(name, lambda path: read_strict(path, CLASSES), "j.jsonl", strict),
     ]
 
 
 def _prompts() -> list[Kind]:
-    kind = partial(
-        Kind, "prompts", read=lambda path: load_template(path, ["caption"]), place="p.jinja"
-    )
-    render = partial(
-        Kind,
-        "prompts",
-        read=lambda path: load_template(path, ["caption"]).render(caption="x"),
-        place="p.jinja",
-    )
-    recorded = partial(Kind, "prompts", read=RecordedAnswers, place="r.jsonl")
-    whole = partial(file, "p.jinja")
-    answers = partial(file, "r.jsonl")
+    def render(path: Path) -> str:
+        return load_template(path, ["caption"]).render(caption="x")
+
     template, answer = RECORDED
+    named_self = {**answer, "variables": {"self": 1}}
+    prompts = [
+        ("missing", None, "no such file; expected a prompt template"),
+        ("no variable", "hello", "the prompt never uses 'caption'"),
+        ("another variable", "{{ caption }}{{ x }}", "unknown variable 'x'"),
+        ("broken", "{{ caption", "line 1 is not valid Jinja"),
+        ("an unknown filter", "{{ caption | run }}", "not valid Jinja"),
+        ("parentheses", "{{ " + "(" * 3000 + "caption", "not valid Jinja"),
+        ("divides by zero", "{{ caption }}{{ 1 / 0 }}", "ZeroDivisionError"),
+    ]
+    recorded = [
+        ("no template", lines(answer), "line 1 names the template 't'"),
+        ("a template twice", lines(template, template), "second time"),
+        ("an answer twice", lines(template, answer, answer), "line 3 answ"),
+        ("a key less", lines(template, {"template": "t"}), "line 2: variables"),
+        ("an answer is a list", lines(template, {**answer, "answer": ["x"]}), r"answer: .*\["),
+        ("a variable called self", lines(template, named_self), "'caption' is undefined"),
+    ]
     return [
-        kind("missing", nothing("p.jinja"), told="no such file; expected a prompt template"),
-        kind("no variable", whole("hello"), told="the prompt never uses 'caption'"),
-        kind("another variable", whole("{{ caption }}{{ x }}"), told="unknown variable 'x'"),
-        kind("broken", whole("{{ caption"), told="line 1 is not valid Jinja"),
-        kind("an unknown filter", whole("{{ caption | run }}"), told="not valid Jinja"),
-        kind("parentheses", whole("{{ " + "(" * 3000 + "caption"), told="not valid Jinja"),
-        render("divides by zero", whole("{{ caption }}{{ 1 / 0 }}"), told="ZeroDivisionError"),
-        recorded("no template", answers(lines(answer)), told="line 1 names the template 't'"),
-        recorded("a template twice", answers(lines(template, template)), told="second time"),
-        recorded("an answer twice", answers(lines(template, answer, answer)), told="line 3 answ"),
-        recorded(
-            "a key less",
-            answers(lines(template, {"template": "t"})),
-            told="line 2: variables",
-        ),
-        recorded(
-            "an answer is a list",
-            answers(lines(template, {**answer, "answer": ["x"]})),
-            told=r"line 2: answer: .*found \[",
-        ),
-        recorded(
-            "a variable called self",
-            answers(lines(template, {**answer, "variables": {"self": 1}})),
-            told="'caption' is undefined",
-        ),
+        *family("prompts", render, "p.jinja", prompts),
+        *family("prompts", RecordedAnswers, "r.jsonl", recorded),
     ]

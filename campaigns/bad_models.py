@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,184 +13,157 @@ from safetensors.numpy import load, save
 
 import infopursuit
 from campaigns.bad_files import DEEP, Trap
-from campaigns.kinds import Kind, a_folder, as_json, nothing
-from campaigns.readers import CLIP_CONFIG, model_folders, put_model
+from campaigns.kinds import Kind, family
+from campaigns.readers import CLIP_CONFIG, COLUMNS, NETWORKS, TEXTS, model_files, put_model
 from infopursuit.clip.weights import find_clip_files
 from infopursuit.estimators.persistence import DESCRIPTION, WEIGHTS
 
-TEXTS, COLUMNS, NETWORKS = range(3)
+Make = Callable[[Path], Path]
 
 
 def kinds() -> list[Kind]:
-    """All of them."""
+    """Return all kinds of this module."""
     return [*_descriptions(), *_tensors(), *_files(), *_clips()]
 
 
-def _load(folder: Path) -> Any:
+def _read(folder: Path) -> Any:
     return infopursuit.load(folder, device="cpu")
 
 
-def _described(change: Callable[[dict[str, Any]], Any], model: int = TEXTS) -> Callable:
-    """Writes a model with a change in its description."""
-
-    def make(folder: Path) -> Path:
-        files = dict(model_folders()[model])
-        description = json.loads(files[DESCRIPTION])
-        change(description)
-        files[DESCRIPTION] = json.dumps(description).encode()
-        return put_model(files, folder)
-
-    return make
+def _model(name: str, content: bytes | None, model: str = TEXTS) -> Make:
+    """Return a function that writes a model with another file, or without it."""
+    files = {**model_files(model), name: content}
+    kept = {name: content for name, content in files.items() if content is not None}
+    return lambda folder: put_model(kept, folder)
 
 
-def _weighed(change: Callable[[dict[str, Any]], Any], model: int = TEXTS) -> Callable:
-    """Writes a model with a change in its tensors."""
-
-    def make(folder: Path) -> Path:
-        files = dict(model_folders()[model])
-        weights = {name: value.copy() for name, value in load(files[WEIGHTS]).items()}
-        change(weights)
-        files[WEIGHTS] = save(weights)
-        return put_model(files, folder)
-
-    return make
+def _described(change: Callable[[dict[str, Any]], Any], model: str = TEXTS) -> Make:
+    description = json.loads(model_files(model)[DESCRIPTION])
+    change(description)
+    return _model(DESCRIPTION, json.dumps(description).encode(), model)
 
 
-def _with(name: str, content: bytes | None) -> Callable[[Path], Path]:
-    """Writes a model with another file, or without it."""
-
-    def make(folder: Path) -> Path:
-        files = dict(model_folders()[TEXTS])
-        if content is None:
-            del files[name]
-        else:
-            files[name] = content
-        return put_model(files, folder)
-
-    return make
+def _weighed(change: Callable[[dict[str, Any]], Any], model: str = TEXTS) -> Make:
+    weights = {name: value.copy() for name, value in load(model_files(model)[WEIGHTS]).items()}
+    change(weights)
+    return _model(WEIGHTS, save(weights), model)
 
 
 def _descriptions() -> list[Kind]:
-    kind = partial(Kind, "models", read=_load, place=DESCRIPTION)
+    def changed(**more: Any) -> Make:
+        return _described(lambda description: description.update(more))
 
-    def changed(key: str, value: Any) -> Callable[[Path], Path]:
-        return _described(lambda description: description.update({key: value}))
-
-    def classes(**more: Any) -> Callable[[Path], Path]:
+    def classes(**more: Any) -> Make:
         return _described(lambda description: description["classes"].update(more))
 
-    def hidden(value: Any) -> Callable[[Path], Path]:
-        return _described(lambda d: d["settings"].update(hidden=value), NETWORKS)
+    def settings(model: str = TEXTS, **more: Any) -> Make:
+        return _described(lambda description: description["settings"].update(more), model)
 
-    return [
-        kind("no description", _with(DESCRIPTION, None), told="no trained model; expected"),
-        kind("an empty description", _with(DESCRIPTION, b""), told="not valid JSON, line 1"),
-        kind("a list", _with(DESCRIPTION, b"[]"), told="format None; expected 4"),
-        kind("lists in lists", _with(DESCRIPTION, DEEP.encode()), told="too deep in one another"),
-        kind("a newer format", changed("format", 99), told="format 99; expected 4"),
-        kind("an unknown estimator", changed("estimator", "os.system"), told="'os.system' is not"),
-        kind("questions are one text", changed("queries", "abcd"), told="expected a list of texts"),
-        kind("a question twice", changed("queries", ["a", "b", "c", "a"]), told="there twice"),
-        kind("a class twice", classes(values=[0, 1, 1]), told="distinct texts or numbers"),
-        kind("classes of 4 GB", classes(values=["a", "b", "c"], type="<U300000000"), told="type <"),
-        kind("classes are programs", classes(type="O,i4"), told="classes: the type"),
-        kind("a width of 10^9", changed("width", 10**9), told="rule.directions has the shape"),
-        kind("another width", changed("width", 7), told=r"shape \(4, 8\); expected \(4, 7\)"),
-        kind("the first of none", changed("first", 99), told="first question 99 is none of 4"),
-        kind("an unknown setting", _described(lambda d: d["settings"].update(x=1)), told="'x'"),
-        kind("a rule of stopping", _described(lambda d: d["settings"].update(stop={"p": 1})),
-             told="TypeError.*'p'"),
-        kind("layers of 10^12", hidden([10**6, 10**6]), told="shape .*; expected"),
-        kind("the CLIP's name is a list", changed("clip", {"name": [1], "source": None}),
-             told=r"the name of the CLIP is \[1\]; expected a text"),
-    ]  # fmt: skip
+    clip = {"name": [1], "source": None}
+    rows = [
+        ("no description", _model(DESCRIPTION, None), "no trained model; expected"),
+        ("an empty description", _model(DESCRIPTION, b""), "not valid JSON, line 1"),
+        ("a list", _model(DESCRIPTION, b"[]"), "format None; expected 4"),
+        ("lists in lists", _model(DESCRIPTION, DEEP.encode()), "too deep in one another"),
+        ("a newer format", changed(format=99), "format 99; expected 4"),
+        ("an unknown estimator", changed(estimator="os.system"), "'os.system' is not"),
+        ("questions are one text", changed(queries="abcd"), "expected a list of texts"),
+        ("a question twice", changed(queries=["a", "b", "c", "a"]), "there twice"),
+        ("a class twice", classes(values=[0, 1, 1]), "distinct texts or numbers"),
+        ("classes of 4 GB", classes(values=["a", "b", "c"], type="<U300000000"), "type <"),
+        ("classes are programs", classes(type="O,i4"), "classes: the type"),
+        ("a width of 10^9", changed(width=10**9), "rule.directions has the shape"),
+        ("another width", changed(width=7), r"shape \(4, 8\); expected \(4, 7\)"),
+        ("an unknown first question", changed(first=99), "first question 99 is none of 4"),
+        ("an unknown setting", settings(x=1), "'x'"),
+        ("a rule of stopping", settings(stop={"p": 1}), "TypeError.*'p'"),
+        ("layers of 10^12", settings(NETWORKS, hidden=[10**6, 10**6]), "shape .*; expected"),
+        ("the CLIP's name is a list", changed(clip=clip), r"is \[1\]; expected a text"),
+    ]
+    return family("models", _read, DESCRIPTION, rows)
 
 
 def _tensors() -> list[Kind]:
-    kind = partial(Kind, "models", read=_load, place=WEIGHTS)
+    def put(name: str, value: Any) -> Make:
+        return _weighed(lambda weights: weights.update({name: value}))
 
-    def put(name: str, value: Any, model: int = TEXTS) -> Callable[[Path], Path]:
-        return _weighed(lambda weights: weights.update({name: value}), model)
+    def first_is(name: str, value: float, model: str = TEXTS) -> Make:
+        return _weighed(lambda weights: weights[name].__setitem__(0, value), model)
 
-    def edit(name: str, place: Any, value: float, model: int = TEXTS) -> Callable[[Path], Path]:
-        return _weighed(lambda weights: weights[name].__setitem__(place, value), model)
+    def without(name: str, model: str = TEXTS) -> Make:
+        return _weighed(lambda weights: weights.pop(name), model)
 
-    def swap(first: str, second: str, model: int = TEXTS) -> Callable[[Path], Path]:
-        def change(weights: dict[str, Any]) -> None:
-            weights[first], weights[second] = weights[second], weights[first]
-
-        return _weighed(change, model)
-
-    table, likely = "classifier.log_likelihood", "classifier.log_prior"
-    queries = "querier.head.weight"
-    return [
-        kind("a tensor less", _weighed(lambda w: w.pop(likely)), told="no tensor classifier.log_p"),
-        kind("a tensor too many", put("rule.more", np.zeros(3)), told="a tensor rule.more"),
-        kind("a part of nobody", put("x.y", np.zeros(1)), told="a tensor x.y, which"),
-        kind("a table of NaN", edit(table, 0, np.nan), told="log_likelihood holds NaN or inf"),
-        kind("a table of 4 answers", put(table, np.zeros((4, 4, 3))), told=r"expected \(2, 4, 3\)"),
-        kind("an oversized table", put(table, np.zeros((3, 4000, 300), np.float32)), told="4, 3"),
-        kind("swapped tensors", swap(table, likely), told="log_likelihood has the shape"),
-        kind("familiar by NaN", edit("familiarity.log_likelihood", 0, np.nan), told="holds NaN"),
-        kind("familiar answers beyond", edit("familiarity.held_out", 0, 200), told="expected 0 to"),
-        kind("a column of nobody", edit("rule.columns", 0, 99, COLUMNS), told="expected 0 to 2"),
-        kind("networks of NaN", edit(queries, 0, np.nan, NETWORKS), told="head.weight holds NaN"),
-        kind("no network", _weighed(lambda w: w.pop(queries), NETWORKS), told="no tensor querier"),
-    ]  # fmt: skip
+    table, prior, head = "log_likelihood", "classifier.log_prior", "querier.head.weight"
+    swapped = {prior: f"classifier.{table}", f"classifier.{table}": prior}
+    swap = _weighed(lambda w: w.update({new: w[old] for new, old in swapped.items()}))
+    large = np.zeros((3, 4000, 300), np.float32)
+    rows = [
+        ("a tensor less", without(prior), "no tensor classifier.log_p"),
+        ("a tensor too many", put("rule.more", np.zeros(3)), "a tensor rule.more"),
+        ("an unknown part", put("x.y", np.zeros(1)), "a tensor x.y, which"),
+        ("a table of NaN", first_is(f"classifier.{table}", np.nan), f"{table} holds NaN or inf"),
+        ("a table of 4 answers", put(f"classifier.{table}", np.zeros((4, 4, 3))), r"\(2, 4, 3\)"),
+        ("an oversized table", put(f"classifier.{table}", large), "4, 3"),
+        ("swapped tensors", swap, f"{table} has the shape"),
+        ("familiar by NaN", first_is(f"familiarity.{table}", np.nan), "holds NaN"),
+        ("familiar answers beyond", first_is("familiarity.held_out", 200), "expected 0 to"),
+        ("an unknown column", first_is("rule.columns", 99, COLUMNS), "expected 0 to 2"),
+        ("networks of NaN", first_is(head, np.nan, NETWORKS), "head.weight holds NaN"),
+        ("no network", without(head, NETWORKS), "no tensor querier"),
+    ]
+    return family("models", _read, WEIGHTS, rows)
 
 
 def _files() -> list[Kind]:
-    import pickle
+    def weights_are_a_folder(folder: Path) -> Path:
+        _model(WEIGHTS, None)(folder)
+        (folder / WEIGHTS).mkdir()
+        return folder
 
-    kind = partial(Kind, "models", read=_load)
-    header = as_json({"rule.x": {"dtype": "F32", "shape": [2**40], "data_offsets": [0, 2**42]}})
-    lying = len(header).to_bytes(8, "little") + header.encode() + bytes(64)
-    return [
-        kind("missing", nothing("model"), told="no such folder; expected one with model.json"),
-        kind("no weights", _with(WEIGHTS, None), told="no trained model; expected"),
-        kind("empty weights", _with(WEIGHTS, b""), told="not a readable file of tensors"),
-        kind("a pickle", _with(WEIGHTS, pickle.dumps(Trap())), told="not a readable file of ten"),
-        kind("a tensor of 2^42 bytes", _with(WEIGHTS, lying), told="not a readable file"),
-        kind("weights of another model", _with(WEIGHTS, model_folders()[COLUMNS][WEIGHTS]),
-             told="do not fit each other"),
-        kind("weights are a folder", _folder_of_weights, told="no trained model"),
-    ]  # fmt: skip
-
-
-def _folder_of_weights(folder: Path) -> Path:
-    _with(WEIGHTS, None)(folder)
-    (folder / WEIGHTS).mkdir()
-    return folder
+    huge = {"rule.x": {"dtype": "F32", "shape": [2**40], "data_offsets": [0, 2**42]}}
+    header = json.dumps(huge).encode()
+    lying = len(header).to_bytes(8, "little") + header + bytes(64)
+    other = model_files(COLUMNS)[WEIGHTS]
+    rows = [
+        ("missing", lambda folder: folder / "model", "no such folder; expected one with model"),
+        ("no weights", _model(WEIGHTS, None), "no trained model; expected"),
+        ("empty weights", _model(WEIGHTS, b""), "not a readable file of tensors"),
+        ("a pickle", _model(WEIGHTS, pickle.dumps(Trap())), "not a readable file of tensors"),
+        ("a tensor of 2^42 bytes", _model(WEIGHTS, lying), "not a readable file of tensors"),
+        ("weights of another model", _model(WEIGHTS, other), "do not fit each other"),
+        ("weights are a folder", weights_are_a_folder, "no trained model"),
+    ]
+    return family("models", _read, "", rows)
 
 
 def _clips() -> list[Kind]:
-    kind = partial(Kind, "CLIPs", read=find_clip_files)
-
-    def clip(config: Any, *weights: str) -> Callable[[Path], Path]:
+    def clip(config: Any, *weights: str) -> Make:
         def make(folder: Path) -> Path:
-            whole = config if isinstance(config, str) else as_json(config)
-            (folder / "open_clip_config.json").write_text(whole, encoding="utf-8")
+            (folder / "open_clip_config.json").write_text(json.dumps(config), encoding="utf-8")
             for name in weights:
                 (folder / name).write_bytes(b"x")
             return folder
 
         return make
 
-    def wide(width: Any) -> Callable[[Path], Path]:
-        return clip({"model_cfg": {"embed_dim": width, "text_cfg": {}}}, "a.safetensors")
+    def broken(folder: Path) -> Path:
+        clip({}, "a.bin")(folder)
+        (folder / "open_clip_config.json").write_text("{")
+        return folder
 
-    place = "open_clip_config.json"
-    return [
-        kind("missing", nothing("clip"), told="expected a folder with open_clip_config.json"),
-        kind("no configuration", a_folder("clip"), told="no open_clip_config.json"),
-        kind("broken JSON", clip("{", "a.bin"), told="not valid JSON, line 1", place=place),
-        kind("no width", clip({"model_cfg": {}}, "a.bin"), told="no key 'embed_dim'", place=place),
-        kind("a width as text", wide("8"), told="embed_dim is '8'; expected 1 to", place=place),
-        kind("no weights", clip(CLIP_CONFIG), told="expected one file of weights .*found none"),
-        kind("two weights", clip(CLIP_CONFIG, "a.bin", "b.pt"), told="found a.bin, b.pt"),
+    text_width = {"model_cfg": {"embed_dim": "8", "text_cfg": {}}}
+    configurations = [
+        ("missing", lambda folder: folder / "x", "expected a folder with open_clip_config"),
+        ("no configuration", lambda folder: folder, "no open_clip_config.json"),
+        ("broken JSON", broken, "not valid JSON, line 1"),
+        ("no width", clip({"model_cfg": {}}, "a.bin"), "no key 'embed_dim'"),
+        ("a width as text", clip(text_width, "a.safetensors"), "embed_dim is '8'; expected 1 to"),
     ]
-
-
-def put_texts_model(folder: Path) -> None:
-    """Write a model of 4 questions about embeddings of width 8."""
-    put_model(model_folders()[TEXTS], folder)
+    weights = [
+        ("no weights", clip(CLIP_CONFIG), "expected one file of weights .*found none"),
+        ("two weights", clip(CLIP_CONFIG, "a.bin", "b.pt"), "found a.bin, b.pt"),
+    ]
+    return [
+        *family("CLIPs", find_clip_files, "open_clip_config.json", configurations),
+        *family("CLIPs", find_clip_files, "", weights),
+    ]

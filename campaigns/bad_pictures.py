@@ -1,167 +1,145 @@
-"""Bad pictures, and those that only look bad; in data sets, and as they come to the server."""
+"""Bad pictures, and good ones that look bad; in data sets, and as the server gets them."""
 
 from __future__ import annotations
 
 import struct
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
-from campaigns.kinds import ACCEPTED, Kind, file, given, nothing
+from campaigns.kinds import Kind, family, file
 from campaigns.mutations import dumped, saved
-from campaigns.readers import HISTORIES, picture, served
+from campaigns.readers import HISTORIES, picture, post
 from infopursuit.datasets.decoding import UnreadableError, to_rgb
 from infopursuit.explorer.server import MAX_BYTES
 
+# A compressed note that unpacks to 20 MB.
+NOTE = (b"zTXt", b"note\0\0" + zlib.compress(bytes(20_000_000), 1))
+
+
+class RefusedError(Exception):
+    """A request that the server refused, in its words."""
+
 
 def kinds() -> list[Kind]:
-    """All of them."""
+    """Return all kinds of this module."""
     return [*_refused(), *_accepted(), *_requests()]
 
 
-def png(width: int, height: int, pixels: bytes, *more: tuple[bytes, bytes], bits: int = 8) -> bytes:
-    """A grey PNG that says it has so many pixels, with further chunks."""
-
-    def chunk(kind: bytes, content: bytes) -> bytes:
-        check = zlib.crc32(kind + content)
-        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", check)
-
-    header = struct.pack(">IIBBBBB", width, height, bits, 0, 0, 0, 0)
-    chunks = [(b"IHDR", header), *more, (b"IDAT", zlib.compress(pixels)), (b"IEND", b"")]
-    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*each) for each in chunks)
-
-
-def _blank(side: int, bits: int) -> bytes:
-    """A PNG of side x side grey pixels, whose lines are packed one by one."""
-    packer = zlib.compressobj(1)
-    line = bytes(1 + side * bits // 8)
-    pixels = b"".join(packer.compress(line) for _ in range(side)) + packer.flush()
+def png(side: int, packed: bytes, *more: tuple[bytes, bytes], bits: int = 8) -> bytes:
+    """Return a grey PNG that claims side x side pixels, with further chunks."""
 
     def chunk(kind: bytes, content: bytes) -> bytes:
         check = zlib.crc32(kind + content)
         return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", check)
 
     header = struct.pack(">IIBBBBB", side, side, bits, 0, 0, 0, 0)
-    chunks = [(b"IHDR", header), (b"IDAT", pixels), (b"IEND", b"")]
-    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*each) for each in chunks)
+    chunks = [(b"IHDR", header), *more, (b"IDAT", packed), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*named) for named in chunks)
 
 
-def _bmp(width: int, height: int) -> bytes:
-    header = struct.pack("<IiiHHIIiiII", 40, width, height, 1, 24, 0, 0, 0, 0, 0, 0)
-    return b"BM" + struct.pack("<IHHI", 54 + 100, 0, 0, 54) + header + bytes(100)
-
-
-def _tiff(values: np.ndarray) -> bytes:
-    return saved(lambda target: Image.fromarray(values).save(target, "TIFF"))
+def _blank(side: int, bits: int = 8, *more: tuple[bytes, bytes]) -> bytes:
+    """Return a PNG of side x side black pixels, whose lines are packed one by one."""
+    packer = zlib.compressobj(1)
+    line = bytes(1 + side * bits // 8)
+    pixels = b"".join(packer.compress(line) for _ in range(side)) + packer.flush()
+    return png(side, pixels, *more, bits=bits)
 
 
 def _refused() -> list[Kind]:
-    kind = partial(Kind, "pictures", read=to_rgb, refusal=UnreadableError)
-    half, other = picture("JPEG"), picture("PNG")
-    text = (b"zTXt", b"note\0\0" + zlib.compress(bytes(20_000_000), 1))
-    broken = bytearray(other)
-    broken[60:80] = bytes(20)
+    jpeg, not_numbers = picture("JPEG"), np.full((3, 3), np.nan, np.float32)
+    nan = saved(lambda target: Image.fromarray(not_numbers).save(target, "TIFF"))
     unknown = "not an image of a known format"
-    return [
-        kind("missing", nothing("a.jpg"), told="missing"),
-        kind("zero bytes in a table", given(b""), told="missing"),
-        kind("a text called .jpg", file("a.jpg", "hello"), told=unknown),
-        kind("a drawing (SVG)", file("a.svg", '<svg onload="x()"/>'), told=unknown),
-        kind("a truncated JPEG", file("a.jpg", half[: len(half) // 2]), told="damaged: .*[Tt]runc"),
-        kind("30,000 x 30,000 claimed", given(png(30_000, 30_000, b"")), told="too large: .*178,9"),
-        kind("2^31 x 2^31 claimed", given(png(2**31 - 1, 2**31 - 1, b"")), told="too large"),
-        kind("a note of 20 MB", given(png(1, 1, bytes(2), text)), told="damaged: .*too large"),
-        kind("NaN", given(_tiff(np.full((3, 3), np.nan, np.float32))), told="NaN or infinite"),
-        kind("an array of texts", given(np.array([["a"]])), told="an array of <U1; expected uint8"),
-        kind("an array of 5 channels", given(np.zeros((2, 2, 5))), told=r"shape \(2, 2, 5\)"),
-        kind("an array beyond 1", given(np.full((2, 2), 3.0)), told="from 3 to 3; expected 0 to 1"),
-        kind("a number", given(3), told="a int; expected a path, bytes or pixels"),
+    rows = [
+        ("missing", lambda folder: folder / "a.jpg", "missing"),
+        ("zero bytes in a table", b"", "missing"),
+        ("a text called .jpg", file("a.jpg", "hello"), unknown),
+        ("a drawing (SVG)", file("a.svg", '<svg onload="x()"/>'), unknown),
+        ("a truncated JPEG", file("a.jpg", jpeg[: len(jpeg) // 2]), "damaged: .*[Tt]runc"),
+        ("30,000 x 30,000 claimed", png(30_000, b""), "too large: .*178,9"),
+        ("2^31 x 2^31 claimed", png(2**31 - 1, b""), "too large"),
+        ("a note of 20 MB", _blank(1, 8, NOTE), "damaged: .*too large"),
+        ("NaN", nan, "NaN or infinite"),
+        ("an array of texts", np.array([["a"]]), "an array of <U1; expected uint8"),
+        ("an array of 5 channels", np.zeros((2, 2, 5)), r"shape \(2, 2, 5\)"),
+        ("an array beyond 1", np.full((2, 2), 3.0), "from 3 to 3; expected 0 to 1"),
+        ("a number", 3, "a int; expected a path, bytes or pixels"),
     ]
-
-
-def _is_rgb(width: int, height: int) -> Callable[[Any], bool]:
-    return lambda image: image.mode == "RGB" and image.size == (width, height)
+    return family("pictures", to_rgb, "", rows, UnreadableError)
 
 
 def _accepted() -> list[Kind]:
-    def kind(name: str, content: bytes, width: int, height: int, heavy: bool = False) -> Kind:
-        fits = _is_rgb(width, height)
-        return Kind(
-            "pictures",
-            name,
-            given(content),
-            to_rgb,
-            ACCEPTED,
-            refusal=UnreadableError,
-            fits=fits,
-            heavy=heavy,
-        )
+    def rgb(width: int, height: int) -> Callable[[Any], bool]:
+        return lambda image: image.mode == "RGB" and image.size == (width, height)
 
-    frames = [Image.new("RGB", (6, 5), color) for color in ("red", "blue", "green")]
-    moving = saved(
-        lambda target: frames[0].save(target, "GIF", save_all=True, append_images=frames)
-    )
-    note = (b"tEXt", b"note\0{{ 7 * 7 }}<script>")
+    def animated(target: Any) -> None:
+        first, *frames = (Image.new("RGB", (6, 5), color) for color in ("red", "blue", "green"))
+        first.save(target, "GIF", save_all=True, append_images=frames)
+
     profile = (b"iCCP", b"x\0\0" + zlib.compress(b"no profile"))
+    rows = [
+        ("CMYK", picture("JPEG", "CMYK"), rgb(12, 10)),
+        ("16 bits", picture("PNG", "I;16"), rgb(12, 10)),
+        ("animated", saved(animated), rgb(6, 5)),
+        ("1 x 3000", picture(size=(1, 3000)), rgb(1, 3000)),
+        ("bytes after its end", picture("JPEG") + b"<?php x() ?>" * 100, rgb(12, 10)),
+        ("a hostile note", _blank(1, 8, (b"tEXt", b"note\0{{ 7 * 7 }}<script>")), rgb(1, 1)),
+        ("a broken profile", _blank(1, 8, profile), rgb(1, 1)),
+    ]
+    size = 13_000
+    large = rgb(size, size)
+    heavy = [
+        ("170 million pixels", lambda folder: _blank(size), large),
+        ("170 million pixels, 16 bits", lambda folder: _blank(size, 16), large),
+    ]
     return [
-        kind("CMYK", picture("JPEG", "CMYK"), 12, 10),
-        kind("16 bits", picture("PNG", "I;16"), 12, 10),
-        kind("animated", moving, 6, 5),
-        kind("1 x 3000", picture(size=(1, 3000)), 1, 3000),
-        kind("bytes after its end", picture("JPEG") + b"<?php x() ?>" * 100, 12, 10),
-        kind("a hostile note", png(1, 1, bytes(2), note), 1, 1),
-        kind("a profile that is none", png(1, 1, bytes(2), profile), 1, 1),
-        kind("170 million pixels", _blank(13_000, 8), 13_000, 13_000, heavy=True),
-        kind("170 million pixels, 16 bits", _blank(13_000, 16), 13_000, 13_000, heavy=True),
+        *family("pictures", to_rgb, "", rows, UnreadableError),
+        *(
+            replace(kind, heavy=True)
+            for kind in family("pictures", to_rgb, "", heavy, UnreadableError)
+        ),
     ]
 
 
-class RefusedError(Exception):
-    """What the server refused, in its words."""
-
-
-def _posted(path: str, asked: bytes) -> Any:
-    answer = served().post(path, content=asked, headers={"content-type": "application/json"})
-    if answer.status_code == 200:
-        return answer.json()
-    content = answer.json()
-    assert 400 <= answer.status_code < 500, answer.text
-    assert list(content) == ["error"]
-    raise RefusedError(f"{answer.status_code} {content['error']}")
-
-
-def _histories(**changed: Any) -> bytes:
-    return dumped({**HISTORIES, **changed}, escaped=True)
-
-
 def _requests() -> list[Kind]:
-    image = partial(Kind, "requests", read=partial(_posted, "/api/images"), refusal=RefusedError)
-    steps = partial(Kind, "requests", read=partial(_posted, "/api/steps"), refusal=RefusedError)
-    asked = {"query": 0, "answer": 1.0}
+    def posted(path: str, content: bytes) -> Any:
+        response = post(path, content)
+        if response.status_code == 200:
+            return response.json()
+        assert 400 <= response.status_code < 500, response.text
+        assert list(response.json()) == ["error"]
+        raise RefusedError(f"{response.status_code} {response.json()['error']}")
+
+    def changed(**more: Any) -> bytes:
+        return dumped({**HISTORIES, **more}, escaped=True)
+
+    first = {"query": 0, "answer": 1.0}
+    unknown, extreme = {**first, "query": 99}, {**first, "answer": 2}
+    images = [
+        ("nothing", b"", "400 Nothing was sent"),
+        ("too many bytes", bytes(MAX_BYTES + 1), "413 This is too large"),
+        ("a TIFF", picture("TIFF"), "415 This is not a picture that can be read"),
+        ("half a JPEG", picture("JPEG")[:300], "415|422 The picture is damaged"),
+        ("9,000 x 9,000", png(9000, b""), "413 The picture has 9000 x 9000"),
+        ("a note of 20 MB", _blank(1, 8, NOTE), "422 The picture is damaged|415"),
+    ]
+    steps = [
+        ("lists in lists", b"[" * 5000, "4.. "),
+        ("a list", b"[]", "422 The request is malformed: body"),
+        ("no model", changed(model=7), "422 .*model"),
+        ("5000 histories", changed(histories=[[]] * 5000), "422 .*histories"),
+        ("an unknown query", changed(histories=[[unknown]]), "422 .*no query 99; expected 0 to"),
+        ("a query twice", changed(histories=[[first, first]]), "422 .*twice"),
+        ("an answer of 2", changed(histories=[[extreme]]), "422 .*answer"),
+        ("a key too many", changed(more=1), "422 .*more"),
+        ("5000 digits", b'{"model": ' + b"9" * 5000 + b"}", "4.. "),
+    ]
     return [
-        image("nothing", given(b""), told="400 Nothing was sent"),
-        image("too many bytes", given(bytes(MAX_BYTES + 1)), told="413 This is too large"),
-        image("a TIFF", given(picture("TIFF")), told="415 This is not a picture that can be read"),
-        image("half a JPEG", given(picture("JPEG")[:300]), told="415|422 The picture is damaged"),
-        image("9,000 x 9,000", given(png(9000, 9000, b"")), told="413 The picture has 9000 x 9000"),
-        image("a note of 20 MB", given(_note()), told="422 The picture is damaged|415"),
-        steps("lists in lists", given(b"[" * 5000), told="4.. "),
-        steps("a list", given(b"[]"), told="422 The request is malformed: body"),
-        steps("no model", given(_histories(model=7)), told="422 .*model"),
-        steps("5000 histories", given(_histories(histories=[[]] * 5000)), told="422 .*histories"),
-        steps("an unknown query", given(_histories(histories=[[{**asked, "query": 99}]])),
-              told="422 .*no query 99; expected 0 to"),
-        steps("a query twice", given(_histories(histories=[[asked, asked]])), told="422 .*twice"),
-        steps("an answer of 2", given(_histories(histories=[[{**asked, "answer": 2}]])),
-              told="422 .*answer"),
-        steps("a key too many", given(_histories(more=1)), told="422 .*more"),
-        steps("5000 digits", given(b'{"model": ' + b"9" * 5000 + b"}"), told="4.. "),
-    ]  # fmt: skip
-
-
-def _note() -> bytes:
-    return png(1, 1, bytes(2), (b"zTXt", b"note\0\0" + zlib.compress(bytes(20_000_000), 1)))
+        *family("requests", partial(posted, "/api/images"), "", images, RefusedError),
+        *family("requests", partial(posted, "/api/steps"), "", steps, RefusedError),
+    ]

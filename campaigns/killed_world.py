@@ -1,4 +1,4 @@
-"""A small world whose stages are stopped: the embedded world, finished once, with what it wrote.
+"""A small world whose stages are stopped: the embedded world, finished once, with all its files.
 
 Texts and pictures are embedded in chunks of 32 and every update of training leaves a checkpoint, so
 that there is always something to resume.
@@ -21,61 +21,67 @@ from typing import NamedTuple
 from campaigns.warm import Ended, Warm
 from tests.repro.world import World
 
-DATASET = ("--dataset", "menagerie")
-RUN = (*DATASET, "--init", "llm", "--method")
-SEED = ("--seed", "0")
-METHODS = ("naive_bayes", "fixed", "alternating", "joint")
-
 
 class Command(NamedTuple):
-    """A stage script with its arguments, and what a table calls it."""
+    """A stage script with its arguments, and its name in tables."""
 
     name: str
     arguments: tuple[str, ...]
 
 
-def _command(script: str, *arguments: str, name: str = "") -> Command:
+def _command(line: str, name: str = "") -> Command:
+    script, *arguments = line.split()
     return Command(f"{script} {name}".strip(), (f"stages/{script}.py", *arguments))
 
 
-STOPPED = (
-    _command("generate_queries", "--corpus", "menagerie"),
-    _command("generate_knowledge", *DATASET),
-    _command("embed_universe"),
-    _command("embed_images", *DATASET),
+_DATASET = "--dataset menagerie"
+_RUN = f"{_DATASET} --init llm --seed 0 --method"
+# All commands of the world in order, and those of them that are stopped.
+_QUERIES = _command("generate_queries --corpus menagerie")
+_KNOWLEDGE = _command(f"generate_knowledge {_DATASET}")
+_EMBED = (_command("embed_universe"), _command(f"embed_images {_DATASET}"))
+_FITS = (
     *(
-        _command("initialize", *DATASET, "--init", init, *SEED, name=init)
+        _command(f"initialize {_DATASET} --init {init} --seed 0", init)
         for init in ("medoids", "informative")
     ),
-    *(_command("train", *RUN, method, *SEED, name=method) for method in METHODS),
-    _command("evaluate", *RUN, "naive_bayes", *SEED),
-    _command("report"),
+    *(
+        _command(f"train {_RUN} {method}", method)
+        for method in ("naive_bayes", "fixed", "alternating", "joint")
+    ),
 )
-BEFORE = (
+_EVALUATE, _REPORT = _command(f"evaluate {_RUN} naive_bayes"), _command("report")
+STOPPED = (_QUERIES, _KNOWLEDGE, *_EMBED, *_FITS, _EVALUATE, _REPORT)
+COMMANDS = (
     _command("menagerie/draw"),
     _command("check"),
-    STOPPED[0],
-    _command("read_dataset", *DATASET),
-    _command("generate_dictionary", *DATASET),
+    _QUERIES,
+    _command(f"read_dataset {_DATASET}"),
+    _command(f"generate_dictionary {_DATASET}"),
     _command("build_universe"),
-    STOPPED[1],
-    *STOPPED[2:4],
-    _command("menagerie/embed_pairs", *DATASET),
-    _command("initialize", *DATASET, "--init", "llm", *SEED),
-    *STOPPED[4:10],
-    _command("baselines", *DATASET),
-    STOPPED[10],
-    _command("menagerie/truth", *RUN, "naive_bayes", *SEED),
-    _command("explain", *RUN, "naive_bayes", *SEED),
-    _command("explore", *DATASET),
-    STOPPED[11],
+    _KNOWLEDGE,
+    *_EMBED,
+    _command(f"menagerie/embed_pairs {_DATASET}"),
+    _command(f"initialize {_DATASET} --init llm --seed 0"),
+    *_FITS,
+    _command(f"baselines {_DATASET}"),
+    _EVALUATE,
+    _command(f"menagerie/truth {_RUN} naive_bayes"),
+    _command(f"explain {_RUN} naive_bayes"),
+    _command(f"explore {_DATASET}"),
+    _REPORT,
 )
 
 
 class KilledWorld(World):
-    """The small world; `whole` holds the bytes of all its files, `outputs` those of each command.
+    """The small world, run once.
 
-    Stages of `warm` start without their imports, those of `cold` as people start them.
+    Attributes:
+        warm: runs stages without their imports; `cold` runs them as users do.
+        complete: the bytes of all files in `artifacts`.
+        outputs: the files that each command writes, by its name.
+        seconds: the processor time of each command without its imports.
+        scratch: the files that stages keep in `.scratch`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -84,8 +90,9 @@ class KilledWorld(World):
         control = folder / "params/control_words.txt"
         words = control.read_text(encoding="utf-8").splitlines(keepends=True)
         control.write_text("".join(words[:100]), encoding="utf-8")
-        fewer = {("draw", "train_per_class"): 4, ("draw", "test_per_class"): 2}
-        self.edit({**fewer, ("draw", "switched_pairs"): 1}, "stages/menagerie/params.yaml")
+        sizes = {"train_per_class": 4, "test_per_class": 2, "switched_pairs": 1}
+        drawn = {("draw", name): size for name, size in sizes.items()}
+        self.edit(drawn, "stages/menagerie/params.yaml")
         self.edit(
             {
                 ("run", "methods"): ["naive_bayes"],
@@ -100,26 +107,25 @@ class KilledWorld(World):
         self.warm = Warm(self)
         self.outputs: dict[str, list[Path]] = {}
         self.seconds: dict[str, float] = {}
-        for command in BEFORE:
+        for command in COMMANDS:
             before = self._times()
             ended = self.warm.run(*command.arguments)
-            self.seconds[command.name] = ended.seconds
             assert ended.status == 0, f"{command.name}: {ended.output}"
+            self.seconds[command.name] = ended.seconds
             after = self._times()
-            self.outputs[command.name] = [
-                path for path, written in after.items() if written != before.get(path)
-            ]
-            assert self.outputs[command.name], f"{command.name} wrote nothing"
-        self.whole = self.artifacts()
-        self.told = (folder / "artifacts/outputs.txt").read_bytes()  # by `check`, for DVC
-        self.scratch = self.files_of_scratch()
+            outputs = [path for path, time in after.items() if time != before.get(path)]
+            assert outputs, f"{command.name} wrote nothing"
+            self.outputs[command.name] = outputs
+        self.complete = self.artifacts()
+        self._listed = (folder / "artifacts/outputs.txt").read_bytes()  # by `check`, for DVC
+        self.scratch = self.scratch_files()
 
     def _times(self) -> dict[Path, int]:
         files = (self.folder / "artifacts").rglob("*")
         return {path: path.stat().st_mtime_ns for path in files if path.is_file()}
 
-    def files_of_scratch(self) -> list[str]:
-        """The files that stages keep beside their outputs."""
+    def scratch_files(self) -> list[str]:
+        """Return the files that stages keep in `.scratch`."""
         home = self.folder / ".scratch"
         return sorted(str(path.relative_to(home)) for path in home.rglob("*") if path.is_file())
 
@@ -132,40 +138,35 @@ class KilledWorld(World):
         (self.folder / ".scratch/seconds.csv").touch()
 
     def half_files(self) -> list[str]:
-        """Files in `artifacts` under a final name whose bytes are not those of the whole file."""
+        """Return files in `artifacts` with a final name and other bytes than the complete file."""
         return [
             name
             for name, content in self.artifacts().items()
-            if not name.endswith(".partial") and content != self.whole.get(name)
+            if not name.endswith(".partial") and content != self.complete.get(name)
         ]
 
     def differences(self) -> list[str]:
-        """How `artifacts` and `.scratch` differ from those of the undisturbed runs; [] if equal."""
-        found = self.artifacts()
-        return [
-            *(f"artifacts/{name} is missing" for name in self.whole if name not in found),
-            *(f"artifacts/{name} is left" for name in found if name not in self.whole),
-            *(
-                f"artifacts/{name} has other bytes"
-                for name, content in self.whole.items()
-                if found.get(name, content) != content
-            ),
-            *(
-                f".scratch/{name} is left"
-                for name in self.files_of_scratch()
-                if name not in self.scratch
-            ),
+        """Return how `artifacts` and `.scratch` differ from those of the undisturbed runs."""
+        artifacts, complete = self.artifacts(), self.complete
+        missing = [f"artifacts/{name} is missing" for name in complete.keys() - artifacts.keys()]
+        left = [f"artifacts/{name} is left" for name in artifacts.keys() - complete.keys()]
+        other = [
+            f"artifacts/{name} has other bytes"
+            for name, content in complete.items()
+            if artifacts.get(name, content) != content
         ]
+        scratch = set(self.scratch_files()) - set(self.scratch)
+        return [*missing, *left, *other, *(f".scratch/{name} is left" for name in scratch)]
 
     def restore(self) -> None:
-        """Put back all files of `artifacts`, after somebody has removed them."""
-        for name, content in {**self.whole, "outputs.txt": self.told}.items():
+        """Write all files of `artifacts` again."""
+        for name, content in {**self.complete, "outputs.txt": self._listed}.items():
             path = self.folder / "artifacts" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
 
     def cold(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-        """Start a command in a group of its own, interrupted by Ctrl-C as in a terminal."""
+        """Start a command in its own process group, interrupted by Ctrl-C as in a terminal."""
         return subprocess.Popen(
             arguments,
             cwd=self.folder,
@@ -179,41 +180,38 @@ class KilledWorld(World):
 
     def run_cold(self, *arguments: str, **environment: str) -> Ended:
         """Run a command as a new process to its end."""
-        return self._wait(self.cold(*arguments, **environment))
-
-    def _wait(self, process: subprocess.Popen[str]) -> Ended:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        output, _ = process.communicate()
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        return Ended(process.returncode, output, used)
+        return _wait(self.cold(*arguments, **environment))
 
     def stop(
         self, arguments: Sequence[str], number: signal.Signals, after: float, cold: bool
     ) -> Ended:
-        """Start a stage script, send a signal to its group in the midst of it, wait.
+        """Start a stage script, send a signal to its process group while it works, and wait.
 
         Args:
             arguments: the script and its arguments.
             number: the signal.
             after: seconds of processor time, which a busy machine does not change; a script that
-                ends before is left alone.
+                ends before gets no signal.
             cold: as a new process, imports included, or as a fork of one that has imported.
         """
-        if cold:
-            process = self.cold(sys.executable, *arguments)
-            if used_so_much(process.pid, after):
-                os.killpg(process.pid, number)
-            return self._wait(process)
-        child = self.warm.start(arguments)
-        if used_so_much(child, after):
+        process = self.cold(sys.executable, *arguments) if cold else None
+        group = process.pid if process else self.warm.start(arguments)
+        if has_used(group, after):
             with suppress(ProcessLookupError):  # it has ended at this moment
-                os.killpg(child, number)
-        return self.warm.wait()
+                os.killpg(group, number)
+        return _wait(process) if process else self.warm.wait()
 
 
-def used_so_much(process: int, seconds: float) -> bool:
-    """Wait until a process has used so much processor time; False where it ends before."""
+def _wait(process: subprocess.Popen[str]) -> Ended:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    output, _ = process.communicate()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Ended(process.returncode, output, used)
+
+
+def has_used(process: int, seconds: float) -> bool:
+    """Wait until a process has used this much processor time; return False if it ends before."""
     used = Path(f"/proc/{process}/schedstat")
     state = Path(f"/proc/{process}/stat")
     try:

@@ -1,9 +1,9 @@
-"""A kind of bad input: how it is made, who reads it, and what the message must say."""
+"""A kind of bad input: what it is made from, who reads it, and what has to happen."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,96 +13,92 @@ import pyarrow.parquet as pq
 
 from infopursuit.core.errors import InputError
 
-# In the place of a message: the input looks bad and is good.
-ACCEPTED = "accepted"
-
 
 @dataclass(frozen=True)
 class Kind:
     """A row of the table.
 
     Attributes:
-        family: of what is read.
+        family: what is read.
         name: what is wrong.
-        make: writes the input into an empty folder, and gives what the reader is given.
+        source: the content of `file`; None for a file that does not exist; a function that writes
+            the input into an empty folder and returns what the reader gets; or, without `file`,
+            the input itself.
         read: the reader, the stage or the command.
-        told: a pattern of the message: what was expected and found; or `ACCEPTED`.
-        place: the file, key or row that the message must name; None where there is none.
-        refusal: what the reader raises.
-        fits: of an input that is accepted, whether what came of it is right.
-        heavy: in the long form alone.
+        expected: a pattern of the message; or, for an input that only looks bad, a check of what
+            the reader returns.
+        file: the name of the input, which the message must contain; "" if there is none.
+        refusal: the exception of the reader.
+        heavy: whether the long form alone tries it.
     """
 
     family: str
     name: str
-    make: Callable[[Path], Any]
+    source: Any
     read: Callable[[Any], Any]
-    told: str
-    place: str | None = None
+    expected: str | Callable[[Any], bool]
+    file: str = ""
     refusal: type[Exception] = InputError
-    fits: Callable[[Any], bool] = bool
     heavy: bool = False
 
     @property
     def key(self) -> str:
-        """Its name among all."""
+        """Return the name of the kind among all families."""
         return f"{self.family}: {self.name}"
+
+    def make(self, folder: Path) -> Any:
+        """Make the input in an empty folder."""
+        if callable(self.source):
+            return self.source(folder)
+        if not self.file:
+            return self.source
+        if self.source is None:
+            return folder / self.file
+        return file(self.file, self.source)(folder)
+
+
+def family(
+    name: str,
+    read: Callable[[Any], Any],
+    file: str,
+    rows: Sequence[tuple[str, Any, Any]],
+    refusal: type[Exception] = InputError,
+) -> list[Kind]:
+    """Return kinds with one reader; each row is a name, a source and what is expected."""
+    return [
+        Kind(name, kind, source, read, expected, file, refusal) for kind, source, expected in rows
+    ]
 
 
 def file(name: str, content: bytes | str) -> Callable[[Path], Path]:
-    """Writes a file."""
+    """Return a function that writes a file."""
 
     def make(folder: Path) -> Path:
-        whole = content.encode() if isinstance(content, str) else content
-        (folder / name).write_bytes(whole)
+        encoded = content.encode() if isinstance(content, str) else content
+        (folder / name).write_bytes(encoded)
         return folder / name
 
     return make
-
-
-def nothing(name: str) -> Callable[[Path], Path]:
-    """Names a file that is not there."""
-    return lambda folder: folder / name
-
-
-def a_folder(name: str) -> Callable[[Path], Path]:
-    """Makes a folder where a file should be."""
-
-    def make(folder: Path) -> Path:
-        (folder / name).mkdir()
-        return folder / name
-
-    return make
-
-
-def as_json(value: Any) -> str:
-    """A value as JSON in plain ASCII."""
-    return json.dumps(value)
 
 
 def lines(*values: Any) -> str:
-    """Values as JSON lines."""
+    """Return values as JSON lines."""
     return "".join(f"{json.dumps(value)}\n" for value in values)
 
 
 def parquet(table: pa.Table, **changed: Any) -> Callable[[Path], Path]:
-    """Writes a table with some columns replaced, or with None left out."""
+    """Return a function that writes a table with other columns; None leaves a column out."""
 
     def make(folder: Path) -> Path:
-        whole = table
+        written = table
         for name, values in changed.items():
-            place = whole.column_names.index(name)
+            place = written.column_names.index(name)
             if values is None:
-                whole = whole.remove_column(place)
+                written = written.remove_column(place)
             else:
                 column = values if isinstance(values, pa.Array) else pa.array(values)
-                whole = whole.set_column(place, name, column)
-        pq.write_table(whole, folder / "table.parquet")
+                written = written.set_column(place, name, column)
+        pq.write_table(written, folder / "table.parquet")
         return folder / "table.parquet"
 
     return make
-
-
-def given(value: Any) -> Callable[[Path], Any]:
-    """Gives a value itself."""
-    return lambda folder: value

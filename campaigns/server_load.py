@@ -1,4 +1,4 @@
-"""The explorer's server under people and attackers at once.
+"""The explorer's server under users and attackers at once.
 
     python -m campaigns.server_load
 
@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
-import itertools
 import json
 import os
 import random
@@ -41,17 +40,22 @@ from tests.estimators.test_pictures import write_folder
 from tests.explorer.test_server import bomb
 
 ADDRESS = re.compile(r"explore at (http://127\.0\.0\.1:\d+/) ")
-# Memory may grow by so much between the second quarter of a long run and its end.
+# Memory may grow by this share between the second quarter of a long run and its end.
 GROWTH = 0.05
-KINDS = ("page", "payload", "steps", "small picture", "photo")
+# What users ask for, and how often after the page.
+KINDS = {"page": 0, "payload": 1, "steps": 10, "small picture": 4, "photo": 1}
+HISTORIES = [[{"query": query, "answer": 1} for query in range(n)] for n in range(20)]
 
 
-@dataclass
-class Run:
+@dataclass(frozen=True)
+class Load:
     """What is run, and for how long.
 
     Attributes:
-        thinking: the longest time between two requests of a person, in seconds.
+        seconds: of the run.
+        clients: users at once.
+        thinking: the longest time between two requests of a user, in seconds.
+        drips, slow_bodies, slow_readers: attackers of each kind.
         photo: width and height of the large pictures that are sent.
     """
 
@@ -64,70 +68,78 @@ class Run:
     photo: tuple[int, int]
 
 
-LONG = Run(600, 32, 4.0, 64, 16, 8, (4000, 3000))
-SHORT = Run(5, 8, 0.3, 16, 4, 2, (600, 400))
+LONG = Load(600, 32, 4.0, 64, 16, 8, (4000, 3000))
+SHORT = Load(5, 8, 0.3, 16, 4, 2, (600, 400))
 
 
 @dataclass
-class Found:
-    """What happened."""
+class Record:
+    """What happened.
+
+    Attributes:
+        seconds: of the answers to each kind of request.
+        failures: of honest requests, a sentence each.
+        retries: after the server had closed an idle connection.
+        attacks: how often each ended.
+        memory: of the server: seconds since the start, and MB.
+        complaints: the last lines of tracebacks in the server's log.
+    """
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     failures: list[str] = field(default_factory=list)
-    again: int = 0
+    retries: int = 0
     attacks: Counter[str] = field(default_factory=Counter)
-    memory: list[tuple[float, float]] = field(default_factory=list)  # seconds, MB
+    memory: list[tuple[float, float]] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
 
     def growth(self) -> float:
-        """How much larger the memory of the last quarter is than that of the second, as a share."""
+        """Return by which share the memory of the last quarter exceeds that of the second."""
         end = self.memory[-1][0]
-        quarters = [
-            float(np.median([mb for at, mb in self.memory if low * end <= at <= high * end]))
-            for low, high in ((0.25, 0.5), (0.75, 1.0))
-        ]
-        return quarters[1] / quarters[0] - 1
+        second, last = (
+            np.median([mb for at, mb in self.memory if low * end <= at <= (low + 0.25) * end])
+            for low in (0.25, 0.75)
+        )
+        return float(last / second - 1)
 
     def slope(self) -> float:
-        """MB a minute, fitted to all but the first quarter."""
-        late = [each for each in self.memory if each[0] >= self.memory[-1][0] / 4]
+        """Return MB a minute, fitted to all but the first quarter."""
+        late = [sample for sample in self.memory if sample[0] >= self.memory[-1][0] / 4]
         return float(np.polyfit(*np.array(late).T, 1)[0] * 60)
 
 
 def main() -> int:
-    """Run for ten minutes; 1 where the promise is broken."""
-    found = campaign(LONG)
-    rows = [
-        [kind, f"{len(times):,}", *(f"{1000 * each:,.0f} ms" for each in _percentiles(times))]
-        for kind, times in ((kind, found.seconds[kind]) for kind in KINDS)
-    ]
-    memory = [mb for _, mb in found.memory]
-    attacks = "; ".join(f"{count:,} times {name}" for name, count in sorted(found.attacks.items()))
-    write_tables(
-        "server_load",
-        ["request", "answered", "median", "95 %", "99 %", "longest"],
-        rows,
+    """Run for ten minutes; return 1 if the promise is broken."""
+    record = campaign(LONG)
+    rows = []
+    for kind in KINDS:
+        times = record.seconds[kind]
+        percentiles = np.percentile(times, (50, 95, 99, 100))
+        rows.append(
+            [kind, f"{len(times):,}", *(f"{1000 * value:,.0f} ms" for value in percentiles)]
+        )
+    memory = [mb for _, mb in record.memory]
+    attacks = "; ".join(f"{count:,} times {name}" for name, count in sorted(record.attacks.items()))
+    note = (
         f"{LONG.clients} clients for {LONG.seconds / 60:.0f} minutes on two cores, which the "
         "server shares with clients, attackers and other work (a load of "
         f"{os.getloadavg()[2]:.0f} in the last 15 minutes). Failed or wrong answers: "
-        f"{len(found.failures)}. Asked again after the server had closed an idle connection, as "
-        f"browsers do: {found.again}. "
+        f"{len(record.failures)}. Asked again after the server had closed an idle connection, as "
+        f"browsers do: {record.retries}. "
         f"Memory of the server: {memory[0]:.0f} MB at the beginning, {max(memory):.0f} MB at most, "
-        f"{memory[-1]:.0f} MB at the end, {found.slope():+.2f} MB a minute after the first quarter."
-        f"\n\nAt the same time: {attacks}.",
+        f"{memory[-1]:.0f} MB at the end, {record.slope():+.2f} MB a minute after the first "
+        "quarter."
+        f"\n\nAt the same time: {attacks}."
     )
-    for each in (*found.failures[:20], *found.complaints[:20]):
-        print(each)
-    print(f"growth {found.growth():+.1%}, slope {found.slope():+.2f} MB a minute, {found.attacks}")
-    return int(bool(found.failures or found.complaints) or found.growth() > GROWTH)
+    header = ["request", "answered", "median", "95 %", "99 %", "longest"]
+    write_tables("server_load", header, rows, note)
+    for line in (*record.failures[:20], *record.complaints[:20]):
+        print(line)
+    print(f"growth {record.growth():+.1%}, slope {record.slope():+.2f} MB a minute")
+    return int(bool(record.failures or record.complaints) or record.growth() > GROWTH)
 
 
-def _percentiles(times: list[float]) -> list[float]:
-    return [float(each) for each in np.percentile(times, (50, 95, 99, 100))]
-
-
-def campaign(run: Run) -> Found:
-    """Start a server, and let people and attackers at it."""
+def campaign(load: Load) -> Record:
+    """Start a server, and let users and attackers at it."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_tiny_clip(folder / "clip")
@@ -135,81 +147,76 @@ def campaign(run: Run) -> Found:
         texts = infopursuit.texts.visual_vocabulary()[:64]
         infopursuit.fit(photos, texts=texts, clip=folder / "clip").save(folder / "model")
         with _serving(folder / "model", photos, folder / "log") as (process, address):
-            found = asyncio.run(people_and_attackers(run, process.pid, address, photos))
-        log = (folder / "log").read_text(encoding="utf-8")
-        found.complaints = [
-            each.strip().splitlines()[-1] for each in log.split("Traceback (most recent")[1:]
-        ]
-    return found
+            record = asyncio.run(users_and_attackers(load, process.pid, address, photos))
+        tracebacks = (folder / "log").read_text("utf-8").split("Traceback (most recent")[1:]
+        record.complaints = [text.strip().splitlines()[-1] for text in tracebacks]
+    return record
 
 
 @contextlib.contextmanager
 def _serving(model: Path, photos: Path, log: Path) -> Iterator[tuple[subprocess.Popen, str]]:
     command = [sys.executable, "-m", "infopursuit", "serve", "--port", "0", "--device", "cpu"]
-    with log.open("w") as written:
-        process = subprocess.Popen(
-            [*command, "--model", str(model), "--images", str(photos)], stderr=written
-        )
+    command += ["--model", str(model), "--images", str(photos)]
+    with log.open("w") as output:
+        process = subprocess.Popen(command, stderr=output)
     try:
-        while (found := ADDRESS.search(log.read_text(encoding="utf-8"))) is None:
+        while (match := ADDRESS.search(log.read_text(encoding="utf-8"))) is None:
             if process.poll() is not None:
                 raise RuntimeError(log.read_text(encoding="utf-8"))
             time.sleep(0.05)
-        yield process, found[1]
+        yield process, match[1]
     finally:
         process.terminate()
         process.wait(60)
 
 
-async def people_and_attackers(run: Run, pid: int, address: str, photos: Path) -> Found:
-    """Let them at the server of process `pid`."""
-    found = Found()
-    ends = time.monotonic() + run.seconds
-    pictures = {"small picture": next(iter(sorted(photos.rglob("*.png")))).read_bytes()}
-    pictures["photo"] = _photo(*run.photo)
+async def users_and_attackers(load: Load, pid: int, address: str, photos: Path) -> Record:
+    """Let users and attackers at the server of process `pid`."""
+    record = Record()
+    end = time.monotonic() + load.seconds
+    pictures = {"small picture": min(photos.rglob("*.png")).read_bytes()}
+    pictures["photo"] = _photo(*load.photo)
     async with _browser(address) as browser:
-        expected = {kind: await _asked(browser, kind, pictures) for kind in KINDS}
-    attacks: list[Attack] = [_untold, _malformed]
-    attacks += [_drip] * run.drips + [_slow_body] * run.slow_bodies
-    attacks += [_slow_reader] * run.slow_readers
-    attackers = [asyncio.create_task(_again(each, run, found, address)) for each in attacks]
-    people = [
-        _person(run, found, address, pictures, expected, seed, ends) for seed in range(run.clients)
+        expected = {kind: await _request(browser, kind, pictures) for kind in KINDS}
+    attacks: list[Attack] = [_endless, _malformed, *[_drip_head] * load.drips]
+    attacks += [_drip_body] * load.slow_bodies + [_read_slowly] * load.slow_readers
+    attackers = [asyncio.create_task(_repeat(attack, load, record, address)) for attack in attacks]
+    users = [
+        _use(load, record, address, pictures, expected, seed, end) for seed in range(load.clients)
     ]
-    await asyncio.gather(_watch(pid, found, ends), *people)
-    while not {"a body without an end", "bombs and garbage"} <= set(found.attacks):
+    await asyncio.gather(_watch(pid, record, end), *users)
+    # Each of the two quick attacks has to end once.
+    while len({"a body without an end", "bombs and garbage"} & set(record.attacks)) < 2:
         await asyncio.sleep(0.05)
-        if any(each.done() for each in attackers):
+        if any(attacker.done() for attacker in attackers):
             break
-    for each in attackers:
-        each.cancel()
+    for attacker in attackers:
+        attacker.cancel()
     ended = await asyncio.gather(*attackers, return_exceptions=True)
-    found.failures += [repr(each) for each in ended if isinstance(each, Exception)]
-    return found
+    record.failures += [repr(error) for error in ended if isinstance(error, Exception)]
+    return record
 
 
 def _photo(width: int, height: int) -> bytes:
-    """A JPEG of some megabytes."""
+    """Return a JPEG of some megabytes."""
     coarse = np.random.default_rng(0).integers(0, 256, (height // 8, width // 8, 3), np.uint8)
+    photo = Image.fromarray(coarse).resize((width, height), Image.Resampling.BICUBIC)
     file = io.BytesIO()
-    Image.fromarray(coarse).resize((width, height), Image.Resampling.BICUBIC).save(
-        file, "JPEG", quality=92
-    )
+    photo.save(file, "JPEG", quality=92)
     return file.getvalue()
 
 
-async def _watch(pid: int, found: Found, ends: float) -> None:
+async def _watch(pid: int, record: Record, end: float) -> None:
     """Sample the memory of the server."""
-    began = time.monotonic()
-    status = Path(f"/proc/{pid}/status")
-    while time.monotonic() < ends:
-        resident = re.search(r"VmRSS:\s+(\d+) kB", status.read_text())
+    start = time.monotonic()
+    while time.monotonic() < end:
+        resident = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
         assert resident is not None, "the server has ended"
-        found.memory.append((time.monotonic() - began, int(resident[1]) / 1024))
+        record.memory.append((time.monotonic() - start, int(resident[1]) / 1024))
         await asyncio.sleep(0.5)
 
 
-# People.
+# Users.
 
 
 @contextlib.asynccontextmanager
@@ -218,69 +225,63 @@ async def _browser(address: str) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-async def _person(
-    run: Run,
-    found: Found,
+async def _use(
+    load: Load,
+    record: Record,
     address: str,
     pictures: dict[str, bytes],
     expected: dict[str, str],
     seed: int,
-    ends: float,
+    end: float,
 ) -> None:
-    draws = random.Random(seed)
+    draw = random.Random(seed)
     async with _browser(address) as browser:
-        for _ in itertools.count():
-            for kind in ("page", *draws.choices(KINDS[1:], weights=(1, 10, 4, 1), k=8)):
-                await asyncio.sleep(draws.uniform(0, run.thinking))
-                if time.monotonic() >= ends:
+        while True:
+            for kind in ("page", *draw.choices(list(KINDS), list(KINDS.values()), k=8)):
+                await asyncio.sleep(draw.uniform(0, load.thinking))
+                if time.monotonic() >= end:
                     return
-                began = time.monotonic()
+                start = time.monotonic()
                 try:
-                    answer = await _as_browsers_ask(found, browser, kind, pictures)
+                    try:
+                        answer = await _request(browser, kind, pictures)
+                    except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
+                        # A server may close an idle connection; browsers then ask once more.
+                        record.retries += 1
+                        answer = await _request(browser, kind, pictures)
                 except (httpx.HTTPError, AssertionError) as error:
-                    found.failures.append(f"{kind}: {type(error).__name__}: {error}")
+                    record.failures.append(f"{kind}: {type(error).__name__}: {error}")
                     continue
-                found.seconds[kind].append(time.monotonic() - began)
+                record.seconds[kind].append(time.monotonic() - start)
                 if answer != expected[kind]:
-                    found.failures.append(f"{kind}: another answer than that of the idle server")
+                    record.failures.append(f"{kind}: another answer than that of the idle server")
 
 
-async def _as_browsers_ask(
-    found: Found, browser: httpx.AsyncClient, kind: str, pictures: dict[str, bytes]
-) -> str:
-    """A server may close a connection that is idle; browsers then ask once more."""
-    try:
-        return await _asked(browser, kind, pictures)
-    except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
-        found.again += 1
-        return await _asked(browser, kind, pictures)
-
-
-async def _asked(browser: httpx.AsyncClient, kind: str, pictures: dict[str, bytes]) -> str:
-    if kind == "page":
-        response = await browser.get("/")
-    elif kind == "payload":
-        response = await browser.get("/api/payload")
+async def _request(browser: httpx.AsyncClient, kind: str, pictures: dict[str, bytes]) -> str:
+    if kind in ("page", "payload"):
+        response = await browser.get("/" if kind == "page" else "/api/payload")
     elif kind == "steps":
-        histories = [[{"query": query, "answer": 1} for query in range(n)] for n in range(20)]
-        response = await browser.post("/api/steps", json={"model": 0, "histories": histories})
+        body = {"model": 0, "histories": HISTORIES}
+        response = await browser.post("/api/steps", json=body)
     else:
         response = await browser.post("/api/images", content=pictures[kind])
     assert response.status_code == 200, f"status {response.status_code}: {response.text[:200]}"
     return response.text
 
 
-# Attackers. Each returns when it was cut off, and says by which of its ways.
+# Attackers. Each returns its name when the server has cut it off or answered.
 
-Attack = Callable[[Run, str], Awaitable[str]]
+Attack = Callable[[Load, str], Awaitable[str]]
+POST = b"POST /api/images HTTP/1.1\r\nHost: localhost\r\n"
+GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
 
 
-async def _again(attack: Attack, run: Run, found: Found, address: str) -> None:
+async def _repeat(attack: Attack, load: Load, record: Record, address: str) -> None:
     while True:
         try:
-            found.attacks[await attack(run, address)] += 1
+            record.attacks[await attack(load, address)] += 1
         except OSError as error:
-            found.attacks[f"refused a connection ({type(error).__name__})"] += 1
+            record.attacks[f"refused a connection ({type(error).__name__})"] += 1
             await asyncio.sleep(0.1)
 
 
@@ -288,35 +289,21 @@ async def _again(attack: Attack, run: Run, found: Found, address: str) -> None:
 async def _connected(
     address: str,
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """Open a connection; an error of it ends the attack."""
     parts = urlsplit(address)
     reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
     try:
-        yield reader, writer
+        with contextlib.suppress(ConnectionError):
+            yield reader, writer
     finally:
         writer.transport.abort()
 
 
-async def _drip(run: Run, address: str) -> str:
+async def _drip(address: str, start: bytes, rest: bytes) -> None:
+    """Send the start of a request, then a byte now and then until the server hangs up."""
     async with _connected(address) as (reader, writer):
-        await _dripped(reader, writer, b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 10**4)
-    return "a head that drips"
-
-
-async def _slow_body(run: Run, address: str) -> str:
-    async with _connected(address) as (reader, writer):
-        writer.write(
-            b"POST /api/images HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000\r\n\r\n"
-        )
-        await _dripped(reader, writer, bytes(10**4))
-    return "a body that drips"
-
-
-async def _dripped(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, content: bytes
-) -> None:
-    """Send a byte now and then, until the server closes the connection."""
-    with contextlib.suppress(ConnectionError):
-        for byte in content:
+        writer.write(start)
+        for byte in rest:
             if reader.at_eof():
                 return
             writer.write(bytes([byte]))
@@ -325,7 +312,17 @@ async def _dripped(
                 await asyncio.wait_for(reader.read(4096), 0.5)
 
 
-async def _slow_reader(run: Run, address: str) -> str:
+async def _drip_head(load: Load, address: str) -> str:
+    await _drip(address, b"", GET + b"X: " + b"x" * 10**4)
+    return "a head that drips"
+
+
+async def _drip_body(load: Load, address: str) -> str:
+    await _drip(address, POST + b"Content-Length: 9000000\r\n\r\n", bytes(10**4))
+    return "a body that drips"
+
+
+async def _read_slowly(load: Load, address: str) -> str:
     parts = urlsplit(address)
     loop = asyncio.get_running_loop()
     with socket.socket() as small:
@@ -333,54 +330,46 @@ async def _slow_reader(run: Run, address: str) -> str:
         small.setblocking(False)
         await loop.sock_connect(small, (parts.hostname, parts.port))
         with contextlib.suppress(ConnectionError):
-            request = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
-            last = b"Connection: close\r\n\r\n"
-            await loop.sock_sendall(small, (request + b"\r\n") * 100 + request + last)
-            began = time.monotonic()
-            while await loop.sock_recv(small, 100 if time.monotonic() < began + 45 else 1 << 20):
-                await asyncio.sleep(0.5 if time.monotonic() < began + 45 else 0)
+            requests = (GET + b"\r\n") * 100 + GET + b"Connection: close\r\n\r\n"
+            await loop.sock_sendall(small, requests)
+            start = time.monotonic()
+            while await loop.sock_recv(small, 100 if time.monotonic() < start + 45 else 1 << 20):
+                await asyncio.sleep(0.5 if time.monotonic() < start + 45 else 0)
     return "an answer that is read slowly"
 
 
-async def _untold(run: Run, address: str) -> str:
-    """A body without a length or an end."""
+async def _endless(load: Load, address: str) -> str:
+    """Send a body without a length or an end."""
     async with _connected(address) as (reader, writer):
-        writer.write(
-            b"POST /api/images HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
-        )
-        with contextlib.suppress(ConnectionError):
-            for _ in range(2 * MAX_BYTES // 10**6):
-                writer.write(b"f4240\r\n" + bytes(10**6) + b"\r\n")
-                await writer.drain()
-            head = await asyncio.wait_for(reader.readline(), 60)
-            assert b" 413 " in head, head
-    await asyncio.sleep(min(2.0, run.seconds / 10))
+        writer.write(POST + b"Transfer-Encoding: chunked\r\n\r\n")
+        for _ in range(2 * MAX_BYTES // 10**6):
+            writer.write(b"f4240\r\n" + bytes(10**6) + b"\r\n")
+            await writer.drain()
+        head = await asyncio.wait_for(reader.readline(), 60)
+        assert b" 413 " in head, head
+    await asyncio.sleep(min(2.0, load.seconds / 10))
     return "a body without an end"
 
 
-async def _malformed(run: Run, address: str) -> str:
-    """What is no picture, no question or no HTTP."""
+async def _malformed(load: Load, address: str) -> str:
+    """Send bodies that are not a picture, not a question or not HTTP."""
+    unknown = {"model": 0, "histories": [[{"query": 10**30, "answer": 1}]]}
+    many = b'{"model": 0, "histories": [' + b"[]," * 10**6 + b"[]]}"
     attacks = {
         "/api/images": [bomb(20_000, 20_000), b"GIF89a", bytes(10**6), bytes(MAX_BYTES + 1)],
-        "/api/steps": [
-            b"[" * 10**5,
-            b'{"model": 0, "histories": [' + b"[]," * 10**6 + b"[]]}",
-            json.dumps({"model": 0, "histories": [[{"query": 10**30, "answer": 1}]]}).encode(),
-        ],
+        "/api/steps": [b"[" * 10**5, many, json.dumps(unknown).encode()],
     }
     async with _browser(address) as browser:
-        for path, contents in attacks.items():
-            for content in contents:
-                with contextlib.suppress(httpx.TransportError):
-                    headers = {"Content-Type": "application/json"}
-                    response = await browser.post(path, content=content, headers=headers)
-                    assert 400 <= response.status_code < 500, (path, response.status_code)
+        for path, content in ((path, body) for path, bodies in attacks.items() for body in bodies):
+            with contextlib.suppress(httpx.TransportError):
+                headers = {"Content-Type": "application/json"}
+                response = await browser.post(path, content=content, headers=headers)
+                assert 400 <= response.status_code < 500, (path, response.status_code)
     async with _connected(address) as (reader, writer):
-        with contextlib.suppress(ConnectionError):
-            # The end of a head: without it the server waits for the rest.
-            writer.write(random.Random(0).randbytes(1000) + b"\r\n\r\n")
-            await reader.read()
-    await asyncio.sleep(min(2.0, run.seconds / 10))
+        # The end of a head: without it the server waits for the rest.
+        writer.write(random.Random(0).randbytes(1000) + b"\r\n\r\n")
+        await reader.read()
+    await asyncio.sleep(min(2.0, load.seconds / 10))
     return "bombs and garbage"
 
 

@@ -1,9 +1,9 @@
-"""What may happen around a stage: folders that go, clocks that jump, disks that take nothing more.
+"""What may happen around a stage: folders disappear, clocks jump, disks are full or read-only.
 
-A disk that is full or read-only is a tmpfs over the folders of a stage's outputs, which root may
-mount. A folder that a user may not write to is one without the right to write, and a process that
-has given up root's power to write everywhere. A clock is a `sitecustomize.py` in front of the
-path, which has `time.time` jump; no system clock is touched.
+A full or read-only disk is a tmpfs over the folder of a stage's outputs, which root may mount. A
+folder that a user may not write to has no right to write, and the process has given up root's power
+to write everywhere. A clock is a `sitecustomize.py` at the front of the path, in which `time.time`
+jumps; no system clock is touched.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from campaigns.killed_world import STOPPED, Command, KilledWorld, used_so_much
+from campaigns.killed_world import STOPPED, Command, KilledWorld, has_used
 from campaigns.warm import Ended
 from tests.disks import mounted
 
-# A year ahead at first, two years back after half a second, then to and fro with every second.
+# A year ahead at first, two years back after half a second, then back and forth every second.
 CLOCK = """
 import time
 
-_begun, _time = time.monotonic(), time.time
+_start, _time = time.monotonic(), time.time
 YEAR = 365 * 24 * 3600.0
 
 
 def jumping():
-    passed = time.monotonic() - _begun
+    passed = time.monotonic() - _start
     return _time() + (YEAR if int(passed + 0.5) % 2 == 0 else -YEAR)
 
 
@@ -41,24 +41,22 @@ time.time = jumping
 time.time_ns = lambda: int(1e9 * jumping())
 """
 # Root without the power to write where the rights forbid it.
-WITHOUT_POWER = (
-    *("setpriv", "--bounding-set", "-dac_override,-dac_read_search"),
-    *("--inh-caps", "-dac_override,-dac_read_search"),
-)
+POWERS = "-dac_override,-dac_read_search"
+WITHOUT_POWERS = ("setpriv", "--bounding-set", POWERS, "--inh-caps", POWERS)
 BY_NAME = {command.name: command for command in STOPPED}
 
 
 class Tried(NamedTuple):
-    """A row of the table: what happened, how it was done, what was found, broken promises."""
+    """A row of the table: what happened, how it was done, the result, broken promises."""
 
     what: str
     how: str
-    found: str
+    result: str
     broken: list[str]
 
 
 def one_line(ended: Ended, expected: str) -> list[str]:
-    """What is wrong with a stage that had to fail with one line that has `expected` in it."""
+    """Return what is wrong with a stage that must fail with one line that contains `expected`."""
     lines = [line for line in ended.output.splitlines() if expected in line]
     if ended.status == 1 and len(lines) == 1 and "Traceback" not in ended.output:
         return []
@@ -66,42 +64,50 @@ def one_line(ended: Ended, expected: str) -> list[str]:
 
 
 def repeated(world: KilledWorld, command: Command) -> list[str]:
-    """What is wrong after the same command again, without what disturbed it."""
+    """Return what is wrong after the same command again, undisturbed."""
     again = world.warm.run(*command.arguments)
     broken = [] if again.status == 0 else [f"the repetition ended with {again.status}"]
     return [*broken, *world.differences()]
 
 
+def changed_outputs(world: KilledWorld, *ignored: str) -> list[str]:
+    """Return a fault if the earlier outputs have changed."""
+    artifacts = {name: data for name, data in world.artifacts().items() if name not in ignored}
+    return [] if artifacts == world.complete else ["earlier outputs are not as before"]
+
+
 def lost_folders(
     world: KilledWorld, names: Sequence[str] = tuple(BY_NAME), seed: int = 0
 ) -> list[Tried]:
-    """`artifacts/` or `.scratch/` is deleted at a random moment of each stage."""
+    """Delete `artifacts/` or `.scratch/` at a random moment of each stage."""
     rows = []
     for folder in ("artifacts", ".scratch"):
-        drawn, broken, ended_well = random.Random(f"{seed} {folder}"), [], 0
+        drawn, broken, completed = random.Random(f"{seed} {folder}"), [], 0
         for name in names:
             command = BY_NAME[name]
             world.clear(command)
             process = world.warm.start(command.arguments)
-            used_so_much(process, drawn.random() * world.seconds[name])
+            has_used(process, drawn.random() * world.seconds[name])
             # The stage may be writing there at this moment.
             shutil.rmtree(world.folder / folder, ignore_errors=True)
             ended = world.warm.wait()
-            ended_well += ended.status == 0
+            completed += ended.status == 0
             wrong = ended.status not in (0, 1) or "Traceback" in ended.output
-            found = [f"status {ended.status}: {ended.output}"] if wrong else []
+            faults = [f"status {ended.status}: {ended.output}"] if wrong else []
             world.restore()
             world.clear(command)
-            broken += [f"{name}: {each}" for each in found + repeated(world, command)]
-        told = f"{ended_well} of {len(names)} stages came to their end, the others told in one line"
-        rows.append(Tried(f"`{folder}/` deleted", "while a stage runs, once each", told, broken))
+            broken += [f"{name}: {fault}" for fault in faults + repeated(world, command)]
+        result = (
+            f"{completed} of {len(names)} stages came to their end, the others said so in one line"
+        )
+        rows.append(Tried(f"`{folder}/` deleted", "while a stage runs, once each", result, broken))
     return rows
 
 
 def jumping_clock(
     world: KilledWorld, names: Sequence[str] = ("embed_images", "train alternating", "report")
 ) -> list[Tried]:
-    """The clock jumps by two years to and fro, while a stage runs and when it goes on."""
+    """Let the clock jump by two years, while a stage runs and when it continues."""
     folder = world.folder / ".clock"
     folder.mkdir(exist_ok=True)
     (folder / "sitecustomize.py").write_text(CLOCK, encoding="utf-8")
@@ -114,22 +120,21 @@ def jumping_clock(
         ended = world.run_cold(sys.executable, *command.arguments, PYTHONPATH=path)
         if ended.status or "Traceback" in ended.output:
             broken.append(f"{name}: status {ended.status}: {ended.output}")
-        broken += [f"{name}: {each}" for each in world.differences()]
+        broken += [f"{name}: {fault}" for fault in world.differences()]
     shutil.rmtree(folder)
     how = "`sitecustomize` has `time.time` jump each second; after a kill"
-    return [
-        Tried("a clock that jumps by two years", how, f"{len(names)} stages, same bytes", broken)
-    ]
+    result = f"{len(names)} stages, same bytes"
+    return [Tried("a clock that jumps by two years", how, result, broken)]
 
 
 def can_mount() -> bool:
-    """Whether this process may mount a disk."""
+    """Return whether this process may mount a disk."""
     return os.getuid() == 0 and sys.platform == "linux" and shutil.which("mount") is not None
 
 
 @contextmanager
 def small_disk(folder: Path, room: int) -> Iterator[None]:
-    """A disk of its own over a folder, with what is in it and room for so many more bytes.
+    """Mount a disk over a folder, with the folder's files and room for `room` more bytes.
 
     Raises:
         PermissionError: nothing may be mounted here.
@@ -138,9 +143,9 @@ def small_disk(folder: Path, room: int) -> Iterator[None]:
     kept = folder.with_name(folder.name + ".kept")
     shutil.copytree(folder, kept)
     files = [path for path in kept.rglob("*") if path.is_file()]
-    size = sum(path.stat().st_size // 4096 + 1 for path in files) + 64
+    blocks = sum(path.stat().st_size // 4096 + 1 for path in files) + 64
     try:
-        with mounted(folder, f"size={4 * size}k"):
+        with mounted(folder, f"size={4 * blocks}k"):
             shutil.copytree(kept, folder, dirs_exist_ok=True)
             shutil.rmtree(kept)
             filler = folder / ".filler"
@@ -153,7 +158,7 @@ def small_disk(folder: Path, room: int) -> Iterator[None]:
         shutil.rmtree(kept, ignore_errors=True)
 
 
-# Where a disk is full, which stage writes there, and how many bytes of its first file fit.
+# The folder of a full disk, the stage that writes there, and how many bytes of its first file fit.
 FULL = (
     ("artifacts/queries", "generate_queries", 4096),
     ("artifacts/knowledge", "generate_knowledge", 4096),
@@ -169,68 +174,56 @@ FULL = (
 )
 
 
-def full_disk(world: KilledWorld, where: Sequence[tuple[str, str, int]] = FULL) -> list[Tried]:
-    """A stage has earlier outputs, and no room for others."""
+def full_disk(
+    world: KilledWorld, disks: Sequence[tuple[str, str, int]] = FULL, read_only: bool = False
+) -> list[Tried]:
+    """Run stages that have earlier outputs, on a disk without room, or on a read-only one."""
     broken = []
-    for folder, name, room in where:
-        command = BY_NAME[name]
-        if folder == ".scratch":
-            world.clear(command)
-        with small_disk(world.folder / folder, room):
-            ended = world.warm.run(*command.arguments)
-            found = one_line(ended, "cannot be written, the disk is full")
-            here = [path.name for path in (world.folder / folder).rglob("*.partial")]
-            found += [f"{each} is left" for each in here]
-            if folder != ".scratch":
-                written = world.artifacts()
-                written.pop(str(Path(folder, ".filler").relative_to("artifacts")))
-                found += [] if written == world.whole else ["earlier outputs are not as before"]
-        world.restore()
-        broken += [f"{folder}, {name}: {each}" for each in found + repeated(world, command)]
-    told = f"{len(where)} stages name the file, and that the disk is full"
-    return [Tried("a disk that is full", "a tmpfs without room over the folder", told, broken)]
-
-
-def read_only(world: KilledWorld, where: Sequence[tuple[str, str, int]] = FULL) -> list[Tried]:
-    """A disk that takes no file; and a folder where this user may write none."""
-    broken = []
-    for folder, name, room in where:
+    state = "read-only" if read_only else "full"
+    for folder, name, room in disks:
         command, path = BY_NAME[name], world.folder / folder
         if folder == ".scratch":
             world.clear(command)
         with small_disk(path, room):
-            subprocess.run(["mount", "-o", "remount,ro", str(path)], check=True)
+            if read_only:
+                subprocess.run(["mount", "-o", "remount,ro", str(path)], check=True)
             ended = world.warm.run(*command.arguments)
-        found = one_line(ended, "cannot be written, the disk is read-only")
-        broken += [f"{folder}, {name}: {each}" for each in found + repeated(world, command)]
-    told = f"{len(where)} stages name the file, and that the disk is read-only"
-    return [Tried("a read-only disk", "the same, mounted so", told, broken)]
+            faults = one_line(ended, f"cannot be written, the disk is {state}")
+            faults += [f"{partial.name} is left" for partial in path.rglob("*.partial")]
+            if folder != ".scratch":
+                filler = Path(folder, ".filler").relative_to("artifacts")
+                faults += changed_outputs(world, str(filler))
+        world.restore()
+        broken += [f"{folder}, {name}: {fault}" for fault in faults + repeated(world, command)]
+    result = f"{len(disks)} stages name the file, and that the disk is {state}"
+    if read_only:
+        return [Tried("a read-only disk", "the same, mounted so", result, broken)]
+    return [Tried("a disk that is full", "a tmpfs without room over the folder", result, broken)]
 
 
-def forbidden_folder(
-    world: KilledWorld, where: Sequence[tuple[str, str, int]] = FULL[-1:]
-) -> list[Tried]:
-    """A folder where the user of a stage may not write."""
-    power = WITHOUT_POWER if os.getuid() == 0 else ()
-    broken = []
-    for folder, name, _ in where:
-        command, path = BY_NAME[name], world.folder / folder
-        path.chmod(0o555)
-        try:
-            ended = world.run_cold(*power, sys.executable, *command.arguments)
-        finally:
-            path.chmod(0o755)
-        found = one_line(ended, "this user may not write there")
-        found += [] if world.artifacts() == world.whole else ["earlier outputs are not as before"]
-        broken += [f"{folder}, {name}: {each}" for each in found + repeated(world, command)]
-    names = ", ".join(f"`{name}`" for _, name, _ in where)
-    told = f"{names}: the file is named, and that this user may not write there"
+def read_only_disk(world: KilledWorld, disks: Sequence[tuple[str, str, int]] = FULL) -> list[Tried]:
+    """Run stages on a read-only disk."""
+    return full_disk(world, disks, read_only=True)
+
+
+def forbidden_folder(world: KilledWorld, name: str = "report") -> list[Tried]:
+    """Run a stage that may not write to its folder."""
+    command, path = BY_NAME[name], world.folder / "artifacts" / name
+    path.chmod(0o555)
+    powers = WITHOUT_POWERS if os.getuid() == 0 else ()
+    try:
+        ended = world.run_cold(*powers, sys.executable, *command.arguments)
+    finally:
+        path.chmod(0o755)
+    broken = one_line(ended, "this user may not write there")
+    broken += changed_outputs(world) + repeated(world, command)
+    result = f"`{name}`: the file is named, and that this user may not write there"
     how = "rights 555, a user without root's powers"
-    return [Tried("a folder that may not be written", how, told, broken)]
+    return [Tried("a folder that may not be written", how, result, broken)]
 
 
 def stopped_repro(world: KilledWorld, moments: int = 2, seed: int = 0) -> list[Tried]:
-    """`dvc repro` of one stage is stopped by each signal, then run again."""
+    """Stop `dvc repro` of one stage by each signal, and run it again."""
     commit(world)
     forced = ("dvc", "repro", "--force", "--single-item", "embed_universe")
     started = time.monotonic()
@@ -247,31 +240,28 @@ def stopped_repro(world: KilledWorld, moments: int = 2, seed: int = 0) -> list[T
                 os.killpg(process.pid, number)
             output, _ = process.communicate()
             stopped += process.returncode != 0
-            found = [output] if number == signal.SIGINT and "Traceback" in output else []
+            faults = [output] if number == signal.SIGINT and "Traceback" in output else []
             again = world.run_cold(*forced)
             if again.status:
-                found.append(f"the repetition ended with {again.status}: {again.output}")
-            broken += [f"{number.name}: {each}" for each in found + world.differences()]
-    told = f"{stopped} of {3 * moments} were stopped; same bytes"
+                faults.append(f"the repetition ended with {again.status}: {again.output}")
+            broken += [f"{number.name}: {fault}" for fault in faults + world.differences()]
+    result = f"{stopped} of {3 * moments} were stopped; same bytes"
     how = f"SIGKILL, SIGTERM, Ctrl-C to its group, {moments} moments each, in `embed_universe`"
-    return [Tried("`dvc repro` stopped", how, told, broken)]
+    return [Tried("`dvc repro` stopped", how, result, broken)]
 
 
 def two_at_once(world: KilledWorld) -> list[Tried]:
-    """Two `dvc repro` of the same stages in one folder."""
+    """Run two `dvc repro` of the same stages in one folder."""
     commit(world)
-    stages = [f"{each}@menagerie-llm-naive_bayes-0" for each in ("train", "evaluate")]
-    forced = ("dvc", "repro", "--force", "--single-item", *stages)
-    both = [world.cold(*forced) for _ in range(2)]
-    outputs = [process.communicate()[0] for process in both]
-    refused = [
-        output for process, output in zip(both, outputs, strict=True) if process.returncode != 0
-    ]
-    broken = [each for each in refused if "lock" not in each or "Traceback" in each]
+    stages = [f"{stage}@menagerie-llm-naive_bayes-0" for stage in ("train", "evaluate")]
+    processes = [world.cold("dvc", "repro", "--force", "--single-item", *stages) for _ in range(2)]
+    ended = [(process.communicate()[0], process.returncode) for process in processes]
+    refused = [output for output, status in ended if status != 0]
+    broken = [output for output in refused if "lock" not in output or "Traceback" in output]
     broken += ["both were refused"] if len(refused) == 2 else []
     broken += world.differences()
-    told = f"{2 - len(refused)} ended well, {len(refused)} refused by DVC's lock; same bytes"
-    return [Tried("two `dvc repro` at once", "`train` and `evaluate` of one run", told, broken)]
+    result = f"{2 - len(refused)} ended well, {len(refused)} refused by DVC's lock; same bytes"
+    return [Tried("two `dvc repro` at once", "`train` and `evaluate` of one run", result, broken)]
 
 
 def commit(world: KilledWorld) -> None:
@@ -285,7 +275,7 @@ SURROUNDINGS: tuple[Callable[[KilledWorld], list[Tried]], ...] = (
     lost_folders,
     jumping_clock,
     full_disk,
-    read_only,
+    read_only_disk,
     forbidden_folder,
     two_at_once,
     stopped_repro,

@@ -1,4 +1,4 @@
-"""Every kind of bad input but the heaviest, and that there are a hundred of them."""
+"""Every kind of bad input but the heaviest, and that there are hundreds of them."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ def test_a_bad_input_is_reported_in_one_line(kind: Kind, tmp_path: Path) -> None
 
 
 def test_there_are_hundreds_of_kinds_and_several_of_each_family() -> None:
-    counts = {family: len(members) for family, members in families(KINDS)}
-    assert sum(counts.values()) >= 200
-    assert min(counts.values()) >= 5
+    counts = [len(members) for members in families(KINDS).values()]
+    assert sum(counts) >= 200
+    assert min(counts) >= 5

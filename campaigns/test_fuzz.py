@@ -1,4 +1,4 @@
-"""A few examples for every reader, the same in each run; that failures are seen."""
+"""A few examples for every reader, the same in each run; and failures are counted."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def test_a_reader_takes_or_refuses_what_it_is_given(name: str) -> None:
 
     @settings(max_examples=15, suppress_health_check=list(HealthCheck))
     @given(reader.inputs)
-    def each(value: object) -> None:
+    def try_example(value: object) -> None:
         assert outcome(reader, value) in ("taken", "refused")
 
-    each()
+    try_example()
 
 
 def _reads(value: int, folder: Path) -> object:
@@ -35,15 +35,15 @@ def _reads(value: int, folder: Path) -> object:
     return value if value < 100 else str(value)
 
 
-def test_what_breaks_the_promise_is_counted_and_told() -> None:
-    whole = Reader(st.integers(-5000, 5000), _reads, lambda found: isinstance(found, int))
+def test_broken_promises_are_counted_and_shrunk() -> None:
+    reader = Reader(st.integers(-5000, 5000), _reads, lambda value: isinstance(value, int))
     tally = Tally()
-    fuzz(whole, tally, 0, 200)
-    fuzz(whole._replace(inputs=st.integers(1001, 5000)), tally, 0, 20)
+    fuzz(reader, tally, 0, 200)
+    fuzz(reader._replace(inputs=st.integers(1001, 5000)), tally, 0, 20)
     assert {key.split()[0] for key in tally.failures} == {"AssertionError", "KeyError"}
-    assert any("value=1001" in told for told in tally.failures.values())  # as small as can be
+    assert any("value=1001" in message for message in tally.failures.values())
     tally = Tally()
-    fuzz(whole._replace(inputs=st.integers(-5000, 99)), tally, 0, 200)
+    fuzz(reader._replace(inputs=st.integers(-5000, 99)), tally, 0, 200)
     assert not tally.failures
     assert tally.outcomes["taken"] > 0
     assert tally.outcomes["refused"] > 0

@@ -1,4 +1,4 @@
-"""Every stage stopped once, in the midst of its work; a few as new processes, in their imports."""
+"""Every stage stopped once while it works; a few as new processes, in their imports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from campaigns.killed_world import STOPPED, Command, KilledWorld
 from campaigns.kills import SIGNALS, stop_and_repeat
-from campaigns.surroundings import can_mount, full_disk, lost_folders, read_only
+from campaigns.surroundings import BY_NAME, can_mount, full_disk, lost_folders, read_only_disk
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -25,7 +25,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KilledWorld]:
 @pytest.mark.parametrize(
     ("command", "number"),
     [(command, SIGNALS[place % 3]) for place, command in enumerate(STOPPED)],
-    ids=lambda each: getattr(each, "name", None),
+    ids=lambda value: getattr(value, "name", None),
 )
 def test_a_stage_that_is_stopped_ends_in_the_same_bytes(
     world: KilledWorld, command: Command, number: signal.Signals
@@ -36,7 +36,7 @@ def test_a_stage_that_is_stopped_ends_in_the_same_bytes(
 
 
 def test_ctrl_c_in_the_imports_is_one_line(world: KilledWorld) -> None:
-    train = STOPPED[6]
+    train = BY_NAME["train naive_bayes"]
     ended, _, broken = stop_and_repeat(world, train, signal.SIGINT, 0.6, cold=True)
     assert broken == []
     assert ended.output == "train: stopped before it began; go on with dvc repro\n"
@@ -49,9 +49,9 @@ def test_a_folder_may_be_deleted_while_a_stage_runs(world: KilledWorld) -> None:
 
 
 @pytest.mark.skipif(not can_mount(), reason="a small disk can be mounted by root alone")
-def test_a_disk_that_is_full_or_read_only_is_told(world: KilledWorld) -> None:
-    where = [("artifacts/models", "train naive_bayes", 4096), ("artifacts/report", "report", 4096)]
-    [full] = full_disk(world, where)
+def test_a_disk_that_is_full_or_read_only_is_reported(world: KilledWorld) -> None:
+    disks = [("artifacts/models", "train naive_bayes", 4096), ("artifacts/report", "report", 4096)]
+    [full] = full_disk(world, disks)
     assert full.broken == []
-    [closed] = read_only(world, [("artifacts/evaluation", "evaluate", 0)])
-    assert closed.broken == []
+    [read_only] = read_only_disk(world, [("artifacts/evaluation", "evaluate", 0)])
+    assert read_only.broken == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import os
 import pickle
@@ -16,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from campaigns.strangers import PROMISES, ROOT, in_source, ways_to_run_code
+from campaigns.strangers import PROMISES, ROOT, ways_in_source, ways_to_run_code
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import EMBEDDED_TEXTS, read_table
 from infopursuit.datasets.embedded_files import read_embeddings
@@ -53,17 +52,14 @@ def test_no_source_turns_data_into_code() -> None:
         "AutoModel.from_pretrained(x, trust_remote_code=flag)",
     ],
 )
-def test_a_source_that_does_is_found(line: str) -> None:
-    assert len(list(in_source(Path("src/infopursuit/some.py"), line))) == 1
+def test_a_source_that_runs_code_is_found(line: str) -> None:
+    assert len(list(ways_in_source(Path("src/infopursuit/some.py"), line))) == 1
 
 
-def test_every_test_that_is_named_is_there() -> None:
-    for _, _, tests in PROMISES:
-        for each in tests:
-            path, _, name = each.partition("::")
-            tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-            names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-            assert not name or name in names, each
+def test_the_named_tests_exist() -> None:
+    for test in (test for _, _, tests in PROMISES for test in tests):
+        path, _, name = test.partition("::")
+        assert f"def {name}" in (ROOT / path).read_text(encoding="utf-8"), test
 
 
 class _Trap:
@@ -73,20 +69,20 @@ class _Trap:
 
 @pytest.fixture
 def trap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bytes:
-    """A pickle that makes a folder where it is read."""
+    """Return a pickle that makes a folder when it is read."""
     monkeypatch.chdir(tmp_path)
     content = pickle.dumps(_Trap(), protocol=2)
-    pickle.loads(content)  # it would work
+    pickle.loads(content)  # the trap works
     Path("trapped").rmdir()
     return content
 
 
-def test_a_pickle_in_the_place_of_data_does_not_run(trap: bytes, tmp_path: Path) -> None:
+def test_a_pickle_in_place_of_data_does_not_run(trap: bytes, tmp_path: Path) -> None:
     class Run:
         def state_dict(self) -> dict: ...
 
         def load_state_dict(self, state: dict) -> None:
-            raise AssertionError("it was read")
+            raise AssertionError("the state was read")
 
     torch.save({"trap": _Trap()}, "whole.pt")
     for content in (trap, Path("whole.pt").read_bytes()):

@@ -1,12 +1,11 @@
-"""Stages without the seconds that imports take: a process that has imported all forks for each run.
+"""Run stages without the seconds that imports take: a process that has imported all forks for each.
 
     python -m campaigns.warm        in the folder of a pipeline, which campaigns start
 
-Reads lines of JSON, the arguments and the file of the output of a stage script, and answers each
-with two lines: the number of the process that runs it, and how that one ended, with its seconds of
+Reads lines of JSON, the arguments of a stage script and the file for its output, and answers each
+with two lines: the number of the process that runs it; and how that one ended, with its seconds of
 processor time. It computes nothing itself, so that no lock is held when a child is made. A child
-runs the script from its first line to its exit functions; only modules are there already, and the
-interpreter is not taken down.
+runs the script from its first line to its exit functions, but does not take the interpreter down.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple, cast
 
 from infopursuit.core import ctrl_c
 from tests.repro.world import World
 
-# The scripts whose imports are made once, and what stages import late.
-IMPORTED = ("embed_images", "train", "initialize", "evaluate", "report", "generate_queries")
+# Scripts and modules that are imported once: the modules are those that stages import late.
+SCRIPTS = ("embed_images", "train", "initialize", "evaluate", "report", "generate_queries")
 LATE = ("matplotlib.pyplot", "open_clip", "scipy.sparse")
 
 
 class Ended(NamedTuple):
-    """How a process ended: its exit status, or minus the signal; what it wrote; processor time."""
+    """How a process ended: its exit status, or minus the signal; its output; its processor time."""
 
     status: int
     output: str
@@ -41,10 +40,9 @@ class Ended(NamedTuple):
 
 
 class Warm:
-    """Runs the stages of a world by forks of one process; one at a time."""
+    """Runs the stages of a world by forks of one process, one at a time."""
 
     def __init__(self, world: World) -> None:
-        self.world = world
         self.log = world.folder / ".warm.log"
         root = Path(__file__).parents[1]
         environment = world.environment()
@@ -58,26 +56,24 @@ class Warm:
             stdout=subprocess.PIPE,
             text=True,
         )
-        self.line()  # it has imported all
-        self.used = 0.0  # seconds of processor time of all scripts
+        self._line()  # all is imported
+        self.seconds = 0.0  # of processor time of all scripts
 
-    def line(self) -> str:
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
+    def _line(self) -> str:
+        line = cast(IO[str], self.process.stdout).readline()
         assert line, "the process that forks has ended"
         return line
 
     def start(self, arguments: Sequence[str]) -> int:
-        """Start a script; the number of its process, which leads a group of its own."""
-        assert self.process.stdin is not None
+        """Start a script; return the number of its process, which leads a process group."""
         self.log.write_bytes(b"")
         print(json.dumps([list(arguments), str(self.log)]), file=self.process.stdin, flush=True)
-        return int(self.line())
+        return int(self._line())
 
     def wait(self) -> Ended:
-        """How the script that was started ended."""
-        status, seconds = self.line().split()
-        self.used += float(seconds)
+        """Wait for the script that was started."""
+        status, seconds = self._line().split()
+        self.seconds += float(seconds)
         return Ended(int(status), self.log.read_text(encoding="utf-8"), float(seconds))
 
     def run(self, *arguments: str) -> Ended:
@@ -86,22 +82,19 @@ class Warm:
         return self.wait()
 
     def close(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
+        """End the process that forks."""
+        self.process.communicate()
 
 
 def serve() -> list[str]:
-    """Fork for each line; returns in the children alone, with their arguments."""
+    """Fork for each line; return in the children alone, with their arguments."""
     print("ready", flush=True)
     for line in sys.stdin:
         arguments, log = json.loads(line)
         child = os.fork()
         if child == 0:
             os.setpgid(0, 0)
-            signal.signal(signal.SIGINT, ctrl_c.end_at_once)  # as the first import does it
+            signal.signal(signal.SIGINT, ctrl_c.end_at_once)  # as the first import of a script does
             with Path(log).open("wb") as file:
                 os.dup2(file.fileno(), 1)
                 os.dup2(file.fileno(), 2)
@@ -114,14 +107,14 @@ def serve() -> list[str]:
 
 
 def run_script() -> int:
-    """Run the script of `sys.argv` as Python would; its exit status."""
+    """Run the script of `sys.argv` as Python would; return its exit status."""
     sys.path[0] = str(Path(sys.argv[0]).parent)
     status = 0
     try:
         runpy.run_path(sys.argv[0], run_name="__main__")
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else int(end.code is not None)
-    except BaseException:  # Python tells it in the same words
+    except BaseException:  # as Python reports it
         traceback.print_exc()
         status = 1
     atexit._run_exitfuncs()
@@ -131,9 +124,9 @@ def run_script() -> int:
 
 
 if __name__ == "__main__":
-    # Ctrl-C in a terminal is for who started this.
+    # Ctrl-C in a terminal is for the process that started this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for script in IMPORTED:
+    for script in SCRIPTS:
         runpy.run_path(f"stages/{script}.py", run_name="imported")
     for module in LATE:
         __import__(module)

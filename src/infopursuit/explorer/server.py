@@ -37,7 +37,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from torch import Tensor
 
-from infopursuit.core.errors import InputError
+from infopursuit.core.errors import InputError, one_line
 from infopursuit.datasets.decoding import DAMAGED, UnreadableError, to_rgb
 from infopursuit.explorer import payload
 from infopursuit.explorer.contents import joined_answers, thumbnail
@@ -225,7 +225,7 @@ async def _failure(request: Request, error: Exception) -> JSONResponse:
         status, sentence = 400, "The request was not sent to its end."
     else:
         status, sentence = 500, "The server failed; its log says why."
-    return JSONResponse({"error": sentence}, status, headers)
+    return JSONResponse({"error": one_line(sentence)}, status, headers)
 
 
 def answer_picture(models: Sequence[Served], sent: bytes) -> Answers:
