@@ -5,19 +5,18 @@
 
 Writes artifacts/benchmarks/engine.json and engine.md. The networks are the paper's (2000, 500), in
 float32. Before a row is timed, the engine trains on the same made-up images, so that the querier
-asks different images different queries, as it does for most of a real training.
+asks different images different queries, as in most of a real training.
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
 from dataclasses import replace
 from typing import Any
 
 import torch
 
-from benchmarks.engine_pair import CASES, Case, Pair, margins, times
+from benchmarks.engine_pair import CASES, Case, Pair, margins, median_seconds
 from benchmarks.harness import save, table
 from benchmarks.memory import peak_memory
 from infopursuit.core.repeatable import compute_repeatably
@@ -27,8 +26,7 @@ def measure(case: Case, device: str, repeats: int, warm_up: int) -> dict[str, An
     """Return the figures of one row."""
     pair = Pair(case, device, warm_up)
     calls = margins(pair.engine, pair.naive)
-    columns = zip(*times(pair, device, repeats), strict=True)
-    reference, engine = (statistics.median(column) for column in columns)
+    reference, engine = median_seconds(pair, device, repeats)
     counts = pair.engine.computed() if device == "cpu" else {}
     del pair  # the memory of the next process is measured without its universe
     return {

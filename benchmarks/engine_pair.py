@@ -1,8 +1,8 @@
-"""The engine on made-up embeddings, warmed up, step by step: what the benchmarks time."""
+"""The engine and the naive implementation on made-up embeddings, for the benchmarks to time."""
 
 from __future__ import annotations
 
-import copy
+import statistics
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -33,16 +33,16 @@ CLASSES = 10
 IMAGES = 10_000
 WARM_UP_RATE = 3e-4  # of the networks, before the timing
 
-# Images (b, d), labels (b,), sizes (t + 1, b), and orders (t + 1, b, k), which are None where the
-# querier is to be rolled out.
+# Images (b, d), labels (b,), sizes (t + 1, b) and orders (t + 1, b, k), which are None if the
+# querier has to be rolled out.
 Batch = tuple[Tensor, Tensor, Tensor, Tensor | None]
 
 
 class EngineStep:
     """Networks and dictionary of a size, trained for `warm_up` batches.
 
-    Untrained, a querier asks nearly all images the same queries or different ones at random; only
-    a trained one does what the querier does for most of a training.
+    An untrained querier asks nearly all images the same queries, or different ones at random; only
+    a trained one asks as it does during most of a training.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class EngineStep:
         self._warm_up(warm_up)
 
     def _warm_up(self, batches: int) -> None:
-        """Train on random histories, then as long on biased ones; back to the rate of settings."""
+        """Train on random histories, then as long on biased ones, at a higher learning rate."""
         networks = self.updates.network_optimizer.param_groups[0]
         networks["lr"] = WARM_UP_RATE
         for batch in range(batches):
@@ -93,14 +93,14 @@ class EngineStep:
         self.updates.dictionary.snap()
 
     def draw(self, random: bool) -> Batch:
-        """A batch with the histories of its t + 1 updates, random or to be rolled out."""
+        """Draw a batch with the histories of its t + 1 updates, random or to be rolled out."""
         rows = torch.randint(len(self.labels), (self.b,), generator=self.rows)
         sizes = self.draws.sizes(UPDATES + 1)
         orders = self.draws.orders(UPDATES + 1) if random else None
         return self.images[rows], self.labels[rows], sizes, orders
 
     def step(self, images: Tensor, labels: Tensor, sizes: Tensor, orders: Tensor | None) -> None:
-        """t updates of the networks and one of the dictionary, at most one roll-out."""
+        """Make t updates of the networks and one of the dictionary, with at most one roll-out."""
         updates, call = self.updates, self.call
         if orders is None:
             call(updates.roll_out, images, sizes)
@@ -110,7 +110,7 @@ class EngineStep:
         call(updates.update_dictionary, images, labels, masks[UPDATES])
 
     def computed(self) -> dict[str, int]:
-        """Rows of one roll-out: all, and those of each channel that are computed on a CPU."""
+        """Count rows of one roll-out: all, and those of each channel that are computed on a CPU."""
         counts = {"rows": 0, "masks": 0, "answers": 0}
         original = DistinctHistories.add
 
@@ -129,7 +129,7 @@ class EngineStep:
 
 @dataclass(frozen=True)
 class Case:
-    """One row of the table, and what it has to reach on a CPU and on a GPU."""
+    """One row of the table, and the ratio to reach on a CPU and on a GPU."""
 
     name: str
     kind: str  # `biased` or `random` step, or `evaluation`
@@ -155,36 +155,16 @@ class Pair:
 
     def __init__(self, case: Case, device: str, warm_up: int) -> None:
         self.case = case
-        self.engine = EngineStep(
-            case.k,
-            case.u,
-            case.b,
-            device=device,
-            warm_up=warm_up,
-            hidden=case.hidden,
-            images=case.images,
-        )
+        shape = {"hidden": case.hidden, "images": case.images}
+        self.engine = EngineStep(case.k, case.u, case.b, device=device, warm_up=warm_up, **shape)
         updates = self.engine.updates
-        copies = copy.deepcopy((updates.querier, updates.classifier))
-        theta = updates.dictionary.theta.detach().clone().requires_grad_()
-        self.naive = Naive(
-            *copies,
-            theta,
-            updates.dictionary.universe.float(),
-            torch.optim.AdamW(
-                [p for network in copies for p in network.parameters()],
-                SETTINGS.learning_rate,
-                weight_decay=SETTINGS.weight_decay,
-                fused=True,
-            ),
-            torch.optim.Adam([theta], SETTINGS.dictionary_learning_rate, fused=True),
-            SETTINGS.temperature[0],
-        )
+        universe = updates.dictionary.universe.float()
+        self.naive = Naive(updates, universe, SETTINGS, fused=True)
 
     def run_naive(
         self, images: Tensor, labels: Tensor, sizes: Tensor, orders: Tensor | None
     ) -> None:
-        """One step, in the biased phase with a roll-out for every update, or the evaluation."""
+        """Run one step, in the biased phase with a roll-out for every update, or the evaluation."""
         naive = self.naive
         if self.case.kind == "evaluation":
             naive.evaluate(self.engine.images, self.case.budget)
@@ -196,33 +176,34 @@ class Pair:
             naive.alternating_step(images, labels, masks, UPDATES)
 
     def run_engine(self, *batch: Any) -> None:
-        """The same with the engine."""
+        """Run the same with the engine."""
         if self.case.kind != "evaluation":
             self.engine.step(*batch)
             return
         updates = self.engine.updates
         answers = updates.answers(self.engine.images).detach()
-        found = roll_out(updates.querier, updates.classifier, answers, self.case.budget)
-        found.posteriors.argmax(dim=2)
+        rolled = roll_out(updates.querier, updates.classifier, answers, self.case.budget)
+        rolled.posteriors.argmax(dim=2)
 
 
-def times(pair: Pair, device: str, repeats: int) -> list[tuple[float, float]]:
-    """Seconds of naive implementation and engine in turn.
+def median_seconds(pair: Pair, device: str, repeats: int) -> tuple[float, float]:
+    """Return median seconds of the naive implementation and of the engine, timed in turn.
 
     One turn before them does not count; the evaluation, minutes of the same step, needs none and
     is done three times. On a GPU the engine's steps are captured before anything is timed.
     """
-    steps = pair.case.kind != "evaluation"
+    steps, random = pair.case.kind != "evaluation", pair.case.kind == "random"
     for _ in range(WARM_UP + 1 if steps and device == "cuda" else 0):
-        pair.run_engine(*pair.engine.draw(random=pair.case.kind == "random"))
+        pair.run_engine(*pair.engine.draw(random))
     measured = []
     for _ in range(repeats + 1 if steps else 3):
-        drawn = pair.engine.draw(random=pair.case.kind == "random")
+        drawn = pair.engine.draw(random)
         naive = seconds(partial(pair.run_naive, *drawn), device)
         engine = seconds(partial(pair.run_engine, *drawn), device)
         print(f"{pair.case.name}: naive {naive:.2f} s, engine {engine:.3f} s", flush=True)
         measured.append((naive, engine))
-    return measured[1:] if steps else measured
+    naive, engine = map(statistics.median, zip(*measured[int(steps) :], strict=True))
+    return naive, engine
 
 
 @torch.no_grad()
@@ -230,23 +211,23 @@ def margins(engine: EngineStep, naive: Naive, images: int = 1024) -> dict[str, f
     """Compare the orders of engine and naive implementation, which have the same weights.
 
     Returns:
-        other_orders: the share of images asked in another order at all.
-        closest_calls: of those, the largest lead (in logits) of a choice over the other one where
-            the two first part.
+        other_orders: the share of images with another order.
+        closest_calls: for those, the largest lead (in logits) of one choice over the other where
+            the two orders first differ.
     """
     updates = engine.updates
     answers = updates.answers(engine.images[:images])
     k = answers.shape[1]
     budget = min(128, k)
-    found = roll_out(updates.querier, updates.classifier, answers, budget).order
+    orders = roll_out(updates.querier, updates.classifier, answers, budget).order
     expected, _ = naive.evaluate(engine.images[:images], budget)
-    differs = found != expected
-    some = differs.any(dim=1).nonzero().squeeze(1)
-    if not len(some):
+    differs = orders != expected
+    rows = differs.any(dim=1).nonzero().squeeze(1)
+    if not len(rows):
         return {"other_orders": 0.0, "closest_calls": 0.0}
-    first = differs[some].long().argmax(dim=1)
-    logits = naive.querier(answers[some], prefix_masks(expected[some], first, k))
+    first = differs[rows].long().argmax(dim=1)
+    logits = naive.querier(answers[rows], prefix_masks(expected[rows], first, k))
     at = first.unsqueeze(1)
-    choices = torch.cat((expected[some].gather(1, at), found[some].gather(1, at)), dim=1)
+    choices = torch.cat((expected[rows].gather(1, at), orders[rows].gather(1, at)), dim=1)
     leads = logits.gather(1, choices).diff(dim=1).abs()
-    return {"other_orders": len(some) / images, "closest_calls": leads.max().item()}
+    return {"other_orders": len(rows) / images, "closest_calls": leads.max().item()}

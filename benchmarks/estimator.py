@@ -1,14 +1,12 @@
-"""Times InformationPursuitClassifier on synthetic embeddings, part by part, with peak memory.
+"""Times InformationPursuitClassifier on made-up embeddings, part by part, with peak memory.
 
     python -m benchmarks.estimator fit         50,000 x 512, 100 classes, 2,000 texts, k = 128
     python -m benchmarks.estimator predict     50,000 images, k = 128, 100 classes
     python -m benchmarks.estimator imagenet    1,281,167 x 768 float16 mapped from disk,
-                                                     1,000 classes, 300,000 texts, k = 512
+                                               1,000 classes, 300,000 texts, k = 512
     python -m benchmarks.estimator imagenet --scale 0.1     a tenth of images and texts
 
 The goals: 30 s; 10 s; 15 minutes and 8 GB, on 2 cores. Each is measured in its own process.
-Images are a sum of properties of their class with noise; they are made in blocks and kept in
-`--scratch`, as are texts, of which a quarter name properties and the others nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -23,14 +22,11 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.harness import in_own_process, memory_watched, system_gb, time_parts
-from benchmarks.made_up import unit
-
-BLOCK = 16384
-PROPERTIES_OF_A_CLASS = 12
+from benchmarks.made_up import GeneratedShards, write_texts
 
 
 class Size(NamedTuple):
-    """How large a problem is."""
+    """The size of a problem."""
 
     images: int
     width: int
@@ -44,7 +40,7 @@ SIZES = {
     "predict": Size(50_000, 512, 100, 2_000, 128),
     "imagenet": Size(1_281_167, 768, 1_000, 300_000, 512),
 }
-# What is timed: module, function, and what is said of it.
+# What is timed: module, function and title.
 PARTS = (
     ("datasets.matrix", "UnitMatrix._norms", "norms of images and texts"),
     ("datasets.matrix", "Matrix.checksums", "checksums"),
@@ -52,11 +48,7 @@ PARTS = (
     ("pursuit.answers.directions", "fit_score_maps", "score map"),
     ("pursuit.answers.directions", "TextDirections.fitted", "directions of texts"),
     ("pursuit.naive_bayes.selection", "responsive_rows", "selection: texts that vary"),
-    (
-        "pursuit.naive_bayes.selection",
-        "_most_informative_alone",
-        "selection: most informative texts",
-    ),
+    ("pursuit.naive_bayes.selection", "_most_informative_alone", "selection: screening"),
     ("pursuit.naive_bayes.selection", "forward_selection", "selection: forward"),
     ("pursuit.naive_bayes.selection", "_credit", "selection: by roll-outs"),
     ("estimators.naive_bayes", "fit_table", "rates of the classes"),
@@ -69,50 +61,34 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("problem", choices=SIZES)
     parser.add_argument("--scale", type=float, default=1.0, help="of images and texts")
-    parser.add_argument("--scratch", type=Path, default=Path(".scratch/estimator"))
-    parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
-    size = SIZES[chosen.problem]
-    size = size._replace(
-        images=round(size.images * chosen.scale), texts=round(size.texts * chosen.scale)
-    )
-    folder = chosen.scratch / "-".join(map(str, size[:4]))
-    if chosen.measure:
-        print(json.dumps(measure(chosen.problem, size, folder)))
+    parser.add_argument("--scratch", type=Path, default=tempfile.gettempdir(), help="for files")
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    size = SIZES[given.problem]
+    images, texts = (round(given.scale * count) for count in (size.images, size.texts))
+    size = size._replace(images=images, texts=texts)
+    if given.folder:
+        print(json.dumps(measure(given.problem, size, given.folder)))
         return
-    make(size, folder)
-    print(f"{chosen.problem}: {size}")
-    for part, value in json.loads(in_own_process("estimator", *sys.argv[1:], "--measure")).items():
+    with tempfile.TemporaryDirectory(dir=given.scratch) as folder:
+        make(size, Path(folder), np.float16 if given.problem == "imagenet" else np.float32)
+        print(f"{given.problem}: {size}")
+        output = in_own_process("estimator", *sys.argv[1:], "--folder", folder)
+    for part, value in json.loads(output).items():
         print(f"{value:>12.2f}  {part}")
 
 
-def make(size: Size, folder: Path) -> None:
-    """Write X.npy, y.npy, texts.npy in blocks, unless they exist."""
-    if (folder / "done").exists():
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    generator = np.random.default_rng(0)
-    shared = generator.standard_normal(size.width).astype(np.float32)
-    properties = generator.standard_normal((size.texts // 4, size.width)).astype(np.float32)
-    kind = np.float16 if size.width > 512 else np.float32
-    texts = np.lib.format.open_memmap(
-        folder / "texts.npy", "w+", kind, shape=(size.texts, size.width)
-    )
-    for start in range(0, size.texts, BLOCK):
-        rows = generator.standard_normal((min(BLOCK, size.texts - start), size.width))
-        named = properties[start : start + len(rows)]
-        rows[: len(named)] = 0.3 * rows[: len(named)] + named
-        texts[start : start + len(rows)] = unit(rows + 1.5 * shared)
-    of_class = generator.integers(0, len(properties), (size.classes, PROPERTIES_OF_A_CLASS))
-    means = properties[of_class].sum(axis=1) / PROPERTIES_OF_A_CLASS**0.5
-    y = generator.integers(0, size.classes, size.images)
-    X = np.lib.format.open_memmap(folder / "X.npy", "w+", kind, shape=(size.images, size.width))
-    for start in range(0, size.images, BLOCK):
-        labels = y[start : start + BLOCK]
-        noise = generator.standard_normal((len(labels), size.width), dtype=np.float32)
-        X[start : start + len(labels)] = unit(means[labels] + 1.2 * noise + shared)
-    np.save(folder / "y.npy", y)
-    (folder / "done").touch()
+def make(size: Size, folder: Path, kind: type) -> None:
+    """Write X.npy, y.npy and texts.npy, shard by shard."""
+    write_texts(folder / "texts.npy", size.texts, size.width, kind)
+    shards = GeneratedShards(size.images, size.classes, size.width, rows=16384)
+    shape = size.images, size.width
+    X = np.lib.format.open_memmap(folder / "X.npy", "w+", kind, shape=shape)
+    for number in range(len(shards.sizes)):
+        embeddings, _ = shards.read(number)
+        start = number * shards.rows
+        X[start : start + len(embeddings)] = embeddings
+    np.save(folder / "y.npy", np.arange(size.images) % size.classes)
 
 
 def measure(problem: str, size: Size, folder: Path) -> dict[str, float]:
@@ -123,8 +99,7 @@ def measure(problem: str, size: Size, folder: Path) -> dict[str, float]:
     if problem != "predict":
         time_parts(PARTS, seconds)
     mode = "r" if problem == "imagenet" else None
-    X, texts = (np.load(folder / f"{name}.npy", mmap_mode=mode) for name in ("X", "texts"))
-    y = np.load(folder / "y.npy")
+    X, texts, y = (np.load(folder / f"{name}.npy", mode) for name in ("X", "texts", "y"))
     names = [f"text {number}" for number in range(size.texts)]
     model = InformationPursuitClassifier(names, texts, size.k)
     with memory_watched() as peak:

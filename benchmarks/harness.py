@@ -74,13 +74,14 @@ def time_parts(
         setattr(holder, function, timed(getattr(holder, function), title, taken, clock))
 
 
-def _status(key: str) -> int:
+def memory_kb(key: str) -> int:
+    """Return a figure of memory of this process, such as VmRSS, in kB."""
     return int(Path("/proc/self/status").read_text().split(f"{key}:")[1].split()[0])
 
 
 def peak_mb() -> int:
     """Return the peak resident memory of this process; that of getrusage starts at the parent's."""
-    return _status("VmHWM") // 1024
+    return memory_kb("VmHWM") // 1024
 
 
 def system_gb() -> float:
@@ -95,7 +96,7 @@ def memory_watched() -> Iterator[dict[str, int]]:
 
     def watch() -> None:
         while not ended.wait(0.05):
-            peak["own"] = max(peak["own"], _status("RssAnon"))
+            peak["own"] = max(peak["own"], memory_kb("RssAnon"))
 
     thread = threading.Thread(target=watch)
     thread.start()

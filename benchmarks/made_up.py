@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from jaxtyping import Float32, Int64
 from torch import Tensor
-from torch.nn import functional
 from torch.nn.functional import normalize
 
 from infopursuit.datasets.labelled_images import SHARD_ROWS, Shard
@@ -29,7 +28,7 @@ class Problem(NamedTuple):
 def problem(
     images: int, u: int, k: int, d: int = 768, classes: int = 10, topics: int = 2000, seed: int = 0
 ) -> Problem:
-    """Texts around `topics` centres, cosines of about 0.65 between any two; images near classes."""
+    """Draw texts around topics, with cosines of about 0.65 between any two; images near classes."""
     mean, centres, universe = _texts(u, d, topics, seed)
     generator = torch.Generator().manual_seed(seed + 1)
     labels = torch.arange(images) % classes
@@ -42,7 +41,7 @@ def problem(
 
 @lru_cache(maxsize=1)
 def _texts(u: int, d: int, topics: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
-    """The mean of all texts (d,), the centres of the topics, and u texts around them."""
+    """Return the mean of all texts (d,), the centres of the topics, and u texts around them."""
     generator = torch.Generator().manual_seed(seed)
     mean, centres = _noise(generator, d), _noise(generator, min(topics, u), d)
     universe = torch.empty(u, d, dtype=torch.float16)
@@ -55,22 +54,38 @@ def _texts(u: int, d: int, topics: int, seed: int) -> tuple[Tensor, Tensor, Tens
 
 
 def _noise(generator: torch.Generator, *shape: int) -> Tensor:
-    """Gaussian vectors of about unit norm."""
+    """Draw Gaussian vectors of about unit norm."""
     return torch.randn(*shape, generator=generator) / shape[-1] ** 0.5
 
 
-PROPERTIES_OF_A_CLASS = 20
+PROPERTIES, PROPERTIES_OF_A_CLASS = 1000, 20
 NOISE = 1.2
+BLOCK = 8192
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
-    """Rows of unit norm."""
+    """Return rows of unit norm."""
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def properties(count: int, width: int, seed: int = 0) -> Float32[np.ndarray, "p d"]:
-    """Directions that classes are made of, and that texts name."""
-    return np.random.default_rng((seed, 1)).standard_normal((count, width), dtype=np.float32)
+def _properties(width: int, seed: int = 0) -> Float32[np.ndarray, "p d"]:
+    """Return directions that classes are made of, and that texts name."""
+    generator = np.random.default_rng((seed, 1))
+    return generator.standard_normal((PROPERTIES, width), dtype=np.float32)
+
+
+def write_texts(path: Path, u: int, width: int, kind: type = np.float16) -> None:
+    """Write u text embeddings, a third of which name what the classes of the shards are made of."""
+    generator = np.random.default_rng(4)
+    texts = np.lib.format.open_memmap(path, "w+", kind, shape=(u, width))
+    named = _properties(width)
+    for start in range(0, u, 65536):
+        rows = generator.standard_normal((min(65536, u - start), width), dtype=np.float32)
+        third = slice(0, len(rows), 3)
+        numbers = np.arange(start, start + len(rows))[third] % PROPERTIES
+        rows[third] = 0.5 * rows[third] + named[numbers]
+        texts[start : start + len(rows)] = unit(rows)
+    texts.flush()
 
 
 @dataclass(frozen=True)
@@ -81,8 +96,8 @@ class GeneratedShards:
         images: n.
         classes: c.
         width: d.
-        seed: of all of them.
-        rows: of a shard.
+        seed: the seed of everything that is drawn.
+        rows: images in a shard.
     """
 
     images: int
@@ -94,25 +109,25 @@ class GeneratedShards:
 
     @property
     def where(self) -> str:
-        """What messages call it."""
+        """Return the name of these images in messages."""
         return f"{self.images} made-up images"
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """Of all classes, in their order."""
+        """Return the names of all classes, in their order."""
         return tuple(f"class {label:05d}" for label in range(self.classes))
 
     @property
     def counts(self) -> Int64[np.ndarray, " c"]:
-        """Images of each class."""
-        whole, left = divmod(self.images, self.classes)
-        return np.full(self.classes, whole) + (np.arange(self.classes) < left)
+        """Return the number of images of each class."""
+        each, left = divmod(self.images, self.classes)
+        return np.full(self.classes, each) + (np.arange(self.classes) < left)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Images of each shard."""
-        whole, left = divmod(self.images, self.rows)
-        return (self.rows,) * whole + ((left,) if left else ())
+        """Return the number of images of each shard."""
+        full, left = divmod(self.images, self.rows)
+        return (self.rows,) * full + ((left,) if left else ())
 
     def read(self, number: int) -> Shard:
         """Draw a shard; float16."""
@@ -121,30 +136,27 @@ class GeneratedShards:
         labels = np.arange(start, start + self.sizes[number]) % self.classes
         embeddings = np.empty((len(labels), self.width), dtype=np.float16)
         means = torch.from_numpy(self._means())
-        for begin in range(0, len(labels), 8192):
-            place = slice(begin, begin + 8192)
-            # Whole numbers from -128 to 127, evenly, are drawn ten times as fast as normal ones.
+        for begin in range(0, len(labels), BLOCK):
+            place = slice(begin, begin + BLOCK)
+            # Uniform whole numbers from -128 to 127 are drawn ten times as fast as normal ones.
             drawn = generator.integers(-128, 128, embeddings[place].shape, dtype=np.int8)
             noise = torch.from_numpy(drawn).float()
             noise *= NOISE / 73.9  # which is their standard deviation
             noise += means[torch.from_numpy(labels[place])]
-            embeddings[place] = functional.normalize(noise, dim=1).half().numpy()
+            embeddings[place] = normalize(noise, dim=1).half().numpy()
         return Shard(embeddings, labels.astype(np.int64))
 
     def _means(self) -> Float32[np.ndarray, "c d"]:
-        some = properties(PROPERTIES_OF_A_CLASS * 50, self.width, self.seed)
+        directions = _properties(self.width, self.seed)
         generator = np.random.default_rng((self.seed, 3))
-        of_class = generator.integers(0, len(some), (self.classes, PROPERTIES_OF_A_CLASS))
-        means = some[of_class].sum(axis=1) / PROPERTIES_OF_A_CLASS**0.5
+        of_class = generator.integers(0, PROPERTIES, (self.classes, PROPERTIES_OF_A_CLASS))
+        means = directions[of_class].sum(axis=1) / PROPERTIES_OF_A_CLASS**0.5
         shared = generator.standard_normal(self.width, dtype=np.float32)
         return (means + shared).astype(np.float32)
 
 
-BLOCK = 8192
-
-
 def write_universe(path: Path, u: int, d: int, concepts: int = 3000, seed: int = 0) -> None:
-    """Unit rows in float16: concepts within topics, a few of them very frequent (Zipf's law).
+    """Write unit rows in float16: concepts within topics, a few very frequent (Zipf's law).
 
     Two texts of a concept have a cosine of 0.6 to 0.8, two of any kind one of about 0.3. The
     directions differ in how much they vary, as those of an embedding do.
@@ -174,7 +186,7 @@ def write_universe(path: Path, u: int, d: int, concepts: int = 3000, seed: int =
 
 
 def deviation(points: np.ndarray, medoids: np.ndarray) -> float:
-    """Sum of the distances of all points to the nearest medoid."""
+    """Return the sum of the distances of all points to the nearest medoid."""
     centres = torch.from_numpy(points[medoids]).float()
     is_medoid = np.zeros(len(points), dtype=bool)
     is_medoid[medoids] = True

@@ -4,11 +4,11 @@
     python -m benchmarks.meaning --seeds 1 --tasks food10 pets
 
 Our answers are fitted without and with the knowledge table of params/precomputed/knowledge, the
-others without.
-What is measured is defined in docs/meaning.md; what is true comes from params/precomputed/meaning.
-Test images alone are measured; a seed draws the tenth of the training images that calibrates, and
-the classes that are left out together. Needs ../shared/data, which is not part of the repository; a
-task without its files is skipped. Writes artifacts/benchmarks/meaning.json and meaning.md.
+others without. What is measured is defined in docs/meaning.md; what is true comes from
+params/precomputed/meaning. Only test images are measured; a seed draws the tenth of the training
+images that calibrates, and the classes that are left out together. Needs ../shared/data, which is
+not part of the repository; a task without its files is skipped. Writes
+artifacts/benchmarks/meaning.json and meaning.md.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from torch.nn.functional import normalize
 
 from benchmarks.meaning_tables import markdown
 from infopursuit import InformationPursuitClassifier
+from infopursuit.benchmark.entries import named
 from infopursuit.core.files import read_text_list
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
@@ -58,17 +59,17 @@ class Row(NamedTuple):
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "artifacts/benchmarks"
-SAID = ROOT / "params/precomputed/meaning"
-# task: folder of the CLIP, data set, list of strict truth.
+JUDGEMENTS = ROOT / "params/precomputed/meaning"
+# The folder of the CLIP, the data set and the list of strict truth of each task.
 TASKS = {
     "caltech": ("clip_vitb32", "caltech101", "caltech101-vitb32"),
     "food10": ("clip_vitb32", "food10", "food10-vitb32"),
     "pets": ("clip_vitb32", "oxford_pets", "oxford_pets-vitb32"),
     "rn50": ("clip_rn50", "caltech101", "caltech101-rn50"),
 }
-# The task with attributes, which also have to hold on classes that nothing was fitted on.
+# The task with attributes, which must also hold on classes that nothing was fitted on.
 ATTRIBUTES = {"rn50": "caltech101-rn50-attributes"}
-# What is measured: answers, whether T is known, and what information counts beyond the words.
+# What is measured: answers, whether T is known, and the weight of information beyond the words.
 ROWS = {
     "three_valued": Row("three_valued"),
     "three_valued, T": Row("three_valued", True),
@@ -85,16 +86,7 @@ Figures = dict[str, float | None]
 
 @dataclass(frozen=True)
 class Task:
-    """One data set in the space of one CLIP, with what is said of its classes.
-
-    Attributes:
-        name: of TASKS.
-        texts: the u texts.
-        embeddings: (u, d) of them.
-        train, test: images of the two splits.
-        knowledge: T, of all classes and texts.
-        judged: the judge's table, likewise.
-    """
+    """One data set in the space of one CLIP: u texts, images, T and the judge's table."""
 
     name: str
     texts: list[str]
@@ -106,12 +98,12 @@ class Task:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """c names, sorted, as a fitted model has them."""
+        """Return c names, sorted, as a fitted model has them."""
         return self.train.class_names
 
     @cached_property
     def labels(self) -> np.ndarray:
-        """Of the test images, 0..c-1."""
+        """Return the labels of the test images, 0..c-1."""
         return self.test.labels.numpy()
 
 
@@ -136,19 +128,19 @@ def load_task(name: str, data: Path) -> Task:
         rows_of(texts),
         *splits,
         open_knowledge(ROOT / f"params/precomputed/knowledge/{dataset}.jsonl", words),
-        read_judge(SAID / f"judge/{dataset}.jsonl", classes, words),
+        read_judge(JUDGEMENTS / f"judge/{dataset}.jsonl", classes, words),
     )
 
 
 def split_of(table: Any, classes: tuple[str, ...]) -> LabelledImages:
-    """Images whose labels number the sorted class names."""
+    """Return images whose labels number the sorted class names."""
     labels = torch.tensor([classes.index(name) for name in table.column("class_name").to_pylist()])
     ids = tuple(map(str, table.column("id").to_pylist()))
     return LabelledImages(ids, labels, rows_of(table), classes)
 
 
 def rows_of(table: Any) -> torch.Tensor:
-    """The column `embedding` as rows of unit norm."""
+    """Return the column `embedding` as rows of unit norm."""
     return normalize(torch.tensor(np.array(table.column("embedding").to_pylist())).float(), dim=1)
 
 
@@ -159,7 +151,7 @@ def fitted(
     queries: Sequence[str] | None = None,
     without: Sequence[int] = (),
 ) -> InformationPursuitClassifier:
-    """A model of a task, from training images of all classes but those `without`."""
+    """Fit a model of a task on training images of all classes except those `without`."""
     left_out = torch.tensor(list(without), dtype=torch.long)
     train, held_out = (
         images.subset((~torch.isin(images.labels, left_out)).nonzero().squeeze(1))
@@ -178,69 +170,57 @@ def fitted(
     return model.fit(*named(train), validation=named(held_out))
 
 
-def named(images: LabelledImages) -> tuple[np.ndarray, np.ndarray]:
-    """Embeddings, and the names of the classes."""
-    return images.embeddings.numpy(), np.array(images.class_names)[images.labels.numpy()]
-
-
 def measured(task: Task, row: Row, seed: int) -> Figures:
-    """All figures of one row on one task with one seed."""
+    """Measure all figures of one row on one task with one seed."""
     model = fitted(task, row, seed)
     shuffles = shuffled_names(len(task.classes), seed)
-    found = {
-        **accuracy(task, model),
+    curve = model.accuracy_by_budget(*named(task.test))
+    figures: Figures = {
+        "auc": curve[1:].mean(),
+        "accuracy_at_5": curve[5],
+        "accuracy_at_10": curve[10],
         **sense(task, model, shuffles),
-        **truth(task, fitted(task, row, seed, strict_of(task)[0]), shuffles),
+        **truth(task, row, seed, shuffles),
     }
     if task.name in ATTRIBUTES:
-        found |= unseen_classes(task, row, seed)
-    return found
-
-
-def accuracy(task: Task, model: InformationPursuitClassifier) -> Figures:
-    """AUC, and accuracy after 5 and 10 questions."""
-    curve = model.accuracy_by_budget(*named(task.test))
-    return {"auc": curve[1:].mean(), "accuracy_at_5": curve[5], "accuracy_at_10": curve[10]}
-
-
-def strict_of(task: Task) -> tuple[list[str], np.ndarray]:
-    """Texts and truth of the strict list."""
-    return strict_truth(TASKS[task.name][2], task.classes)
+        figures |= unseen_classes(task, row, seed)
+    return figures
 
 
 def strict_truth(name: str, classes: Sequence[str]) -> tuple[list[str], np.ndarray]:
-    """The texts of a strict list and their truth, (c, q)."""
-    found = read_strict(SAID / f"strict/{name}.jsonl", classes)
-    return list(found.texts), found.values
+    """Return the texts of a strict list and their truth, (c, q)."""
+    strict = read_strict(JUDGEMENTS / f"strict/{name}.jsonl", classes)
+    return list(strict.texts), strict.values
 
 
-def truth(task: Task, model: InformationPursuitClassifier, shuffles: Shuffles) -> Figures:
-    """M3: how true the answers to all strict texts are, and under shuffled names."""
-    answers = model.answer(task.test.embeddings.numpy())
-    found = truth_measures(answers, strict_of(task)[1], task.labels, shuffles)
-    return {f"strict_{name}": value for name, value in found.items()}
+def truth(task: Task, row: Row, seed: int, shuffles: Shuffles) -> Figures:
+    """Measure how true the answers to all strict texts are (M3), and under shuffled names."""
+    texts, table = strict_truth(TASKS[task.name][2], task.classes)
+    answers = fitted(task, row, seed, texts).answer(task.test.embeddings.numpy())
+    measures = truth_measures(answers, table, task.labels, shuffles)
+    return {f"strict_{name}": value for name, value in measures.items()}
 
 
 def sense(task: Task, model: InformationPursuitClassifier, shuffles: Shuffles) -> Figures:
-    """M5, M6 and M8: the first ten questions, by the judge and by T; under shuffled names, too."""
+    """Measure the first ten questions (M5, M6, M8), by judge and T, and under shuffled names."""
     asked = model.roll_out(task.test.embeddings.numpy(), FIRST)
     judged = task.judged.for_classes_and_texts(task.classes, model.queries_)
     known = task.knowledge.for_classes_and_texts(task.classes, model.queries_)
-    found = sense_measures(asked, judged, task.labels, shuffles)
+    sense = sense_measures(asked, judged, task.labels, shuffles)
     explained = explained_measures(asked, model.pursuit_.classifier.table, known, shuffles)
     names = ("plausible", "supported_yes", "shuffled_supported_yes")
     return {
-        **{name: found[name] for name in names},
-        **{name: found[name] / found["accuracy"] for name in ("reader", "shuffled_reader")},
+        **{name: sense[name] for name in names},
+        **{name: sense[name] / sense["accuracy"] for name in ("reader", "shuffled_reader")},
         **{name: explained[name] for name in ("explained", "shuffled_explained")},
         "fit_of_all": (judged >= FITS).any(axis=0).mean(),
-        "first_yes": found["yes"],
-        "first_not_sure": found["not_sure"],
+        "first_yes": sense["yes"],
+        "first_not_sure": sense["not_sure"],
     }
 
 
 def unseen_classes(task: Task, row: Row, seed: int) -> Figures:
-    """M4: attributes on images of classes that are left out of the fit, a fifth at a time.
+    """Measure attributes on images of classes left out of the fit (M4), a fifth at a time.
 
     Scores are compared among images that are left out together. *Class memory* is how much better a
     model that has seen all classes ranks the same pairs.
@@ -261,53 +241,53 @@ def unseen_classes(task: Task, row: Row, seed: int) -> Figures:
     seen = fitted(task, row, seed, texts).pursuit_.rule.scores(images).numpy()
     auroc = auroc_of_texts(scores, table, task.labels, folds)
     seen_auroc = auroc_of_texts(seen, table, task.labels, folds)
-    found = truth_of_answers(answers, table, task.labels)
+    of_answers = truth_of_answers(answers, table, task.labels)
     return {
         "attributes_auroc": float(np.nanmean(auroc)),
         "attributes_memory": float(np.nanmean(seen_auroc - auroc)),
-        **{f"attributes_{name}": value for name, value in found._asdict().items()},
+        **{f"attributes_{name}": value for name, value in of_answers._asdict().items()},
     }
 
 
 def tables_compared(task: Task) -> Figures:
-    """How far judge and T agree, what that and the words leave to reach, and the judge in traps.
+    """Compare judge and T, bound what T and the words allow, and set traps for the judge.
 
     Kappa is Cohen's, on random cells of the classes and the texts among the first ten questions to
-    any test image, asked without or with T. `plausible_to_t` and `most_explained` are of the
-    questions asked with T, and so are the chains of the traps. All with seed 0.
+    any test image, asked without or with T. `plausible_to_t`, `most_explained` and the chains of
+    the traps concern the questions asked with T. All with seed 0.
     """
-    found: Figures = {}
+    figures: Figures = {}
     texts: set[str] = set()
     for known in (False, True):
         model = fitted(task, Row("three_valued", known), 0)
         asked = model.roll_out(task.test.embeddings.numpy(), FIRST)
         texts |= {model.queries_[query] for query in asked.order.unique().tolist()}
         if known:
-            said = task.knowledge.for_classes_and_texts(task.classes, model.queries_)
-            found["plausible_to_t"] = plausible_questions(asked, said)
+            known_of = task.knowledge.for_classes_and_texts(task.classes, model.queries_)
+            figures["plausible_to_t"] = plausible_questions(asked, known_of)
             table = model.pursuit_.classifier.table
-            found["most_explained"] = explained_shares(asked, table, said)[1]
+            figures["most_explained"] = explained_shares(asked, table, known_of)[1]
             judged = task.judged.for_classes_and_texts(task.classes, model.queries_)
             chains = chain_trap(asked, judged, task.labels)._asdict()
-            found |= {f"trap_{name}_chains": share for name, share in chains.items()}
+            figures |= {f"trap_{name}_chains": share for name, share in chains.items()}
     fit = [
         table.for_classes_and_texts(task.classes, task.texts) >= FITS
         for table in (task.judged, task.knowledge)
     ]
-    some = [each.any(axis=0) for each in fit]
+    fitting = [cells.any(axis=0) for cells in fit]
     places = [place for place, text in enumerate(task.texts) if text in texts]
-    judged, known_of = (each[:, places].ravel() for each in fit)
+    judged, known_of = (values[:, places].ravel() for values in fit)
     draw = np.random.default_rng(0)
     cells = draw.choice(judged.size, min(CELLS, judged.size), replace=False)
-    words = word_trap(task.judged, read_text_list(SAID / "traps.txt"))
+    words = word_trap(task.judged, read_text_list(JUDGEMENTS / "traps.txt"))
     return {
-        **found,
+        **figures,
         "trap_words": words.words,
         "trap_words_given": len(words.given),
         "texts": len(task.texts),
-        "judge_texts": int(some[0].sum()),
-        "knowledge_texts": int(some[1].sum()),
-        "both_texts": int((some[0] & some[1]).sum()),
+        "judge_texts": int(fitting[0].sum()),
+        "knowledge_texts": int(fitting[1].sum()),
+        "both_texts": int((fitting[0] & fitting[1]).sum()),
         "asked_texts": len(places),
         "cells": len(cells),
         "judge_says_true": judged[cells].mean(),
@@ -317,8 +297,8 @@ def tables_compared(task: Task) -> Figures:
 
 
 def plain(figures: Mapping[str, Any]) -> Figures:
-    """Numbers that JSON can hold."""
-    return {name: None if each is None else float(each) for name, each in figures.items()}
+    """Return numbers that JSON can hold."""
+    return {name: None if value is None else float(value) for name, value in figures.items()}
 
 
 def main() -> None:
@@ -328,24 +308,24 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data")
     given = parser.parse_args()
     compute_repeatably()
-    found: dict[str, Any] = {}
+    all_figures: dict[str, Any] = {}
     for name in given.tasks:
         try:
             task = load_task(name, given.data)
         except FileNotFoundError as error:
             print(f"{name}: skipped, since {error.filename} is missing", flush=True)
             continue
-        found[name] = {"tables": plain(tables_compared(task)), "rules": {}}
+        all_figures[name] = {"tables": plain(tables_compared(task)), "rules": {}}
         for title, row in ROWS.items():
             seeds = [plain(measured(task, row, seed)) for seed in range(given.seeds)]
-            found[name]["rules"][title] = seeds
+            all_figures[name]["rules"][title] = seeds
             print(f"{name}: {title}: AUC {mean([s['auc'] for s in seeds]):.3f}", flush=True)
         OUT.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(found, indent=2, sort_keys=True) + "\n"
+        text = json.dumps(all_figures, indent=2, sort_keys=True) + "\n"
         (OUT / "meaning.json").write_text(text, encoding="utf-8")
-        (OUT / "meaning.md").write_text(markdown(found), encoding="utf-8")
-    if found:
-        print(markdown(found))
+        (OUT / "meaning.md").write_text(markdown(all_figures), encoding="utf-8")
+    if all_figures:
+        print(markdown(all_figures))
 
 
 if __name__ == "__main__":

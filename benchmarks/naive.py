@@ -1,63 +1,69 @@
 """V-IP training as one would first write it down: the oracle and the baseline of the engine.
 
-Every forward searches the whole universe for the nearest text of each theta. In the biased phase
-the whole batch is rolled out to the longest drawn history, with the full network at every step; to
-be timed, anew for every update. Weights, optimizers and drawn sizes come from outside, so that the
+Every forward pass searches the whole universe for the nearest text of each theta. In the biased
+phase the whole batch is rolled out to the longest drawn history, with the full network at every
+step; when it is timed, again for every update. Weights and drawn sizes are given, so that the
 engine can start from the same ones.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize, one_hot
 
-from infopursuit.pursuit.vip.networks import HistoryNetwork
+from infopursuit.pursuit.vip.settings import VariationalSettings
+from infopursuit.pursuit.vip.updates import Updates
 
 
 class Naive:
-    """Networks, theta and universe; `theta` is a leaf tensor (k, d), the universe float (u, d)."""
+    """Networks and dictionary with the weights of an engine, and a float universe (u, d).
+
+    They are on the device of the universe; `theta` is a leaf tensor (k, d).
+    """
 
     def __init__(
-        self,
-        querier: HistoryNetwork,
-        classifier: HistoryNetwork,
-        theta: Tensor,
-        universe: Tensor,
-        network_optimizer: torch.optim.Optimizer,
-        dictionary_optimizer: torch.optim.Optimizer,
-        temperature: float,
+        self, engine: Updates, universe: Tensor, settings: VariationalSettings, fused: bool = False
     ) -> None:
-        self.querier, self.classifier = querier, classifier
-        self.theta, self.universe = theta, universe
+        networks = copy.deepcopy((engine.querier, engine.classifier))
+        self.querier, self.classifier = (network.to(universe.device) for network in networks)
+        theta = engine.dictionary.theta.detach().to(universe.device)
+        self.theta, self.universe = theta.clone().requires_grad_(), universe
         self.half_norms = universe.square().sum(dim=1) / 2
-        self.network_optimizer = network_optimizer
-        self.dictionary_optimizer = dictionary_optimizer
-        self.temperature = temperature
+        self.network_optimizer = torch.optim.AdamW(
+            [parameter for network in networks for parameter in network.parameters()],
+            settings.learning_rate,
+            weight_decay=settings.weight_decay,
+            fused=fused,
+        )
+        rate = settings.dictionary_learning_rate
+        self.dictionary_optimizer = torch.optim.Adam([self.theta], rate, fused=fused)
+        self.temperature = settings.temperature[0]
 
     def queries(self) -> Tensor:
-        """The nearest text of each theta, straight-through."""
+        """Return the nearest text of each theta, straight-through."""
         closeness = torch.addmm(-self.half_norms, self.theta.detach(), self.universe.T)
         texts = normalize(self.universe[closeness.argmax(dim=1)], dim=1)
         return texts + (self.theta - self.theta.detach())
 
     def answers(self, images: Tensor) -> Tensor:
-        """Hard min-max answers (b, k), straight-through."""
+        """Return hard min-max answers (b, k), straight-through."""
         scores = images @ self.queries().T
         low, high = scores.amin(dim=1, keepdim=True), scores.amax(dim=1, keepdim=True)
         soft = (scores - low) / (high - low)
         return (soft > 0.5).to(soft.dtype) + (soft - soft.detach())
 
     def random_masks(self, sizes: Tensor, orders: Tensor) -> Tensor:
-        """The first sizes[i] queries of orders[i]."""
+        """Return the first sizes[i] queries of orders[i] as masks."""
         place = orders.argsort(dim=1)
         return (place < sizes.unsqueeze(1)).to(self.theta.dtype)
 
     @torch.no_grad()
     def biased_masks(self, images: Tensor, sizes: Tensor) -> Tensor:
-        """Greedy roll-outs of the whole batch; an image's mask stops growing at its size."""
+        """Roll the whole batch out greedily; an image's mask stops growing at its size."""
         answers = self.answers(images)
         asked = torch.zeros_like(answers)
         masks = torch.zeros_like(answers)
@@ -69,7 +75,7 @@ class Naive:
         return masks
 
     def loss(self, images: Tensor, labels: Tensor, masks: Tensor) -> Tensor:
-        """Cross-entropy after the one query that the querier adds."""
+        """Return the cross-entropy after the one query that the querier adds."""
         answers = self.answers(images)
         logits = self.querier(answers, masks).masked_fill(masks > 0, -torch.inf)
         soft = (logits / self.temperature).softmax(dim=1)
@@ -78,7 +84,7 @@ class Naive:
         return cross_entropy(self.classifier(answers, masks + choice), labels)
 
     def update(self, loss: Tensor, optimizer: torch.optim.Optimizer) -> None:
-        """One gradient step."""
+        """Make one gradient step."""
         self.network_optimizer.zero_grad()
         self.dictionary_optimizer.zero_grad()
         loss.backward()
@@ -87,10 +93,10 @@ class Naive:
     def alternating_step(
         self, images: Tensor, labels: Tensor, masks: Iterable[Tensor], updates: int
     ) -> list[float]:
-        """`updates` updates of the networks, then one of the dictionary: the losses of all.
+        """Make `updates` updates of the networks, then one of the dictionary; return all losses.
 
-        Each takes the next of the masks (b, k). A generator that rolls the querier out makes the
-        next one when it is due, after the updates before; a list was made before all of them.
+        Each update takes the next of the masks (b, k). If these come from a generator that rolls
+        out the querier, each sees the updates before it.
         """
         losses = []
         for update, mask in enumerate(masks):
@@ -102,13 +108,12 @@ class Naive:
 
     @torch.no_grad()
     def evaluate(self, images: Tensor, budget: int, batch: int = 256) -> tuple[Tensor, Tensor]:
-        """Orders (n, T) and predicted labels (n, T + 1), batch by batch."""
+        """Return orders (n, T) and predicted labels (n, T + 1), batch by batch."""
         parts = [self._evaluate(part, budget) for part in images.split(batch)]
         orders, predicted = zip(*parts, strict=True)
         return torch.cat(orders), torch.cat(predicted)
 
     def _evaluate(self, images: Tensor, budget: int) -> tuple[Tensor, Tensor]:
-        """Full networks at every step."""
         answers = self.answers(images)
         mask = torch.zeros_like(answers)
         order, predicted = [], [self.classifier(answers, mask).argmax(dim=1)]

@@ -1,12 +1,11 @@
 """The engine on a device against the naive implementation on the CPU, in float64.
 
-Both have the same weights and draws, so that histories are equal, and losses and weights up to the
-rounding of float64. Needs torch alone.
+Both have the same weights and draws, so that histories are equal, and losses and weights are equal
+up to the rounding of float64. Needs torch alone.
 """
 
 from __future__ import annotations
 
-import copy
 import math
 from typing import Literal, NamedTuple
 
@@ -35,14 +34,7 @@ SETTINGS = VariationalSettings(
 
 
 class Both(NamedTuple):
-    """Engine and naive implementation with equal states, and images with their labels.
-
-    Attributes:
-        engine: on the device.
-        naive: on the CPU.
-        images: (B, d) float64, on the CPU.
-        labels: (B,), on the CPU.
-    """
+    """The engine on the device; on the CPU the naive implementation, B images and their labels."""
 
     engine: Updates
     naive: Naive
@@ -51,39 +43,26 @@ class Both(NamedTuple):
 
 
 def both(device: str) -> Both:
-    """In float64."""
+    """Make both implementations in float64, with equal states."""
     made = problem(B, u=500, k=K, d=32, classes=5, topics=40)
     torch.manual_seed(1)
     querier = HistoryNetwork(K, K, SETTINGS.hidden).double()
     classifier = HistoryNetwork(K, 5, SETTINGS.hidden).double()
     for parameter in querier.parameters():
-        parameter.data += 0.3 * torch.randn_like(parameter)  # opinions of its own
-    copies = copy.deepcopy((querier, classifier))
+        parameter.data += 0.3 * torch.randn_like(parameter)  # so that it prefers some queries
     universe = made.universe.double()
-    there = universe.to(device)
-    dictionary = LearnableDictionary(there, made.initial.to(device)).double().to(device)
+    dictionary = LearnableDictionary(universe.to(device), made.initial.to(device)).double()
+    dictionary = dictionary.to(device)
     dictionary.snap()
     shard = ImageShard(made.images.embeddings, ALONE, universe.device)
     rule = answer_rule(SETTINGS, dictionary, shard, made.images.labels, universe)
     engine = Updates(querier.to(device), classifier.to(device), dictionary, rule, SETTINGS, B)
-    theta = dictionary.theta.detach().cpu().clone().requires_grad_()
-    naive = Naive(
-        *copies,
-        theta,
-        universe,
-        torch.optim.AdamW(
-            [p for network in copies for p in network.parameters()],
-            SETTINGS.learning_rate,
-            weight_decay=SETTINGS.weight_decay,
-        ),
-        torch.optim.Adam([theta], SETTINGS.dictionary_learning_rate),
-        SETTINGS.temperature[0],
-    )
-    return Both(engine, naive, made.images.embeddings.double(), made.images.labels)
+    images = made.images.embeddings.double()
+    return Both(engine, Naive(engine, universe, SETTINGS), images, made.images.labels)
 
 
 def draws(seed: int) -> tuple[Tensor, Tensor]:
-    """Sizes (UPDATES + 1, B) and orders (UPDATES + 1, B, K) of the histories of one batch."""
+    """Draw sizes (UPDATES + 1, B) and orders (UPDATES + 1, B, K) of histories of one batch."""
     generator = torch.Generator().manual_seed(seed)
     sizes = torch.stack([sample_sizes(B, K, 128, generator) for _ in range(UPDATES + 1)])
     orders = random_orders((UPDATES + 1) * B, K, generator).view(UPDATES + 1, B, K)
@@ -91,15 +70,15 @@ def draws(seed: int) -> tuple[Tensor, Tensor]:
 
 
 def check_steps(device: str, phase: Literal["random", "biased"], steps: int = 6) -> None:
-    """Histories, losses, weights and dictionary after each step; later steps replay on a GPU."""
+    """Check histories, losses, weights and dictionary; later steps are replayed on a GPU."""
     engine, naive, images, labels = both(device)
     call = CapturedCalls()
-    images_there, labels_there = images.to(device), labels.to(device)
+    batch = images.to(device), labels.to(device)
     initial = engine.dictionary.rows.clone()
     for step in range(steps):
         sizes, orders = draws(step)
         if phase == "biased":  # one roll-out for all updates on the batch
-            call(engine.roll_out, images_there, sizes.to(device))
+            call(engine.roll_out, batch[0], sizes.to(device))
             masks = prefix_masks(engine.orders, sizes.to(device), K)
             expected = [naive.biased_masks(images, drawn) for drawn in sizes]
         else:
@@ -107,9 +86,9 @@ def check_steps(device: str, phase: Literal["random", "biased"], steps: int = 6)
             expected = list(map(naive.random_masks, sizes, orders))
         assert torch.equal(masks.double().cpu(), torch.stack(expected)), "other histories"
         engine.loss_sum.zero_()
-        call(engine.update_networks, images_there, labels_there, masks[:UPDATES])
+        call(engine.update_networks, *batch, masks[:UPDATES])
         loss = engine.loss_sum.item()
-        call(engine.update_dictionary, images_there, labels_there, masks[UPDATES])
+        call(engine.update_dictionary, *batch, masks[UPDATES])
         losses = naive.alternating_step(images, labels, expected, UPDATES)
         assert math.isclose(loss, sum(losses[:UPDATES]), rel_tol=1e-5), "another loss"
     torch.testing.assert_close(engine.dictionary.theta.detach().cpu(), naive.theta.detach())
@@ -117,14 +96,14 @@ def check_steps(device: str, phase: Literal["random", "biased"], steps: int = 6)
     queries = engine.dictionary().detach().cpu()
     torch.testing.assert_close(queries, naive.queries().detach(), atol=1e-6, rtol=0)
     assert not torch.equal(engine.dictionary.rows, initial), "the dictionary did not learn"
-    for found, of_naive in zip(
+    for parameter, expected in zip(
         engine.querier.parameters(), naive.querier.parameters(), strict=True
     ):
-        torch.testing.assert_close(found.detach().cpu(), of_naive.detach())
+        torch.testing.assert_close(parameter.detach().cpu(), expected.detach())
 
 
 def check_histories(device: str) -> None:
-    """The histories of roll-outs."""
+    """Check the histories of roll-outs."""
     engine, naive, images, _ = both(device)
     answers = engine.answers(images.to(device)).detach()
     for seed in range(5):
@@ -135,10 +114,10 @@ def check_histories(device: str) -> None:
 
 
 def check_evaluation(device: str) -> None:
-    """Every query and every prediction of whole roll-outs."""
+    """Check every query and every prediction of whole roll-outs."""
     engine, naive, images, _ = both(device)
     answers = engine.answers(images.to(device)).detach()
-    found = roll_out(engine.querier, engine.classifier, answers, K)
+    rolled = roll_out(engine.querier, engine.classifier, answers, K)
     order, predicted = naive.evaluate(images, K)
-    assert torch.equal(found.order.cpu(), order)
-    assert torch.equal(found.posteriors.argmax(dim=2).cpu(), predicted)
+    assert torch.equal(rolled.order.cpu(), order)
+    assert torch.equal(rolled.posteriors.argmax(dim=2).cpu(), predicted)

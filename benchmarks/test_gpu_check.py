@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
@@ -20,45 +21,42 @@ from packaging.utils import canonicalize_name
 
 from benchmarks.gpu_check import __main__ as command
 from benchmarks.gpu_check import checks
-from benchmarks.gpu_check.parts import PARTS
 from benchmarks.gpu_check.rows import NOT_APPLICABLE, Report
 from infopursuit.pursuit.dictionary.learnable import LearnableDictionary
 from tests.pursuit.dictionary import nearest_checks
 
 ROOT = Path(__file__).parents[1]
-ROWS = len(checks.CHECKS) + 4 + 2 + 1 + 1  # checks, engine, schedules, medoids, naive Bayes
+ROWS = len(checks.CHECKS) + 4 + 2 + 1  # checks, engine, schedules, medoids
+TITLES = [part.title for part in command.PARTS.values()]
 TINY = ("--device", "cpu", "--tiny", "--budget", "3000")
 
 
 def dependencies(*names: str) -> set[str]:
-    """These distributions and all that they need in turn."""
-    found: set[str] = set()
-    left = [canonicalize_name(name) for name in names]
-    while left:
-        name = left.pop()
-        if name in found:
+    """Return these distributions and all that they need in turn."""
+    needed: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = canonicalize_name(waiting.pop())
+        if name in needed:
             continue
-        found.add(name)
-        try:
-            needed = metadata.requires(name) or []
-        except metadata.PackageNotFoundError:  # for another system
-            continue
-        wanted = [Requirement(line) for line in needed]
-        left += [
-            canonicalize_name(each.name)
-            for each in wanted
-            if each.marker is None or each.marker.evaluate({"extra": ""})
-        ]
-    return found
+        needed.add(name)
+        with suppress(metadata.PackageNotFoundError):  # for another system
+            wanted = map(Requirement, metadata.requires(name) or [])
+            waiting += [
+                requirement.name
+                for requirement in wanted
+                if requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+            ]
+    return needed
 
 
 def bare(folder: Path, *without: str) -> dict[str, str]:
-    """The environment of a Python that has the stated packages and what they need, and no other."""
-    there = dependencies(*command.NEEDED)
+    """Return the environment of a Python with the stated packages and what they need alone."""
+    present = dependencies(*command.NEEDED)
     hidden = {
         package
         for package, owners in metadata.packages_distributions().items()
-        if not there & {canonicalize_name(owner) for owner in owners}
+        if not present & {canonicalize_name(owner) for owner in owners}
     } - {"infopursuit"}
     assert {"pydantic", "pytest", "sklearn", "scipy"} <= hidden
     hidden |= set(without)
@@ -93,15 +91,15 @@ def test_the_tiny_form_needs_the_stated_packages_alone(tmp_path: Path) -> None:
     checked, timed = report["rows"][: len(checks.CHECKS)], report["rows"][len(checks.CHECKS) :]
     assert all(row["exact"] and row["measured"].startswith("holds") for row in checked)
     assert [row["goal"] for row in timed] == [NOT_APPLICABLE] * len(timed)
-    assert all(row["exact"] for row in timed[:-1])  # the last has nothing to be compared with
+    assert all(row["exact"] for row in timed)
     assert all(row["figures"] for row in timed)
     table = (tmp_path / "gpu_check.md").read_text(encoding="utf-8")
     assert table in done.stdout
-    assert table.count("\n| ") == ROWS + 1
+    assert table.count("\n| ") == ROWS + 2
     assert "not run" not in table
 
 
-def test_a_run_that_is_killed_leaves_what_it_has_seen(tmp_path: Path) -> None:
+def test_a_run_that_is_killed_leaves_its_rows(tmp_path: Path) -> None:
     path = tmp_path / "gpu_check.json"
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.gpu_check", *TINY, "--out", str(tmp_path)],
@@ -133,7 +131,7 @@ def test_a_run_that_is_killed_leaves_what_it_has_seen(tmp_path: Path) -> None:
 
 
 def running(process: int) -> bool:
-    """Whether a process is there and no zombie."""
+    """Return whether a process exists and is not a zombie."""
     try:
         status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     except (FileNotFoundError, ProcessLookupError):
@@ -142,7 +140,7 @@ def running(process: int) -> bool:
 
 
 def until(holds: Callable[[], bool], seconds: float = 500.0) -> None:
-    """Wait for something that must come."""
+    """Wait until something holds."""
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, "waited in vain"
@@ -162,7 +160,7 @@ def until(holds: Callable[[], bool], seconds: float = 500.0) -> None:
         ),
     ],
 )
-def test_what_it_cannot_begin_with_is_told_in_one_line(
+def test_a_machine_that_does_not_fit_is_refused_in_one_line(
     tmp_path: Path, without: tuple[str, ...], arguments: tuple[str, ...], expected: str
 ) -> None:
     done = run(bare(tmp_path, *without), *arguments, "--out", str(tmp_path))
@@ -172,32 +170,34 @@ def test_what_it_cannot_begin_with_is_told_in_one_line(
     assert not (tmp_path / "gpu_check.md").exists()
 
 
-def empty(folder: Path) -> Report:
+def empty_report(folder: Path) -> Report:
     return Report(folder, {"machine": "here", "device": "cpu", "tiny": True}, ["k-medoids"])
 
 
-def test_what_the_budget_does_not_allow_is_skipped_and_said(tmp_path: Path) -> None:
+def test_parts_beyond_the_budget_are_skipped(tmp_path: Path) -> None:
     assert command.run_all("cpu", True, time.monotonic() + 5, tmp_path) == 1
     report = json.loads((tmp_path / "gpu_check.json").read_text(encoding="utf-8"))
-    assert [row["what"] for row in report["rows"]] == [part.title for part in PARTS.values()]
+    assert [row["what"] for row in report["rows"]] == [
+        part.title for part in command.PARTS.values()
+    ]
     assert all(row["measured"].startswith("skipped: ") for row in report["rows"])
 
 
-def test_a_part_that_takes_too_long_is_cut_off_and_said(tmp_path: Path) -> None:
-    report = empty(tmp_path)
+def test_a_part_that_takes_too_long_is_cut_off(tmp_path: Path) -> None:
+    report = empty_report(tmp_path)
     command.collect("medoids", "cpu", True, 0.2, report)
     assert [row.measured for row in report.rows] == ["cut off after 0 s"]
     assert not report.rows[0].good
 
 
-def test_a_part_that_dies_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    report = empty(tmp_path)
+def test_a_part_that_dies_has_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    report = empty_report(tmp_path)
     monkeypatch.setattr(sys, "executable", "/bin/false")
     command.collect("medoids", "cpu", True, 60, report)
     assert [row.measured for row in report.rows] == ["broke with status 1"]
 
 
-def test_a_check_that_fails_is_told_in_one_line(
+def test_a_check_that_fails_is_reported_in_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(LearnableDictionary, "snap", lambda self: None)

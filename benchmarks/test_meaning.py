@@ -19,7 +19,7 @@ WIDTH, TRAIN, TEST = 48, 12, 6
 
 
 def write_data(folder: Path) -> None:
-    """Food-10 in a made-up space: images are sums of the texts that fit their class, with noise."""
+    """Write Food-10 in a made-up space: images are sums of the texts of their class, with noise."""
     draw = np.random.default_rng(0)
     knowledge = open_knowledge(meaning.ROOT / "params/precomputed/knowledge/food10.jsonl")
     classes = knowledge.classes
@@ -27,7 +27,7 @@ def write_data(folder: Path) -> None:
     texts += [text for text in knowledge.texts if text not in texts][:60]
     texts += [f"thing {number}" for number in range(60)]
     embeddings = draw.standard_normal((len(texts), WIDTH))
-    judged = read_judge(meaning.SAID / "judge/food10.jsonl", classes, texts)
+    judged = read_judge(meaning.JUDGEMENTS / "judge/food10.jsonl", classes, texts)
     fits = judged.for_classes_and_texts(classes, texts) == 1
     labels = np.repeat(np.arange(len(classes)), TRAIN + TEST)
     images = fits[labels] @ embeddings + draw.standard_normal((len(labels), WIDTH))
@@ -47,7 +47,7 @@ def write_data(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_figures_are_repeatable_fall_to_chance_and_skip_what_is_not_there(
+def test_figures_are_repeatable_fall_to_chance_and_skip_missing_tasks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_data(tmp_path / "data")
@@ -59,25 +59,25 @@ def test_figures_are_repeatable_fall_to_chance_and_skip_what_is_not_there(
         monkeypatch.setattr(meaning, "OUT", tmp_path / run)
         monkeypatch.setattr(sys, "argv", [*command, "--data", str(tmp_path / "data")])
         meaning.main()
-    told = (tmp_path / "one/meaning.json").read_text(encoding="utf-8")
-    assert told == (tmp_path / "two/meaning.json").read_text(encoding="utf-8")
+    text = (tmp_path / "one/meaning.json").read_text(encoding="utf-8")
+    assert text == (tmp_path / "two/meaning.json").read_text(encoding="utf-8")
     assert "pets: skipped, since" in capsys.readouterr().out
-    found = json.loads(told)["food10"]
-    assert found["tables"]["kappa"] > 0.3
-    assert found["tables"]["trap_words"] == 60
-    assert found["tables"]["trap_words_given"] == 0
-    assert found["tables"]["trap_true_chains"] > 2 * found["tables"]["trap_permuted_chains"]
-    for seed in found["rules"]["three_valued, T"]:
+    figures = json.loads(text)["food10"]
+    assert figures["tables"]["kappa"] > 0.3
+    assert figures["tables"]["trap_words"] == 60
+    assert figures["tables"]["trap_words_given"] == 0
+    assert figures["tables"]["trap_true_chains"] > 2 * figures["tables"]["trap_permuted_chains"]
+    for seed in figures["rules"]["three_valued, T"]:
         assert seed["auc"] > 0.6
         assert seed["strict_balanced"] > 0.75
         assert seed["strict_shuffled_balanced"] == pytest.approx(0.5, abs=0.06)
         assert seed["reader"] > 2 * seed["shuffled_reader"]
         assert seed["attributes_auroc"] > 0.75
-    told = found["rules"]["three_valued, T"]
-    less = found["rules"]["three_valued, T, leakage 0.35"]
-    for with_all, with_less in zip(told, less, strict=True):
+    more = figures["rules"]["three_valued, T"]
+    less = figures["rules"]["three_valued, T, leakage 0.35"]
+    for with_all, with_less in zip(more, less, strict=True):
         assert with_less["explained"] >= with_all["explained"]
-    for seed in found["rules"]["minmax"]:
+    for seed in figures["rules"]["minmax"]:
         assert seed["attributes_memory"] == 0, "cosines are not fitted"
     page = (tmp_path / "one/meaning.md").read_text(encoding="utf-8")
     assert "| food10 | three_valued, T |" in page

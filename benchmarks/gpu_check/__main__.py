@@ -1,7 +1,7 @@
 """The command: `python -m benchmarks.gpu_check [--device cuda|cpu] [--tiny]`.
 
-Ends with status 0 where all parts ran, all results are exact and every goal is met, else with 1;
-with 2 where it cannot begin.
+Ends with status 0 if all parts ran, all results are exact and every goal is met, else with 1; with
+2 if it cannot begin.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from dataclasses import asdict
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
     from benchmarks.gpu_check.rows import Report
@@ -26,6 +28,24 @@ ROOT = Path(__file__).parents[2]
 NEEDED = ("numpy", "torch", "jaxtyping", "pyarrow", "tqdm")
 OLDEST_PYTHON, OLDEST_TORCH = (3, 11), (2, 11)
 DEVICES = ("cuda", "cpu")
+
+
+class Part(NamedTuple):
+    """Rows of one module: a title for the table until they are there, and a limit in seconds."""
+
+    title: str
+    limit: float
+
+
+# Modules of this package, each with `rows(device, tiny)`.
+PARTS = {
+    "checks": Part("the same results as on the CPU", 120),
+    "engine": Part("the engine against the naive implementation", 200),
+    "schedules": Part("the schedules of CIFAR-10 and CIFAR-100", 180),
+    "medoids": Part("k-medoids", 110),
+}
+# A part does not start with less.
+LEAST_SECONDS = 15.0
 
 
 def main(arguments: list[str]) -> int:
@@ -45,7 +65,7 @@ def main(arguments: list[str]) -> int:
 
 
 def check_machine(device: str) -> None:
-    """End with one line where the command cannot do its work here."""
+    """End with one line if the command cannot work here."""
     if sys.version_info < OLDEST_PYTHON:
         refuse(f"Python {sys.version.split()[0]}; expected 3.11 or newer")
     if device not in DEVICES:
@@ -61,15 +81,14 @@ def check_machine(device: str) -> None:
         refuse(f"torch {torch.__version__} finds no CUDA device; expected one, or --device cpu")
 
 
-def refuse(why: str) -> NoReturn:
+def refuse(reason: str) -> NoReturn:
     """End with one line."""
-    print(f"gpu-check: {why}", file=sys.stderr)
+    print(f"gpu-check: {reason}", file=sys.stderr)
     raise SystemExit(2)
 
 
 def run_all(device: str, tiny: bool, end: float, out: Path) -> int:
-    """All parts until the monotonic clock says `end`, with the files written after every row."""
-    from benchmarks.gpu_check.parts import LEAST_SECONDS, PARTS
+    """Run all parts until the monotonic clock says `end`; write the files after every row."""
     from benchmarks.gpu_check.rows import Report, Row
 
     about = {"machine": machine_of(device), "device": device, "tiny": tiny}
@@ -78,17 +97,18 @@ def run_all(device: str, tiny: bool, end: float, out: Path) -> int:
     for name, part in PARTS.items():
         left = end - time.monotonic()
         if left < LEAST_SECONDS:
-            words = f"skipped: {max(left, 0):.0f} s of the budget are left"
-            report.add(Row(part.title, words, failed=True))
+            skipped = f"skipped: {max(left, 0):.0f} s of the budget are left"
+            report.add(Row(part.title, skipped, failed=True))
         else:
             collect(name, device, tiny, left if tiny else min(part.limit, left), report)
-        report.ended(part.title)
+        report.waiting.remove(part.title)
+        report.write()
     print(f"\n{report.markdown()}\nWritten to {out}/gpu_check.json and gpu_check.md.")
     return int(not all(row.good for row in report.rows))
 
 
 def machine_of(device: str) -> str:
-    """What this runs on; a GPU is asked in a process of its own, as this one leaves it alone."""
+    """Describe this machine; a process of its own asks the GPU, which this one leaves alone."""
     if device == "cpu":
         from benchmarks.harness import machine
 
@@ -97,14 +117,11 @@ def machine_of(device: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, check=False, capture_output=True, text=True
     )
-    if done.returncode:  # what is measured counts, nevertheless
-        return f"a machine that does not say what it is ({done.stderr.strip().splitlines()[-1]})"
-    return done.stdout.strip()
+    return done.stdout.strip() or "a machine that does not say what it is"
 
 
 def collect(name: str, device: str, tiny: bool, limit: float, report: Report) -> None:
-    """Rows of a part from a process of its own, which may hang, crash or run out of memory."""
-    from benchmarks.gpu_check.parts import PARTS
+    """Add the rows of a part from its own process, which may hang, crash or run out of memory."""
     from benchmarks.gpu_check.rows import Row
 
     command = [sys.executable, "-m", "benchmarks.gpu_check", "--part", name]
@@ -124,9 +141,8 @@ def collect(name: str, device: str, tiny: bool, limit: float, report: Report) ->
         try:
             assert process.stdout is not None
             for line in process.stdout:
-                row = Row(**json.loads(line))
-                report.add(row)
-                print(row.line(), flush=True)
+                report.add(Row(**json.loads(line)))
+                print(" | ".join(report.rows[-1].cells()), flush=True)
             status = process.wait()
         finally:
             timer.cancel()
@@ -139,31 +155,25 @@ def collect(name: str, device: str, tiny: bool, limit: float, report: Report) ->
 
 def run_part(name: str, device: str, tiny: bool) -> int:
     """Compute the rows of one part here, and write them to standard output as lines of JSON."""
-    from benchmarks.gpu_check.checks import reason
-    from benchmarks.gpu_check.parts import PARTS, rows_of
-    from benchmarks.gpu_check.rows import Row
-    from infopursuit.core.repeatable import compute_repeatably
-
     threading.Thread(target=end_with_parent, daemon=True).start()
-    rows, sys.stdout = sys.stdout, sys.stderr  # whatever else is printed is for people
-    compute_repeatably()
-
-    def tell(row: Row) -> None:
-        print(json.dumps(asdict(row)), file=rows, flush=True)
-
+    rows, sys.stdout = sys.stdout, sys.stderr  # other output is for people
     try:
-        for row in rows_of(name, device, tiny):
-            tell(row)
-    except Exception as error:
-        import traceback
+        # A broken import breaks one part alone.
+        from infopursuit.core.repeatable import compute_repeatably
 
+        compute_repeatably()
+        for row in import_module(f"benchmarks.gpu_check.{name}").rows(device, tiny):
+            print(json.dumps(asdict(row)), file=rows, flush=True)
+    except Exception as error:
         traceback.print_exc()
-        tell(Row(PARTS[name].title, f"failed: {reason(error)}", failed=True))
+        message = " ".join(f"failed: {type(error).__name__}: {error}".split())[:200]
+        failed = {"what": PARTS[name].title, "measured": message, "failed": True}
+        print(json.dumps(failed), file=rows, flush=True)
     return 0
 
 
 def end_with_parent() -> None:
-    """End this process when the one that started it is gone, however that went."""
+    """End this process when the one that started it is gone."""
     while os.read(0, 1):
         pass
     os._exit(1)

@@ -1,4 +1,4 @@
-"""Rows of the table, and the two files that are written anew after each of them."""
+"""Rows of the table, and the two files that are written again after each of them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmarks.harness import table
 from infopursuit.core.files import write_text
 
 HEADER = ("what", "measured", "goal", "met", "exact")
 NOT_APPLICABLE = "not applicable"
+WORDS = {None: "–", True: "yes", False: "**no**"}
 
 
 @dataclass(frozen=True)
@@ -18,13 +20,13 @@ class Row:
     """One line of the table.
 
     Attributes:
-        what: was done.
+        what: the work.
         measured: the outcome, in words.
-        goal: what was to be reached; `NOT_APPLICABLE` where the goal is for a GPU, or for full
-            size, and this is neither; empty where there is none.
-        met: whether it was; None where there is no goal.
-        exact: whether the results are those of the CPU; None where that was not asked.
-        failed: whether something broke, or was not run for want of time.
+        goal: the goal; `NOT_APPLICABLE` if it is for a GPU or for full size, and this is not; empty
+            if there is none.
+        met: whether the goal is reached; None if there is none.
+        exact: whether the results are those of the CPU; None if they were not compared.
+        failed: whether something broke, or was not run for lack of time.
         figures: the numbers behind the words.
     """
 
@@ -38,13 +40,22 @@ class Row:
 
     @property
     def good(self) -> bool:
-        """Nothing broke, the goal is met, the results are exact; as far as these were asked."""
+        """Return whether nothing broke, no goal is missed and no result differs."""
         return not self.failed and self.met is not False and self.exact is not False
 
-    def line(self) -> str:
-        """The line in Markdown."""
-        cells = (self.what, self.measured, self.goal or "–", _word(self.met), _word(self.exact))
-        return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+    def cells(self) -> list[str]:
+        """Return the cells of the line."""
+        texts = (self.what, self.measured, self.goal or "–", WORDS[self.met], WORDS[self.exact])
+        return [text.replace("|", "/") for text in texts]
+
+
+def row(
+    what: str, measured: str, goal: str | None, met: bool, exact: bool, figures: dict[str, Any]
+) -> Row:
+    """Return a measured row; without a goal nothing is met or missed."""
+    if goal is None:
+        return Row(what, measured, NOT_APPLICABLE, exact=exact, figures=figures)
+    return Row(what, measured, goal, met, exact, figures=figures)
 
 
 @dataclass
@@ -52,10 +63,10 @@ class Report:
     """All rows so far, and the parts that are still to come.
 
     Attributes:
-        folder: of the two files.
-        about: the machine, the device and the size.
+        folder: the folder of the two files.
+        about: the machine, the device and whether sizes are tiny.
         waiting: titles of parts that have not ended.
-        rows: of those that have.
+        rows: the rows of the others.
     """
 
     folder: Path
@@ -63,43 +74,23 @@ class Report:
     waiting: list[str]
     rows: list[Row] = field(default_factory=list)
 
-    def add(self, row: Row) -> None:
-        """Take a row up, and write both files."""
-        self.rows.append(row)
-        self.write()
-
-    def ended(self, title: str) -> None:
-        """A part has ended; write both files."""
-        self.waiting.remove(title)
+    def add(self, added: Row) -> None:
+        """Add a row, and write both files."""
+        self.rows.append(added)
         self.write()
 
     def write(self) -> None:
-        """Write gpu_check.json and gpu_check.md: what was there before is replaced as a whole."""
-        content = {
-            **self.about,
-            "complete": not self.waiting,
-            "not_run": self.waiting,
-            "rows": [asdict(row) for row in self.rows],
-        }
+        """Write gpu_check.json and gpu_check.md."""
+        complete = {"complete": not self.waiting, "not_run": self.waiting}
+        content = {**self.about, **complete, "rows": [asdict(each) for each in self.rows]}
         text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
         write_text(self.folder / "gpu_check.json", text)
         write_text(self.folder / "gpu_check.md", self.markdown())
 
     def markdown(self) -> str:
-        """The table, and above it what was run on what."""
-        waiting = [Row(title, "not run, or cut off").line() for title in self.waiting]
-        size = "tiny sizes, which show that it runs and not how fast" if self.about["tiny"] else ""
-        about = [self.about["machine"], f"device {self.about['device']}", size]
-        lines = [
-            ". ".join(filter(None, about)) + ".",
-            "",
-            f"| {' | '.join(HEADER)} |",
-            f"|{'---|' * len(HEADER)}",
-            *(row.line() for row in self.rows),
-            *waiting,
-        ]
-        return "\n".join(lines) + "\n"
-
-
-def _word(value: bool | None) -> str:
-    return "–" if value is None else "yes" if value else "**no**"
+        """Return the table, and above it what was run on which machine."""
+        about = f"{self.about['machine']}. device {self.about['device']}."
+        if self.about["tiny"]:
+            about += " tiny sizes, which show that it runs and not how fast."
+        waiting = [Row(title, "not run, or cut off") for title in self.waiting]
+        return f"{about}\n\n{table(HEADER, [each.cells() for each in self.rows + waiting])}\n"
