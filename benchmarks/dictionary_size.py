@@ -24,27 +24,27 @@ from infopursuit.peers.pursuits import Ours
 from infopursuit.texts.text_table import TextTable
 
 SIZES = (64, 128, 256, 512, 1024)
-ASKED = (5, 10, 20, 30)
+BUDGETS = (5, 10, 20, 30)
 # Seeds of the images that are predicted differ from those of the benchmark of peers.
 FIRST_SEED = 50
 
 
 def figures(dataset: str, size: int, seeds: int, rates: str) -> list[float]:
-    """Mean accuracy after ASKED questions and all, AUC over 1 to 128, and seconds of a fit."""
+    """Return mean accuracies after BUDGETS and all questions, AUC (1 to 128), seconds of a fit."""
     universe = TextTable.from_parquet("artifacts/universe/embeddings.parquet")
     embeddings = torch.from_numpy(universe.embeddings).float().numpy()
     images = load_images(f"artifacts/images/{dataset}.parquet", "train")
     rows = []
     for seed in range(seeds):
-        train, judged = hold_out(images, 0.2, FIRST_SEED + seed)
+        train, predicted = hold_out(images, 0.2, FIRST_SEED + seed)
         train, held_out = hold_out(train, 0.1, seed)
         started = time.process_time()
         model = Ours(universe.texts, embeddings, size, rates, random_state=seed)
         model.fit(*named(train), validation=named(held_out))
         seconds = time.process_time() - started
-        X, y = named(judged)
+        X, y = named(predicted)
         curve = model.curve(X, y)
-        shares = [*curve[list(ASKED)], model.score(X, y), curve[1:].mean()]
+        shares = [*curve[list(BUDGETS)], model.score(X, y), curve[1:].mean()]
         rows.append([*(100 * share for share in shares), seconds])
     return np.mean(rows, axis=0).tolist()
 
@@ -55,14 +55,14 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--rates", choices=("counted", "fitted"), default="counted")
-    chosen = parser.parse_args()
+    given = parser.parse_args()
     torch.set_num_threads(1)
-    header = ["data set", "k", *(f"at {t}" for t in ASKED), "all", "AUC", "fit, s"]
+    header = ["data set", "k", *(f"at {t}" for t in BUDGETS), "all", "AUC", "fit, s"]
     print("| " + " | ".join(header) + " |", "| --- " * len(header) + "|", sep="\n")
-    for dataset in chosen.datasets:
-        for size in chosen.sizes:
-            found = figures(dataset, size, chosen.seeds, chosen.rates)
-            cells = [dataset, str(size), *(f"{value:.1f}" for value in found)]
+    for dataset in given.datasets:
+        for size in given.sizes:
+            values = figures(dataset, size, given.seeds, given.rates)
+            cells = [dataset, str(size), *(f"{value:.1f}" for value in values)]
             print("| " + " | ".join(cells) + " |", flush=True)
 
 

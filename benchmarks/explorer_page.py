@@ -2,7 +2,7 @@
 
 A naive-Bayes model of k = 128 questions and c = 100 classes, the size that the page is made for,
 with 200 pictures, and with 1,000. A click changes the answer to the first question: everything is
-planned anew and shown. `python -m benchmarks.explorer_page` takes a minute.
+planned again and shown. `python -m benchmarks.explorer_page` takes a minute.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
 
 
 def document(pictures: int) -> str:
-    """The page with so many pictures."""
+    """Return the page with this many pictures."""
     pursuit = naive_bayes(K, tuple(f"class {number}" for number in range(C)))
     generator = np.random.default_rng(0)
     drawn = [
@@ -58,7 +58,7 @@ def document(pictures: int) -> str:
 
 
 def measured(browser: Browser, path: Path) -> tuple[float, list[float]]:
-    """Milliseconds until the first paint, and of each click."""
+    """Return milliseconds until the first paint, and of each click."""
     opened = browser.new_page(viewport={"width": 1280, "height": 900})
     opened.goto(f"{path.as_uri()}#set=0y")  # which shows all questions at once
     opened.locator(".ending p").wait_for()

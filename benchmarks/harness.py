@@ -1,4 +1,4 @@
-"""What the benchmarks share: clocks, memory, processes of their own, files and tables."""
+"""What the benchmarks share: clocks, memory, processes, files, tables and pictures."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def machine() -> str:
 
 
 def seconds(call: Callable[[], object], device: str = "cpu") -> float:
-    """Return the wall-clock time of a call, with all that the device still has to do."""
+    """Return the wall-clock time of a call, including the work that the device still has to do."""
     import torch  # late: it takes 500 MB, which some benchmarks do not need
 
     wait = torch.cuda.synchronize if device == "cuda" else lambda: None
@@ -67,10 +67,8 @@ def time_parts(
 ) -> None:
     """Let parts of the library, each a module, a name and a title, add up their seconds."""
     for module, name, title in parts:
-        holder: Any = import_module(f"infopursuit.{module}")
-        *owner, function = name.split(".")
-        for part in owner:
-            holder = getattr(holder, part)
+        *owners, function = name.split(".")
+        holder: Any = functools.reduce(getattr, owners, import_module(f"infopursuit.{module}"))
         setattr(holder, function, timed(getattr(holder, function), title, taken, clock))
 
 
@@ -129,35 +127,34 @@ def save(name: str, figures: Any, *parts: str) -> str:
     return text
 
 
-Line = tuple[str, Sequence[float], Sequence[float]]
-
-
 def draw(path: Path, panels: Sequence[dict[str, Any]], columns: int, **settings: Any) -> None:
     """Draw panels of lines; each has `lines` (label, x, y) and settings of its axes.
 
-    `log` has the scaled axes, `legend` its place beside the panel or within it.
+    `log` lists the logarithmic axes; `legend` is `within` the panel or `beside` it.
     """
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
+    legends = {
+        "within": {"frameon": False, "fontsize": "small"},
+        "beside": {"frameon": False, "loc": "center left", "bbox_to_anchor": (1.02, 0.5)},
+    }
     with matplotlib.rc_context({"svg.hashsalt": "infopursuit", "svg.fonttype": "none"}):
         figure = Figure(facecolor="white", layout="constrained", **settings)
         rows = -(-len(panels) // columns)
         axes = figure.subplots(rows, columns, sharey="row", squeeze=False).flat
         for axis, panel in zip(axes, panels, strict=True):
-            panel = dict(panel)
-            lines, log, legend = panel.pop("lines"), panel.pop("log", "x"), panel.pop("legend", "")
-            for label, x, y in lines:
+            labels = {name: panel[name] for name in panel.keys() - {"lines", "log", "legend"}}
+            for label, x, y in panel["lines"]:
                 axis.plot(x, y, marker="o", label=label)
-            drawn = any(len(x) for _, x, _ in lines)  # an empty axis has no logarithmic scale
-            axis.set(**({f"{each}scale": "log" for each in log} if drawn else {}), **panel)
+            if any(len(x) for _, x, _ in panel["lines"]):  # an empty axis has no logarithmic scale
+                labels |= {f"{name}scale": "log" for name in panel.get("log", "x")}
+            axis.set(**labels)
             if "xticks" in panel:
                 axis.set_xticks(panel["xticks"], [f"{x:,}" for x in panel["xticks"]])
                 axis.minorticks_off()
             axis.grid(color="#e3e7ee", linewidth=0.6)
-            if legend == "beside":
-                axis.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
-            elif legend:
-                axis.legend(frameon=False, fontsize="small")
+            if "legend" in panel:
+                axis.legend(**legends[panel["legend"]])
         FigureCanvasSVG(figure).print_svg(str(path), metadata={"Date": None, "Creator": None})

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import shutil
 import tempfile
-import time
 from collections import deque
 from collections.abc import Callable
 from itertools import islice
@@ -19,6 +18,7 @@ from typing import Any
 
 import torch
 
+from benchmarks.harness import seconds
 from infopursuit.clip.embed import decoders
 from infopursuit.clip.embed_tables import encode_image_rows
 from infopursuit.clip.towers import OpenClip, Preprocessing
@@ -31,32 +31,27 @@ CLASS = "photo"
 
 
 def random_clip(model: str, device: torch.device) -> OpenClip:
-    """An architecture of open_clip with random weights, without a file of them."""
+    """Make an architecture of open_clip with random weights, without a file of them."""
     import open_clip
 
     torch.manual_seed(0)
     create: Callable[..., tuple[Any, Any, Any]] = open_clip.create_model_and_transforms
-    built, _, whole = create(model, pretrained=None)
+    built, _, preprocess = create(model, pretrained=None)
     built = built.to(device).eval().requires_grad_(False)
     clip = OpenClip(ClipFiles(model, model, Path(), "", "random"), device)
-    clip.__dict__["_loaded"] = (built, Preprocessing(whole), open_clip.get_tokenizer(model))
+    parts = built, Preprocessing(preprocess), open_clip.get_tokenizer(model)
+    clip.__dict__["_loaded"] = parts
     return clip
 
 
 def repeated(photos: Path, count: int, folder: Path) -> ImageSource:
-    """`count` files, half of them to train on, that repeat the photos."""
+    """Write `count` files that repeat the photos, half of them for training."""
     files = sorted(photos.iterdir())
     for row in range(count):
         place = folder / ("train" if row % 2 else "test") / CLASS / f"{row:06d}.jpg"
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(files[row % len(files)], place)
     return open_image_source(folder, [CLASS])
-
-
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
 
 
 def main() -> None:
@@ -68,32 +63,32 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--device", default="cpu")
     given = parser.parse_args()
+    size, count = given.batch_size, given.count
     clip = random_clip(given.model, torch.device(given.device))
     with tempfile.TemporaryDirectory() as folder:
-        source = repeated(given.photos, given.count, Path(folder))
-        first = [to_rgb(image) for image in islice(source.images(0), given.batch_size)]
+        source = repeated(given.photos, count, Path(folder))
+        first = [to_rgb(image) for image in islice(source.images(0), size)]
         batch = torch.stack([clip.preprocess(image) for image in first]).to(clip.device)
         clip.encode_images(batch)
 
         def tower() -> None:
-            for _ in range(given.count // given.batch_size):
+            for _ in range(count // size):
                 clip.encode_images(batch)
 
         def decoding() -> None:
-            ahead = given.batch_size
-            deque(prepared_ahead(source.images(0), clip.pixels, decoders(), ahead), maxlen=0)
+            deque(prepared_ahead(source.images(0), clip.pixels, decoders(), size), maxlen=0)
 
-        def whole() -> None:
-            encode_image_rows(clip, source.images(0), given.count, given.batch_size)
+        def both() -> None:
+            encode_image_rows(clip, source.images(0), count, size)
 
-        took = [[seconds(work) for work in (tower, decoding, whole)] for _ in range(given.rounds)]
-    alone, decoded, both = (median(times) / given.count * 1000 for times in zip(*took, strict=True))
-    ratios = ", ".join(f"{round_[0] / round_[2]:.3f}" for round_ in took)
-    print(f"{given.model}, batches of {given.batch_size}, {torch.get_num_threads()} threads")
-    print(f"tower alone       {alone:8.2f} ms an image {1000 / alone:8.1f} images/s")
-    print(f"decoding alone    {decoded:8.2f} ms an image {1000 / decoded:8.1f} images/s")
-    print(f"encode_image_rows {both:8.2f} ms an image {1000 / both:8.1f} images/s")
-    print(f"of the tower's throughput: {alone / both:.3f} (rounds: {ratios})")
+        works = {"tower alone": tower, "decoding alone": decoding, "encode_image_rows": both}
+        rounds = [[seconds(work) for work in works.values()] for _ in range(given.rounds)]
+    print(f"{given.model}, batches of {size}, {torch.get_num_threads()} threads")
+    medians = [median(column) / count * 1000 for column in zip(*rounds, strict=True)]
+    for name, taken in zip(works, medians, strict=True):
+        print(f"{name:17} {taken:8.2f} ms an image {1000 / taken:8.1f} images/s")
+    ratios = ", ".join(f"{taken[0] / taken[2]:.3f}" for taken in rounds)
+    print(f"of the tower's throughput: {medians[0] / medians[2]:.3f} (rounds: {ratios})")
 
 
 if __name__ == "__main__":

@@ -32,9 +32,9 @@ def problem(
     mean, centres, universe = _texts(u, d, topics, seed)
     generator = torch.Generator().manual_seed(seed + 1)
     labels = torch.arange(images) % classes
-    points = _noise(generator, d) + 0.6 * _noise(generator, classes, d)
+    points = noise(generator, d) + 0.6 * noise(generator, classes, d)
     points = points + 0.4 * centres[torch.arange(classes) % len(centres)] + 0.2 * mean
-    embeddings = normalize(points[labels] + 0.6 * _noise(generator, images, d), dim=1)
+    embeddings = normalize(points[labels] + 0.6 * noise(generator, images, d), dim=1)
     initial = torch.randperm(u, generator=generator)[:k]
     return Problem(TrainingImages(embeddings, labels, classes), universe, initial)
 
@@ -43,17 +43,17 @@ def problem(
 def _texts(u: int, d: int, topics: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
     """Return the mean of all texts (d,), the centres of the topics, and u texts around them."""
     generator = torch.Generator().manual_seed(seed)
-    mean, centres = _noise(generator, d), _noise(generator, min(topics, u), d)
+    mean, centres = noise(generator, d), noise(generator, min(topics, u), d)
     universe = torch.empty(u, d, dtype=torch.float16)
     for start in range(0, u, 65536):
         rows = min(65536, u - start)
         topic = torch.randint(len(centres), (rows,), generator=generator)
-        texts = 1.4 * mean + 0.8 * centres[topic] + 0.6 * _noise(generator, rows, d)
+        texts = 1.4 * mean + 0.8 * centres[topic] + 0.6 * noise(generator, rows, d)
         universe[start : start + rows] = normalize(texts, dim=1).half()
     return mean, centres, universe
 
 
-def _noise(generator: torch.Generator, *shape: int) -> Tensor:
+def noise(generator: torch.Generator, *shape: int) -> Tensor:
     """Draw Gaussian vectors of about unit norm."""
     return torch.randn(*shape, generator=generator) / shape[-1] ** 0.5
 
@@ -165,22 +165,22 @@ def write_universe(path: Path, u: int, d: int, concepts: int = 3000, seed: int =
     spread = torch.arange(1.0, d + 1) ** -0.25
     spread /= spread.norm()
 
-    def noise(rows: int) -> torch.Tensor:
+    def spread_out(rows: int) -> torch.Tensor:
         return torch.randn(rows, d, generator=generator) * spread
 
     def drawn(kinds: int, count: int, power: float) -> torch.Tensor:
         weights = torch.arange(1.0, kinds + 1) ** -power
         return torch.multinomial(weights, count, replacement=True, generator=generator)
 
-    topics = noise(60)
-    own = 0.55 * noise(concepts)
-    centres = normalize(0.65 * noise(1) + 0.55 * topics[drawn(60, concepts, 0.7)] + own, dim=1)
+    topics = spread_out(60)
+    own = 0.55 * spread_out(concepts)
+    centres = normalize(0.65 * spread_out(1) + 0.55 * topics[drawn(60, concepts, 0.7)] + own, dim=1)
     shared = 0.6 + 0.2 * torch.rand(concepts, 1, generator=generator)
     rows = np.lib.format.open_memmap(path, "w+", np.float16, (u, d))
     for start in range(0, u, BLOCK):
         concept = drawn(concepts, min(BLOCK, u - start), 1)
         share = shared[concept]
-        texts = share.sqrt() * centres[concept] + (1 - share).sqrt() * noise(len(concept))
+        texts = share.sqrt() * centres[concept] + (1 - share).sqrt() * spread_out(len(concept))
         rows[start : start + BLOCK] = normalize(texts, dim=1).half().numpy()
     rows.flush()
 

@@ -1,4 +1,4 @@
-"""Peak memory of training, in a process that does nothing else, from a universe on disk.
+"""Peak memory of training from a universe on disk, in a process that does nothing else.
 
 python -m benchmarks.memory --u 3000000      needs 10 GB of disk, about 10 minutes
 """
@@ -25,7 +25,7 @@ BLOCK = 16384
 
 
 def write_universe(path: Path, u: int, d: int = 768) -> None:
-    """An embedded universe of u texts, row group by row group."""
+    """Write an embedded universe of u texts, row group by row group."""
     with table_writer(path, EMBEDDED_TEXTS, d) as writer:
         for start in range(0, u, BLOCK):
             rows = min(BLOCK, u - start)
@@ -37,7 +37,7 @@ def write_universe(path: Path, u: int, d: int = 768) -> None:
 
 
 def train(path: Path, k: int, batches: int, device: str) -> None:
-    """Some batches of each phase, as the train stage would; prints the peak in MB."""
+    """Train some batches of each phase, as the train stage would; print the peak in MB."""
     universe = TextTable.from_parquet(path, path.parent)
     made = problem(10_000, 1000, k)
     settings = VariationalSettings(
@@ -58,7 +58,7 @@ def train(path: Path, k: int, batches: int, device: str) -> None:
 
 
 def peak_memory(u: int, k: int, device: str = "cpu", batches: int = 4) -> int:
-    """Peak resident memory (MB) of training with u texts and k queries, file pages included."""
+    """Return the peak resident memory (MB) of training, file pages included."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "universe.parquet"
         write_universe(path, u)

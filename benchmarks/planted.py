@@ -1,17 +1,17 @@
 """A planted world of any number of classes, of which the best possible answer is known.
 
-Each class has a table of its own: how probable each of A concepts is in its images. An image draws
-its concepts from the table of its class, independently. Its embedding is the sum of their
-directions, of what all images have in common and of noise, of unit norm.
+Each class has a table: how probable each of A concepts is in its images. An image draws its
+concepts from the table of its class, independently. Its embedding, of unit norm, is the sum of
+their directions, of a direction that all images share, and of noise.
 
-Given the class the embedding depends on the concepts alone: whoever is told them loses nothing. So
-no classifier of embeddings is right more often than the posterior given all true concepts, and
-that posterior is exact, by Bayes' rule with the tables that the images were drawn from.
+The embedding depends on the class only through the concepts. So no classifier of embeddings is
+right more often than the posterior given all true concepts, and that posterior is exact, by Bayes'
+rule with the tables that the images were drawn from.
 
 Classes come in families whose classes share most concepts, as breeds of dogs do. The universe names
-each concept, half of them a second time in other words (near duplicates), and much else that no
-image shows (distractors). Texts have another thing in common than images, so that raw cosines of
-image and text are all small and positive, as those of CLIP are.
+each concept, half of them a second time in other words (near duplicates), and much that no image
+shows (distractors). Texts share another direction than images, so that raw cosines of image and
+text are all small and positive, as those of CLIP are.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from benchmarks.made_up import noise
 from infopursuit.benchmark.entries import Task
 from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.pursuit.answers.table import AnswerTable
@@ -32,27 +33,21 @@ from infopursuit.pursuit.rollout import roll_out
 from infopursuit.texts.knowledge import KnowledgeTable
 
 CONCEPTS, DUPLICATES, DISTRACTORS = 256, 128, 640
-# Classes of a family; concepts that all of them have, and those that each has for itself.
+# Classes of a family; concepts that all of them share, and further ones of each class.
 FAMILY, SHARED, OWN = 10, 12, 5
-# Some concepts are of many classes and most of few: the r-th is drawn in proportion to 1 / (r + 3).
+# Some concepts belong to many classes and most to few: the r-th is drawn with weight 1 / (r + 3).
 EVEN = 3
 # How probable a concept of a class is in its images, and any other concept.
 THERE, ELSEWHERE = 0.7, 0.02
 # Probabilities that differ by a smaller share are equal.
 TIED = 1e-9
-# Beside directions of unit norm: what all images have in common and what all texts have, the noise
-# of an image (the norm of all of it), and how far a text is from what it names.
+# Relative to directions of unit norm: the shared directions of all images and of all texts, the
+# norm of an image's noise, and the noise of texts and of near duplicates.
 COMMON_OF_IMAGES, COMMON_OF_TEXTS, NOISE, LOOSE, LOOSER = 4.0, 1.3, 4.0, 0.5, 0.7
 
 
 class PlantedWorld(NamedTuple):
-    """A task, and what it was drawn from.
-
-    Attributes:
-        task: images of the classes, the universe, and what is true of the classes.
-        tables: how probable each concept is in each class.
-        shown: the concepts of each test image.
-    """
+    """A task, how probable each concept is in each class, and the concepts of each test image."""
 
     task: Task
     tables: Float[Tensor, "c a"]
@@ -69,11 +64,11 @@ def planted_world(
         per_class: training images of each class.
         test: test images, as many of each class; a multiple of c.
         width: d.
-        seed: of all that is drawn. Concepts and texts are the same for all numbers of classes.
+        seed: of everything drawn. Concepts and texts are the same for all numbers of classes.
     """
     generator = torch.Generator().manual_seed(seed)
-    directions = normalize(_noise(generator, CONCEPTS, width), dim=1)
-    common, of_images, of_texts = normalize(_noise(generator, 3, width), dim=1)
+    directions = normalize(noise(generator, CONCEPTS, width), dim=1)
+    common, of_images, of_texts = normalize(noise(generator, 3, width), dim=1)
     texts, universe, names = _universe(generator, directions, (common + of_texts) / 2**0.5)
     tables = _tables(classes, generator)
     class_names = tuple(f"class {number}" for number in range(classes))
@@ -81,31 +76,26 @@ def planted_world(
     def images(count: int, split: str) -> tuple[LabelledImages, Tensor]:
         labels = torch.arange(count) % classes
         shown = torch.rand(count, CONCEPTS, generator=generator) < tables[labels]
-        rows = shown.float() @ directions + NOISE * _noise(generator, count, width)
+        rows = shown.float() @ directions + NOISE * noise(generator, count, width)
         rows = rows + COMMON_OF_IMAGES * (common + of_images) / 2**0.5
         ids = tuple(f"{split}/{row}" for row in range(count))
         return LabelledImages(ids, labels, normalize(rows, dim=1), class_names), shown
 
     train, _ = images(classes * per_class, "train")
-    read, shown = images(test, "test")
+    judged, shown = images(test, "test")
     truth = np.zeros((classes, len(texts)), dtype=np.float32)
     truth[:, names >= 0] = (tables == THERE).float().numpy()[:, names[names >= 0]]
-    told = KnowledgeTable(class_names, texts, truth)
-    task = Task(texts, universe.numpy(), train, read, knowledge=told, judged=told)
+    known = KnowledgeTable(class_names, texts, truth)
+    task = Task(texts, universe.numpy(), train, judged, knowledge=known, judged=known)
     return PlantedWorld(task, tables, shown)
 
 
-def best_possible(world: PlantedWorld, asked: tuple[int, ...]) -> dict[int | str, float]:
-    """Accuracy of those who are told the true concepts of an image and know the true tables.
+def best_possible(world: PlantedWorld, budgets: tuple[int, ...]) -> dict[int | str, float]:
+    """Return the accuracy on test images with true concepts as answers and the true tables.
 
-    Args:
-        world: whose test images are looked at.
-        asked: numbers of questions, each that with the largest information gain (`InformationGain`
-            with the true tables). Nobody knows the best order: this one is greedy.
-
-    Returns:
-        accuracy by the number of questions, and of all concepts under `all`, which bounds that of
-        every classifier of embeddings.
+    Each question is that with the largest information gain: the best order is unknown. The result
+    has the accuracy for each number of questions in `budgets`, and with all concepts under `all`,
+    which bounds that of every classifier of embeddings.
     """
     yes = world.tables.double()
     table = AnswerTable(
@@ -113,20 +103,20 @@ def best_possible(world: PlantedWorld, asked: tuple[int, ...]) -> dict[int | str
         torch.full((len(yes),), -np.log(len(yes)), dtype=torch.float64),
     )
     answers, labels = world.shown.double(), world.task.test.labels
-    right = dict.fromkeys(asked, 0.0)
-    for some, truth in zip(answers.split(256), labels.split(256), strict=True):
-        rolled = roll_out(InformationGain(table), NaiveBayes(table), some, max(asked))
-        for t in asked:
+    right = dict.fromkeys(budgets, 0.0)
+    for part, truth in zip(answers.split(256), labels.split(256), strict=True):
+        rolled = roll_out(InformationGain(table), NaiveBayes(table), part, max(budgets))
+        for t in budgets:
             right[t] += hits(rolled.posteriors[:, t], truth)
-    found: dict[int | str, float] = {t: count / len(labels) for t, count in right.items()}
-    return {**found, "all": hits(posterior(world.tables, world.shown), labels) / len(labels)}
+    shares: dict[int | str, float] = {t: count / len(labels) for t, count in right.items()}
+    return {**shares, "all": hits(posterior(world.tables, world.shown), labels) / len(labels)}
 
 
 def hits(posteriors: Float[Tensor, "n c"], labels: Int[Tensor, " n"]) -> float:
-    """How many images are named rightly on average, where equally probable classes take turns.
+    """Return the expected number of right images if ties between classes are broken at random.
 
-    Classes have the same few probabilities, so that two are often equally probable: which one
-    comes first must be left neither to rounding nor to their order.
+    Classes have the same few probabilities, so that two are often equally probable: neither
+    rounding nor their order may decide.
     """
     tied = posteriors >= posteriors.amax(dim=1, keepdim=True) * (1 - TIED)
     right = tied.gather(1, labels.unsqueeze(1)).squeeze(1)
@@ -134,13 +124,13 @@ def hits(posteriors: Float[Tensor, "n c"], labels: Int[Tensor, " n"]) -> float:
 
 
 def posterior(tables: Float[Tensor, "c a"], shown: Bool[Tensor, "n a"]) -> Float[Tensor, "n c"]:
-    """Bayes' rule: the probability of each class given all concepts, classes equally frequent."""
-    yes, there = tables.double(), shown.double()
-    return (there @ yes.log().T + (1 - there) @ torch.log1p(-yes).T).softmax(dim=1)
+    """Return the probability of each class given all concepts, by Bayes' rule with equal priors."""
+    yes, present = tables.double(), shown.double()
+    return (present @ yes.log().T + (1 - present) @ torch.log1p(-yes).T).softmax(dim=1)
 
 
 def _tables(classes: int, generator: torch.Generator) -> Float[Tensor, "c a"]:
-    """SHARED concepts of each family, OWN others of each class."""
+    """Draw SHARED concepts of each family, and OWN others of each class."""
     if classes % FAMILY:
         raise ValueError(f"{classes} classes; expected a multiple of {FAMILY}")
     tables = torch.full((classes, CONCEPTS), ELSEWHERE)
@@ -157,14 +147,14 @@ def _tables(classes: int, generator: torch.Generator) -> Float[Tensor, "c a"]:
 def _universe(
     generator: torch.Generator, directions: Float[Tensor, "a d"], common: Float[Tensor, " d"]
 ) -> tuple[tuple[str, ...], Float[Tensor, "u d"], Int[np.ndarray, " u"]]:
-    """Texts, their embeddings, and the concept that each names; -1 for distractors."""
+    """Draw texts, their embeddings, and the concept that each names; -1 for distractors."""
     width = directions.shape[1]
     again = torch.randperm(CONCEPTS, generator=generator)[:DUPLICATES]
-    others = normalize(_noise(generator, DISTRACTORS, width), dim=1)
+    others = normalize(noise(generator, DISTRACTORS, width), dim=1)
     meant = torch.cat([directions, directions[again], others])
     loose = torch.full((len(meant), 1), LOOSE)
     loose[CONCEPTS : CONCEPTS + DUPLICATES] = LOOSER
-    rows = meant + loose * _noise(generator, *meant.shape) + COMMON_OF_TEXTS * common
+    rows = meant + loose * noise(generator, *meant.shape) + COMMON_OF_TEXTS * common
     texts = (
         *(f"concept {number}" for number in range(CONCEPTS)),
         *(f"concept {number}, in other words" for number in again.tolist()),
@@ -172,8 +162,3 @@ def _universe(
     )
     names = np.concatenate([np.arange(CONCEPTS), again.numpy(), np.full(DISTRACTORS, -1)])
     return texts, normalize(rows, dim=1), names
-
-
-def _noise(generator: torch.Generator, *shape: int) -> Tensor:
-    """Gaussian vectors of about unit norm."""
-    return torch.randn(*shape, generator=generator) / shape[-1] ** 0.5

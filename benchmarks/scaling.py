@@ -3,8 +3,8 @@
     make bench            or: python -m benchmarks.scaling
 
 Writes artifacts/benchmarks/scaling.json, .md and .svg. One setting varies at a time around
-k = 128, u = 300,000, b = 256, T = 128. Beside every measured line stands the floor: the matrix
-products of the step that cannot be avoided, at the rate that this machine reaches at best.
+k = 128, u = 300,000, b = 256, T = 128. The floor next to every measured line is the matrix
+products of the step that cannot be avoided, at the best rate of this machine.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SWEEPS = {
 
 
 def forward(rows: int, k: int, outputs: int) -> dict[str, int]:
-    """Floating-point operations of the products in a forward of both channels of `rows`."""
+    """Count floating-point operations of the products in a forward pass of both channels."""
     return {
         "first": 2 * 2 * rows * k * WIDE,
         "second": 2 * 2 * rows * WIDE * NARROW,
@@ -53,11 +53,11 @@ def forward(rows: int, k: int, outputs: int) -> dict[str, int]:
 
 
 def floor(size: Size, counts: dict[str, int]) -> dict[str, float]:
-    """Floating-point operations of the unavoidable products of one step, part by part.
+    """Count floating-point operations of the unavoidable products of one step, part by part.
 
-    The networks' updates need the products of both forwards, as many for the gradients of their
-    weights and, but for the querier's first layer, of their inputs. The dictionary's update needs
-    no gradients of weights. A roll-out needs the second layer and the head of the rows computed.
+    The networks' updates need the products of both forward passes, as many for the gradients of
+    their weights and, except in the querier's first layer, of their inputs. The dictionary's update
+    needs no gradients of weights. A roll-out needs the second layer and the head of computed rows.
     """
     querier, classifier = forward(size.b, size.k, size.k), forward(size.b, size.k, CLASSES)
     forwards = sum(querier.values()) + sum(classifier.values())
@@ -72,7 +72,7 @@ def floor(size: Size, counts: dict[str, int]) -> dict[str, float]:
 
 
 def product_rate() -> float:
-    """Operations per second that this machine reaches at best in products of the second layer."""
+    """Return the best rate of this machine in products of the second layer, operations a second."""
     rates = []
     for rows in (64, 128, 256, 512):
         values, weights = torch.randn(rows, WIDE), torch.randn(WIDE, NARROW)
@@ -82,7 +82,7 @@ def product_rate() -> float:
 
 
 def measure(size: Size, rate: float, warm_up: int, repeats: int) -> dict:
-    """Median seconds of the parts of a step, and their floors."""
+    """Return median seconds of the parts of a step, and their floors."""
     engine = EngineStep(size.k, size.u, size.b, size.T, warm_up=warm_up)
     updates = engine.updates
     parts: dict[str, list[float]] = {"networks": [], "dictionary": [], "roll-out": []}
@@ -107,7 +107,7 @@ def measure(size: Size, rate: float, warm_up: int, repeats: int) -> dict:
 
 
 def markdown(rows: list[dict]) -> str:
-    """Return parts of a step against their floors."""
+    """Return a table of the parts of a step against their floors."""
     lines = []
     for row in rows:
         parts = {**row["seconds"], "whole step": sum(row["seconds"].values())}
@@ -120,7 +120,7 @@ def markdown(rows: list[dict]) -> str:
 
 
 def panel(name: str, sweep: list[dict]) -> dict:
-    """Return what is drawn of a sweep: measured, and the floor."""
+    """Return the panel of a sweep: measured, and the floor."""
     x = [row[name] for row in sweep]
     lines = [
         (label, x, [sum(row[key].values()) for row in sweep])

@@ -3,7 +3,7 @@
     make bench            or: python -m benchmarks.searches
 
 Thetas start at texts and follow Adam along gradients of noise with a small bias, which moves them
-about as training does. Writes artifacts/benchmarks/searches.md.
+about as much as training. Writes artifacts/benchmarks/searches.md.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ RATES = [1e-5, 1e-4, 1e-3, 3e-3]
 
 
 def follow(universe: torch.Tensor, initial: torch.Tensor, rate: float, steps: int) -> tuple:
-    """Share of thetas searched in full and mean seconds of a search, after the first one."""
+    """Return the share of thetas searched in full and mean seconds a search, after the first."""
     theta = torch.nn.Parameter(universe[initial].float())
     optimizer = torch.optim.Adam([theta], rate)
     lazy = LazyNearestTexts(universe)
@@ -34,7 +34,7 @@ def follow(universe: torch.Tensor, initial: torch.Tensor, rate: float, steps: in
         optimizer.step()
         total += seconds(partial(lazy.search, theta))
     if not torch.equal(lazy.search(theta), nearest_texts(theta.detach(), universe)):
-        raise AssertionError("the lazy search found other texts than the exhaustive one")
+        raise AssertionError("the lazy search gives other texts than the exhaustive one")
     return (lazy.full_searches - first) / (steps * len(initial)), total / steps
 
 
@@ -52,12 +52,12 @@ def main() -> None:
         share, mean = follow(made.universe, made.initial, rate, given.steps)
         rows.append([f"{rate:g}", f"{100 * share:.1f} %", f"{mean:.4f}"])
         print(*rows[-1], flush=True)
-    said = (
+    note = (
         f"k = {given.k}, u = {given.u:,}, {given.steps} updates; an exhaustive search takes "
         f"{exhaustive:.2f} s."
     )
     header = ["learning rate of the dictionary", "thetas searched in full", "seconds a search"]
-    print(save("searches", rows, said, table(header, rows)))
+    print(save("searches", rows, note, table(header, rows)))
 
 
 if __name__ == "__main__":

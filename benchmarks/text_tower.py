@@ -3,10 +3,10 @@
     python -m benchmarks.text_tower --captions CAPTIONS.json
 
 Builds the text towers of ViT-B/32 and ViT-L/14 with random weights (speed does not depend on them;
-each has a tiny image tower), and embeds phrases of 1 to 5 words, runs of words of COCO's captions.
-Plain batches, padded to 77 tokens, and ours take turns. Prints the rates of each turn, the ratio of
-their medians, by wall and by the processor's time (which other work on the machine disturbs less),
-the largest 1 - cosine between both, and how fast texts become tokens.
+each has a tiny image tower), and embeds phrases of 1 to 5 words from COCO's captions. Plain
+batches, padded to 77 tokens, and ours take turns. Prints the rates of each turn, the ratio of their
+medians by wall clock and by processor time (which other work on the machine disturbs less), the
+largest 1 - cosine between both, and how fast texts become tokens.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ IMAGE_TOWER = {"image_size": 32, "layers": 1, "width": 32, "head_width": 16, "pa
 
 
 def phrases(captions: Path, count: int) -> list[str]:
-    """Distinct phrases, as many of each number of words."""
-    rng = random.Random(0)
+    """Draw distinct phrases, the same number of each length."""
+    draw = random.Random(0)
     annotations = json.loads(captions.read_text(encoding="utf-8"))["annotations"]
-    runs: list[set[str]] = [set() for _ in range(5)]
-    for annotation in annotations:
-        words = annotation["caption"].lower().replace(".", " ").split()
-        for length, found in enumerate(runs, start=1):
-            found.update(" ".join(words[at : at + length]) for at in range(len(words) - length + 1))
-    chosen = [rng.sample(sorted(found), min(count // 5, len(found))) for found in runs]
-    texts = [text for several in chosen for text in several]
-    rng.shuffle(texts)
+    texts = []
+    for length in range(1, 6):
+        runs = set()
+        for annotation in annotations:
+            words = annotation["caption"].lower().replace(".", " ").split()
+            runs |= {" ".join(words[at : at + length]) for at in range(len(words) - length + 1)}
+        texts += draw.sample(sorted(runs), min(count // 5, len(runs)))
+    draw.shuffle(texts)
     return texts
 
 
 def model_of(architecture: str) -> Any:
-    """The text tower of an architecture with random weights, beside a tiny image tower."""
+    """Make the text tower of an architecture with random weights, and a tiny image tower."""
     import open_clip
 
     config = copy.deepcopy(open_clip.get_model_config(architecture))
@@ -56,11 +56,13 @@ def model_of(architecture: str) -> Any:
 
 @torch.inference_mode()
 def plain(model: Any, tokenize: Any, texts: list[str], batch: int, device: torch.device) -> Any:
+    """Embed texts by open_clip's own call."""
     parts = [texts[start : start + batch] for start in range(0, len(texts), batch)]
     return torch.cat([model.encode_text(tokenize(part).to(device)).float().cpu() for part in parts])
 
 
 def compare(architecture: str, texts: list[str], given: argparse.Namespace) -> None:
+    """Print the rates of both ways and their difference."""
     import open_clip
 
     device = torch.device(given.device)
@@ -69,49 +71,31 @@ def compare(architecture: str, texts: list[str], given: argparse.Namespace) -> N
     tower = TextTower(model, tokenize, device)
     assert tower.obstacle is None, tower.obstacle
     few = texts[: given.plain]
-    wanted = plain(model, tokenize, few, given.batch, device)
-    apart = (1 - torch.cosine_similarity(tower.encode(few, given.batch).double(), wanted)).max()
+    expected = plain(model, tokenize, few, given.batch, device)
+    cosines = torch.cosine_similarity(tower.encode(few, given.batch).double(), expected)
     ways: dict[str, tuple[int, Callable[[], object]]] = {
         "plain": (len(few), lambda: plain(model, tokenize, few, given.batch, device)),
         "cut": (len(texts), lambda: tower.encode(texts, given.batch)),
     }
-    walls: dict[str, list[float]] = {name: [] for name in ways}
-    processors: dict[str, list[float]] = {name: [] for name in ways}
+    clocks = {"wall": time.perf_counter, "processor": time.process_time}
+    taken = {(clock, way): [] for clock in clocks for way in ways}
     for turn in range(given.turns):
-        for name, (count, encode) in ways.items():
-            wall, processor = time.perf_counter(), time.process_time()
+        for way, (count, encode) in ways.items():
+            started = {clock: read() for clock, read in clocks.items()}
             encode()
-            walls[name].append((time.perf_counter() - wall) / count)
-            processors[name].append((time.process_time() - processor) / count)
-        last = ", ".join(f"{name} {1 / wall[-1]:.1f} texts/s" for name, wall in walls.items())
+            for clock, read in clocks.items():
+                taken[clock, way].append((read() - started[clock]) / count)
+        last = ", ".join(f"{way} {1 / taken['wall', way][-1]:.1f} texts/s" for way in ways)
         print(f"{architecture} turn {turn + 1}: {last}", flush=True)
-    print(f"{architecture} {given.dtype} on {device}: 1 - cosine at most {float(apart):.1e}")
-    for clock, taken in (("wall", walls), ("processor", processors)):
-        each = {name: statistics.median(seconds) for name, seconds in taken.items()}
-        print(
-            f"  per second of {clock}: plain {1 / each['plain']:.1f}, cut {1 / each['cut']:.1f} "
-            f"texts, ratio {each['plain'] / each['cut']:.1f}"
-        )
+    apart = float((1 - cosines).max())
+    print(f"{architecture} {given.dtype} on {device}: 1 - cosine at most {apart:.1e}")
+    for clock in clocks:
+        slow, fast = (statistics.median(taken[clock, way]) for way in ways)
+        rates = f"plain {1 / slow:.1f}, cut {1 / fast:.1f} texts, ratio {slow / fast:.1f}"
+        print(f"  per second of {clock}: {rates}")
 
 
-def measure(given: argparse.Namespace) -> None:
-    import open_clip
-
-    texts = phrases(given.captions, max(given.texts, given.tokens))
-    tokenize: Any = open_clip.get_tokenizer("ViT-B-32")
-    seconds = {}
-    for name, make in (("open_clip's", tokenize), ("ours", lambda t: tokens_of(t, tokenize))):
-        started = time.perf_counter()
-        tokens = make(texts)
-        seconds[name] = time.perf_counter() - started
-    rates = ", ".join(f"{name} {len(texts) / taken:.0f}" for name, taken in seconds.items())
-    lengths = tokens.argmax(dim=1) + 1
-    print(f"{len(texts)} texts of {lengths.double().mean():.2f} tokens; made a second: {rates}")
-    for architecture in given.architectures:
-        compare(architecture, texts[: given.texts], given)
-
-
-if __name__ == "__main__":
+def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--captions", type=Path, required=True, help="COCO's, a JSON file")
     parser.add_argument("--architectures", nargs="+", default=["ViT-B-32", "ViT-L-14"])
@@ -122,4 +106,21 @@ if __name__ == "__main__":
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--dtype", default="float32")
-    measure(parser.parse_args())
+    given = parser.parse_args()
+    import open_clip
+
+    texts = phrases(given.captions, max(given.texts, given.tokens))
+    tokenize: Any = open_clip.get_tokenizer("ViT-B-32")
+    tokens, rates = tokenize(texts[:1]), []
+    for name, make in (("open_clip's", tokenize), ("ours", lambda part: tokens_of(part, tokenize))):
+        started = time.perf_counter()
+        tokens = make(texts)
+        rates.append(f"{name} {len(texts) / (time.perf_counter() - started):.0f}")
+    length = (tokens.argmax(dim=1) + 1).double().mean()
+    print(f"{len(texts)} texts of {length:.2f} tokens; made a second: {', '.join(rates)}")
+    for architecture in given.architectures:
+        compare(architecture, texts[: given.texts], given)
+
+
+if __name__ == "__main__":
+    main()

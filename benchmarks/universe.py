@@ -1,14 +1,14 @@
-"""From answers to a clean universe: seconds and peak memory of each step, in a process of its own.
+"""From answers to a clean universe: seconds and peak memory of each step, in its own process.
 
     python -m benchmarks.universe                  25,014 captions x 20 concepts
     python -m benchmarks.universe --copies 10      250,140 captions
     python -m benchmarks.universe --copies 10 --head 1e7 --class-names 1000
 
 The answers are those of the seeded grammar. `queries` reads them and does what the stage
-generate_queries does once the language model has answered; `universe` runs the stage
-build_universe with a dictionary and the control words that are shipped. Seconds are those of the
-whole process, its start and imports included; beside them is the processor time, which another
-program on the machine changes less.
+generate_queries does after the language model has answered; `universe` runs the stage
+build_universe with a dictionary and the shipped control words. Seconds are those of the whole
+process, its start and imports included; processor time, which another program on the machine
+changes less, is given as well.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from tests.texts import grammar
 
 ROOT = Path(__file__).parents[1]
 DICTIONARY_SIZE = 824
-RAW_ANSWERS = Path("answers.parquet")
-ARTIFACTS = Path("artifacts")
+RAW_ANSWERS, ARTIFACTS = Path("answers.parquet"), Path("artifacts")
+COUNTS = ARTIFACTS / "answers/coco.json"
 
 
 def write_answers(count: int, head: float, class_names: int) -> None:
-    """Captions with answers, a dictionary and class names, in the working directory."""
+    """Write captions with answers, a dictionary and class names, in the working directory."""
     captions = grammar.captions(count)
     texts, reasons = zip(*grammar.answers(len(captions), head=head), strict=True)
     columns = {
@@ -51,32 +51,27 @@ def write_answers(count: int, head: float, class_names: int) -> None:
     lists = ARTIFACTS / "dictionaries"
     dictionary = [grammar.concept(13 * rank) for rank in range(DICTIONARY_SIZE)]
     write_text_list(lists / "menagerie.txt", dictionary)
-    # Rare concepts, one after the other: names of two to five words, as those of real classes.
+    # Rare concepts: names of two to five words, like those of real classes.
     names = [grammar.concept(grammar.KINDS // 2 + 7919 * rank) for rank in range(class_names)]
     write_text_list(lists / "menagerie.classes.txt", names or ["no class"])
 
 
 def queries(params: Params) -> None:
-    """What generate_queries does with the answers."""
+    """Do what generate_queries does with the answers."""
     table = read_table(RAW_ANSWERS, ANSWERS).to_pydict()
-    captions = [
-        Caption(text, tuple(ids))
-        for text, ids in zip(table["caption"], table["caption_ids"], strict=True)
-    ]
-    answers = [
-        Answer(text, reason)
-        for text, reason in zip(table["answer"], table["finish_reason"], strict=True)
-    ]
+    ids = map(tuple, table["caption_ids"])
+    captions = list(map(Caption, table["caption"], ids))
+    answers = list(map(Answer, table["answer"], table["finish_reason"]))
     del table
     corpus = described_corpus(captions, answers, params.queries.concepts_per_caption)
     write_table(ARTIFACTS / "queries/coco.parquet", QUERIES, corpus.queries)
     write_table(ARTIFACTS / "answers/coco.parquet", ANSWERS, corpus.answers)
     write_table(ARTIFACTS / "answers/coco.rejected.parquet", REJECTED_LINES, corpus.rejected)
-    (ARTIFACTS / "answers/coco.json").write_text(json.dumps(corpus.counts), encoding="utf-8")
+    COUNTS.write_text(json.dumps(corpus.counts), encoding="utf-8")
 
 
 def universe(params: Params) -> None:
-    """The stage build_universe."""
+    """Run the stage build_universe."""
     runpy.run_path(str(ROOT / "stages/build_universe.py"))["main"](params)
 
 
@@ -84,7 +79,7 @@ STEPS: dict[str, Callable[[Params], None]] = {"queries": queries, "universe": un
 
 
 def settings(drop_class_names: bool) -> Params:
-    """The shipped parameters, for one corpus and one data set."""
+    """Return the shipped parameters, for one corpus and one data set."""
     raw = load_params(ROOT / "params.yaml").model_dump(mode="json", by_alias=True)
     raw["queries"]["corpora"] = {"coco": "captions.json"}
     raw["datasets"] = {"menagerie": raw["datasets"]["menagerie"]}
@@ -93,16 +88,8 @@ def settings(drop_class_names: bool) -> Params:
     return Params.model_validate(raw)
 
 
-def measure(step: str, folder: Path, class_names: int) -> tuple[float, float, int]:
-    """Seconds of a step, seconds of processor time in it, and the peak of its memory (MB)."""
-    started, used = time.perf_counter(), processor_seconds()
-    options = ("--folder", folder, "--class-names", class_names)
-    peak = in_own_process("universe", "--step", step, *options)
-    return time.perf_counter() - started, processor_seconds() - used, int(peak)
-
-
 def processor_seconds() -> float:
-    """Processor time of all finished child processes."""
+    """Return the processor time of all child processes that have ended."""
     times = os.times()
     return times.children_user + times.children_system
 
@@ -112,8 +99,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--copies", type=int, default=1, help="times 25,014 captions")
-    parser.add_argument("--head", type=float, default=grammar.HEAD, help="see queries.grammar")
-    parser.add_argument("--class-names", type=int, default=0, help="so many may not be in a text")
+    parser.add_argument("--head", type=float, default=grammar.HEAD, help="see tests.texts.grammar")
+    parser.add_argument("--class-names", type=int, default=0, help="names that no text may have")
     parser.add_argument("--folder", type=Path, help="keep the files here; answers are written once")
     parser.add_argument("--step", choices=STEPS, help="run this in --folder and print its peak")
     given = parser.parse_args()
@@ -124,26 +111,22 @@ def main() -> None:
         print(peak_mb())
         return
     with tempfile.TemporaryDirectory() as scratch:
-        folder = given.folder or Path(scratch)
+        folder = (given.folder or Path(scratch)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
         with contextlib.chdir(folder):
             if not RAW_ANSWERS.exists():
                 write_answers(grammar.COCO_COUNT * given.copies, given.head, given.class_names)
         total = 0.0
+        options = ("--folder", folder, "--class-names", given.class_names)
         for step in STEPS:
-            seconds, processor, peak = measure(step, folder.resolve(), given.class_names)
+            started, used = time.perf_counter(), processor_seconds()
+            peak = in_own_process("universe", "--step", step, *options)
+            seconds, used = time.perf_counter() - started, processor_seconds() - used
             total += seconds
-            print(f"{step}: {seconds:.1f} s ({processor:.1f} s of a core), {peak} MB", flush=True)
+            print(f"{step}: {seconds:.1f} s ({used:.1f} s of a core), {peak} MB", flush=True)
         print(f"in all: {total:.1f} s")
-        report(folder / ARTIFACTS)
-
-
-def report(artifacts: Path) -> None:
-    """What went in and what came out."""
-    counts = json.loads((artifacts / "answers/coco.json").read_text(encoding="utf-8"))
-    print(json.dumps(counts))
-    counts = json.loads((artifacts / "universe/counts.json").read_text(encoding="utf-8"))
-    print(json.dumps(counts))
+        for counts in (COUNTS, ARTIFACTS / "universe/counts.json"):
+            print(json.dumps(json.loads((folder / counts).read_text(encoding="utf-8"))))
 
 
 if __name__ == "__main__":
