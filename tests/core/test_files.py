@@ -177,12 +177,8 @@ def test_a_text_comes_without_the_mark_of_windows(tmp_path: Path) -> None:
 def test_a_list_of_texts_comes_back(tmp_path: Path) -> None:
     write_text_list(tmp_path / "a", ["cat", "dog"])
     assert read_text_list(tmp_path / "a") == ["cat", "dog"]
-    (tmp_path / "a").write_text(" cat \n\ndog\ncat\n")
-    with pytest.raises(InputError, match="line 4 repeats 'cat' of line 1"):
-        read_text_list(tmp_path / "a")
-    (tmp_path / "a").write_text("\n \n")
-    with pytest.raises(InputError, match="the file is empty; expected one text a line"):
-        read_text_list(tmp_path / "a")
+    (tmp_path / "a").write_text(" cat \n\ndog\n")
+    assert read_text_list(tmp_path / "a") == ["cat", "dog"]
 
 
 @pytest.mark.parametrize(
@@ -191,11 +187,9 @@ def test_a_list_of_texts_comes_back(tmp_path: Path) -> None:
         ("{", "Expecting property name"),
         ("[" * 5000, "lists or objects too deep in one another"),
         ("9" * 5000, "Exceeds the limit"),
-        (r'["\ud800"]', "surrogates not allowed"),
-        (r'{"\uDC00": 1}', "surrogates not allowed"),
     ],
 )
-def test_json_that_nobody_can_use_is_reported(tmp_path: Path, text: str, fault: str) -> None:
+def test_json_that_python_cannot_read_is_reported(tmp_path: Path, text: str, fault: str) -> None:
     path = tmp_path / "a.json"
     path.write_text(text)
     with pytest.raises(InputError, match=rf"a.json: not valid JSON.*{fault}.*; expected x"):

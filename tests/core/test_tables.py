@@ -72,13 +72,6 @@ def test_a_file_appears_only_when_complete(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_numbers_that_are_none_are_named_by_row(tmp_path: Path, bad: float) -> None:
-    path = _texts(tmp_path / "texts.parquet", np.array([[1.0, 0.0], [bad, 1.0]]))
-    with pytest.raises(InputError, match="row 1 is NaN, infinite or all zeros"):
-        embedding_matrix(read_table(path, EMBEDDED_TEXTS), path)
-
-
 def test_a_part_of_a_file_is_checked_as_what_it_becomes_with_the_file_s_row_numbers() -> None:
     def part(*rows: list[float] | None) -> pa.Table:
         return pa.table({"embedding": pa.array(rows, pa.list_(pa.float32(), 2))})
@@ -158,11 +151,6 @@ def test_columns_are_checked_and_foreign_integers_cast(tmp_path: Path) -> None:
         InputError, match=r"no column 'split'; expected columns id, split.*found id"
     ):
         read_table(path, IMAGES)
-    path.write_bytes(b"no parquet")
-    with pytest.raises(InputError, match="not a readable Parquet file"):
-        read_table(path, IMAGES)
-    with pytest.raises(InputError, match="no such file"):
-        read_table(tmp_path / "none.parquet", IMAGES)
 
 
 MATRIX = np.random.default_rng(0).normal(size=(23, 3)).astype(np.float16)

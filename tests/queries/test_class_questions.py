@@ -109,7 +109,7 @@ def test_a_recorded_dictionary_is_parsed_like_any_answer_and_kept_nowhere(tmp_pa
 
 
 @pytest.mark.parametrize(("classes", "k"), [(["Zebra", "cow"], 2), (CLASSES, 5)])
-def test_classes_and_k_that_nobody_answered(tmp_path: Path, classes: list[str], k: int) -> None:
+def test_classes_and_k_without_an_answer(tmp_path: Path, classes: list[str], k: int) -> None:
     differs = f"no answer is recorded for the prompt that ends in '{k} for {', '.join(classes)}'"
     remedy = "; name a file in which the template 'class_queries' is answered for these classes"
     with pytest.raises(InputError, match=rf"zoo\.jsonl: {differs}{remedy}"):

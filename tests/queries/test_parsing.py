@@ -115,7 +115,7 @@ def test_the_sentinel_holds_for_the_whole_answer(text: str) -> None:
     assert set(reasons(text)) == {Rejection.UNFIT}
 
 
-def test_the_model_may_go_on_with_captions_of_its_own() -> None:
+def test_the_model_may_go_on_with_made_up_captions() -> None:
     text = "1. long tail\n\nCaption: a cat\n1. whiskers\nUNFIT"
     assert concepts(text) == ["long tail"]
     assert reasons(text) == [Rejection.NEXT_CAPTION] * 3

@@ -60,17 +60,11 @@ NAMED = 3
 
 
 class EmbeddedPictures(NamedTuple):
-    """The embeddings of the readable ones of n pictures.
+    """The embeddings of the readable ones of n pictures."""
 
-    Attributes:
-        rows: their places among the n, ascending.
-        embeddings: one row for each of them, float32, unit norm.
-        rejected: the places of all others, with the reason.
-    """
-
-    rows: list[int]
-    embeddings: Float32[np.ndarray, "m d"]
-    rejected: dict[int, str]
+    rows: list[int]  # their places among the n, ascending
+    embeddings: Float32[np.ndarray, "m d"]  # one row for each of them, float32, unit norm
+    rejected: dict[int, str]  # the places of all others, with the reason
 
 
 def embed_pictures(

@@ -62,7 +62,7 @@ def read_arrays(path: Path, names: Collection[str] | None = None) -> dict[str, n
     """Return the arrays of an .npz file by name, sorted, without pickled objects."""
     try:
         if not zipfile.is_zipfile(path):
-            path.open("rb").close()  # a missing file is a fault of its own
+            path.open("rb").close()  # a missing file has its own message
             raise InputError(f"{path}: not readable as plain arrays of numpy (no .npz archive)")
         with np.load(path) as arrays:
             return {

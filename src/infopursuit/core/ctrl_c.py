@@ -1,7 +1,7 @@
 """Ctrl-C while a stage still imports: one line, exit status 130.
 
-Every stage script imports `infopursuit.core.stage` first, and that imports this module, which needs
-next to nothing itself. Torch and the like take seconds. An interruption there would end in a
+Every stage script imports `infopursuit.core.stage` first, and that imports this module, which
+imports almost nothing. Torch and the like take seconds. An interruption there would end in a
 traceback of their code, or be lost: Python ignores what is raised while it frees the locks of
 imports. Until a stage begins nothing is open and nothing is written, so the process may end at
 once.

@@ -45,32 +45,22 @@ ADVICE = (
 
 @dataclass(frozen=True)
 class RayCluster:
-    """A running Ray cluster that this machine belongs to, and what is taken of it.
+    """A running Ray cluster that this machine belongs to, and what is taken of it."""
 
-    Attributes:
-        address: `auto` (that of the environment variable RAY_ADDRESS, or of the cluster started
-            on this machine), or HOST:PORT of the head.
-        workers: processes that hold a model each.
-        cpus_per_worker: cores that Ray sets aside for each of them.
-        gpus_per_worker: GPUs for each of them; a fraction shares one.
-    """
-
+    # `auto` (that of the environment variable RAY_ADDRESS, or of the cluster started on this
+    # machine), or HOST:PORT of the head.
     address: str
-    workers: int
-    cpus_per_worker: float
-    gpus_per_worker: float
+    workers: int  # processes that hold a model each
+    cpus_per_worker: float  # cores that Ray sets aside for each of them
+    gpus_per_worker: float  # GPUs for each of them; a fraction shares one
 
 
 @dataclass(frozen=True)
 class Workers(Generic[M]):
-    """Processes on other machines, each with a model of its own.
+    """Processes on other machines, each with its own model."""
 
-    Attributes:
-        cluster: where they run.
-        open: opens the model in a worker; picklable, with paths that every machine sees.
-    """
-
-    cluster: RayCluster
+    cluster: RayCluster  # where they run
+    # Opens the model in a worker; picklable, with paths that every machine sees.
     open: Callable[[], M]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import re
@@ -171,6 +172,30 @@ def read_text_list(path: str | Path) -> list[str]:
     if not seen:
         raise InputError(f"{path}: the file is empty; expected one text a line")
     return list(seen)
+
+
+def csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of the line and the values of some columns, of each row of a CSV file."""
+    try:
+        # Excel marks UTF-8 files at their beginning.
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.DictReader(file, strict=True)
+            found = list(rows.fieldnames or ())
+            missing = [name for name in columns if name not in found]
+            if missing:
+                raise InputError(
+                    f"{path}: no column {missing[0]!r}; expected a first line with "
+                    f"{','.join(columns)}, found {','.join(found) or 'nothing'}"
+                )
+            for row in rows:
+                if None in row:
+                    raise InputError(
+                        f"{path}: line {rows.line_num}: more values than the {len(found)} columns "
+                        "of the first line"
+                    )
+                yield rows.line_num, [(row[name] or "").strip() for name in columns]
+    except (UnicodeDecodeError, csv.Error, OSError) as error:
+        raise InputError(f"{path}: not a readable CSV file in UTF-8 ({error})") from error
 
 
 def read_json(path: str | Path, expected: str) -> Any:

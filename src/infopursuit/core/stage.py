@@ -113,7 +113,7 @@ def _keep(line: str, path: Path) -> None:
 
 
 def _named_by_dvc(keys: list[inspect.Parameter]) -> list[str]:
-    """Return the arguments that the name of DVC's stage stands for; [] if the script has its own.
+    """Return the arguments that the name of DVC's stage stands for; [] if there are given ones.
 
     The name of `train` with the keys dataset and seed is `train@menagerie-0`. InputError if the
     name has another number of keys.

@@ -318,19 +318,12 @@ def table_blocks(
 
 
 class RowRange(NamedTuple):
-    """Some row groups of a file.
-
-    Attributes:
-        file: the file.
-        groups: number of the first row group, and of the one after the last.
-        start: number of the first row, counted in this file.
-        rows: how many there are.
-    """
+    """Some row groups of a file."""
 
     file: Path
-    groups: tuple[int, int]
-    start: int
-    rows: int
+    groups: tuple[int, int]  # number of the first row group, and of the one after the last
+    start: int  # number of the first row, counted in this file
+    rows: int  # how many there are
 
 
 def row_ranges(path: str | Path, schema: TableSchema, rows: int) -> list[RowRange]:

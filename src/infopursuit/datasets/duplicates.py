@@ -36,19 +36,12 @@ LISTED = 5
 
 
 class NearCopies(NamedTuple):
-    """Test images that nearly equal a training image, in their order.
+    """Test images that nearly equal a training image, in their order."""
 
-    Attributes:
-        test: their rows.
-        train: the row of the most similar training image of each.
-        cosine: to that one.
-        copies: how many training images are as similar.
-    """
-
-    test: Int64[np.ndarray, " p"]
-    train: Int64[np.ndarray, " p"]
-    cosine: Float32[np.ndarray, " p"]
-    copies: Int64[np.ndarray, " p"]
+    test: Int64[np.ndarray, " p"]  # their rows
+    train: Int64[np.ndarray, " p"]  # the row of the most similar training image of each
+    cosine: Float32[np.ndarray, " p"]  # to that one
+    copies: Int64[np.ndarray, " p"]  # how many training images are as similar
 
 
 def find_near_copies(

@@ -59,15 +59,10 @@ PLAIN = (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer, pa.t
 
 
 class Embeddings(NamedTuple):
-    """Rows of a file.
+    """Rows of a file."""
 
-    Attributes:
-        rows: (n, d) embeddings, on the disk if the file allows it.
-        labels: (n,) numbers or names.
-    """
-
-    rows: np.ndarray
-    labels: np.ndarray
+    rows: np.ndarray  # (n, d) embeddings, on the disk if the file allows it
+    labels: np.ndarray  # (n,) numbers or names
 
 
 def read_embeddings(path: Path, labels: Path | None = None) -> tuple[Embeddings, Embeddings | None]:
@@ -167,21 +162,13 @@ def _first_of(path: Path, arrays: dict[str, np.ndarray], names: tuple[str, ...])
 
 
 class GivenTable(NamedTuple):
-    """A Parquet file as other tools write it.
-
-    Attributes:
-        path: the file.
-        names: of all columns.
-        rows: how many there are.
-        columns: those that were asked for and are there, and (n, d) embeddings.
-        clip: the CLIP that these come from; None if the file does not say.
-    """
+    """A Parquet file as other tools write it."""
 
     path: Path
     names: list[str]
-    rows: int
-    columns: dict[str, Any]
-    clip: str | None
+    rows: int  # how many there are
+    columns: dict[str, Any]  # those that were asked for and are there, and (n, d) embeddings
+    clip: str | None  # the CLIP that these come from; None if the file does not say
 
     def column(self, name: str) -> Any:
         """Return a column; InputError if there is none of this name."""
@@ -250,17 +237,12 @@ def _split_table(path: Path) -> tuple[Embeddings, Embeddings | None]:
 
 
 class EmbeddedImages(NamedTuple):
-    """Images of a data set that are embedded already.
+    """Images of a data set that are embedded already."""
 
-    Attributes:
-        rows: id, split, label, class_name of all n images, checked.
-        blocks: reads their embeddings, one (m, d) array of at most BLOCK rows after the other.
-        clip: the CLIP that the file says it comes from, None if it does not say.
-    """
-
-    rows: pa.Table
+    rows: pa.Table  # id, split, label, class_name of all n images, checked
+    # Reads their embeddings, one (m, d) array of at most BLOCK rows after the other.
     blocks: Callable[[], Iterator[np.ndarray]]
-    clip: str | None
+    clip: str | None  # the CLIP that the file says it comes from, None if it does not say
 
 
 def copy_embedded_images(

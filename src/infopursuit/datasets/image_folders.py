@@ -124,7 +124,7 @@ def open_folder(path: Path, classes: Sequence[str]) -> ImageSource:
 
 
 def _listed(folder: Path) -> Iterator[tuple[str | None, Path, list[Path]]]:
-    """Yield split (None if there are none), folder and sorted files of each class."""
+    """Yield split (None without splits), folder and sorted files of each class."""
     splits = [split for split in SPLITS if (folder / split).is_dir()]
     if len(splits) == 1:
         other = SPLITS[1 - SPLITS.index(splits[0])]

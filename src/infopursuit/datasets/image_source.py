@@ -25,19 +25,12 @@ ROWS = pa.schema([field for field in IMAGES.columns if field.name in COLUMNS])
 
 @dataclass(frozen=True)
 class ImageSource:
-    """A data set of images.
+    """A data set of images."""
 
-    Attributes:
-        where: the path the user gave, for messages.
-        rows: id, split, label, class_name of all n images, checked.
-        stamp: changes when the images do.
-        images: the images from a row to the end.
-    """
-
-    where: str
-    rows: pa.Table
-    stamp: str
-    images: Callable[[int], Iterator[Encoded]]
+    where: str  # the path the user gave, for messages
+    rows: pa.Table  # id, split, label, class_name of all n images, checked
+    stamp: str  # changes when the images do
+    images: Callable[[int], Iterator[Encoded]]  # the images from a row to the end
 
 
 def source_of_files(where: str | Path, rows: pa.Table, files: Sequence[Path]) -> ImageSource:

@@ -46,18 +46,11 @@ LEAST_OF_A_CLASS = 2
 
 @dataclass(frozen=True)
 class LabelledImages:
-    """n images of one split in memory.
-
-    Attributes:
-        ids: of the images.
-        labels: (n,) classes 0..c-1.
-        embeddings: (n, d) float32, unit norm.
-        class_names: of the c classes.
-    """
+    """n images of one split in memory."""
 
     ids: tuple[str, ...]
-    labels: Int[Tensor, " n"]
-    embeddings: Float[Tensor, "n d"]
+    labels: Int[Tensor, " n"]  # (n,) classes 0..c-1
+    embeddings: Float[Tensor, "n d"]  # (n, d) float32, unit norm
     class_names: tuple[str, ...]
 
     def subset(self, rows: Int[Tensor, " m"]) -> LabelledImages:
@@ -213,36 +206,22 @@ def _ranks_in_class(labels: Int[Tensor, " n"], order: Int[Tensor, " n"]) -> Int[
 
 
 class Shard(NamedTuple):
-    """Some images of a split.
+    """Some images of a split."""
 
-    Attributes:
-        embeddings: (m, d) of any float type, of unit norm.
-        labels: (m,) classes 0..c-1.
-    """
-
-    embeddings: Float[np.ndarray, "m d"]
-    labels: Int64[np.ndarray, " m"]
+    embeddings: Float[np.ndarray, "m d"]  # (m, d) of any float type, of unit norm
+    labels: Int64[np.ndarray, " m"]  # (m,) classes 0..c-1
 
 
 @runtime_checkable
 class ImageShards(Protocol):
-    """n labelled, embedded images in shards of a fixed order; picklable.
+    """n labelled, embedded images in shards of a fixed order; picklable."""
 
-    Attributes:
-        where: what messages call them.
-        width: d of the embeddings.
-        clip: the CLIP that they come from; None if it is not known.
-        class_names: of the c classes, in the order of their labels.
-        counts: (c,) the images of each class.
-        sizes: the number of images of each shard, at least 1.
-    """
-
-    where: str
-    width: int
-    clip: str | None
-    class_names: tuple[str, ...]
-    counts: Int64[np.ndarray, " c"]
-    sizes: tuple[int, ...]
+    where: str  # what messages call them
+    width: int  # d of the embeddings
+    clip: str | None  # the CLIP that they come from; None if it is not known
+    class_names: tuple[str, ...]  # of the c classes, in the order of their labels
+    counts: Int64[np.ndarray, " c"]  # (c,) the images of each class
+    sizes: tuple[int, ...]  # the number of images of each shard, at least 1
 
     def read(self, number: int) -> Shard:
         """Return the images of a shard; the same whenever and wherever it is read."""
@@ -314,15 +293,10 @@ class EmbeddedShards:
 
 @dataclass(frozen=True)
 class ShardedImages:
-    """Some images of shards; a range of them is read from those shards alone that have some.
+    """Some images of shards; a range of them is read from those shards alone that have some."""
 
-    Attributes:
-        shards: of all images.
-        rows: (n,) numbers of these, ascending.
-    """
-
-    shards: EmbeddedShards
-    rows: Int64[np.ndarray, " n"]
+    shards: EmbeddedShards  # of all images
+    rows: Int64[np.ndarray, " n"]  # (n,) numbers of these, ascending
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -27,7 +27,6 @@ but for case, leading numbers, blanks, underscores, hyphens and slashes.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -36,7 +35,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import is_file
+from infopursuit.core.files import csv_rows, is_file
 from infopursuit.core.tables import EMBEDDING, IMAGES, is_sharded, read_table, table_files
 from infopursuit.datasets.embedded_files import ARRAYS
 from infopursuit.datasets.image_folders import open_folder
@@ -146,7 +145,11 @@ def open_csv(path: Path, classes: Sequence[str]) -> ImageSource:
     """
     numbers = labels_of(path, classes)
     names, splits, labels = [], [], []
-    for line, (name, given, split) in _csv_rows(path):
+    for line, values in csv_rows(path, CSV_COLUMNS):
+        if "" in values:
+            absent = CSV_COLUMNS[values.index("")]
+            raise InputError(f"{path}: line {line}: no {absent}; expected a value")
+        name, given, split = values
         label = numbers.get(spelled(given))
         if label is None and NUMBER.fullmatch(given) and int(given) < len(classes):
             label = int(given)
@@ -163,31 +166,3 @@ def open_csv(path: Path, classes: Sequence[str]) -> ImageSource:
     rows = image_rows(path, names, splits, labels, classes)
     source = source_of_files(path, rows, [path.parent / name for name in names])
     return ImageSource(source.where, rows, f"{file_stamp(path)} {source.stamp}", source.images)
-
-
-def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of the line and the values of CSV_COLUMNS, of each row."""
-    try:
-        # Excel marks UTF-8 files at their beginning.
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = csv.DictReader(file, strict=True)
-            found = list(rows.fieldnames or ())
-            missing = [name for name in CSV_COLUMNS if name not in found]
-            if missing:
-                raise InputError(
-                    f"{path}: no column {missing[0]!r}; expected a first line with "
-                    f"{','.join(CSV_COLUMNS)}, found {','.join(found) or 'nothing'}"
-                )
-            for row in rows:
-                if None in row:
-                    raise InputError(
-                        f"{path}: line {rows.line_num}: more values than the {len(found)} columns "
-                        "of the first line"
-                    )
-                values = [(row[name] or "").strip() for name in CSV_COLUMNS]
-                if "" in values:
-                    name = CSV_COLUMNS[values.index("")]
-                    raise InputError(f"{path}: line {rows.line_num}: no {name}; expected a value")
-                yield rows.line_num, values
-    except (UnicodeDecodeError, csv.Error, OSError) as error:
-        raise InputError(f"{path}: not a readable CSV file in UTF-8 ({error})") from error

@@ -2,7 +2,7 @@
 
 The file is the dependency that DVC sees, so it holds all that decides which images are read: an
 exact commit of a hub repository, a data set of torchvision, a folder and its layout. Layouts are
-those of archives that people download by hand:
+those of published archives, downloaded and unpacked:
 
 cub200     images.txt, image_class_labels.txt, train_test_split.txt, classes.txt, images/CLASS/
 imagenet   train/WNID/*.JPEG and val/WNID/*.JPEG, of which the WordNet ids in the file are read
@@ -59,14 +59,10 @@ class Counts(Section):
 
 
 class PinnedDataset(Section):
-    """What the file may say of any data set.
+    """What the file may say of any data set."""
 
-    Attributes:
-        counts: checked when the data set is opened.
-        renamed: class names of the data set that differ in the class list, with the name there.
-    """
-
-    counts: Counts = Counts()
+    counts: Counts = Counts()  # checked when the data set is opened
+    # Class names of the data set that differ in the class list, with the name there.
     renamed: dict[str, str] = Field(default_factory=dict)
 
 
@@ -82,18 +78,12 @@ class HubDataset(PinnedDataset):
 
 
 class DiskDataset(PinnedDataset):
-    """A folder that `save_to_disk` of the library `datasets` wrote.
-
-    Attributes:
-        disk: the folder.
-        splits: what it calls the two splits.
-        image: its column of images, null for the only one.
-        label: its column of labels, null for the only one with class names, or `label`.
-    """
+    """A folder that `save_to_disk` of the library `datasets` wrote."""
 
     disk: str
-    splits: Splits = Splits()
-    image: str | None = None
+    splits: Splits = Splits()  # what it calls the two splits
+    image: str | None = None  # its column of images, null for the only one
+    # Its column of labels, null for the only one with class names, or `label`.
     label: str | None = None
 
 
@@ -107,20 +97,16 @@ class TorchvisionDataset(PinnedDataset):
 
 
 class LayoutDataset(PinnedDataset):
-    """A data set downloaded by hand, in the folder its archive unpacks to.
+    """A downloaded data set, in the folder that its archive unpacks to.
 
     DVC sees the YAML file but not the folder, so a stage does not run again when files in it
     change.
-
-    Attributes:
-        layout: how that folder is arranged, see above.
-        root: the folder.
-        wnids: of `imagenet` alone: the WordNet ids to use, each with the name of its class, in the
-            order of the labels.
     """
 
-    layout: Literal["cub200", "rival10", "imagenet"]
+    layout: Literal["cub200", "rival10", "imagenet"]  # how that folder is arranged, see above
     root: str
+    # Of `imagenet` alone: the WordNet ids to use, each with the name of its class, in the order of
+    # the labels.
     wnids: dict[Annotated[str, Field(pattern=r"^n[0-9]{8}$")], str] | None = None
 
 
@@ -355,17 +341,11 @@ def _picture(data: Any, row: int) -> Image:
 
 
 class Listing(NamedTuple):
-    """A data set as its own files describe it.
+    """A data set as its own files describe it."""
 
-    Attributes:
-        where: the file that names the classes, for messages.
-        names: the classes in the order of the labels, in the data set's spelling.
-        images: file, split and label of each image.
-    """
-
-    where: Path
-    names: list[str]
-    images: list[tuple[Path, str, int]]
+    where: Path  # the file that names the classes, for messages
+    names: list[str]  # the classes in the order of the labels, in the data set's spelling
+    images: list[tuple[Path, str, int]]  # file, split and label of each image
 
 
 def _open_layout(path: Path, pinned: LayoutDataset, classes: Sequence[str]) -> ImageSource:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import read_json, read_text_list, suffix_of
+from infopursuit.core.files import csv_rows, read_json, read_text_list, suffix_of
 from infopursuit.core.tables import QUERIES, REJECTED_LINES, ROW_GROUP, TableSchema, read_table
 from infopursuit.queries.language_models.model import Answer
 from infopursuit.queries.parsing import Rejection, parse_answer
@@ -182,7 +181,8 @@ def given_corpus(path: str | Path) -> Corpus:
     if path.suffix == LIST_SUFFIX:
         texts = pa.chunked_array([read_text_list(path)], pa.string())
     elif path.suffix == VOCABULARY_SUFFIX:
-        texts = pa.chunked_array([_phrases(path)], pa.string())
+        phrases = [phrase for _, [phrase] in csv_rows(path, ["phrase"])]
+        texts = pa.chunked_array([phrases], pa.string())
     else:
         texts = read_table(path, QUERIES, columns=["text"]).column("text")
     if not len(texts):
@@ -196,18 +196,3 @@ def given_corpus(path: str | Path) -> Corpus:
         {"caption": [], "line": [], "reason": []},
         {"rows": len(texts), "distinct_texts": len(texts.unique())},
     )
-
-
-def _phrases(path: Path) -> list[str]:
-    """Return the column `phrase` of a CSV file, without outer blanks."""
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = csv.DictReader(file)
-            if "phrase" not in (rows.fieldnames or ()):
-                columns = ", ".join(rows.fieldnames or ()) or "nothing"
-                raise InputError(f"{path}: no column 'phrase' in the first line, found {columns}")
-            return [(row["phrase"] or "").strip() for row in rows]
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file; expected a CSV file of phrases") from error
-    except (UnicodeDecodeError, OSError, csv.Error) as error:
-        raise InputError(f"{path}: not a readable CSV file ({error})") from error

@@ -1,4 +1,4 @@
-"""Prompts, written as Jinja templates in files of their own."""
+"""Prompts: files with Jinja templates."""
 
 from __future__ import annotations
 

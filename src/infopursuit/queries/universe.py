@@ -15,7 +15,7 @@ import pyarrow as pa
 from infopursuit.queries.settings import UniverseSettings, words_pattern
 from infopursuit.texts.normalization import normalize
 
-# Line ends that a list with one text a line could not hold, and characters that nobody sees.
+# Line ends that a list with one text a line could not hold, and invisible characters.
 UNPRINTABLE = r"[\p{C}\p{Zl}\p{Zp}]"
 SLICE = 2**16  # texts
 BANNED = "banned"

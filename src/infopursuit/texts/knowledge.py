@@ -1,7 +1,7 @@
 """What is known of classes before any image is looked at: the knowledge table and its files.
 
 A value says how a text stands to a class: 1 if it is true of the class, 0.5 if it differs between
-pictures of the class, 0 if it is not true, NaN if nobody has said. Four kinds of file hold it:
+pictures of the class, 0 if it is not true, NaN if it is unknown. Four kinds of file hold it:
 
 - a Parquet table with a row for each value that is known (`core.tables.KNOWLEDGE`);
 - lists that a person writes, class by class (`read_knowledge_lists`):
@@ -214,7 +214,7 @@ def read_knowledge_lists(path: str | Path, texts: Sequence[str] = ()) -> Knowled
 
     Returns:
         A table of the classes in the file's order and the texts in the order in which they are
-        first named, then those of `texts` that nobody named.
+        first named, then those of `texts` that the lists do not name.
     """
     expected = "expected knowledge of classes (JSON lines)"
     complete, lines = _read(path, expected, CLASS_FORM, _ClassLine)

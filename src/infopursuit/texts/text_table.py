@@ -43,19 +43,12 @@ MAPPED_FROM = 64 * 2**20  # bytes of embeddings
 
 @dataclass(frozen=True, eq=False)
 class TextTable:
-    """u distinct texts with their embeddings.
+    """u distinct texts with their embeddings."""
 
-    Attributes:
-        texts: u texts.
-        embeddings: (u, d) of any float type, as stored; perhaps mapped from a file.
-        clip: the name of the CLIP that they come from; None if unknown.
-        sources: (u,) where each text comes from, as `dictionary/birds,corpus/coco`; None if
-            unknown.
-    """
-
-    texts: tuple[str, ...]
-    embeddings: Any
-    clip: str | None = None
+    texts: tuple[str, ...]  # u texts
+    embeddings: Any  # (u, d) of any float type, as stored; perhaps mapped from a file
+    clip: str | None = None  # the name of the CLIP that they come from; None if unknown
+    # (u,) where each text comes from, as `dictionary/birds,corpus/coco`; None if unknown.
     sources: pa.ChunkedArray | None = None
 
     @classmethod

@@ -1,6 +1,6 @@
 """The texts that ship with the library: what can be seen in a picture, in at most four words.
 
-They are for data sets that come with no texts of their own, and were written for this project.
+They are for data sets that come without texts, and were written for this project.
 Each is a phrase that a person would say of a picture. None is a proper name, a negation or a
 choice, and no two are one phrase in another number or order of words. Spelling is American.
 `visual_vocabulary.csv` holds a phrase and its kind a row; `wording.question` asks about one. The

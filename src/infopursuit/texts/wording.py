@@ -218,17 +218,11 @@ _BREAK = re.compile(r"[\s\-–/,]+")
 
 
 class Related(NamedTuple):
-    """Two texts, given by their places.
+    """Two texts, given by their places."""
 
-    Attributes:
-        asked: the one that is asked first.
-        other: the one that needs no asking after it.
-        after_yes: only if the answer to the first is yes; False if any answer will do.
-    """
-
-    asked: int
-    other: int
-    after_yes: bool
+    asked: int  # the one that is asked first
+    other: int  # the one that needs no asking after it
+    after_yes: bool  # only if the answer to the first is yes; False if any answer will do
 
 
 def related_texts(texts: Sequence[str]) -> list[Related]:

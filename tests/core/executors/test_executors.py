@@ -88,7 +88,7 @@ def test_without_shards_nothing_is_asked_of_ray(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("address", ["nowhere", "local", "ray://head:10001", "head:", ":6379"])
-def test_an_address_that_is_none(address: str) -> None:
+def test_a_malformed_address(address: str) -> None:
     pytest.importorskip("ray", reason="Ray is not installed")
     message = r"compute\.ray\.address: expected auto or HOST:PORT of the head, found"
     with pytest.raises(InputError, match=message):

@@ -85,7 +85,7 @@ class OpenAIServer:
             try:
                 return [future.result() for future in futures]
             finally:
-                # After a failure nobody needs the rest; after success this has no effect.
+                # After a failure the rest is not needed; after success this has no effect.
                 stopped.set()
                 pool.shutdown(cancel_futures=True)
 
