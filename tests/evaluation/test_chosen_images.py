@@ -73,7 +73,7 @@ def write_images(path, contents: list[bytes]) -> None:
     )
 
 
-def test_pictures_of_a_table(tmp_path):
+def test_pictures_of_a_table_and_damaged_ones_are_named(tmp_path):
     path = tmp_path / "images.parquet"
     write_images(path, [png(color) for color in ("red", "lime", "blue", "white")])
     found = load_pictures(path, ["a", "b"], ["i2", "i0"])
@@ -83,10 +83,6 @@ def test_pictures_of_a_table(tmp_path):
     }
     with pytest.raises(InputError, match="no image 'i9'"):
         load_pictures(path, ["a", "b"], ["i9"])
-
-
-def test_damaged_pictures_are_named(tmp_path):
-    path = tmp_path / "images.parquet"
     write_images(path, [b"no image"] * 4)
     with pytest.raises(InputError, match="the image 'i0' is not an image of a known format"):
         load_pictures(path, ["a", "b"], ["i0"])

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from infopursuit.core.errors import InputError
 from infopursuit.evaluation.bootstrap import accuracy_interval
 from infopursuit.evaluation.files import write_csv, write_json
 from infopursuit.evaluation.measurement import PosteriorSummary, summarize
@@ -121,11 +120,6 @@ def test_a_rule_stops_a_summary_where_it_stops_the_posteriors(
     assert found.mean_length == steps.double().mean().item()
     assert found.accuracy == (predicted == labels).double().mean().item()
     assert found.confident == confident.double().mean().item()
-
-
-def test_a_rule_out_of_range_is_refused() -> None:
-    with pytest.raises(InputError, match="stability is 0; expected a whole number from 1 on"):
-        sweep(summary_of([[[0.5, 0.5], [0.9, 0.1]]], [0]), {"stability": [0]})
 
 
 def test_sweep_of_two_images_by_hand() -> None:

@@ -39,13 +39,6 @@ def test_the_beam_finds_the_best_rule_of_two_where_it_is_wide() -> None:
     assert set(found) == set(best[1]) == {(2, True), (4, False)}
 
 
-def test_a_rule_that_is_no_better_than_the_default_is_none() -> None:
-    answers = np.array([[True], [False]] * 20)
-    members = np.eye(2, dtype=np.float32)[np.array([0, 0, 1, 0] * 10)]
-    members[:, 0], members[:, 1] = 1, 0  # one class is left
-    assert RuleList()._best(answers, members) is None
-
-
 def test_rules_that_chance_explains_are_left_out() -> None:
     draw = np.random.default_rng(0)
     answers = draw.random((200, 10)) < 0.5
