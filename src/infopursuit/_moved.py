@@ -48,6 +48,7 @@ MODULES = {
     "estimators.dictionary": "infopursuit.texts.text_table",
     "estimators.near_texts": "infopursuit.texts.near_texts",
     "estimators.information_pursuit": "infopursuit.estimators.naive_bayes",
+    "evaluation.baseline_metrics": "infopursuit.evaluation.run_metrics",
     "executors": "infopursuit.core.executors",
     "explanation": "infopursuit.pursuit.explanation",
     "explorer.notebook": "infopursuit.explorer.page",
