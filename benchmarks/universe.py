@@ -48,12 +48,11 @@ def write_answers(count: int, head: float, class_names: int) -> None:
         "finish_reason": reasons,
     }
     write_table(RAW_ANSWERS, ANSWERS, columns)
-    lists = ARTIFACTS / "dictionaries"
     dictionary = [grammar.concept(13 * rank) for rank in range(DICTIONARY_SIZE)]
-    write_text_list(lists / "menagerie.txt", dictionary)
+    write_text_list(ARTIFACTS / "queries/dictionaries/menagerie.txt", dictionary)
     # Rare concepts: names of two to five words, like those of real classes.
     names = [grammar.concept(grammar.KINDS // 2 + 7919 * rank) for rank in range(class_names)]
-    write_text_list(lists / "menagerie.classes.txt", names or ["no class"])
+    write_text_list(ARTIFACTS / "classes/menagerie.txt", names or ["no class"])
 
 
 def queries(params: Params) -> None:
