@@ -5,17 +5,17 @@ import os
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
-# Tests run in parallel processes; more threads than cores would only make them wait.
+# Tests run in parallel processes; more threads than cores would slow them down.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 if os.environ.get("JAXTYPING_DISABLE") != "1":
     install_import_hook("infopursuit", "beartype.beartype")
 
-# Time is not what tests measure, and examples are the same in every run.
+# Tests measure no time, and examples are the same in every run.
 settings.register_profile("infopursuit", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("infopursuit")
 
 
 def pytest_collection_modifyitems(items: list) -> None:
-    """Run first what takes minutes in one file, so that no worker ends with it alone."""
+    """Run files of minutes first, so that the last worker does not wait for one of them."""
     items.sort(key=lambda item: "tests/repro" not in item.path.as_posix())

@@ -6,7 +6,7 @@ follows it is what it printed. A comment before a block, which readers do not se
     <!-- not run: needs CLIP's weights -->      it is compiled, and its names are looked up
     <!-- run with "ViT-B-32" as "tiny-clip" -->  the one text is replaced by the other
 
-Pages whose outputs have changed are written anew by `python -m tests.docs.refresh`.
+Pages whose outputs have changed are written again by `python -m tests.docs.refresh`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RUN_WITH = re.compile(r'run with (".*?") as (".*?")')
 class Block:
     """One block of code: its first line, counted from 1, and the span of the output after it.
 
-    The comment is what stands before the block for the tests; "" for nothing.
+    The comment before the block is for the tests; "" if there is none.
     """
 
     language: str
@@ -42,15 +42,15 @@ class Block:
 
     @property
     def is_run(self) -> bool:
-        """Whether a block of Python is run, and not only looked at."""
+        """Return whether a block of Python is run, and not only compiled."""
         return not self.comment.startswith("not run")
 
 
 def blocks(page: str) -> list[Block]:
-    """All blocks of a page, in their order."""
-    found = list(FENCE.finditer(page))
+    """Return all blocks of a page, in their order."""
+    fences = list(FENCE.finditer(page))
     listed = []
-    for block, after in zip(found, [*found, None][1:], strict=True):
+    for block, after in zip(fences, [*fences, None][1:], strict=True):
         comment = COMMENT.search(page[: block.start()])
         follows = after is not None and not page[block.end() : after.start()].strip()
         output = after.span(2) if after is not None and follows and after[1] == "text" else None
@@ -67,7 +67,7 @@ def blocks(page: str) -> list[Block]:
 
 
 def run_page(page: str, where: str | Path) -> str:
-    """Run the blocks of Python of a page in this folder; give the page with what they printed.
+    """Run the blocks of Python of a page in this folder; return the page with their outputs.
 
     An AssertionError names page and line of a block that failed.
     """
@@ -89,7 +89,7 @@ def run_page(page: str, where: str | Path) -> str:
 
 
 def run(code: str, namespace: dict[str, Any], where: str, line: int = 1) -> str:
-    """Run code and give what it printed, without spaces at the ends of lines."""
+    """Run code and return what it printed, without spaces at the ends of lines."""
     stream = io.StringIO()
     try:
         compiled = compile("\n" * (line - 1) + code, where, "exec")
@@ -97,8 +97,7 @@ def run(code: str, namespace: dict[str, Any], where: str, line: int = 1) -> str:
             exec(compiled, namespace)
     except Exception as error:
         raise AssertionError(f"{where}: {type(error).__name__}: {error}") from error
-    lines = [each.rstrip() for each in stream.getvalue().rstrip().splitlines()]
-    return "".join(f"{each}\n" for each in lines)
+    return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().rstrip().splitlines())
 
 
 def parsed(block: Block, where: str | Path) -> ast.Module:
@@ -114,7 +113,7 @@ def parsed(block: Block, where: str | Path) -> ast.Module:
 
 
 class Unknown:
-    """A value of which nothing is known."""
+    """Stands for a value that is not known."""
 
 
 def check_names(tree: ast.Module, where: str, known: dict[str, Any]) -> None:
@@ -132,8 +131,8 @@ def check_names(tree: ast.Module, where: str, known: dict[str, Any]) -> None:
             if (statement.module or "").split(".")[0] == "infopursuit":
                 module = importlib.import_module(statement.module or "")
                 for alias in statement.names:
-                    found = _attribute(module, alias.name, f"{where}:{statement.lineno}")
-                    known[alias.asname or alias.name] = found
+                    value = _attribute(module, alias.name, f"{where}:{statement.lineno}")
+                    known[alias.asname or alias.name] = value
         else:
             for node in ast.walk(statement):
                 if isinstance(node, ast.Call | ast.Attribute):
@@ -143,7 +142,7 @@ def check_names(tree: ast.Module, where: str, known: dict[str, Any]) -> None:
 
 
 def _value(node: ast.AST, where: str, known: dict[str, Any]) -> Any:
-    """The object that a name stands for, or the class of the instance that a call gives."""
+    """Return the object of a name, or the class of the instance that a call returns."""
     if isinstance(node, ast.Name):
         return known.get(node.id, Unknown)
     if isinstance(node, ast.Attribute):
@@ -153,8 +152,8 @@ def _value(node: ast.AST, where: str, known: dict[str, Any]) -> Any:
         called = _value(node.func, where, known)
         if called is Unknown or not callable(called):
             return Unknown
-        arguments = [Unknown for each in node.args if not isinstance(each, ast.Starred)]
-        keywords = {each.arg: Unknown for each in node.keywords if each.arg}
+        arguments = [Unknown for value in node.args if not isinstance(value, ast.Starred)]
+        keywords = {keyword.arg: Unknown for keyword in node.keywords if keyword.arg}
         signature = inspect.signature(called)
         if inspect.isfunction(called) and "self" in signature.parameters:
             arguments.insert(0, Unknown)
@@ -179,10 +178,10 @@ def _annotations(owner: type) -> set[str]:
 
 def _returned(function: Any) -> Any:
     try:
-        found = typing.get_type_hints(function).get("return", Unknown)
+        kind = typing.get_type_hints(function).get("return", Unknown)
     except NameError:
         return Unknown
-    return found if inspect.isclass(found) else Unknown
+    return kind if inspect.isclass(kind) else Unknown
 
 
 def _at(where: str, node: ast.expr) -> str:

@@ -2,8 +2,8 @@
 
     python -m tests.packaging.licences
 
-Licences come from the metadata of what is installed. Metadata is of many forms: the tables below
-say what each of them means as an SPDX expression. One that is in none of them fails.
+Licences come from the metadata of what is installed, which has many forms: the tables below give
+the SPDX expression of each. A form that is in no table fails.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "licences.md"
 PINNED = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;]+)", re.MULTILINE)
 
-# What a licence may be. These ask for their notice, or for changes to their own files to be open.
+# Allowed licences. They ask for their notice, or for changes to their own files to be open.
 ALLOWED = {
     "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause",
     "BSL-1.0", "CC0-1.0", "CNRI-Python", "EPL-1.0", "EPL-2.0", "ISC", "MIT", "MIT-0", "MIT-CMU",
     "MPL-2.0", "PSF-2.0", "Python-2.0", "Unlicense", "ZPL-2.1", "Zlib",
 }  # fmt: skip
-# Others, each for a reason. What is for tests alone is used by nobody but those who run them.
+# Others, each with a reason.
 NVIDIA = "they come with torch for NVIDIA GPUs, and may be passed on unchanged"
 EXCEPTIONS = {
     "GPL-2.0-only WITH GCC-exception-2.0": {
@@ -40,7 +40,7 @@ EXCEPTIONS = {
 }
 PROPRIETARY = "LicenseRef-NVIDIA-Proprietary"
 
-# Metadata that is no SPDX expression: the first line of `License`, then classifiers.
+# Metadata that is not an SPDX expression: the first line of `License`, then classifiers.
 SPELLED = {
     "3-Clause BSD License": "BSD-3-Clause",
     "Apache 2.0": "Apache-2.0",
@@ -63,8 +63,8 @@ SPELLED = {
     "Python Software Foundation License": "PSF-2.0",
     "Zope Public License": "ZPL-2.1",
 }
-# Metadata that says nothing or too much, and distributions of other systems than this.
-BY_HAND = {
+# Distributions whose metadata says nothing or too much, or that are for other systems.
+FIXED = {
     "appnope": "BSD-2-Clause",
     "axe-playwright-python": "MIT",
     "cuda-toolkit": PROPRIETARY,
@@ -75,7 +75,7 @@ BY_HAND = {
     "tzdata": "Apache-2.0",
 }
 
-# The page is the same wherever it is written.
+# The page is the same on every system.
 ENVIRONMENT = {
     "implementation_name": "cpython",
     "platform_machine": "x86_64",
@@ -95,8 +95,8 @@ def pinned() -> dict[str, str]:
 
 def licence(name: str) -> str:
     """Return the SPDX expression of a distribution; a KeyError if it is spelled in a new way."""
-    if name in BY_HAND:
-        return BY_HAND[name]
+    if name in FIXED:
+        return FIXED[name]
     metadata = distribution(name).metadata
     expression = metadata.get("License-Expression")
     if expression:
@@ -104,16 +104,16 @@ def licence(name: str) -> str:
     given = next(iter((metadata.get("License") or "").strip().splitlines()), "")
     classifiers = [each for each in metadata.get_all("Classifier") or [] if "License ::" in each]
     known = ALLOWED | {PROPRIETARY, *EXCEPTIONS}
-    for found in (given, *(each.rpartition(" :: ")[2] for each in classifiers)):
-        if found in SPELLED:
-            return SPELLED[found]
-        if any(_atoms(choice) <= known for choice in _choices(found)):
-            return found
+    for text in (given, *(line.rpartition(" :: ")[2] for line in classifiers)):
+        if text in SPELLED:
+            return SPELLED[text]
+        if any(_atoms(choice) <= known for choice in _choices(text)):
+            return text
     raise KeyError(f"{name}: License {given!r}, classifiers {classifiers}; expected it in SPELLED")
 
 
 def objection(name: str, expression: str) -> str | None:
-    """Why a licence is not one that a dependency may have; None if it is."""
+    """Return why a dependency may not have a licence; None if it may."""
     if any(_atoms(choice) <= ALLOWED for choice in _choices(expression)):
         return None
     if expression == PROPRIETARY:
@@ -124,7 +124,7 @@ def objection(name: str, expression: str) -> str | None:
 
 
 def _choices(expression: str) -> list[str]:
-    """The alternatives of an expression, one of which is enough: `A AND (B OR C)` has two."""
+    """Return the alternatives of an expression, one of which is enough (`A AND (B OR C)` has 2)."""
     inner = re.search(r"\(([^()]*)\)", expression)
     if inner:
         return [
@@ -140,7 +140,7 @@ def _atoms(conjunction: str) -> set[str]:
 
 
 def parts() -> dict[str, str]:
-    """For each pinned distribution the first part of the project that needs it."""
+    """Return the first part of the project that needs each pinned distribution."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     wanted = {
         "library": project["project"]["dependencies"],
@@ -172,7 +172,7 @@ def _follow(requirements: Iterable[str], part: str, found: dict[str, str]) -> No
 
 
 def page() -> str:
-    """The page."""
+    """Return the page."""
     of_part = parts()
     rows = sorted(
         (PARTS.index(of_part[name]), name, version, licence(name))

@@ -36,15 +36,10 @@ def lock(world: World) -> dict[str, Any]:
     return YAML(typ="safe").load((world.folder / "dvc.lock").read_text(encoding="utf-8"))["stages"]
 
 
-def git(world: World, *arguments: str) -> None:
-    status, output = world.run("git", *arguments)
-    assert status == 0, output
-
-
-def checkout(world: World) -> None:
-    """`dvc checkout` of the main pipeline: the embedded world has never been run here."""
-    status, output = world.run("dvc", "checkout", "dvc.yaml", "data.dvc")
-    assert status == 0, output
+def checkout(world: World, version: str) -> None:
+    """Check a version out, with DVC for the main pipeline alone: the embedded world never ran."""
+    world.do("git", "checkout", "-q", version)
+    world.do("dvc", "checkout", "dvc.yaml", "data.dvc")
 
 
 @pytest.fixture(scope="module")
@@ -57,13 +52,13 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     assert "train@planted-informative-naive_bayes-0" in ran
     assert not [name for name in ran if name.startswith(("generate_dictionary", "read_list"))]
     world.commit("one data set")
-    git(world, "tag", "one")
+    world.do("git", "tag", "one")
     return world
 
 
 @pytest.fixture(scope="module")
 def both(world: World) -> World:
-    """Another data set and a list of its own questions in the place of that run; the tag `two`."""
+    """Another data set and a list of questions instead of that run; the tag `two`."""
     (world.folder / "list.txt").write_text(LIST, encoding="utf-8")
     world.edit(
         {
@@ -77,7 +72,7 @@ def both(world: World) -> World:
     assert {"read_list@second", "train@second-list-naive_bayes-0", "report"} < set(ran)
     assert "embed_images@planted" not in ran
     world.commit("two data sets")
-    git(world, "tag", "two")
+    world.do("git", "tag", "two")
     return world
 
 
@@ -85,27 +80,29 @@ def both(world: World) -> World:
 def two(both: World) -> Iterator[World]:
     """That world, put back to its last version afterwards."""
     yield both
-    git(both, "checkout", "-q", "--force", "two")
+    both.do("git", "checkout", "-q", "--force", "two")
 
 
-def test_a_list_of_ones_own_has_its_own_length(two: World) -> None:
+def test_a_list_has_its_own_length(two: World) -> None:
     initial = two.folder / "artifacts/initial/second-list-0.txt"
     assert initial.read_text(encoding="utf-8") == "sign number 9\nsign number 3\nsign number 11\n"
 
 
 def test_back_and_forth_nothing_is_run_again(two: World) -> None:
     after_two, locked_two = two.artifacts(), lock(two)
-    git(two, "checkout", "-q", "one", "--", "params.yaml")  # edits, not versions: dvc.lock stays
+    two.do(
+        "git", "checkout", "-q", "one", "--", "params.yaml"
+    )  # edits, not versions: dvc.lock stays
     assert two.repro() == [], "all of it was run before"
     left = two.folder / ".scratch/leftovers/artifacts"
     assert (left / "evaluation/second-list-naive_bayes-0.json").is_file(), "moved, not lost"
     assert not [name for name in two.artifacts() if re.match("(evaluation|models)/second", name)]
-    git(two, "checkout", "-q", "one", "--", "dvc.lock")
+    two.do("git", "checkout", "-q", "one", "--", "dvc.lock")
     for name in ("build_universe", "report"):
         assert lock(two)[name] != locked_two[name]
     assert two.repro() == []
     assert two.run("dvc", "status", "dvc.yaml")[1].strip().endswith("up to date.")
-    git(two, "checkout", "-q", "two", "--", "params.yaml", "dvc.lock")
+    two.do("git", "checkout", "-q", "two", "--", "params.yaml", "dvc.lock")
     assert two.repro() == []
     assert two.artifacts() == after_two
     assert lock(two) == locked_two
@@ -113,8 +110,7 @@ def test_back_and_forth_nothing_is_run_again(two: World) -> None:
 
 def test_another_version_that_is_checked_out_is_not_run_again(two: World) -> None:
     for version in ("one", "two"):
-        git(two, "checkout", "-q", version)
-        checkout(two)
+        checkout(two, version)
         before = lock(two)
         assert two.repro() == []
         assert lock(two) == before
@@ -124,10 +120,9 @@ def test_another_clone_runs_nothing_again(two: World, tmp_path: Path) -> None:
     subprocess.run(["git", "clone", "-q", str(two.folder), str(tmp_path / "clone")], check=True)
     clone = World.at(tmp_path / "clone")
     cache = ["dvc", "cache", "dir", "--local", str(two.folder / ".dvc/cache")]
-    assert clone.run(*cache)[0] == 0
+    clone.do(*cache)
     for version in ("two", "one"):
-        git(clone, "checkout", "-q", version)
-        checkout(clone)
+        checkout(clone, version)
         assert clone.repro() == []
         assert clone.run("git", "status", "--short")[1] == "", "dvc.lock is as it was"
 
@@ -145,7 +140,7 @@ def test_settings_of_networks_for_a_data_set_change_no_naive_bayes(two: World) -
     ("name", "section"),
     [("$(touch x)", "datasets"), ("`touch x`", "corpora"), ("a; touch x;", "lists")],
 )
-def test_a_name_is_told_and_never_run(two: World, name: str, section: str) -> None:
+def test_a_bad_name_is_reported_and_never_run(two: World, name: str, section: str) -> None:
     names = {
         "datasets": {("datasets",): {name: dataset(two)}, ("run", "datasets"): [name]},
         "corpora": {("queries", "corpora"): {name: "data/texts.parquet"}},
@@ -157,11 +152,12 @@ def test_a_name_is_told_and_never_run(two: World, name: str, section: str) -> No
         assert status != 0
         assert "expected letters, digits" in output, output
         assert "Traceback" not in output
-        found = [path for path in two.folder.rglob("x*") if path.name == "x"]
-        assert not found, f"{name} was run by dvc {' '.join(command)}"
+        assert not [path for path in two.folder.rglob("x*") if path.name == "x"], (
+            f"{name} was run by dvc {' '.join(command)}"
+        )
 
 
-def test_a_mistake_is_told_before_any_stage_runs(two: World) -> None:
+def test_a_mistake_is_reported_before_any_stage_runs(two: World) -> None:
     two.edit({("compute", "threads"): 0, ("queries", "lists", "second"): "nowhere.txt"})
     status, output = two.run("dvc", "repro")
     assert status != 0

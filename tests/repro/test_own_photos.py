@@ -21,13 +21,11 @@ def test_a_folder_of_photos_and_a_clip_are_enough(
 ) -> None:
     world = World(tmp_path)
     write_folder(tmp_path / "data/photos", 6)
-    status, output = world.run("python", "-m", "infopursuit", "configure", "params/own-photos.yaml")
-    assert status == 0, output
+    world.do("python", "-m", "infopursuit", "configure", "params/own-photos.yaml")
     world.edit({("clip",): str(tiny_clip), ("datasets", "photos", "k"): 8})
     world.edit({("language_model", "recorded"): "params/control_words.txt"})
     world.edit({("baselines", "updates"): 5, ("compute", "threads"): 1})
-    status, output = world.run("python", "-m", "infopursuit", "check")
-    assert status == 0, output
+    world.do("python", "-m", "infopursuit", "check")
     ran = world.repro()
     assert "train@photos-informative-naive_bayes-0" in ran
     assert not [name for name in ran if name.startswith(("generate_dictionary", "draw"))]

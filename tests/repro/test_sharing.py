@@ -93,22 +93,22 @@ def shared(
     folder = tmp_path_factory.mktemp(request.param)
     with REMOTES[request.param](folder) as remote:
         world = copied(made.world, folder / "maker")
-        do(world, "dvc", "remote", "add", "--default", "team", remote.url)
+        world.do("dvc", "remote", "add", "--default", "team", remote.url)
         for option, value in {"verify": "true", **remote.shared}.items():
-            do(world, "dvc", "remote", "modify", "team", option, value)
+            world.do("dvc", "remote", "modify", "team", option, value)
         for option, value in remote.own.items():
-            do(world, "dvc", "remote", "modify", "--local", "team", option, value)
+            world.do("dvc", "remote", "modify", "--local", "team", option, value)
         world.commit("artifacts are shared")
         # `--all-commits` pushes a commit to the remote that the commit itself names: only those
         # from here on. So the two settings are committed again.
         for commit in ("HEAD~2", "HEAD~2"):
-            do(world, "git", "checkout", "-q", commit, "--", "params.yaml", "dvc.lock")
+            world.do("git", "checkout", "-q", commit, "--", "params.yaml", "dvc.lock")
             world.commit(f"as in {commit}")
-        do(world, "dvc", "push", "--run-cache", "--all-commits")
+        world.do("dvc", "push", "--run-cache", "--all-commits")
         origin = folder / "origin.git"
         git(folder, "clone", "--quiet", "--bare", str(world.folder), str(origin))
         own = world.folder / ".dvc/config.local"
-        assert ".dvc/config.local" not in do(world, "git", "ls-files")
+        assert ".dvc/config.local" not in world.do("git", "ls-files")
         yield Shared(made, remote, origin, own if own.exists() else None)
 
 
@@ -125,7 +125,7 @@ def clone(shared: Shared, tmp_path: Path) -> World:
 def test_a_clone_pulls_everything_and_an_earlier_setting_without_a_run(
     shared: Shared, clone: World
 ) -> None:
-    do(clone, "dvc", "pull", "--run-cache", "--with-deps", TRAIN)
+    clone.do("dvc", "pull", "--run-cache", "--with-deps", TRAIN)
     assert clone.artifacts() == shared.made.artifacts
     assert contents(clone.folder / "data") == contents(shared.made.world.folder / "data")
     assert clone.repro(TRAIN) == []
@@ -146,7 +146,7 @@ def test_repro_pulls_what_it_would_make(shared: Shared, clone: World) -> None:
     assert clone.repro("--pull", TRAIN) == []
     assert clone.artifacts() == shared.made.artifacts
     assert nothing_ran(clone)
-    assert do(clone, "git", "status", "--short") == "", "the lock file stays as it was"
+    assert clone.do("git", "status", "--short") == "", "the lock file stays as it was"
 
 
 def test_a_trained_model_alone(shared: Shared, tmp_path: Path) -> None:
@@ -166,33 +166,33 @@ def test_a_version_of_the_trained_model(shared: Shared, tmp_path: Path) -> None:
     assert anywhere(tmp_path, sys.executable, "-c", load).split() == ["8"]
 
 
-def test_an_object_that_is_spoiled_or_lost_is_told(shared: Shared, clone: World) -> None:
+def test_a_spoiled_or_lost_object_is_reported(shared: Shared, clone: World) -> None:
     """The last test of each remote: it is not whole afterwards."""
     lock = (clone.folder / "dvc.lock").read_text(encoding="utf-8")
-    found = re.search(r"path: artifacts/universe/texts.parquet\s+hash: md5\s+md5: (\w{32})", lock)
-    assert found is not None
-    shared.remote.spoil(found[1])
+    match = re.search(r"path: artifacts/universe/texts.parquet\s+hash: md5\s+md5: (\w{32})", lock)
+    assert match is not None
+    shared.remote.spoil(match[1])
     pull = ["dvc", "pull", "--with-deps", UNIVERSE]
-    told = "Checkout failed for following targets:\nartifacts/universe/texts.parquet"
+    failed = "Checkout failed for following targets:\nartifacts/universe/texts.parquet"
     status, output = clone.run(*pull)
     assert status == 1, output
-    assert told in output
-    shared.remote.lose(found[1])
+    assert failed in output
+    shared.remote.lose(match[1])
     status, output = clone.run(*pull)
     assert status == 1, output
-    assert f"Missing cache files:\nmd5: {found[1]}" in output
-    assert told in output
+    assert f"Missing cache files:\nmd5: {match[1]}" in output
+    assert failed in output
 
 
 def test_both_sides_of_a_conflict_in_the_lock_file_lead_to_the_same(
     made: Made, tmp_path: Path
 ) -> None:
     world = copied(made.world, tmp_path / "clone")
-    do(world, "git", "checkout", "-q", "-b", "fewer_words")
+    world.do("git", "checkout", "-q", "-b", "fewer_words")
     world.edit(FEWER_WORDS)
     assert world.repro(UNIVERSE) == [UNIVERSE]
     world.commit("fewer words")
-    do(world, "git", "checkout", "-q", "-b", "shorter_texts", "HEAD^")
+    world.do("git", "checkout", "-q", "-b", "shorter_texts", "HEAD^")
     world.edit(SHORTER_TEXTS)
     assert world.repro(UNIVERSE) == []
     world.commit("shorter texts")
@@ -200,21 +200,21 @@ def test_both_sides_of_a_conflict_in_the_lock_file_lead_to_the_same(
     status, output = world.run("git", *WHO, "merge", "fewer_words")
     assert status == 1
     assert "Merge conflict in dvc.lock" in output
-    assert "params.yaml" in do(world, "git", "diff", "--cached", "--name-only"), "both edits stand"
+    assert "params.yaml" in world.do("git", "diff", "--cached", "--name-only"), "both edits stand"
     status, output = world.run("dvc", "repro", UNIVERSE)
     assert status != 0
     assert "'./dvc.lock' is invalid (possible merge conflicts)" in output
 
-    do(world, "git", "checkout", "--ours", "dvc.lock")
+    world.do("git", "checkout", "--ours", "dvc.lock")
     assert world.repro(UNIVERSE) == [UNIVERSE], "neither side has run this combination"
     ours = (world.folder / "dvc.lock").read_bytes()
-    do(world, "git", "checkout", "--theirs", "dvc.lock")
+    world.do("git", "checkout", "--theirs", "dvc.lock")
     assert world.repro(UNIVERSE) == []
     assert (world.folder / "dvc.lock").read_bytes() == ours
     assert b"universe.max_characters: 13" in ours
     assert b"universe.max_words: 4" in ours
     world.commit("both")
-    assert do(world, "git", "status", "--short") == ""
+    assert world.do("git", "status", "--short") == ""
 
 
 def copied(world: World, folder: Path) -> World:
@@ -235,13 +235,6 @@ def contents(folder: Path) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
-
-
-def do(world: World, *command: str) -> str:
-    """Run a command that must succeed; what it says."""
-    status, output = world.run(*command)
-    assert status == 0, output
-    return output.strip()
 
 
 def git(folder: Path, *arguments: str) -> None:

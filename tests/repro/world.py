@@ -1,4 +1,4 @@
-"""A shrunken world in a repository of its own, where tests run the real pipeline."""
+"""A small world in its own repository, where tests run the real pipeline."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 
 ROOT = Path(__file__).parents[2]
 KEY = tuple[str | int, ...]
-# What the pipeline was last run with at home; a world has its own.
+# The locks of the repository; a world has its own.
 LOCKS = ("dvc.lock", "stages/menagerie/dvc.lock")
 
 
@@ -58,7 +58,7 @@ class World:
             yaml.dump(content, stream)
 
     def shrink(self) -> None:
-        """Few small pictures, few updates: what matters is that everything real is run."""
+        """Set few small pictures and few updates: everything real is run, only smaller."""
         self.edit(
             {
                 ("draw", "train_per_class"): 6,
@@ -87,7 +87,7 @@ class World:
         )
 
     def environment(self) -> dict[str, str]:
-        """This Python first on the path, this copy's library, no network."""
+        """Return an environment with this Python first, this copy's library and no network."""
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         return {
             **os.environ,
@@ -97,7 +97,7 @@ class World:
         }
 
     def start(self, *command: str) -> subprocess.Popen[str]:
-        """Start a command here; its output is readable as text."""
+        """Start a command here, with its output as text."""
         return subprocess.Popen(
             command,
             cwd=self.folder,
@@ -108,25 +108,28 @@ class World:
         )
 
     def run(self, *command: str) -> tuple[int, str]:
-        """Run a command here; its exit status and output."""
+        """Run a command here; return its exit status and output."""
         process = self.start(*command)
         output, _ = process.communicate()
         return process.returncode, output
 
-    def repro(self, *arguments: str) -> list[str]:
-        """`dvc repro`, which must succeed; the names of the stages that ran, in order.
-
-        All but `check`, which runs whenever params.yaml has changed. What it printed stays in
-        `log`.
-        """
-        status, output = self.run("dvc", "repro", *arguments)
+    def do(self, *command: str) -> str:
+        """Run a command that must succeed; return its output."""
+        status, output = self.run(*command)
         assert status == 0, output
-        self.log = output
-        ran = re.findall(r"Running stage '(?:.*dvc\.yaml:)?(.*)'", output)
+        return output.strip()
+
+    def repro(self, *arguments: str) -> list[str]:
+        """Run `dvc repro`, which must succeed; return the names of the stages that ran, in order.
+
+        `check` is left out: it runs whenever params.yaml has changed. The output stays in `log`.
+        """
+        self.log = self.do("dvc", "repro", *arguments)
+        ran = re.findall(r"Running stage '(?:.*dvc\.yaml:)?(.*)'", self.log)
         return [name for name in ran if name != "check"]
 
     def artifacts(self) -> dict[str, bytes]:
-        """The bytes of every file that the stages wrote, and that DVC keeps."""
+        """Return the bytes of every file that the stages wrote and DVC keeps."""
         home = self.folder / "artifacts"
         return {
             str(path.relative_to(home)): path.read_bytes()
