@@ -168,7 +168,8 @@ class Peer(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable class of each row; (n,)."""
-        return self.classes_[self.decision_function(X).argmax(axis=1)]
+        best = self.decision_function(X).argmax(axis=1)  # which checks that there was a fit
+        return self.classes_[best]
 
     def explain(self, X: Any) -> Contributions:
         """Return what each text adds to the score of each class, for each row.
