@@ -7,7 +7,6 @@ import csv
 import io
 import json
 import logging
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
@@ -163,6 +162,7 @@ def _draw(
     explained: Sequence[Explanation], files: Sequence[Path], chosen: argparse.Namespace
 ) -> None:
     from infopursuit.datasets.decoding import to_rgb
+    from infopursuit.evaluation.chosen_images import figure_names
     from infopursuit.report.figures import explanation_png
 
     folder = chosen.figures
@@ -172,23 +172,14 @@ def _draw(
         raise InputError(f"--figures {folder}: no folder can be made there ({error})") from error
     pictures = [to_rgb(file) for file in files] or [None] * len(explained)
     for name, picture, explanation in zip(
-        figure_names([each.image for each in explained]), pictures, explained, strict=True
+        figure_names([Path(each.image).stem for each in explained]),
+        pictures,
+        explained,
+        strict=True,
     ):
         drawn = explanation_png(explanation, chosen.classes_shown, picture)
         write_out({name: drawn}, folder, "--figures", folder)
         logger.info("%s", folder / name)
-
-
-def figure_names(images: Sequence[str]) -> list[str]:
-    """Return a file name for the figure of each image, with odd characters replaced."""
-    names: list[str] = []
-    for image in images:
-        stem = re.sub(r"[^A-Za-z0-9._-]+", "_", Path(image).stem).strip("._") or "image"
-        name, number = f"{stem}.png", 2
-        while name in names:
-            name, number = f"{stem}-{number}.png", number + 1
-        names.append(name)
-    return names
 
 
 # -- a conversation -------------------------------------------------------------------------------

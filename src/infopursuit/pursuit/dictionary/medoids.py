@@ -57,7 +57,7 @@ def k_medoids(
     device: str = "cpu",
     scratch: str | Path | None = None,
 ) -> Int[np.ndarray, " k"]:
-    """Return rows of k distinct medoids under Euclidean distance, ascending.
+    """Return the rows of k distinct medoids under Euclidean distance, ascending.
 
     Memory beyond the points, which may be a memory map, is some 150 bytes per point and a
     constant.

@@ -38,7 +38,7 @@ class Screened(NamedTuple):
 def nearest_texts(
     theta: Float[Tensor, "k d"], universe: Float[Tensor, "u d"], block: int | None = None
 ) -> Int[Tensor, " k"]:
-    """Return row of the universe nearest to each theta by L2; ties go to the lowest row.
+    """Return the row of the universe nearest to each theta by L2; ties go to the lowest row.
 
     On a CPU the answer is exact: the greatest closeness as float64 evaluates it. On a GPU near-ties
     within the rounding of theta's type are decided in that type, first of equals, and nothing
@@ -222,7 +222,7 @@ class LazyNearestTexts:
 
     @torch.no_grad()
     def search(self, theta: Float[Tensor, "k d"]) -> Int[Tensor, " k"]:
-        """Return row of the universe nearest to each theta by L2; ties go to the lowest row.
+        """Return the row of the universe nearest to each theta by L2; ties go to the lowest row.
 
         The i-th theta is taken for the i-th of the last call, moved; another k starts afresh.
         """
