@@ -5,6 +5,7 @@ import pytest
 
 from infopursuit.evaluation.bootstrap import (
     BLOCK,
+    SeedMeans,
     accuracy_interval,
     resampled_means,
     seed_means,
@@ -98,3 +99,25 @@ def test_metrics_at_each_budget_and_with_intervals_at_the_largest() -> None:
     narrow = one["one_at_T_high"] - one["one_at_T_low"]
     wide = many["many_at_T_high"] - many["many_at_T_low"]
     assert 0 < narrow < wide, "orders differ more than images do"
+
+
+def test_interval_covers_the_truth_about_as_often_as_it_says() -> None:
+    draw = np.random.default_rng(0)
+    covered = 0
+    for seed in range(200):
+        found = accuracy_interval(draw.random(200) < 0.7, 200, seed)
+        covered += found.low <= 0.7 <= found.high
+    assert 180 <= covered <= 199
+
+
+def test_paired_difference_over_seeds_cancels_what_both_share() -> None:
+    draw = np.random.default_rng(0)
+    hard, luck = draw.random((1, 500, 1)), draw.normal(0, 0.1, (4, 1, 1))
+    first, second = hard < 0.7 + luck, hard < 0.68 + luck
+    one, two = (seed_means(each, 1000) for each in (first, second))
+    (apart,) = two_level_intervals(one)
+    difference = SeedMeans(one.measured - two.measured, one.resampled - two.resampled)
+    (paired,) = two_level_intervals(difference)
+    assert paired.value == pytest.approx(first.mean() - second.mean())
+    assert paired.low > 0  # two points, told apart although each interval spans many more
+    assert apart.high - apart.low > 5 * (paired.high - paired.low)

@@ -22,7 +22,7 @@ from infopursuit.peers.black_boxes import (
     load_class_embeddings,
     threads_for,
 )
-from infopursuit.peers.heads import fit_logistic, logistic_head
+from infopursuit.peers.heads import fit_logistic, logistic_head, steepest
 from infopursuit.peers.settings import MLPSettings
 from tests.peers.planted import blobs, planted
 
@@ -176,3 +176,18 @@ def test_a_file_without_rows_gives_no_zero_shot(tmp_path: Path) -> None:
     columns = {"label": [], "class_name": [], "embedding": np.zeros((0, 4))}
     write_table(tmp_path / "c.parquet", EMBEDDED_CLASSES, columns)
     assert load_class_embeddings(tmp_path / "c.parquet") is None
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_steepest_derivative_is_that_of_autograd(sparse: bool) -> None:
+    rows, labels = crowd(7, 5)
+    rows, labels = rows[:-3], labels[:-3]  # classes of different sizes
+    weights, bias = torch.zeros(7, 256).double(), torch.zeros(7).double()
+    weights.requires_grad_(), bias.requires_grad_()
+    scores = torch.from_numpy(rows) @ weights.T + bias
+    torch.nn.functional.cross_entropy(scores, torch.from_numpy(labels)).backward()
+    assert weights.grad is not None
+    assert bias.grad is not None
+    expected = max(weights.grad.abs().max().item(), bias.grad.abs().max().item())
+    found = steepest(csr_matrix(rows) if sparse else rows, 10 * labels)
+    assert found == pytest.approx(expected)

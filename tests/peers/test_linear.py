@@ -7,9 +7,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 import torch
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 
 from infopursuit.core.errors import InputError
+from infopursuit.peers.elastic_net import ElasticNet
+from infopursuit.peers.heads import Standardisation
 from infopursuit.peers.linear import (
     PCBM,
     DescriptionEnsemble,
@@ -154,3 +156,50 @@ def test_a_class_without_descriptions_and_an_unknown_one_are_told() -> None:
         DescriptionEnsemble(data.texts, data.embeddings, {**told, "fox": ["ear"]}).fit(
             data.X, data.y
         )
+
+
+def cos_cubed(activations: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Return the authors' similarity of each concept's activations and CLIP's scores (eq. 2)."""
+    cubes = []
+    for values in (activations, targets):
+        standard = (values - values.mean(dim=0)) / values.std(dim=0)
+        cubes.append(standard**3)
+    return torch.nn.functional.cosine_similarity(*cubes, dim=0)
+
+
+def test_text_embeddings_are_the_projection_that_the_authors_train_for() -> None:
+    """Gradient ascent on their objective ends with the activations of the closed form."""
+    data = planted(noise=0.6)
+    X, texts = torch.from_numpy(data.X), torch.from_numpy(data.embeddings[:6])
+    targets = X @ texts.T
+    assert cos_cubed(X @ texts.T, targets).min() > 0.9999
+    torch.manual_seed(0)
+    weights = (0.1 * torch.randn(6, X.shape[1])).requires_grad_()
+    optimizer = torch.optim.Adam([weights], lr=0.01)
+    for _ in range(1500):
+        optimizer.zero_grad()
+        (-cos_cubed(X @ weights.T, targets).sum()).backward()
+        optimizer.step()
+    found = Standardisation.from_data((X @ weights.T).detach())
+    wanted = Standardisation.from_data(targets)
+    assert cos_cubed((X @ weights.T).detach(), targets).min() > 0.99
+    ours, theirs = wanted(targets), found((X @ weights.T).detach())
+    assert (ours * theirs).mean(dim=0).min() > 0.98
+
+
+def test_the_head_predicts_as_the_authors_solver_does_at_the_same_penalty() -> None:
+    data = planted(noise=0.5)
+    model = PCBM(data.texts, data.embeddings, budgets=(3,)).fit(data.X, data.y)
+    concepts = model.concepts(torch.from_numpy(data.X))
+    labels = torch.from_numpy(np.unique(data.y, return_inverse=True)[1])
+    penalty = 0.01
+    ours = ElasticNet(concepts, labels, "one_vs_rest", 0.99).fitted(penalty)
+    theirs = SGDClassifier(
+        loss="log_loss", penalty="elasticnet", alpha=penalty, l1_ratio=0.99, tol=1e-6,
+        max_iter=5000, random_state=0,
+    ).fit(concepts.numpy(), data.y)  # fmt: skip
+    shown = model.concepts(torch.from_numpy(data.X_test))
+    expected = theirs.decision_function(shown.numpy())
+    # Stochastic steps end near the minimum, not at it (test_elastic_net has the exact comparison).
+    assert np.corrcoef(ours(shown).numpy().ravel(), expected.ravel())[0, 1] > 0.98
+    assert (ours(shown).numpy().argmax(axis=1) == expected.argmax(axis=1)).mean() > 0.95

@@ -198,3 +198,17 @@ def test_an_atom_is_chosen_once_and_duplicates_are_left_out() -> None:
     found = matching_pursuit(signals, twice, 6)
     for row in (found.order % 40).tolist():
         assert len(set(row)) == 6
+
+
+def test_weights_that_are_zero_have_a_gradient_within_the_penalty() -> None:
+    concepts, labels = problem(m=40)
+    net = ElasticNet(concepts, labels, ratio=0.99)
+    head = net.fitted(0.02)
+    shares = head(concepts).softmax(dim=1)
+    members = torch.nn.functional.one_hot(labels).float()
+    gradient = concepts.T @ (shares - members) / len(labels)
+    zero = head.weights == 0
+    assert 0 < zero.float().mean() < 1
+    assert gradient[zero].abs().max() <= 0.02 * 0.99 * 1.02
+    held = gradient + 0.01 * 0.02 * head.weights + 0.99 * 0.02 * head.weights.sign()
+    assert held[~zero].abs().max() < 1e-3
