@@ -9,7 +9,7 @@ import { NaiveBayes, Remembering, familiarity, plan } from "./pursuit.js";
 import { RemoteMind, ServerError } from "./remote.js";
 import { emptyState, hashOf, readHash } from "./state.js";
 /** @import { Model, Payload, Picture, Stop } from "./payload.js" */
-/** @import { Mind, Plan, WhatIf } from "./pursuit.js" */
+/** @import { Predictor, Plan, WhatIf } from "./pursuit.js" */
 /** @import { Outcomes } from "./outcomes.js" */
 /** @import { State } from "./state.js" */
 
@@ -22,8 +22,8 @@ import { emptyState, hashOf, readHash } from "./state.js";
 // How many past states can be taken back.
 const REMEMBERED = 500;
 
-/** @param {Model} model @param {number} number @returns {Mind} */
-function mindOf(model, number) {
+/** @param {Model} model @param {number} number @returns {Predictor} */
+function predictorOf(model, number) {
   if (model.table) return new NaiveBayes(model);
   return model.networks ? new Networks(model) : new RemoteMind(number, model.k);
 }
@@ -32,8 +32,8 @@ export class App {
   /** @param {Payload} payload */
   constructor(payload) {
     this.payload = payload;
-    this.minds = payload.models.map(mindOf);
-    this.remembering = payload.models.map((model, i) => new Remembering(this.minds[i], model));
+    this.predictors = payload.models.map(predictorOf);
+    this.remembering = payload.models.map((model, i) => new Remembering(this.predictors[i], model));
     this.test = payload.test.map((each) => this.imageOf(each, "test"));
     this.train = payload.train.map((each) => this.imageOf(each, "train"));
     this.scored = this.scoredImages();
@@ -137,7 +137,7 @@ export class App {
     let found = this.known.get(number);
     if (!found) {
       const answers = this.scorable.map((image) => image.answers(number));
-      found = outcomesOf(this.payload.models[number], this.minds[number], answers);
+      found = outcomesOf(this.payload.models[number], this.predictors[number], answers);
       found.catch(() => this.known.delete(number));
       this.known.set(number, found);
     }
@@ -153,8 +153,8 @@ export class App {
     let rates = this.rateTables.get(number);
     if (rates) return rates;
     const model = this.payload.models[number];
-    const mind = this.minds[number];
-    rates = mind instanceof NaiveBayes ? mind.likelihood : this.counted(model, number);
+    const predictor = this.predictors[number];
+    rates = predictor instanceof NaiveBayes ? predictor.likelihood : this.counted(model, number);
     this.rateTables.set(number, rates);
     return rates;
   }

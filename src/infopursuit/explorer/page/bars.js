@@ -1,7 +1,7 @@
 // @ts-check
 // Bars that views share: the posterior, and shares.
 
-import { h, keyed, mayMove, told } from "./dom.js";
+import { h, keyed, mayMove, isolated } from "./dom.js";
 import { percent, topClasses } from "./words.js";
 
 const MOVING = { duration: 320, easing: "cubic-bezier(0.2, 0.7, 0.2, 1)" };
@@ -67,7 +67,7 @@ export class PosteriorBars {
         element.className = row.kind;
         element.dataset.share = row.share;
         const tag = row.truth ? [" ", h("span", { class: "tag" }, "true")] : [];
-        name.replaceChildren(told(row.name), ...tag);
+        name.replaceChildren(isolated(row.name), ...tag);
         bar.style.setProperty("--share", String(row.share));
         number.textContent = percent(row.share);
       },

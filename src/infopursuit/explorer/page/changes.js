@@ -1,7 +1,7 @@
 // @ts-check
 // What a person changed: a list to take back from, and what came of it.
 
-import { fill, h, hidden, icon, told } from "./dom.js";
+import { fill, h, hidden, icon, isolated } from "./dom.js";
 import { largest } from "./pursuit.js";
 import { answerText, counted, percent } from "./words.js";
 /** @import { App, Image } from "./app.js" */
@@ -55,7 +55,7 @@ export class ChangesPanel {
       const top = largest(each.posterior);
       const length = counted(each.steps.length, "question");
       return [
-        h("b", {}, told(classes[top]), ` ${percent(each.posterior[top])}`),
+        h("b", {}, isolated(classes[top]), ` ${percent(each.posterior[top])}`),
         ` after ${length}`,
       ];
     };
@@ -92,7 +92,7 @@ export class ChangesPanel {
         h(
           "li",
           {},
-          told(questions[query]),
+          isolated(questions[query]),
           ` ${words} `,
           h(
             "button",
@@ -111,7 +111,7 @@ export class ChangesPanel {
             "li",
             { class: "quiet" },
             "No longer asked: ",
-            gone.flatMap((each, i) => [i ? " " : "", told(questions[each.query])]),
+            gone.flatMap((each, i) => [i ? " " : "", isolated(questions[each.query])]),
           )
         : null,
     );

@@ -68,7 +68,7 @@ function focusHeading(element) {
 }
 
 /** A text of the model or of a file, whatever its direction. @param {string} text */
-export function told(text) {
+export function isolated(text) {
   return h("bdi", {}, text);
 }
 

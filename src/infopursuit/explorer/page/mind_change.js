@@ -2,14 +2,14 @@
 // What would change its mind? Every asked question answered the other way, one at a time; where none
 // of them does, two at a time.
 
-import { fill, h, hidden, told } from "./dom.js";
+import { fill, h, hidden, isolated } from "./dom.js";
 import { breathe } from "./outcomes.js";
 import { largest } from "./pursuit.js";
 import { answerText, counted, percent } from "./words.js";
 /** @import { App, Image } from "./app.js" */
-/** @import { Plan, Told, WhatIf } from "./pursuit.js" */
+/** @import { Plan, Answered, WhatIf } from "./pursuit.js" */
 
-/** @typedef {{turned: Told[], after: Plan}} Turn  answers turned round, and what follows */
+/** @typedef {{turned: Answered[], after: Plan}} Turn  answers turned round, and what follows */
 
 // Pairs shown at most.
 const PAIRS = 3;
@@ -43,7 +43,7 @@ export class MindChange {
     const turn = ++this.turn;
     const { app } = this;
     // On a server each would be a request for every question.
-    if (app.minds[app.state.model].remote) {
+    if (app.predictors[app.state.model].remote) {
       fill(
         this.body,
         h("p", { class: "quiet" }, "This model thinks on the server: turn answers round above."),
@@ -128,7 +128,7 @@ export class MindChange {
           "p",
           {},
           "No two answers would: it stays with ",
-          told(name),
+          isolated(name),
           " whichever are turned round.",
         ),
       );
@@ -170,7 +170,7 @@ export class MindChange {
           h(
             "p",
             {},
-            told(questions[query]),
+            isolated(questions[query]),
             " ",
             h("span", { class: `answer ${answer ? "yes" : "no"}` }, answerText(answer)),
           ),
@@ -179,7 +179,7 @@ export class MindChange {
       h(
         "span",
         { class: "then" },
-        h("b", {}, told(classes[top]), ` ${percent(after.posterior[top])}`),
+        h("b", {}, isolated(classes[top]), ` ${percent(after.posterior[top])}`),
         ` after ${counted(after.steps.length, "question")}`,
       ),
       h(
@@ -192,7 +192,7 @@ export class MindChange {
   }
 }
 
-/** @param {ReadonlyMap<number, number>} given @param {Told[]} turned @returns {Map<number, number>} */
+/** @param {ReadonlyMap<number, number>} given @param {Answered[]} turned @returns {Map<number, number>} */
 function givenWith(given, turned) {
   const all = new Map(given);
   for (const { query, answer } of turned) all.set(query, answer);

@@ -3,7 +3,7 @@
 
 import { softmax } from "./pursuit.js";
 /** @import { Model, Layers, Affine } from "./payload.js" */
-/** @import { Mind, Thought, Told } from "./pursuit.js" */
+/** @import { Predictor, Prediction, Answered } from "./pursuit.js" */
 
 /**
  * Layer norm, then ReLU.
@@ -50,7 +50,7 @@ function channel(layers, k, inputs) {
  * The outputs of a network on a history.
  * @param {Layers} layers
  * @param {number} k
- * @param {Told[]} history
+ * @param {Answered[]} history
  */
 function outputsOf(layers, k, history) {
   const { head } = layers;
@@ -75,7 +75,7 @@ function outputsOf(layers, k, history) {
   return outputs;
 }
 
-/** Querier and classifier as networks. @implements {Mind} */
+/** Querier and classifier as networks. @implements {Predictor} */
 export class Networks {
   /** @param {Model} model */
   constructor(model) {
@@ -87,8 +87,8 @@ export class Networks {
     this.networks = model.networks;
   }
 
-  /** @param {Told[]} history @param {ReadonlySet<number>} [banned] @returns {Thought} */
-  think(history, banned = new Set()) {
+  /** @param {Answered[]} history @param {ReadonlySet<number>} [banned] @returns {Prediction} */
+  predict(history, banned = new Set()) {
     const { querier, classifier } = this.networks;
     const order = outputsOf(querier, this.k, history);
     for (const { query } of history) order[query] = -Infinity;

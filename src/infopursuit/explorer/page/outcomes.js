@@ -1,16 +1,16 @@
 // @ts-check
 // What a model makes of many images: predictions, lengths, accuracy.
-// Images with the same history get the same next question, so that each history is thought of once.
+// Images with the same history get the same next question, so that each history is predicted once.
 
 import { NONE_STRUCK, Stopping, largest, ranked } from "./pursuit.js";
 /** @import { Model, Stop } from "./payload.js" */
-/** @import { Mind, Thought, Told } from "./pursuit.js" */
+/** @import { Predictor, Prediction, Answered } from "./pursuit.js" */
 
 /**
  * @typedef {{predicted: Int32Array, probability: Float64Array, asked: Int32Array[]}} Outcomes
  *   of n images where their questions end: the most probable class, its probability, and the
  *   questions in the order asked
- * @typedef {{history: Told[], images: number[], stopping: Stopping}} Group
+ * @typedef {{history: Answered[], images: number[], stopping: Stopping}} Group
  */
 
 // Other work, such as a click, waits no longer than this.
@@ -29,14 +29,14 @@ function copied(stopping) {
 /**
  * Ask all images, step by step.
  * @param {Model} model
- * @param {Mind} mind
+ * @param {Predictor} predictor
  * @param {ArrayLike<number>[]} answers (k) of each image
  * @param {{stop?: Stop, struck?: ReadonlySet<number>, signal?: AbortSignal,
  *   progress?: (share: number) => void}} [options]
  * @returns {Promise<Outcomes>}
  * @throws the reason of `signal`, when it is aborted
  */
-export async function outcomesOf(model, mind, answers, options = {}) {
+export async function outcomesOf(model, predictor, answers, options = {}) {
   const { stop = model.stop, struck = NONE_STRUCK, signal, progress = () => {} } = options;
   const count = answers.length;
   const predicted = new Int32Array(count);
@@ -52,17 +52,17 @@ export async function outcomesOf(model, mind, answers, options = {}) {
   let since = performance.now();
   let done = 0;
 
-  /** @param {Group} group @param {Thought} thought @returns {Group[]} one for each answer */
-  const split = ({ history, images, stopping }, thought) => {
+  /** @param {Group} group @param {Prediction} prediction @returns {Group[]} one for each answer */
+  const split = ({ history, images, stopping }, prediction) => {
     const t = history.length;
-    const holds = stopping.hears(thought.posterior);
-    const best = ranked(thought, mind.rounding, 1)[0];
+    const holds = stopping.hears(prediction.posterior);
+    const best = ranked(prediction, predictor.rounding, 1)[0];
     if (holds || t >= stopping.budget || !best) {
-      const leader = largest(thought.posterior);
+      const leader = largest(prediction.posterior);
       for (const image of images) {
         predicted[image] = leader;
-        probability[image] = thought.posterior[leader];
-        asked[image] = Int32Array.from(history, (told) => told.query);
+        probability[image] = prediction.posterior[leader];
+        asked[image] = Int32Array.from(history, (answered) => answered.query);
       }
       done += images.length;
       return [];
@@ -87,15 +87,18 @@ export async function outcomesOf(model, mind, answers, options = {}) {
   while (groups.length) {
     /** @type {Group[]} */
     const next = [];
-    const thoughts = mind.thinkAll
-      ? await mind.thinkAll(
+    const predictions = predictor.predictAll
+      ? await predictor.predictAll(
           groups.map((each) => each.history),
           struck,
         )
       : null;
     for (const [place, group] of groups.entries()) {
       next.push(
-        ...split(group, thoughts ? thoughts[place] : await mind.think(group.history, struck)),
+        ...split(
+          group,
+          predictions ? predictions[place] : await predictor.predict(group.history, struck),
+        ),
       );
       if (performance.now() - since > SLICE) {
         progress(done / count);

@@ -1,7 +1,7 @@
 // @ts-check
 // A question that the reader chooses: found by its words, and asked next.
 
-import { fill, h, hidden, told } from "./dom.js";
+import { fill, h, hidden, isolated } from "./dom.js";
 import { chosenUpTo } from "./state.js";
 /** @import { App } from "./app.js" */
 /** @import { Plan } from "./pursuit.js" */
@@ -74,7 +74,7 @@ export class OwnQuestion {
             hidden(` ${questions[query]}`),
           ),
           " ",
-          told(questions[query]),
+          isolated(questions[query]),
         ),
       ),
       found.length ? null : h("li", { class: "quiet" }, "No such question is left."),

@@ -1,7 +1,7 @@
 // @ts-check
 // Images as the page shows them: one, a strip to pick from, a gallery that grows as it is scrolled.
 
-import { fill, h, told } from "./dom.js";
+import { fill, h, isolated } from "./dom.js";
 import { counted } from "./words.js";
 /** @import { App, Image } from "./app.js" */
 
@@ -233,6 +233,8 @@ export function smallGallery(app, images, none) {
   return h(
     "ul",
     { class: "thumbs" },
-    images.map((image) => h("li", {}, card(app, image, told(trueClass(app, image) || image.id)))),
+    images.map((image) =>
+      h("li", {}, card(app, image, isolated(trueClass(app, image) || image.id))),
+    ),
   );
 }

@@ -6,13 +6,13 @@
 /** @import { Model, Stop, Familiar } from "./payload.js" */
 
 /**
- * @typedef {{query: number, answer: number}} Told  a question and its answer in [0, 1]
- * @typedef {{posterior: Float64Array, values: Float64Array, order: Float64Array}} Thought
+ * @typedef {{query: number, answer: number}} Answered  a question and its answer in [0, 1]
+ * @typedef {{posterior: Float64Array, values: Float64Array, order: Float64Array}} Prediction
  *   after a history: P(class); of each question its value, and what decides between them
  *   (`order`; those asked before are -Infinity in both)
  * @typedef {{name: "information gain" | "querier probability", rounding: number, remote: boolean,
- *   think: (history: Told[], banned?: ReadonlySet<number>) => Thought | Promise<Thought>,
- *   thinkAll?: (histories: Told[][], banned?: ReadonlySet<number>) => Promise<Thought[]>}} Mind
+ *   predict: (history: Answered[], banned?: ReadonlySet<number>) => Prediction | Promise<Prediction>,
+ *   predictAll?: (histories: Answered[][], banned?: ReadonlySet<number>) => Promise<Prediction[]>}} Predictor
  *   what a model thinks of histories; questions in `banned` are not asked
  * @typedef {{query: number, value: number}} Candidate
  * @typedef {{query: number, answer: number, posterior: Float64Array, value: number,
@@ -62,7 +62,7 @@ export function softmax(logits) {
 }
 
 /**
- * Naive Bayes and its information gain. @implements {Mind}
+ * Naive Bayes and its information gain. @implements {Predictor}
  */
 export class NaiveBayes {
   /** @param {Model} model */
@@ -91,7 +91,7 @@ export class NaiveBayes {
   /**
    * Add the evidence of an answer: log P(answer | class).
    * @param {Float64Array} evidence (c), changed
-   * @param {Told} told
+   * @param {Answered} answered
    */
   add(evidence, { query, answer }) {
     const { c, k, levels, logLikelihood } = this;
@@ -105,17 +105,17 @@ export class NaiveBayes {
     }
     // Between two levels: one or the other, as probable as it is near.
     const other = Math.min(Math.max(level + Math.sign(off), 0), levels - 1);
-    const beside = (other * k + query) * c;
+    const neighbor = (other * k + query) * c;
     for (let y = 0; y < c; y++) {
-      const ratio = Math.exp(logLikelihood[beside + y] - logLikelihood[start + y]);
+      const ratio = Math.exp(logLikelihood[neighbor + y] - logLikelihood[start + y]);
       evidence[y] += logLikelihood[start + y] + Math.log1p(Math.abs(off) * (ratio - 1));
     }
   }
 
-  /** @param {Told[]} history @returns {Float64Array} log-prior plus the evidence of the answers */
+  /** @param {Answered[]} history @returns {Float64Array} log-prior plus the evidence of the answers */
   evidence(history) {
     const evidence = Float64Array.from(this.table.logPrior);
-    for (const told of history) this.add(evidence, told);
+    for (const answered of history) this.add(evidence, answered);
     return evidence;
   }
 
@@ -159,7 +159,7 @@ export class NaiveBayes {
     return gains;
   }
 
-  /** Questions that need no asking after these. @param {Told[]} history @returns {Set<number>} */
+  /** Questions that need no asking after these. @param {Answered[]} history @returns {Set<number>} */
   late(history) {
     const late = new Set();
     const pairs = this.table.putOff?.pairs ?? [];
@@ -172,10 +172,10 @@ export class NaiveBayes {
     return late;
   }
 
-  /** @param {Told[]} history @param {ReadonlySet<number>} [banned] @returns {Thought} */
-  think(history, banned = new Set()) {
+  /** @param {Answered[]} history @param {ReadonlySet<number>} [banned] @returns {Prediction} */
+  predict(history, banned = new Set()) {
     const evidence = this.evidence(history);
-    const asked = new Set(history.map((told) => told.query));
+    const asked = new Set(history.map((answered) => answered.query));
     const order = this.gains(evidence, (query) => asked.has(query) || banned.has(query));
     for (const query of this.late(history)) order[query] *= this.table.putOff?.counts ?? 1;
     // Rounding may leave a gain a hair below zero.
@@ -184,43 +184,43 @@ export class NaiveBayes {
   }
 }
 
-// Numbers that remembered thoughts may hold: 16 MiB.
+// Numbers that remembered predictions may hold: 16 MiB.
 const REMEMBERED = 2 ** 21;
 
 /**
- * A mind that remembers what it thought: plans that begin alike share their beginning.
- * @implements {Mind}
+ * A predictor that remembers its predictions: plans that begin alike share their beginning.
+ * @implements {Predictor}
  */
 export class Remembering {
-  /** @param {Mind} mind @param {Model} model */
-  constructor(mind, model) {
-    this.mind = mind;
-    this.name = mind.name;
-    this.rounding = mind.rounding;
-    this.remote = mind.remote;
+  /** @param {Predictor} predictor @param {Model} model */
+  constructor(predictor, model) {
+    this.predictor = predictor;
+    this.name = predictor.name;
+    this.rounding = predictor.rounding;
+    this.remote = predictor.remote;
     this.most = Math.ceil(REMEMBERED / (2 * model.k + model.c));
-    /** @type {Map<string, Thought>} */
-    this.thoughts = new Map();
+    /** @type {Map<string, Prediction>} */
+    this.predictions = new Map();
   }
 
-  /** @param {Told[]} history @param {ReadonlySet<number>} [banned]
-   * @returns {Thought | Promise<Thought>} */
-  think(history, banned = new Set()) {
-    const told = history.map(({ query, answer }) => `${query}:${answer}`).join();
-    const key = `${told}/${[...banned].join()}`;
-    const known = this.thoughts.get(key);
+  /** @param {Answered[]} history @param {ReadonlySet<number>} [banned]
+   * @returns {Prediction | Promise<Prediction>} */
+  predict(history, banned = new Set()) {
+    const answers = history.map(({ query, answer }) => `${query}:${answer}`).join();
+    const key = `${answers}/${[...banned].join()}`;
+    const known = this.predictions.get(key);
     if (known) return known;
-    const thought = this.mind.think(history, banned);
-    if (thought instanceof Promise) return thought.then((each) => this.keep(key, each));
-    return this.keep(key, thought);
+    const prediction = this.predictor.predict(history, banned);
+    if (prediction instanceof Promise) return prediction.then((each) => this.keep(key, each));
+    return this.keep(key, prediction);
   }
 
-  /** @param {string} key @param {Thought} thought */
-  keep(key, thought) {
-    const [oldest] = this.thoughts.keys();
-    if (this.thoughts.size >= this.most) this.thoughts.delete(oldest);
-    this.thoughts.set(key, thought);
-    return thought;
+  /** @param {string} key @param {Prediction} prediction */
+  keep(key, prediction) {
+    const [oldest] = this.predictions.keys();
+    if (this.predictions.size >= this.most) this.predictions.delete(oldest);
+    this.predictions.set(key, prediction);
+    return prediction;
   }
 }
 
@@ -235,14 +235,14 @@ function halfToEven(value) {
 /**
  * The best questions that can be asked: the one to ask, what to ask without it, and so on. Of those
  * within `rounding` of the best the first is asked.
- * @param {Thought} thought
+ * @param {Prediction} prediction
  * @param {number} rounding
  * @param {number} count at most this many
  * @returns {Candidate[]}
  */
-export function ranked(thought, rounding, count) {
-  const { values } = thought;
-  const order = Float64Array.from(thought.order);
+export function ranked(prediction, rounding, count) {
+  const { values } = prediction;
+  const order = Float64Array.from(prediction.order);
   const places = [];
   // A few of many: cheaper than sorting all.
   while (places.length < count) {
@@ -287,41 +287,41 @@ export const NONE_STRUCK = new Set();
  * Ask questions of an image until the stopping rule holds. A question that a person chose is asked
  * even where the rule would have ended the questions before.
  * @param {Model} model
- * @param {Mind} mind
+ * @param {Predictor} predictor
  * @param {ArrayLike<number>} answers (k) of the image, in [0, 1]
  * @param {Partial<WhatIf>} [whatIf]
  * @returns {Promise<Plan>}
  */
-export async function plan(model, mind, answers, whatIf = {}) {
+export async function plan(model, predictor, answers, whatIf = {}) {
   const { stop = model.stop, struck = NONE_STRUCK, chosen = new Map(), given = new Map() } = whatIf;
   const stopping = new Stopping(stop, model.k - struck.size);
   const lastChosen = Math.max(-1, ...chosen.keys());
-  /** @type {Told[]} */
+  /** @type {Answered[]} */
   const history = [];
   /** @type {Step[]} */
   const steps = [];
-  let thought = await mind.think(history, struck);
-  const prior = thought.posterior;
+  let prediction = await predictor.predict(history, struck);
+  const prior = prediction.posterior;
   for (let t = 0; ; t++) {
-    const holds = stopping.hears(thought.posterior);
-    const candidates = ranked(thought, mind.rounding, RUNNERS_UP + 1);
+    const holds = stopping.hears(prediction.posterior);
+    const candidates = ranked(prediction, predictor.rounding, RUNNERS_UP + 1);
     const done = (holds || t >= stopping.budget) && t > lastChosen;
     if (done || !candidates.length) {
-      return { prior, steps, confident: holds, next: candidates, posterior: thought.posterior };
+      return { prior, steps, confident: holds, next: candidates, posterior: prediction.posterior };
     }
     const wanted = chosen.get(t);
-    const free = wanted !== undefined && thought.order[wanted] > -Infinity;
+    const free = wanted !== undefined && prediction.order[wanted] > -Infinity;
     let query = candidates[0].query;
     if (free) query = wanted;
     else if (t === 0 && model.first !== null && !struck.has(model.first)) query = model.first;
     const answer = given.get(query) ?? answers[query];
     history.push({ query, answer });
-    const value = thought.values[query];
-    thought = await mind.think(history, struck);
+    const value = prediction.values[query];
+    prediction = await predictor.predict(history, struck);
     steps.push({
       query,
       answer,
-      posterior: thought.posterior,
+      posterior: prediction.posterior,
       value,
       runnersUp: candidates.filter((each) => each.query !== query).slice(0, RUNNERS_UP),
       chosen: free,
@@ -334,12 +334,12 @@ export async function plan(model, mind, answers, whatIf = {}) {
  * What a person who answers has said so far leads to: the posterior after each answer, and what the
  * model asks next.
  * @param {Model} model
- * @param {Mind} mind
- * @param {Told[]} history
+ * @param {Predictor} predictor
+ * @param {Answered[]} history
  * @param {Stop} stop
  * @returns {Promise<{posteriors: Float64Array[], next: Candidate | null, confident: boolean}>}
  */
-export async function dialogue(model, mind, history, stop) {
+export async function dialogue(model, predictor, history, stop) {
   const stopping = new Stopping(stop, model.k);
   /** @type {Float64Array[]} */
   const posteriors = [];
@@ -347,12 +347,12 @@ export async function dialogue(model, mind, history, stop) {
   /** @type {Candidate[]} */
   let candidates = [];
   for (let t = 0; t <= history.length; t++) {
-    const thought = await mind.think(history.slice(0, t));
-    posteriors.push(thought.posterior);
-    confident = stopping.hears(thought.posterior);
-    candidates = ranked(thought, mind.rounding, 1);
+    const prediction = await predictor.predict(history.slice(0, t));
+    posteriors.push(prediction.posterior);
+    confident = stopping.hears(prediction.posterior);
+    candidates = ranked(prediction, predictor.rounding, 1);
     if (t === 0 && model.first !== null) {
-      candidates = [{ query: model.first, value: thought.values[model.first] }];
+      candidates = [{ query: model.first, value: prediction.values[model.first] }];
     }
   }
   const over = confident || history.length >= stopping.budget;

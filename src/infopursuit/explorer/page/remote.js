@@ -3,13 +3,13 @@
 
 import { pictureOf } from "./payload.js";
 /** @import { Picture } from "./payload.js" */
-/** @import { Mind, Thought, Told } from "./pursuit.js" */
+/** @import { Predictor, Prediction, Answered } from "./pursuit.js" */
 
 // Of one request; the server takes no more: histories, values of queries in its answer, and answers
 // in its histories (each some 45 bytes of 2 MB).
 const MOST = 4096;
 const MOST_VALUES = 500_000;
-const MOST_TOLD = 40_000;
+const MOST_ANSWERED = 40_000;
 
 /** What the server said against a request, or that it does not answer; one sentence. */
 export class ServerError extends Error {}
@@ -53,7 +53,7 @@ export async function sendPicture(file, models) {
   return pictureOf({ label: null, ...content }, models, "the server's answer");
 }
 
-/** A model that thinks on the server. @implements {Mind} */
+/** A model that thinks on the server. @implements {Predictor} */
 export class RemoteMind {
   /** @param {number} number of the model @param {number} k */
   constructor(number, k) {
@@ -64,34 +64,34 @@ export class RemoteMind {
     this.k = k;
   }
 
-  /** @param {Told[]} history @param {ReadonlySet<number>} [banned] @returns {Promise<Thought>} */
-  async think(history, banned = new Set()) {
-    return (await this.thinkAll([history], banned))[0];
+  /** @param {Answered[]} history @param {ReadonlySet<number>} [banned] @returns {Promise<Prediction>} */
+  async predict(history, banned = new Set()) {
+    return (await this.predictAll([history], banned))[0];
   }
 
-  /** @param {Told[][]} histories @param {ReadonlySet<number>} [banned] @returns {Promise<Thought[]>} */
-  async thinkAll(histories, banned = new Set()) {
-    /** @type {Thought[]} */
-    const thoughts = [];
+  /** @param {Answered[][]} histories @param {ReadonlySet<number>} [banned] @returns {Promise<Prediction[]>} */
+  async predictAll(histories, banned = new Set()) {
+    /** @type {Prediction[]} */
+    const predictions = [];
     const most = Math.max(1, Math.min(MOST, Math.floor(MOST_VALUES / this.k)));
     let start = 0;
     while (start < histories.length) {
       let end = start + 1;
-      let told = histories[start].length;
+      let answered = histories[start].length;
       while (
         end < Math.min(start + most, histories.length) &&
-        told + histories[end].length <= MOST_TOLD
+        answered + histories[end].length <= MOST_ANSWERED
       ) {
-        told += histories[end].length;
+        answered += histories[end].length;
         end += 1;
       }
-      thoughts.push(...(await this.request(histories.slice(start, end), banned)));
+      predictions.push(...(await this.request(histories.slice(start, end), banned)));
       start = end;
     }
-    return thoughts;
+    return predictions;
   }
 
-  /** @param {Told[][]} histories @param {ReadonlySet<number>} banned @returns {Promise<Thought[]>} */
+  /** @param {Answered[][]} histories @param {ReadonlySet<number>} banned @returns {Promise<Prediction[]>} */
   async request(histories, banned) {
     const content = await ask("api/steps", {
       method: "POST",

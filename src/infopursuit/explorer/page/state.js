@@ -2,14 +2,14 @@
 // What the page shows, as the part of its address after the #: a link restores all of it.
 
 /** @import { Payload } from "./payload.js" */
-/** @import { Told } from "./pursuit.js" */
+/** @import { Answered } from "./pursuit.js" */
 
 /**
  * @typedef {"image" | "you" | "classes" | "dictionary" | "failures" | "compare"} ViewName
  * @typedef {{view: ViewName, model: number, image: string | null,
  *   given: Map<number, number>, struck: Set<number>, chosen: Map<number, number>,
  *   sure: number | null, most: number | "all" | null,
- *   you: Told[], was: number | null, shown: number | null, beside: number | null,
+ *   you: Answered[], was: number | null, shown: number | null, beside: number | null,
  *   truth: number | null, said: number | null, asked: number | null,
  *   shortest: number | null, longest: number | null, all: boolean}} State
  *   `sure`: stop at this probability in percent; `most`: ask at most this many; null for the model's

@@ -3,7 +3,7 @@
 // leads to, and why it was asked.
 
 import { shareBar } from "./bars.js";
-import { fill, h, hidden, keyed, mayMove, told } from "./dom.js";
+import { fill, h, hidden, keyed, mayMove, isolated } from "./dom.js";
 import { smallGallery, trueClass } from "./pictures.js";
 import { largest } from "./pursuit.js";
 import { chosenUpTo } from "./state.js";
@@ -70,7 +70,7 @@ export class Steps {
     const element = h(
       "li",
       { class: "step" },
-      h("div", { class: "question" }, h("p", {}, told(question)), h("span", { class: "tags" })),
+      h("div", { class: "question" }, h("p", {}, isolated(question)), h("span", { class: "tags" })),
       h("fieldset", { class: "answers" }, legend, choices),
       h("div", { class: "belief" }),
       why,
@@ -116,7 +116,7 @@ export class Steps {
     );
     fill(
       belief,
-      h("span", { class: "name" }, told(leaderName(app.model, step.posterior))),
+      h("span", { class: "name" }, isolated(leaderName(app.model, step.posterior))),
       h("span", { class: "number" }, percent(step.posterior[leader])),
       shareBar(step.posterior[leader]),
     );
@@ -132,7 +132,7 @@ export class Steps {
     if (!why.open || !step) return;
     const { app } = this;
     const { questions } = app.model;
-    const gain = app.minds[app.state.model].name === "information gain";
+    const gain = app.predictors[app.state.model].name === "information gain";
     const show = (/** @type {number} */ value) => (gain ? nats(value) : percent(value));
     const most = Math.max(step.value, ...step.runnersUp.map((each) => each.value), 1e-12);
     const rows = [{ query, value: step.value }, ...step.runnersUp];
@@ -159,7 +159,7 @@ export class Steps {
             h(
               "tr",
               {},
-              h("th", { scope: "row" }, told(questions[row.query])),
+              h("th", { scope: "row" }, isolated(questions[row.query])),
               h("td", { class: "number" }, row.value > -Infinity ? show(row.value) : "–"),
               h("td", { class: "meter" }, shareBar(row.value / most)),
               h(
@@ -206,7 +206,7 @@ export class Steps {
       if (rate !== null) {
         words.push(
           `${percent(rate)} of the class `,
-          told(app.model.classes[label]),
+          isolated(app.model.classes[label]),
           ` answer ${answer}. `,
         );
       }

@@ -2,7 +2,7 @@
 // A class: what speaks for and against it, and what it is taken for.
 
 import { shareBar } from "./bars.js";
-import { fill, h, told } from "./dom.js";
+import { fill, h, isolated } from "./dom.js";
 import { card } from "./pictures.js";
 import { counted, percent, precisePercent } from "./words.js";
 /** @import { App, Image } from "./app.js" */
@@ -69,7 +69,7 @@ export class ClassesView {
           "section",
           { "aria-labelledby": "apart-title" },
           h("h2", { id: "apart-title" }, "What tells them apart?"),
-          h("div", { class: "row" }, h("label", { for: "beside" }, "Beside"), this.other),
+          h("div", { class: "row" }, h("label", { for: "beside" }, "Next to"), this.other),
           this.apart,
         ),
       ),
@@ -91,7 +91,7 @@ export class ClassesView {
     const { app } = this;
     const y = this.shown;
     this.select.value = String(y);
-    fill(this.title, "How does it know “", told(app.model.classes[y]), "”?");
+    fill(this.title, "How does it know “", isolated(app.model.classes[y]), "”?");
     if (this.made !== y) this.build(y);
     this.made = y;
     const outcomes = await app.outcomes();
@@ -161,10 +161,10 @@ export class ClassesView {
       h("h2", {}, title),
       rows.length
         ? ratesTable(
-            told(classes[y]),
+            isolated(classes[y]),
             "others",
             rows.map((row) => [
-              told(questions[row.query]),
+              isolated(questions[row.query]),
               rate(row.own, "own"),
               rate(row.others, "other"),
             ]),
@@ -208,7 +208,7 @@ export class ClassesView {
                 {},
                 h("th", { scope: "col" }, "Class"),
                 h("th", { scope: "col", class: "number" }, "taken for it"),
-                h("th", { scope: "col", class: "number" }, "it taken for ", told(classes[y])),
+                h("th", { scope: "col", class: "number" }, "it taken for ", isolated(classes[y])),
               ),
             ),
             h(
@@ -223,7 +223,7 @@ export class ClassesView {
                     h(
                       "th",
                       { scope: "row" },
-                      h("a", { href: app.link({ beside: z }) }, told(classes[z])),
+                      h("a", { href: app.link({ beside: z }) }, isolated(classes[z])),
                     ),
                     h("td", { class: "number" }, this.wrong(y, z, taken[z])),
                     h("td", { class: "number" }, this.wrong(z, y, mistaken[z])),
@@ -312,10 +312,10 @@ export class ClassesView {
     fill(
       this.apart,
       ratesTable(
-        told(classes[y]),
-        told(classes[z]),
+        isolated(classes[y]),
+        isolated(classes[z]),
         rows.map(({ query }) => [
-          told(questions[query]),
+          isolated(questions[query]),
           rate(app.yesRate(query, y), "own", this.unsure(query, y)),
           rate(app.yesRate(query, z), "other", this.unsure(query, z)),
         ]),

@@ -2,7 +2,7 @@
 // Two models on the same image, side by side.
 
 import { PosteriorBars } from "./bars.js";
-import { fill, h, told } from "./dom.js";
+import { fill, h, isolated } from "./dom.js";
 import {
   CLEAN,
   Growing,
@@ -32,7 +32,7 @@ export class CompareView {
       const element = h(
         "section",
         { class: "side", "aria-labelledby": id },
-        h("h2", { id }, told(model.name)),
+        h("h2", { id }, isolated(model.name)),
         outcome,
         bars.element,
         steps,
@@ -84,7 +84,11 @@ export class CompareView {
     fill(
       this.figure,
       pictureOfImage(image, `The image ${pictureName(app, image)}`),
-      h("figcaption", {}, truth ? ["True class: ", h("b", {}, told(truth))] : told(image.id)),
+      h(
+        "figcaption",
+        {},
+        truth ? ["True class: ", h("b", {}, isolated(truth))] : isolated(image.id),
+      ),
     );
     const plans = await Promise.all(
       app.payload.models.map((_, number) => app.plan(number, image, {})),
@@ -97,7 +101,7 @@ export class CompareView {
       bars.update(posterior, { truth: image.label, stop: model.stop.probability });
       fill(
         outcome,
-        h("b", {}, told(model.classes[top]), ` ${percent(posterior[top])}`),
+        h("b", {}, isolated(model.classes[top]), ` ${percent(posterior[top])}`),
         ` after ${counted(taken.length, "question")} (stops ${stopsWhen(model.stop)})`,
       );
       const other = new Set(
@@ -109,7 +113,7 @@ export class CompareView {
           h(
             "li",
             {},
-            told(model.questions[step.query]),
+            isolated(model.questions[step.query]),
             " ",
             chip(step.answer),
             " ",
@@ -147,9 +151,9 @@ export class CompareView {
         differing.push({
           image,
           words: [
-            h("span", {}, told(a.name), ": ", h("b", {}, told(names[0]))),
-            h("span", {}, told(b.name), ": ", h("b", {}, told(names[1]))),
-            h("span", { class: "quiet" }, "is ", told(trueClass(app, image))),
+            h("span", {}, isolated(a.name), ": ", h("b", {}, isolated(names[0]))),
+            h("span", {}, isolated(b.name), ": ", h("b", {}, isolated(names[1]))),
+            h("span", { class: "quiet" }, "is ", isolated(trueClass(app, image))),
           ],
         });
       }

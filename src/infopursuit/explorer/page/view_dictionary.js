@@ -2,7 +2,7 @@
 // The dictionary: every question, and the accuracy without some of them.
 
 import { shareBar } from "./bars.js";
-import { fill, h, hidden, told } from "./dom.js";
+import { fill, h, hidden, isolated } from "./dom.js";
 import { outcomesOf, scoreOf } from "./outcomes.js";
 import { Growing } from "./pictures.js";
 import { counted, percent, precisePercent } from "./words.js";
@@ -100,7 +100,7 @@ export class DictionaryView {
     const { classes } = this.app.model;
     const few = classes.length <= AXIS;
     if (!few) fill(this.readout, "Point at a strip to read a class.");
-    const names = classes.map((name) => h("span", {}, told(name)));
+    const names = classes.map((name) => h("span", {}, isolated(name)));
     const axis = h("div", { class: "axis", style: { "--classes": String(classes.length) } }, names);
     return h(
       "div",
@@ -170,7 +170,7 @@ export class DictionaryView {
         return;
       }
       const answers = app.scorable.map((each) => each.answers(number));
-      const outcomes = await outcomesOf(app.model, app.minds[number], answers, {
+      const outcomes = await outcomesOf(app.model, app.predictors[number], answers, {
         struck,
         signal: running.signal,
         progress,
@@ -276,7 +276,7 @@ export class DictionaryView {
       h(
         "div",
         { class: "entry" },
-        h("p", {}, told(questions[query])),
+        h("p", {}, isolated(questions[query])),
         h("p", { class: "quiet" }, facts.join(" · ")),
       ),
       this.strip(query),
@@ -303,7 +303,9 @@ export class DictionaryView {
     });
     strip.addEventListener("pointermove", (event) => {
       const y = Math.min(Math.floor((event.offsetX / strip.clientWidth) * c), c - 1);
-      if (y >= 0) fill(this.readout, told(classes[y]), `: ${percent(app.yesRate(query, y))} yes`);
+      if (y >= 0) {
+        fill(this.readout, isolated(classes[y]), `: ${percent(app.yesRate(query, y))} yes`);
+      }
     });
     return strip;
   }
@@ -327,7 +329,11 @@ export class DictionaryView {
             h(
               "span",
               { class: "name" },
-              h("a", { href: app.link({ view: "classes", shown: y, beside: null }) }, told(name)),
+              h(
+                "a",
+                { href: app.link({ view: "classes", shown: y, beside: null }) },
+                isolated(name),
+              ),
             ),
             shareBar(rate),
             h("span", { class: "number" }, percent(rate)),

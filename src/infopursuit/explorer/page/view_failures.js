@@ -2,7 +2,7 @@
 // Failures: which images the model gets wrong, and which classes.
 
 import { shareBar } from "./bars.js";
-import { fill, h, told } from "./dom.js";
+import { fill, h, isolated } from "./dom.js";
 import { Growing, card } from "./pictures.js";
 import { scoreOf } from "./outcomes.js";
 import { NO_FILTERS } from "./state.js";
@@ -202,13 +202,13 @@ export class FailuresView {
         h(
           "span",
           { class: right ? "verdict right" : "verdict wrong" },
-          told(classes[predicted]),
+          isolated(classes[predicted]),
           ` ${percent(probability)}`,
         ),
         h(
           "span",
           { class: "quiet" },
-          right ? "right" : h("span", {}, "is ", told(classes[image.label ?? 0])),
+          right ? "right" : h("span", {}, "is ", isolated(classes[image.label ?? 0])),
         ),
         h("span", { class: "quiet" }, counted(asked.length, "question")),
       ),
@@ -251,7 +251,11 @@ export class FailuresView {
               h(
                 "span",
                 { class: "name" },
-                h("a", { href: app.link({ view: "classes", shown: y, beside: null }) }, told(name)),
+                h(
+                  "a",
+                  { href: app.link({ view: "classes", shown: y, beside: null }) },
+                  isolated(name),
+                ),
               ),
               shareBar(right / of),
               h("span", { class: "number" }, `${percent(right / of)}`),
@@ -322,7 +326,7 @@ export class FailuresView {
               "tr",
               {},
               h("td", {}),
-              shown.map((z) => h("th", { scope: "col" }, h("span", {}, told(classes[z])))),
+              shown.map((z) => h("th", { scope: "col" }, h("span", {}, isolated(classes[z])))),
             ),
           ),
           h(
@@ -332,7 +336,7 @@ export class FailuresView {
               h(
                 "tr",
                 {},
-                h("th", { scope: "row" }, told(classes[y])),
+                h("th", { scope: "row" }, isolated(classes[y])),
                 shown.map((z) => cell(y, z)),
               ),
             ),

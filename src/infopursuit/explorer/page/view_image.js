@@ -3,7 +3,7 @@
 
 import { PosteriorBars } from "./bars.js";
 import { ChangesPanel } from "./changes.js";
-import { fill, h, hidden, icon, mayMove, setAttribute, told } from "./dom.js";
+import { fill, h, hidden, icon, mayMove, setAttribute, isolated } from "./dom.js";
 import { MindChange } from "./mind_change.js";
 import { OwnQuestion } from "./own_question.js";
 import { CLEAN, Picker, pictureName, pictureOfImage, trueClass } from "./pictures.js";
@@ -210,17 +210,20 @@ export class ImageView {
     const rows = [
       [
         "Prediction",
-        [told(app.model.classes[predicted]), `, ${percent(plan.posterior[predicted])}`],
+        [isolated(app.model.classes[predicted]), `, ${percent(plan.posterior[predicted])}`],
       ],
       truth
-        ? ["True class", [told(truth), hidden(predicted === image.label ? ": right" : ": wrong")]]
+        ? [
+            "True class",
+            [isolated(truth), hidden(predicted === image.label ? ": right" : ": wrong")],
+          ]
         : null,
     ];
     const right = image.label === null ? "" : predicted === image.label ? "right" : "wrong";
     const open = this.step < plan.steps.length;
     fill(
       caption,
-      h("p", { class: "id" }, told(image.id)),
+      h("p", { class: "id" }, isolated(image.id)),
       h(
         "dl",
         {},
@@ -282,7 +285,7 @@ export class ImageView {
     const plan = /** @type {Plan} */ (this.plan);
     const stop = this.app.stop();
     const probability = percent(plan.posterior[predicted]);
-    const said = h("b", {}, told(classes[predicted]), `, ${probability}`);
+    const said = h("b", {}, isolated(classes[predicted]), `, ${probability}`);
     if (classes.length === 1) {
       return h("p", {}, "There is only one class, and nothing to ask: ", said, ".");
     }

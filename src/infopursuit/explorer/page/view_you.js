@@ -2,12 +2,12 @@
 // You are the image: the model asks, a person answers, the model guesses.
 
 import { PosteriorBars } from "./bars.js";
-import { fill, h, told } from "./dom.js";
+import { fill, h, isolated } from "./dom.js";
 import { pictureOfImage } from "./pictures.js";
 import { dialogue, largest } from "./pursuit.js";
 import { ANSWERS, answerText, answerWord, counted, percent, probableWords } from "./words.js";
 /** @import { App } from "./app.js" */
-/** @import { Told } from "./pursuit.js" */
+/** @import { Answered } from "./pursuit.js" */
 
 // The game has twenty questions.
 const TWENTY = 20;
@@ -70,7 +70,7 @@ export class YouView {
       { class: "classes" },
       classes.map((name, y) => {
         const sample = app.test.find((image) => image.label === y && image.thumbnail);
-        return h("li", {}, sample ? pictureOfImage(sample, "") : null, told(name));
+        return h("li", {}, sample ? pictureOfImage(sample, "") : null, isolated(name));
       }),
     );
     return h(
@@ -99,7 +99,7 @@ export class YouView {
     const { you } = app.state;
     const { model } = app;
     const most = Math.min(model.stop.max_queries ?? TWENTY, TWENTY);
-    const said = await dialogue(model, app.minds[app.state.model], you, {
+    const said = await dialogue(model, app.predictors[app.state.model], you, {
       ...model.stop,
       max_queries: most,
     });
@@ -133,7 +133,7 @@ export class YouView {
     fill(
       this.stage,
       h("p", { class: "quiet" }, `Question ${asked + 1} of at most ${Math.min(most, app.model.k)}`),
-      h("h2", { class: "big", tabindex: "-1" }, told(question)),
+      h("h2", { class: "big", tabindex: "-1" }, isolated(question)),
       h(
         "div",
         { class: "row", role: "group", "aria-label": "Your answer" },
@@ -186,7 +186,7 @@ export class YouView {
     app.change({ you, was: null }, { undoable: true });
   }
 
-  /** @param {Told} last @param {Float64Array} posterior */
+  /** @param {Answered} last @param {Float64Array} posterior */
   tell(last, posterior) {
     const { app } = this;
     const next = this.stage.querySelector("h2")?.textContent ?? "";
@@ -224,7 +224,7 @@ export class YouView {
         { class: "quiet" },
         `After ${counted(app.state.you.length, "question")}, ${percent(posterior[top])} sure`,
       ),
-      h("h2", { class: "big", tabindex: "-1" }, "Is it ", told(classes[top]), "?"),
+      h("h2", { class: "big", tabindex: "-1" }, "Is it ", isolated(classes[top]), "?"),
       h(
         "div",
         { class: "row" },
@@ -298,7 +298,7 @@ export class YouView {
       : "Your answers are those that CLIP usually gives for this class.";
     fill(
       this.stage,
-      h("h2", { class: "big", tabindex: "-1" }, heading, told(classes[was])),
+      h("h2", { class: "big", tabindex: "-1" }, heading, isolated(classes[was])),
       h("p", {}, verdict),
       h(
         "div",
@@ -325,7 +325,7 @@ export class YouView {
                 h(
                   "th",
                   { scope: "row" },
-                  told(questions[query]),
+                  isolated(questions[query]),
                   differ ? [" ", h("span", { class: "tag" }, "differs")] : null,
                 ),
                 h("td", {}, chip(answer)),
@@ -347,13 +347,13 @@ export class YouView {
           "a",
           { href: app.link({ view: "classes", shown: was }) },
           "How it knows ",
-          told(classes[was]),
+          isolated(classes[was]),
         ),
       ),
     );
   }
 
-  /** @param {Told[]} you @param {Float64Array[]} posteriors */
+  /** @param {Answered[]} you @param {Float64Array[]} posteriors */
   history(you, posteriors) {
     const { app } = this;
     fill(
@@ -362,7 +362,7 @@ export class YouView {
         h(
           "li",
           {},
-          told(app.model.questions[query]),
+          isolated(app.model.questions[query]),
           " ",
           chip(answer),
           " ",
