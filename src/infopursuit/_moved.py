@@ -1,6 +1,6 @@
 """Modules and names that have moved since 0.1.0: the old paths still work, with a FutureWarning.
 
-Whoever renames a documented module or class adds a line here. The lines go with the next version.
+Add a line here when you rename a documented module or class. The next version removes the lines.
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ def test_sources_are_named_in_words() -> None:
         "corpus/coco": "captions",
         "dictionary/birds,corpus/coco": "captions and class prompts",
         "dictionary/birds": "class prompts",
-        "list/birds,kept": "a list and kept by hand",
+        "list/birds,kept": "a list and kept by your choice",
         "corpus/coco,corpus/flickr": "captions",
         "control": "control",
     }

@@ -204,7 +204,7 @@ def test_truth_meaning_and_worst_answers_are_shown_where_they_are_known(tmp_path
     for words in known:
         assert words in told
         assert words not in page
-    assert "Nobody has said what is true of these classes" in page
+    assert "No table says what is true of these classes" in page
     listed = told[told.index('<ol class="worst">') :].partition("</ol>")[0]
     assert "$5 &amp; &lt;ticket&gt;?" in listed
     opening = told[told.index('<article class="opening"') :].partition("</article>")[0]

@@ -37,5 +37,5 @@ def test_a_folder_of_photos_and_a_clip_are_enough(
     assert metrics["test_images"] == 2 * len(classes), "one in five, rounded up"
     assert metrics["train_images"] == 4 * len(classes)
     page = (tmp_path / "artifacts/report/index.html").read_text(encoding="utf-8")
-    assert "Nobody has said what is true of these classes" in page
+    assert "No table says what is true of these classes" in page
     assert world.repro() == []

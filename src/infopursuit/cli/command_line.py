@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         logger.error("infopursuit: stopped; %s", chosen.kept)
         return 130
-    except BrokenPipeError:  # whoever reads has read enough: head, less
+    except BrokenPipeError:  # the reader has enough: head, less
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
@@ -291,7 +291,7 @@ examples:
   infopursuit explain --model model --interactive          # answer the questions yourself
   infopursuit export --model model --images photos page.html        # a page to explore and to share
 
-Each command has examples of its own: infopursuit COMMAND --help.
+infopursuit COMMAND --help shows examples.
 Completion: infopursuit --print-completion bash  # or zsh, tcsh; put the output where the shell
                                                  # looks for completions
 """

@@ -48,8 +48,8 @@ from infopursuit.pursuit.vip.networks import HistoryNetwork
 
 WEIGHTS, DESCRIPTION, CLIP = "weights.safetensors", "model.json", "clip.yaml"
 FILES = (DESCRIPTION, WEIGHTS, CLIP)
-# Of what is saved, and the first version of infopursuit that reads it. Whoever raises them lets
-# `load` read the formats before, and keeps a model of each by tests/estimators/formats.py.
+# The format that is saved, and the first version of infopursuit that reads it. When you raise them,
+# let `load` read the earlier formats and keep a model of each with tests/estimators/formats.py.
 FORMAT, REQUIRES = 4, "infopursuit>=0.1.0"
 # Formats that no release ever wrote.
 UNRELEASED = (1, 2, 3)

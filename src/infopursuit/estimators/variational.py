@@ -183,7 +183,7 @@ class VariationalInformationPursuit(PursuitClassifier, ClassifierMixin, BaseEsti
         checkpoint: Checkpoint | None = None,
         processes: Processes = ALONE,
     ) -> VariationalInformationPursuit:
-        """Train on images in shards: each process reads the embeddings of its own share only.
+        """Train on images in shards: each process reads only its share of the embeddings.
 
         Args:
             images: a table of embedded images, a Parquet file or a folder of shards, whose split

@@ -48,7 +48,7 @@ KINDS = {
     "corpus": "captions",
     "dictionary": "class prompts",
     "list": "a list",
-    "kept": "kept by hand",
+    "kept": "kept by your choice",
 }
 VOCABULARY = "visual vocabulary"
 

@@ -168,7 +168,7 @@ def server(
     # Encoded once: an answer copies neither.
     whole, written = page(content).encode(), payload.written(content).encode()
     # One at a time, in the order asked: a picture takes memory, and all cores. Always in the same
-    # thread: each thread would keep memory of its own.
+    # thread: each further thread would hold its own memory.
     worker = ThreadPoolExecutor(1, "model")
 
     @app.get("/", response_class=HTMLResponse)
@@ -209,7 +209,7 @@ def server(
 
 
 async def _failure(request: Request, error: Exception) -> JSONResponse:
-    """Answer with one sentence; the server's log has the traceback of its own faults."""
+    """Answer with one sentence; the server's log has the tracebacks."""
     headers = None
     if isinstance(error, AnyHTTPException):
         status, headers = error.status_code, error.headers

@@ -214,7 +214,7 @@ def _rows(pairs: Sequence[tuple[Group, Group]], early: int) -> list[dict[str, An
 
 
 def _verdict(less: Interval) -> str:
-    return "better" if less.low > 0 else "worse" if less.high < 0 else "not told apart"
+    return "better" if less.low > 0 else "worse" if less.high < 0 else "no clear difference"
 
 
 def _between(less: Interval) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 INITS = {
     "llm": "asked of a language model",
-    "list": "questions of one's own",
+    "list": "your own questions",
     "random": "drawn at random",
     "medoids": "medoids of the universe",
     "informative": "texts that tell most of the class on training images",

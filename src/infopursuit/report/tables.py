@@ -24,7 +24,7 @@ FIXED_ORDER = {
 NB = "\N{NO-BREAK SPACE}"
 # What the share of true yes is of, by who says what is true.
 TRUE_YES = {
-    None: "nobody has said what is true of these classes",
+    None: "no table says what is true of these classes",
     "pictures": "times that it says yes, the picture shows it",
     "strict": "times that it says yes, it is true of the class",
     "knowledge": "times that it says yes, the knowledge table agrees (no independent source)",

@@ -109,7 +109,7 @@ class DenseHistories:
 class DistinctHistories:
     """Each distinct mask, and each answer channel that changed, computed once a step.
 
-    Sets of asked queries are told apart by the exclusive or of random 64-bit keys, one a query
+    Sets of asked queries are identified by the exclusive or of random 64-bit keys, one a query
     (Zobrist hashing), and the masks themselves are compared, so that a collision of keys costs
     time and never a wrong logit.
     """
