@@ -93,7 +93,8 @@ $(PAGE_TOOLS)/.ready: $(PAGE_LINT)/package-lock.json $(VENV)/.ready
 	touch $@
 
 lint: env $(PAGE_TOOLS)/.ready ## Check style and types.
-	@ruff check .
+	@if git grep -nE '^(<<<<<<<|>>>>>>>) '; then echo "merge conflicts are left"; exit 1; fi
+	ruff check .
 	ruff format --check .
 	basedpyright
 	$(NODE) $(PAGE_TOOLS)/prettier/bin/prettier.cjs --config $(PAGE_LINT)/prettier.json \
