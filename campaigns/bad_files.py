@@ -87,6 +87,7 @@ def _settings() -> list[Kind]:
         ("missing", None, "no such file"),
         ("empty", "", "expected a mapping of settings, found NoneType"),
         ("a list", "- run\n", "expected a mapping of settings, found list"),
+        ("a key that is a list", "? [a]\n: b\n", r"the key \('a',\); expected a text"),
         ("Latin-1", LATIN_1, "not a readable UTF-8"),
         ("broken YAML", "run: [\n", "not valid YAML: while parsing"),
         ("a key twice", "run: 1\nrun: 2\n", "duplicate key"),

@@ -22,7 +22,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from campaigns import write_tables
-from campaigns.readers import ROOT, Reader, readers
+from campaigns.readers import ROOT, Reader, fit_models, readers
 from infopursuit.core.errors import LONGEST
 
 # Processor seconds that one small input may take at most.
@@ -106,6 +106,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     chosen = {name: r for name, r in readers().items() if not options.only or name in options.only}
     tallies = {name: Tally() for name in chosen}
+    fit_models()
     started, number = time.monotonic(), options.seed
     while time.monotonic() - started < options.seconds:
         for name, reader in chosen.items():

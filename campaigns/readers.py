@@ -201,6 +201,12 @@ def model_files(name: str) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
 
 
+def fit_models() -> None:
+    """Fit all models now: a fit draws random numbers, which no strategy of Hypothesis may do."""
+    for name in MODELS:
+        model_files(name)
+
+
 def put_model(files: dict[str, bytes], folder: Path) -> Path:
     """Write the files of a model."""
     for name, content in files.items():

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from campaigns.fuzz import Tally, fuzz, outcome
-from campaigns.readers import Reader, readers
+from campaigns.readers import Reader, fit_models, readers
 from infopursuit.core.errors import InputError
 
 READERS = readers()
@@ -18,6 +18,7 @@ READERS = readers()
 @pytest.mark.parametrize("name", READERS)
 def test_a_reader_takes_or_refuses_what_it_is_given(name: str) -> None:
     reader = READERS[name]
+    fit_models()
 
     @settings(max_examples=15, suppress_health_check=list(HealthCheck))
     @given(reader.inputs)

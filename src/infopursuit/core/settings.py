@@ -106,6 +106,9 @@ def read_yaml(
     if not isinstance(content, MutableMapping):
         kind = "list" if isinstance(content, list) else type(content).__name__
         raise InputError(f"{path}: expected a mapping of settings, found {kind}")
+    for key in content:
+        if not isinstance(key, str):
+            raise InputError(f"{path}: the key {key!r}; expected a text")
     return content
 
 
