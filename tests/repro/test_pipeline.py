@@ -9,7 +9,7 @@ import pytest
 
 from tests.repro.world import World
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 FIXED, LEARNED = "menagerie-llm-fixed-0", "menagerie-llm-alternating-0"
 TABLE = "menagerie-llm-naive_bayes-0"
@@ -73,7 +73,6 @@ def of_runs(stages: tuple[str, ...], *runs: str) -> set[str]:
     return {f"{stage}@{run}" for stage in stages for run in runs}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("edits", "expected"),
     [
@@ -134,7 +133,6 @@ def test_plots_are_shown_without_another_host(world: World) -> None:
     assert "dvc_plots" not in world.run("git", "status", "--short")[1]
 
 
-@pytest.mark.slow
 def test_forced_repetition_gives_the_same_bytes(world: World) -> None:
     before = world.artifacts()
     stages = ["generate_queries@menagerie", "generate_dictionary@menagerie", "build_universe"]
@@ -156,7 +154,6 @@ def test_forced_repetition_gives_the_same_bytes(world: World) -> None:
     assert [name for name in before if before[name] != after.get(name)] == []
 
 
-@pytest.mark.slow
 def test_two_processes_train_the_same_run(world: World) -> None:
     command = ["python", "stages/train.py", "--dataset", "menagerie", "--init", "llm"]
     command += ["--method", "alternating", "--seed", "0"]
