@@ -9,6 +9,7 @@ import pytest
 
 import infopursuit
 from infopursuit.cli.command_line import main
+from infopursuit.datasets.decoding import to_rgb
 from tests.clip.conftest import tiny_clip as tiny_clip
 from tests.estimators.conftest import model as model
 from tests.estimators.conftest import world as world
@@ -26,7 +27,10 @@ def colors(tmp_path_factory: pytest.TempPathFactory, tiny_clip: Path) -> Path:
     """The folder of a model, `model`, and its pictures, `photos`."""
     home = tmp_path_factory.mktemp("colors")
     photos = write_folder(home / "photos", 4)
-    fitted = infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip)
+    files = sorted(photos.rglob("*.png"))
+    # Pixels have no checksums: to this model all files are new.
+    pictures, labels = [to_rgb(file) for file in files], [file.parent.name for file in files]
+    fitted = infopursuit.fit(pictures, labels, TEXTS, clip=tiny_clip)
     fitted.save(home / "model")
     return home
 

@@ -80,6 +80,30 @@ def test_splits_of_a_folder_are_kept(run: Callable, colors: Path, home: Path) ->
     assert all(each.id.startswith("train/") for each in found.images.train)
 
 
+def test_training_images_are_no_test_images(
+    run: Callable, home: Path, tiny_clip: Path, world: World
+) -> None:
+    write_folder(home / "photos", 5)
+    fit = "fit", "photos", "--clip", tiny_clip, "--queries", 4, "--out"
+    log = run(*fit, "model")[2]
+    assert "12 images, 3 classes" in log
+    assert "accuracy on 3 test images" in log
+    run(*fit, "all", "--test-fraction", 0)
+    np.savez("texts.npz", texts=world.texts, embeddings=world.embeddings)
+    np.savez("old.npz", embeddings=world.X, labels=world.y)
+    np.savez("new.npz", embeddings=world.unseen, labels=world.unseen_y)
+    run("fit", "old.npz", "--texts", "texts.npz", "--out", "rows")
+    for model, images, tested, trained in [
+        ("model", "photos", 3, 12), ("all", "photos", 0, 15),
+        ("rows", "old.npz", 0, 100), ("rows", "new.npz", 200, 0),
+    ]:  # fmt: skip
+        status, _, log = run("export", "--model", model, "--images", images, "page.html")
+        found = payload_of(home / "page.html").images
+        assert (status, len(found.test), len(found.train)) == (0, tested, trained)
+        assert (f"{images}: the model was trained on " in log) == (trained > 0)
+        assert ("the page has no accuracy" in log) == (tested == 0)
+
+
 def test_images_without_classes_and_without_images(export: Callable, colors: Path) -> None:
     found = export(f"{colors}/photos/red/*.png")[2]
     assert [each.label for each in found.images.test] == [None] * 4

@@ -41,7 +41,14 @@ def test_bad_images_are_listed_and_the_rest_is_fitted(
     for number in range(25):
         (tmp_path / "photos" / "red" / f"bad{number:02}.png").write_text("no")
     status, _, log = run(
-        "fit", tmp_path / "photos", "--clip", tiny_clip, "--out", tmp_path / "model"
+        "fit",
+        tmp_path / "photos",
+        "--clip",
+        tiny_clip,
+        "--out",
+        tmp_path / "model",
+        "--test-fraction",
+        0,
     )
     assert status == 1
     assert "9 images" in log

@@ -16,6 +16,8 @@ from safetensors.torch import load_file, save_file
 
 import infopursuit
 from infopursuit.core.errors import InputError
+from infopursuit.datasets.image_folders import open_folder
+from infopursuit.estimators.trained_on import seen
 from tests.clip.conftest import tiny_clip as tiny_clip
 
 COLORS = {"blue": (20, 30, 220), "green": (30, 200, 40), "red": (230, 20, 10)}
@@ -60,7 +62,8 @@ def test_a_folder_is_all_it_takes(photos: Path, tiny_clip: Path, cache: Path) ->
     explained = model.explain([photos / "red" / "0.png"])[0]
     assert explained.image == str(photos / "red" / "0.png")
     assert explained.predicted_class == "red"
-    assert model.provenance_["images"] == 24
+    assert model.provenance_["images"] == 18
+    assert model.provenance_["test_images"] == 6
     assert model.provenance_["rejected"] == {}
     assert model.clip_.startswith("open_clip:")
     assert model.clip_source_ == str(tiny_clip)
@@ -85,7 +88,7 @@ def test_a_list_with_labels_is_a_folder(photos: Path, tiny_clip: Path) -> None:
     labels = [COLORS[file.parent.name][0] for file in files]
     model = infopursuit.fit(files, labels, TEXTS, clip=tiny_clip)
     assert sorted(model.classes_.tolist()) == [20, 30, 230]
-    folder = infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip)
+    folder = infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip, test_fraction=0)
     assert folder.queries_ == model.queries_
     fewer = infopursuit.fit(photos, ["red", "blue"], TEXTS, clip=tiny_clip)
     assert list(fewer.classes_) == ["blue", "red"]
@@ -102,10 +105,27 @@ def test_a_folder_with_test_images_is_measured_on_them(tmp_path: Path, tiny_clip
     assert model.provenance_["test_accuracy"] == right
 
 
+def test_a_folder_is_split_as_the_pipeline_splits_it(
+    photos: Path, tiny_clip: Path, tmp_path: Path
+) -> None:
+    source = open_folder(photos, sorted(COLORS))
+    split = dict(zip(source.rows["id"].to_pylist(), source.rows["split"].to_pylist(), strict=True))
+    infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip).save(tmp_path / "model")
+    facts = infopursuit.load(tmp_path / "model").provenance_
+    files = {name: photos / name for name in split}
+    known = seen(facts, files.values())
+    assert dict(zip(files, known, strict=True)) == {n: s == "train" for n, s in split.items()}
+    moved = shutil.copy(photos / "red" / "0.png", tmp_path / "moved.png")
+    assert seen(facts, [moved, Path(moved).read_bytes()]).tolist() == [known[16], known[16]]
+    assert not seen({}, files.values()).any()
+    with pytest.raises(InputError, match="test_fraction is 1; expected at least 0"):
+        infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip, test_fraction=1)
+
+
 def test_unreadable_pictures_are_listed(photos: Path, tiny_clip: Path) -> None:
     (photos / "red" / "x.png").write_text("no picture")
     with pytest.warns(UserWarning, match=r"1 of 25 pictures cannot be read .*red.x\.png"):
-        model = infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip)
+        model = infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip, test_fraction=0)
     assert model.provenance_["images"] == 24
     assert list(model.provenance_["rejected"]) == [str(photos / "red" / "x.png")]
     with pytest.raises(InputError, match=r"1 of 2 pictures cannot be read .*x\.png"):

@@ -114,6 +114,11 @@ def _add_fit(commands: Any) -> None:
     weights = "the weights of a CLIP that has a name (default %(default)s)"
     _option(command, "--pretrained", "TAG", weights, default="openai")
     _option(command, "--classes", "CLASS", "of the folder, only these classes", nargs="+")
+    tested = (
+        "of a folder without train/ and test/, the share of each class that is not fitted on but "
+        "measures the accuracy (default %(default)s; 0 fits on all)"
+    )
+    _option(command, "--test-fraction", "SHARE", tested, type=float, default=0.2)
     ban = "texts or words that no question may contain"
     _option(command, "--ban", "TEXT", ban, nargs="+", default=[])
     keep = "questions that are in the dictionary whatever is chosen"
@@ -297,8 +302,8 @@ Completion: infopursuit --print-completion bash  # or zsh, tcsh; put the output 
 """
 FIT = """
 Choose the questions that tell most of the classes, learn how each class answers them, and save the
-model as a folder. The images are a folder CLASS/IMAGE, or train/CLASS/IMAGE and test/CLASS/IMAGE
-(then the accuracy is measured on the test images); or embeddings that you have already.
+model as a folder. The images are a folder CLASS/IMAGE, of which one image in five measures the
+accuracy, or train/CLASS/IMAGE and test/CLASS/IMAGE; or embeddings that you have already.
 """
 FIT_EXAMPLES = """
 examples:

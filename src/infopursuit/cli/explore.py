@@ -7,7 +7,8 @@ new.jpg  'new/*.jpg'      images whose class is not known
 images.parquet            columns image (encoded), embedding or both; class_name or label, id, split
 images.npz  rows.npy      embeddings, without pictures; as `infopursuit fit` takes them
 
-Without a split, all of them are test images.
+Without a split, all of them are test images, but those that the model was trained on are training
+images: it knows them by their checksums.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from infopursuit.datasets.embedded_files import read_embeddings, read_given_tabl
 from infopursuit.datasets.image_folders import read_image_folder
 from infopursuit.datasets.image_source import SPLITS, spelled
 from infopursuit.estimators.base import DEFAULT_STOP, PursuitClassifier, load_fitted, rows_of
+from infopursuit.estimators.trained_on import KEY, seen
 from infopursuit.explorer.contents import (
     SCORED,
     TEST,
@@ -204,21 +206,56 @@ def _images(models: Mapping[str, PursuitClassifier], given: Sequence[str]) -> An
     for path in given:
         source = read_source(path)
         labels = _labels(source, answering[0])
-        splits = source.splits or [TESTED] * len(source.ids)
+        splits = _splits(source, answering)
         for split, most in ((TESTED, TEST + SCORED), (TRAINING, TRAIN)):
             rows = [row for row, of_row in enumerate(splits) if of_row == split]
             if rows:
                 rows = sorted(rows[place] for place in spread(labels[rows])[:most])
                 parts[split].append(_answered(source, labels, rows, answering, rejected))
     test = _joined(parts[TESTED])
-    if test is None or not test.ids:
+    training = _joined(parts[TRAINING])
+    if (test is None or not test.ids) and training is not None and training.ids:
+        logger.warning("no test image: the page has no accuracy")
+        test = no_images([model.pursuit_ for model in answering])
+    if test is None or (not test.ids and not training):
         why = next((f": {name}: {reason}" for name, reason in rejected.items()), "")
         raise InputError(f"{', '.join(given)}: no test image that can be read{why}")
     for name, reason in list(rejected.items())[:LISTED]:
         logger.error("left out: %s: %s", name, reason)
     if len(rejected) > LISTED:
         logger.error("left out: %d more", len(rejected) - LISTED)
-    return test, _joined(parts[TRAINING]), rejected
+    return test, training, rejected
+
+
+def _splits(source: Source, models: Sequence[PursuitClassifier]) -> list[str]:
+    """Return the splits of the images; whatever a model was trained on is a training image."""
+    splits = list(source.splits or [TESTED] * len(source.ids))
+    rows = [row for row, split in enumerate(splits) if split == TESTED]
+    known = [model.provenance_ for model in models if KEY in model.provenance_]
+    trained = 0
+    for start in range(0, len(rows), BLOCK) if known else ():
+        here = rows[start : start + BLOCK]
+        images = given_images(source, here)
+        for row, each in zip(here, np.any([seen(of, images) for of in known], axis=0), strict=True):
+            if each:
+                splits[row], trained = TRAINING, trained + 1
+    if trained:
+        logger.info(
+            "%s: the model was trained on %d of %d images; accuracy is that of the %d others",
+            source.where,
+            trained,
+            len(rows),
+            len(rows) - trained,
+        )
+    return splits
+
+
+def given_images(source: Source, rows: list[int]) -> Sequence[Any]:
+    """Return rows of embeddings, or pictures if there are none."""
+    if source.embeddings is not None:
+        return list(source.embeddings[rows])
+    assert source.pictures is not None
+    return list(source.pictures(rows))
 
 
 def read_source(given: str) -> Source:

@@ -12,6 +12,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.numbers import percent
 from infopursuit.datasets.embedded_files import read_embedded_texts, read_embeddings, read_lines
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.estimators.trained_on import remember
 
 logger = logging.getLogger("infopursuit")
 
@@ -51,6 +52,7 @@ def fit(chosen: argparse.Namespace) -> int:
                 chosen.clip or "ViT-B-32",
                 chosen.pretrained,
                 device=chosen.device,
+                test_fraction=chosen.test_fraction,
                 **settings,
             )
     model.save(chosen.out)
@@ -109,6 +111,7 @@ def _fit_embedded(
     model = InformationPursuitClassifier(texts, embeddings).set_params(**settings)
     model.fit(train.rows, train.labels)
     model.clip_, model.clip_source_ = name, source
+    remember(model.provenance_, train.rows)
     if test is not None:
         right = model.predict(test.rows) == test.labels
         model.provenance_["test_images"] = len(test.labels)

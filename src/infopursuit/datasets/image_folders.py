@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +20,8 @@ from infopursuit.datasets.image_source import (
     spelled,
 )
 
-# Of a folder without splits, one image in this many is a test image.
-TESTED = 5
+# The share of test images in a folder without splits.
+TEST_FRACTION = 0.2
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,30 @@ def read_image_folder(folder: str | Path) -> LabelledPictures:
     return LabelledPictures(files, labels, splits)
 
 
+def with_splits(folder: Path, given: LabelledPictures, fraction: float) -> LabelledPictures:
+    """Return the pictures of a folder without splits, with the splits that `open_folder` gives.
+
+    A class keeps at least one training image.
+    """
+    tested: set[Path] = set()
+    for name in given.class_names:
+        files = [
+            file
+            for file, of_file in zip(given.pictures, given.labels, strict=True)
+            if of_file == name
+        ]
+        tested.update(_tested(folder, files, fraction))
+    splits = ["test" if file in tested else "train" for file in given.pictures]
+    return LabelledPictures(given.pictures, given.labels, splits)
+
+
+def _tested(folder: Path, files: Sequence[Path], fraction: float = TEST_FRACTION) -> list[Path]:
+    """Return the test images of one class: those whose paths have the first digests."""
+    ranked = sorted(files, key=lambda file: _digest(file.relative_to(folder)))
+    count = math.ceil(round(fraction * len(files), 6))  # 0.2 * 35 is more than 7 in floats
+    return ranked[: min(count, len(files) - 1)]
+
+
 def _not_empty(of_class: Path, files: list[Path]) -> list[Path]:
     if not files:
         raise InputError(f"{of_class}: the folder of a class is empty; expected its images")
@@ -93,8 +118,8 @@ def _not_empty(of_class: Path, files: list[Path]) -> list[Path]:
 def open_folder(path: Path, classes: Sequence[str]) -> ImageSource:
     """Open the data set of a folder CLASS/IMAGE, or train/CLASS/IMAGE and test/CLASS/IMAGE.
 
-    Without splits one image in `TESTED` of each class is a test image: those whose paths have the
-    first digests. They are the same in every run, and almost the same with more images.
+    Without splits `TEST_FRACTION` of each class are test images: those whose paths have the first
+    digests. They are the same in every run, and almost the same with more images.
     """
     numbers, seen = labels_of(path, classes), set()
     listed: list[tuple[int, int, Path]] = []  # place of the split, label, file
@@ -105,17 +130,16 @@ def open_folder(path: Path, classes: Sequence[str]) -> ImageSource:
                 f"{of_class}: no class has this name; expected one folder for each class"
             )
         seen.add((split, label))
-        tested = 0
+        tested: list[Path] = []
         if split is None:
             if len(files) < 2:
                 raise InputError(
                     f"{path}: {len(files)} image of the class {classes[label]!r}; expected two or "
                     "more, one of them to test on"
                 )
-            files = sorted(files, key=lambda file: _digest(file.relative_to(path)))
-            tested = -(-len(files) // TESTED)
-        for row, file in enumerate(files):
-            is_test = split == "test" or row < tested
+            tested = _tested(path, files)
+        for file in files:
+            is_test = split == "test" or file in tested
             listed.append((int(is_test), label, file))
     places, labels, files = zip(*sorted(listed), strict=True) if listed else ((), (), ())
     ids = [file.relative_to(path).as_posix() for file in files]

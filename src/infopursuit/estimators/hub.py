@@ -17,6 +17,7 @@ from huggingface_hub import HfApi, snapshot_download
 from infopursuit.core.errors import InputError
 from infopursuit.core.numbers import percent
 from infopursuit.estimators.persistence import FILES, SavedModel, pins_weights, save
+from infopursuit.estimators.trained_on import KEY
 from infopursuit.pursuit.answers.rules import ColumnAnswers
 
 HEADER = """---
@@ -102,6 +103,7 @@ def model_card(model: SavedModel, repository: str | None = None) -> str:
     Equal models have equal cards.
     """
     table = isinstance(model.pursuit.rule, ColumnAnswers)
+    public = {key: value for key, value in model.provenance.items() if key != KEY}
     name = repository or "user/name"
     task = "tabular-classification" if table else "image-classification"
     parts = [
@@ -117,7 +119,7 @@ def model_card(model: SavedModel, repository: str | None = None) -> str:
         "## Questions\n\n" + _listed(list(model.pursuit.queries)),
         f"## Limits\n{LIMITS}",
         "## Where it comes from\n\n```json\n"
-        + json.dumps(model.provenance, indent=2, sort_keys=True, ensure_ascii=False, default=str)
+        + json.dumps(public, indent=2, sort_keys=True, ensure_ascii=False, default=str)
         + "\n```\n",
     ]
     return "\n".join(parts)

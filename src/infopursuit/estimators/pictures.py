@@ -22,9 +22,15 @@ from infopursuit.clip.towers import Clip, load_clip
 from infopursuit.clip.weights import clip_source
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.decoding import picture_list
-from infopursuit.datasets.image_folders import LabelledPictures, read_image_folder
+from infopursuit.datasets.image_folders import (
+    TEST_FRACTION,
+    LabelledPictures,
+    read_image_folder,
+    with_splits,
+)
 from infopursuit.estimators.base import names_of
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.estimators.trained_on import remember
 from infopursuit.texts.vocabulary import visual_vocabulary
 
 LISTED = 3
@@ -41,12 +47,14 @@ def fit(
     device: str = "auto",
     batch_size: int = 64,
     progress: bool = True,
+    test_fraction: float = TEST_FRACTION,
     **settings: Any,
 ) -> InformationPursuitClassifier:
     """Fit a classifier on pictures, all the way from pixels.
 
     Pictures that cannot be read are left out, with a warning; `provenance_["rejected"]` lists them.
-    Where a folder has test images, `provenance_["test_accuracy"]` is measured on them.
+    `provenance_["test_accuracy"]` is measured on the test images of a folder, which nothing is
+    fitted on. The model knows its training images again, by their checksums.
 
     Args:
         images: a folder CLASS/IMAGE, or train/CLASS/IMAGE and test/CLASS/IMAGE; or a list of
@@ -61,13 +69,16 @@ def fit(
         device: where the CLIP computes: `auto`, `cpu` or `cuda`.
         batch_size: pictures and texts per batch of the CLIP.
         progress: whether to show a progress bar, if there is a terminal.
+        test_fraction: the share of each class of a folder without `train` and `test` that are test
+            images, those of the pipeline; 0 to fit on all. A list of pictures is fitted on as a
+            whole.
         settings: others of InformationPursuitClassifier, such as `ban` or `stop`.
 
     Raises:
         InputError: the folder is malformed, labels and pictures are not equally many, a class has
             no readable picture, or the CLIP is not there and cannot be fetched.
     """
-    train, test = labelled_pictures(images, classes)
+    train, test = labelled_pictures(images, classes, test_fraction)
     given = visual_vocabulary() if texts is None else texts
     source = clip_source(clip, pretrained)
     tower = load_clip(source, device)
@@ -79,8 +90,9 @@ def fit(
     text_rows = embed_texts(tower, given, batch_size, progress)
     model = InformationPursuitClassifier(list(given), text_rows, n_queries, **settings)
     model.fit(rows, np.array(train.labels))
+    remember(model.provenance_, train.pictures)
     model.clip_, model.clip_source_, model.clip_device_ = tower.name, source, device
-    if test is not None:
+    if test is not None and test.pictures:
         rows, test, unreadable = _embedded(tower, test, batch_size, progress)
         rejected |= unreadable
         model.provenance_["test_images"] = len(test.labels)
@@ -92,12 +104,14 @@ def fit(
 
 
 def labelled_pictures(
-    images: Any, classes: Any = None
+    images: Any, classes: Any = None, test_fraction: float = TEST_FRACTION
 ) -> tuple[LabelledPictures, LabelledPictures | None]:
     """Return the pictures to fit on, and those to test on if a folder has some.
 
     Args and errors are those of `fit`.
     """
+    if not 0 <= test_fraction < 1:
+        raise InputError(f"test_fraction is {test_fraction!r}; expected at least 0, less than 1")
     if isinstance(images, str | Path):
         folder = read_image_folder(images)
         unknown = sorted(set(classes or ()) - set(folder.class_names))
@@ -110,7 +124,11 @@ def labelled_pictures(
             chosen = set(classes)
             folder = folder.subset([r for r, each in enumerate(folder.labels) if each in chosen])
         if folder.splits is None:
-            return folder, None
+            if not test_fraction:
+                return folder, None
+            folder = with_splits(Path(images), folder, test_fraction)
+            if "test" not in (folder.splits or ()):
+                return folder, None
         return folder.split("train"), folder.split("test")
     pictures = picture_list(images)
     labels = [] if classes is None else list(classes)
