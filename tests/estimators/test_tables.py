@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from sklearn.datasets import load_iris
 
+import infopursuit
 from infopursuit.core.errors import InputError
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.pursuit.explanation import Explanation
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +37,25 @@ def test_questions_name_columns_and_cuts(iris: tuple) -> None:
     assert np.array_equal(model.predict(pl.from_pandas(X)), model.predict(X))
     plain = InformationPursuitClassifier(n_queries=12).fit(X.to_numpy(), y)
     assert plain.queries_[0].startswith("column ")
+
+
+@pytest.mark.parametrize("kind", [int, float, bool, str])
+def test_explanations_keep_the_type_of_the_labels(iris: tuple, kind: type, tmp_path: Path) -> None:
+    X, y = iris
+    labels = np.unique(y, return_inverse=True)[1]
+    labels = np.array([kind(each) for each in labels])
+    model = InformationPursuitClassifier(n_queries=12).fit(X, labels)
+    model.save(tmp_path / "model")
+    for each in (model, infopursuit.load(tmp_path / "model")):
+        explained = each.explain(X)
+        predicted = [explanation.predicted_class for explanation in explained]
+        assert {type(one) for one in predicted} == {kind}
+        assert predicted == each.predict(X).tolist()
+        assert each.decisive_answers(X[:1])[0].predicted_class == labels[0]
+        assert each.dialogue(X[:1]).posterior.keys() == set(labels.tolist())
+        again = Explanation.from_dict(json.loads(json.dumps(explained[0].to_dict())))
+        assert again == explained[0]
+        assert f"Prediction: {kind(labels[0])}, " in str(again)
 
 
 def test_questions_can_be_written_by_hand(iris: tuple) -> None:

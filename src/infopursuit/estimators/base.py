@@ -289,7 +289,7 @@ class PursuitClassifier:
             )
         renamed = copy.copy(self)
         renamed.classes_ = np.array(names)
-        renamed.pursuit_ = replace(self.pursuit_, class_names=tuple(names))
+        renamed.pursuit_ = replace(self.pursuit_, class_names=tuple(names), labels=None)
         return renamed
 
     # -- a model as a folder ----------------------------------------------------------------
@@ -336,7 +336,8 @@ class PursuitClassifier:
 
     def restore(self, saved: SavedModel) -> None:
         """Become the fitted model that was saved."""
-        self.pursuit_, self.queries_ = saved.pursuit, saved.pursuit.queries
+        self.pursuit_ = replace(saved.pursuit, labels=other_labels(saved.classes))
+        self.queries_ = saved.pursuit.queries
         self.classes_, self.n_features_in_ = saved.classes, saved.width
         self.clip_, self.clip_source_ = saved.clip, saved.clip_source
         self.provenance_ = saved.provenance
@@ -552,6 +553,12 @@ def rows_of(model: PursuitClassifier, X: Any) -> Matrix:
             names, or they are pictures and the model does not know its CLIP.
     """
     return model._rows(X)
+
+
+def other_labels(classes: np.ndarray) -> tuple[Any, ...] | None:
+    """Return labels (c,) that are no texts, as plain values; None if they are their own names."""
+    labels = tuple(classes.tolist())
+    return None if all(isinstance(each, str) for each in labels) else labels
 
 
 def column_names(X: Any) -> list[str]:

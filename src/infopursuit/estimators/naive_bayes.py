@@ -32,7 +32,7 @@ from infopursuit.core.executors import RayCluster
 from infopursuit.core.files import settings_sha256
 from infopursuit.datasets.labelled_images import EmbeddedShards, ImageShards
 from infopursuit.datasets.matrix import Matrix, UnitMatrix, as_tensor
-from infopursuit.estimators.base import DecidingClassifier, column_names
+from infopursuit.estimators.base import DecidingClassifier, column_names, other_labels
 from infopursuit.estimators.class_knowledge import ClassKnowledge
 from infopursuit.pursuit.answers.columns import (
     column_questions,
@@ -343,6 +343,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             NaiveBayes(table),
             first,
             familiarity,
+            other_labels(self.classes_),
         )
         self.queries_, self.clip_source_ = self.pursuit_.queries, None
         self.provenance_ = dict(facts)

@@ -27,7 +27,7 @@ from infopursuit.datasets.labelled_images import (
     held_out_by_seed,
 )
 from infopursuit.datasets.matrix import BLOCK, Matrix, UnitMatrix
-from infopursuit.estimators.base import PursuitClassifier
+from infopursuit.estimators.base import PursuitClassifier, other_labels
 from infopursuit.estimators.naive_bayes import (
     InformationPursuitClassifier,
     check_whole,
@@ -240,6 +240,7 @@ class VariationalInformationPursuit(PursuitClassifier, ClassifierMixin, BaseEsti
             trained.querier,
             trained.classifier,
             familiarity=Familiarity(answer_table(trained.rule, trainer, train), answers),
+            labels=other_labels(self.classes_),
         )
         self.queries_, self.log_ = self.pursuit_.queries, trained.log
         self.provenance_ = {

@@ -11,7 +11,7 @@ Without an image a person answers: `dialogue.next_question()`, then `dialogue.an
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -54,9 +54,10 @@ class Dialogue:
         self._asked: list[_Asked] = []
 
     @property
-    def posterior(self) -> dict[str, float]:
-        """The probability of each class now."""
-        return dict(zip(self.pursuit.class_names, self._posteriors()[-1].tolist(), strict=True))
+    def posterior(self) -> dict[Any, float]:
+        """The probability of each class now, by its label."""
+        labels = self.pursuit.labels or self.pursuit.class_names
+        return dict(zip(labels, self._posteriors()[-1].tolist(), strict=True))
 
     @torch.no_grad()
     def candidates(self, count: int = RUNNERS_UP + 1) -> list[Candidate]:
@@ -147,6 +148,7 @@ class Dialogue:
             steps=tuple(steps),
             confident=self._stopped((stop or self.stop).checked()),
             criterion=self.pursuit.querier.criterion,
+            labels=self.pursuit.labels,
         )
 
     def _stopped(self, stop: StoppingRule) -> bool:

@@ -136,6 +136,8 @@ class Explanation:
             all of their answers. None if that is not known.
         chosen_from: if the steps are the answers that decide, how many answers they were chosen
             from; None if one question was asked after another.
+        labels: the c class labels if they are no texts, such as integers; None if the class names
+            are the labels.
     """
 
     image: str
@@ -147,6 +149,7 @@ class Explanation:
     criterion: Criterion = "information gain"
     familiarity: float | None = None
     chosen_from: int | None = None
+    labels: tuple[Any, ...] | None = None
 
     @property
     def unfamiliar(self) -> bool:
@@ -169,9 +172,9 @@ class Explanation:
         return tuple(step.said for step in self.steps)
 
     @property
-    def predicted_class(self) -> str:
-        """The most probable class at the end (the first of equals)."""
-        return self.class_names[self.top_classes(1)[0]]
+    def predicted_class(self) -> Any:
+        """The label of the most probable class at the end (the first of equals)."""
+        return (self.labels or self.class_names)[self.top_classes(1)[0]]
 
     @property
     def probability(self) -> float:
@@ -181,7 +184,11 @@ class Explanation:
     @property
     def correct(self) -> bool | None:
         """Whether the prediction is the true class; None if that is not known."""
-        return None if self.true_class is None else self.predicted_class == self.true_class
+        return (
+            None
+            if self.true_class is None
+            else self.class_names[self.top_classes(1)[0]] == self.true_class
+        )
 
     def top_classes(self, count: int) -> list[int]:
         """Return the `count` most probable classes at the end, the most probable first."""
@@ -189,7 +196,8 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; `from_dict` gives an equal explanation."""
-        return asdict(self)
+        values = asdict(self)
+        return {key: each for key, each in values.items() if key != "labels" or each}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Explanation:
@@ -208,6 +216,8 @@ class Explanation:
             "prior": tuple(values["prior"]),
             "steps": tuple(steps),
         }
+        if values.get("labels"):
+            parts["labels"] = tuple(values["labels"])
         return cls(**{**values, **parts})
 
     def __str__(self) -> str:

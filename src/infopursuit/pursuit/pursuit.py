@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -37,6 +38,7 @@ class Pursuit:
         first: the question that every image is asked first; None for the querier's choice.
         familiarity: whether an image looks like any of the classes; None if no images were held
             out to compare it with.
+        labels: the c class labels if they are no texts; None if the class names are the labels.
     """
 
     queries: tuple[str, ...]
@@ -46,6 +48,7 @@ class Pursuit:
     classifier: Classifier
     first: int | None = None
     familiarity: Familiarity | None = None
+    labels: tuple[Any, ...] | None = None
 
     @property
     def device(self) -> torch.device:
@@ -178,6 +181,7 @@ class Pursuit:
                 criterion=self.querier.criterion if chosen_from is None else "decisive answers",
                 familiarity=None if p_values is None else round(p_values[row], DIGITS),
                 chosen_from=chosen_from,
+                labels=self.labels,
             )
             for row, image in enumerate(images)
         ]

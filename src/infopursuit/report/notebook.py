@@ -38,7 +38,7 @@ def explanation_html(explanation: Explanation) -> str:
         for number, asked, said, leader, probability in rows
     )
     caption = (
-        f"<b>{escape(explanation.predicted_class)}</b>, {percent(explanation.probability)}, "
+        f"<b>{escape(str(explanation.predicted_class))}</b>, {percent(explanation.probability)}, "
         f"{ending(explanation)}"
     )
     if explanation.unfamiliar:
