@@ -36,6 +36,7 @@ from infopursuit.estimators.naive_bayes import (
     training_set,
     validation_set,
 )
+from infopursuit.estimators.one_clip import MOST, warn_unless_one_clip
 from infopursuit.pursuit.answers.rules import AnswerRule
 from infopursuit.pursuit.answers.table import AnswerTable, count_yes
 from infopursuit.pursuit.dictionary.initial import random_rows
@@ -172,6 +173,7 @@ class VariationalInformationPursuit(PursuitClassifier, ClassifierMixin, BaseEsti
         for name, rows in (("X", data.rows), ("validation X", held_out.rows)):
             check_width(texts, name, rows.width)
         self.classes_, self.n_features_in_, self.clip_ = data.classes, data.rows.width, None
+        warn_unless_one_clip(texts, data.sample(MOST, self.random_state))
         initial = self._initial(texts, train)
         images = _images(train), _images(held_out)
         return self._train(settings, texts, initial, images, checkpoint, processes)

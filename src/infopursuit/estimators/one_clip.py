@@ -1,0 +1,100 @@
+"""Whether texts and images can be of one CLIP, and the texts in the order of their embeddings."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from sklearn.metrics import roc_auc_score
+from torch import Tensor
+
+from infopursuit.pursuit.naive_bayes.training_set import InMemorySet
+from infopursuit.texts.text_table import TextTable
+
+# At most so many images and texts are looked at; fewer, or in fewer dimensions, tell nothing.
+MOST, LEAST, DIMENSIONS = 4096, 20, 128
+# Standard deviations: two spaces that have nothing to do with each other rarely agree by more.
+CHANCE = 4.0
+# Class names among the texts rank the images of their classes by chance up to this mean AUROC.
+RANKED, NAMES = 0.7, 3
+
+
+def warn_unless_one_clip(texts: TextTable, images: InMemorySet) -> None:
+    """Warn if texts and images seem to be of two spaces, or texts in another order."""
+    rows = images.rows.tensor()
+    places = torch.linspace(0, len(texts.texts) - 1, min(len(texts.texts), MOST)).long()
+    of_texts = texts.unit_matrix.take(places)
+    if min(len(rows), len(places)) < LEAST or rows.shape[1] < DIMENSIONS:
+        return
+    found = agreement(rows, of_texts)
+    if found < CHANCE:
+        warnings.warn(
+            "texts and images do not seem to be of one CLIP: their embeddings agree no more than "
+            f"those of unrelated spaces ({found:.1f} standard deviations from chance, expected at "
+            f"least {CHANCE:g}); questions and answers would have no meaning",
+            UserWarning,
+            stacklevel=4,
+        )
+        return
+    ranks = ranks_of_class_names(texts, rows, images.labels, [str(c) for c in images.classes])
+    if len(ranks) >= NAMES and float(np.mean(ranks)) < RANKED:
+        warnings.warn(
+            f"texts that name {len(ranks)} of the classes rank the images of these classes little "
+            f"better than chance (mean AUROC {np.mean(ranks):.2f}, expected at least {RANKED}): "
+            "the texts are in another order than their embeddings, or the CLIP does not know the "
+            "classes",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def agreement(images: Float[Tensor, "n d"], texts: Float[Tensor, "u d"]) -> float:
+    """Return by how many standard deviations two sets of unit rows agree more than by chance.
+
+    Chance is a random rotation of one of them. CLIPs keep images and texts apart, so the angle of
+    their means is telling; what varies among images also varies among texts. The larger counts.
+    """
+    d = images.shape[1]
+    first, second = images.double().mean(dim=0), texts.double().mean(dim=0)
+    norms = first.norm() * second.norm()
+    of_means = abs(float(first @ second / norms)) * math.sqrt(d) if norms > 0 else 0.0
+    covariances = [torch.cov(each.double().T) for each in (images, texts)]
+    one, other = [each - torch.eye(d) * each.trace() / d for each in covariances]
+    # The variance of tr(A Q B Q') over rotations Q, for symmetric A and B without trace.
+    scale = (2 * one.square().sum() * other.square().sum() / ((d - 1) * (d + 2))).sqrt()
+    return max(of_means, float((one * other).sum() / scale) if scale > 0 else 0.0)
+
+
+def ranks_of_class_names(
+    texts: TextTable,
+    rows: Float[Tensor, "n d"],
+    labels: Int[Tensor, " n"],
+    class_names: Sequence[str],
+) -> list[float]:
+    """Return the AUROC of the images of each class that a text names, by that text.
+
+    A text names a class if it is its name, or, where none is, if it contains it.
+    """
+    spelled = [_spelled(text) for text in texts.texts]
+    mean = texts.unit_matrix.take(torch.arange(min(len(spelled), MOST))).mean(dim=0)
+    ranks = []
+    for number, name in enumerate(class_names):
+        key, own = _spelled(name), (labels == number).numpy()
+        found = [row for row, text in enumerate(spelled) if text == key]
+        found = found or [row for row, text in enumerate(spelled) if key in text]
+        if not found or not key.strip() or own.all() or not own.any():
+            continue
+        direction = texts.unit_matrix.take(torch.tensor(found)).mean(dim=0) - mean
+        ranks.append(float(roc_auc_score(own, (rows @ direction).numpy())))
+    return ranks
+
+
+def _spelled(text: str) -> str:
+    """Return a text as words between blanks, so that `in` finds whole words."""
+    words = re.findall(r"[^\W_]+", text.lower())
+    return f" {' '.join(words)} "
