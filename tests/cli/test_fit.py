@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -112,6 +114,25 @@ def test_embeddings(
     measured = "test_accuracy" in again.provenance_
     assert measured == (write in (write_splits, write_parquet))
     assert ("test images" in log) == measured
+
+
+def test_knowledge_is_a_file(run: Callable, tmp_path: Path, world: World) -> None:
+    texts, file = tmp_path / "texts.npz", tmp_path / "known.jsonl"
+    np.savez(texts, texts=world.texts, embeddings=world.embeddings)
+    fit = "fit", *write_npz(world, tmp_path), "--texts", texts, "--out", tmp_path / "model"
+    names = np.unique(world.y).tolist()
+    lines = [{"class": name, "yes": ["striped coat"], "sometimes": []} for name in names]
+    for shown, status, message in [
+        ([{"complete": True}, *lines], 0, f"warning: {file}: names 4 of 4 classes and 1 of"),
+        ([{**line, "class": "x" + line["class"]} for line in lines], 1, "names 0 of 4 classes"),
+        ([], 1, "known.jsonl: the file is empty"),
+    ]:
+        file.write_text("".join(f"{json.dumps(line)}\n" for line in shown))
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            found, _, log = run(*fit, "--knowledge", file)
+        assert found == status
+        assert message in log
 
 
 def test_a_mistake_is_reported_in_one_line(run: Callable, tmp_path: Path, world: World) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from infopursuit.pursuit.answers.directions import STRENGTHS, fit_score_maps
 from infopursuit.pursuit.answers.moments import class_moments
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
-from infopursuit.texts.knowledge import KnowledgeTable
+from infopursuit.texts.knowledge import KnowledgeTable, write_knowledge
 from tests.estimators.conftest import CLASSES, PROPERTIES, World
 
 NOTHING = float("nan")
@@ -101,6 +102,33 @@ def test_a_table_that_names_classes_and_texts_is_put_in_order(world: World) -> N
     )
     found = ClassKnowledge(shuffled, classes, world.texts)
     assert np.array_equal(found.values.numpy(), values)
+
+
+def test_a_table_of_other_classes_or_texts_is_told(world: World, tmp_path: Path) -> None:
+    classes, texts = tuple(sorted(CLASSES)), tuple(world.texts)
+    whole = KnowledgeTable(classes, texts, table(world))
+    write_knowledge(tmp_path / "whole.parquet", whole)
+    expected = world.fitted(knowledge=whole)
+    for path in (tmp_path / "whole.parquet", str(tmp_path / "whole.parquet")):
+        found = world.fitted(knowledge=path)
+        assert np.array_equal(found.predict_proba(world.X), expected.predict_proba(world.X))
+    capital = tuple(name.upper() for name in classes)
+    for others, words, message in [
+        (
+            capital,
+            texts,
+            f"0 of 4 classes and {len(texts)} of {len(texts)} texts; expected classes",
+        ),
+        (classes, [f"{text} x" for text in texts], f"4 of 4 classes and 0 of {len(texts)} texts"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            world.fitted(knowledge=KnowledgeTable(tuple(others), tuple(words), table(world)))
+    few = KnowledgeTable((*capital[:3], classes[3]), texts, table(world))
+    with pytest.warns(UserWarning, match="names 1 of 4 classes and .* expected most"):
+        world.fitted(knowledge=few)
+    nothing = tmp_path / "nothing.jsonl"
+    nothing.write_text('{"complete": false}\n')
+    assert world.fitted(knowledge=nothing).queries_ == world.fitted().queries_
 
 
 def test_texts_that_are_true_of_no_class_are_asked_less(world: World) -> None:

@@ -10,6 +10,7 @@ import argparse
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.metadata import version
@@ -37,7 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         logging.getLogger(noisy).setLevel(logging.WARNING)
     chosen = parser().parse_args(arguments)
     try:
-        status = chosen.run(chosen)
+        with warnings.catch_warnings():
+            warnings.showwarning = _log_warning
+            status = chosen.run(chosen)
         sys.stdout.flush()
     except InputError as error:
         logger.error("infopursuit: %s", error)
@@ -59,6 +62,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         logger.error("infopursuit: %s", one_line(explain_os_error(error)))
         return 1
     return status or 0
+
+
+def _log_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Log a warning as one line, without the line of code that it comes from."""
+    logger.warning("warning: %s", one_line(str(message)))
 
 
 def _run(module: str, function: str) -> Callable[[argparse.Namespace], int | None]:
@@ -123,6 +131,8 @@ def _add_fit(commands: Any) -> None:
     _option(command, "--ban", "TEXT", ban, nargs="+", default=[])
     keep = "questions that are in the dictionary whatever is chosen"
     _option(command, "--keep", "TEXT", keep, nargs="+", default=[])
+    knowledge = "what is true of the classes: lists (.jsonl) or a table (.parquet)"
+    _path(command, "--knowledge", "FILE", knowledge)
     _option(command, "--first", "TEXT", "the question that every image is asked first")
     seed = "seed of samples of many images (default %(default)s)"
     _option(command, "--random-state", "SEED", seed, type=int, default=0)

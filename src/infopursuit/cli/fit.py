@@ -13,6 +13,7 @@ from infopursuit.core.numbers import percent
 from infopursuit.datasets.embedded_files import read_embedded_texts, read_embeddings, read_lines
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.trained_on import remember
+from infopursuit.texts.knowledge import open_knowledge
 
 logger = logging.getLogger("infopursuit")
 
@@ -36,6 +37,9 @@ def fit(chosen: argparse.Namespace) -> int:
         "first_query": chosen.first,
         "random_state": chosen.random_state,
     }
+    if chosen.knowledge is not None:
+        open_knowledge(chosen.knowledge)  # a mistake is told before images are embedded
+        settings["knowledge"] = chosen.knowledge
     if chosen.images.suffix in EMBEDDED:
         model = _fit_embedded(chosen, settings)
     else:

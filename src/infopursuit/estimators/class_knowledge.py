@@ -6,7 +6,10 @@ questions are worth asking, and of how many images an answer should be yes.
 
 from __future__ import annotations
 
+import logging
+import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +20,10 @@ from torch import Tensor
 from infopursuit.core.errors import InputError
 from infopursuit.pursuit.answers.information import information_of_words
 from infopursuit.pursuit.answers.table import AnswerTable
-from infopursuit.texts.knowledge import KnowledgeTable
+from infopursuit.texts.knowledge import KnowledgeTable, open_knowledge
+from infopursuit.texts.normalization import normalize
+
+logger = logging.getLogger(__name__)
 
 # A text is true of a class, at least sometimes, from this value on.
 TRUE_OF_A_CLASS = 0.5
@@ -25,6 +31,8 @@ CERTAINLY_TRUE = 0.9
 # The weight of the information of a text that is true of no class: such a text separates classes by
 # what its words do not say. The same for a text that is not certified.
 UNEXPLAINED = 0.35
+# A table that names a smaller share of the classes or texts was probably made for others.
+FEW = 0.5
 # A text is certified if its scores rank at least this share of pairs of images correctly.
 CERTIFIED = 0.75
 
@@ -41,6 +49,11 @@ class ClassKnowledge:
         self, knowledge: Any, classes: np.ndarray, texts: Sequence[str], leakage: float = 1.0
     ) -> None:
         """Check and align what a person gave."""
+        if isinstance(knowledge, str | Path):
+            check_names(open_knowledge(knowledge), classes, texts, str(knowledge))
+            knowledge = open_knowledge(knowledge, texts)
+        elif isinstance(knowledge, KnowledgeTable):
+            check_names(knowledge, classes, texts)
         if isinstance(knowledge, KnowledgeTable):
             values = knowledge.for_classes_and_texts([str(each) for each in classes], texts)
         else:
@@ -105,3 +118,32 @@ class ClassKnowledge:
         true = torch.where(certain.any(dim=0), certain, sometimes)
         unknown = values.isnan() | (sometimes & ~true)
         return true.float().masked_fill(unknown, torch.nan)
+
+
+def check_names(
+    table: KnowledgeTable, classes: np.ndarray, texts: Sequence[str], where: str = "knowledge"
+) -> None:
+    """Say how many classes and texts a table names; warn if they are few.
+
+    Raises:
+        InputError: it says something, but of none of the classes or of none of the texts.
+    """
+    if not table.classes and not table.texts:
+        return
+    known = {normalize(text) for text in table.texts}
+    parts = {
+        "classes": ([str(each) in table.classes for each in classes], table.classes, classes),
+        "texts": ([normalize(text) in known for text in texts], table.texts, texts),
+    }
+    counts = [f"{sum(found)} of {len(found)} {what}" for what, (found, _, _) in parts.items()]
+    told = f"{where}: names {' and '.join(counts)}"
+    for what, (found, there, wanted) in parts.items():
+        if not any(found) and (there or what == "classes"):
+            raise InputError(
+                f"{told}; expected {what} such as {str(wanted[0])!r}, found "
+                f"{', '.join(map(repr, there[:3])) or 'none'}"
+            )
+    if min(sum(found) / len(found) for found, there, _ in parts.values() if there) < FEW:
+        warnings.warn(f"{told}; expected most of them", UserWarning, stacklevel=6)
+    else:
+        logger.info("%s", told)

@@ -34,6 +34,7 @@ from infopursuit.datasets.labelled_images import EmbeddedShards, ImageShards
 from infopursuit.datasets.matrix import Matrix, UnitMatrix, as_tensor
 from infopursuit.estimators.base import DecidingClassifier, column_names, other_labels
 from infopursuit.estimators.class_knowledge import ClassKnowledge
+from infopursuit.estimators.one_clip import MOST, warn_unless_one_clip
 from infopursuit.pursuit.answers.columns import (
     column_questions,
     column_texts,
@@ -105,9 +106,9 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             are answered with no or yes.
         knowledge: (c, u) how true each text is of each class, in the order of `classes_` and
             `texts`: 1 true, 0.5 of some pictures, 0 not true, NaN not known; or a
-            `KnowledgeTable` that names both. Texts that are true of no class are asked less, and
-            about as many images get a yes as the table says. Answers still come from images
-            alone. None if nothing is known.
+            `KnowledgeTable` that names both, or its file (`.jsonl`, `.parquet`). Texts that are
+            true of no class are asked less, and about as many images get a yes as the table says.
+            Answers still come from images alone. None if nothing is known.
         leakage: with `knowledge`, what information counts that the words of a question do not
             explain, from 0 to 1. Less makes explanations easier to follow, for some accuracy.
         rates: `counted`: of each answer in each class, one question at a time; `fitted`: drawn from
@@ -255,6 +256,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         train, held_out = self._split(data, validation)
         self.classes_, self.n_features_in_ = data.classes, texts.unit_matrix.width
         facts = data.facts(held_out)
+        warn_unless_one_clip(texts, train.sample(MOST, seed))
         questions = TextQuestions(self, texts, train)
         chosen = questions.chosen(seed)
         rule, auroc = questions.answered(chosen, seed)
