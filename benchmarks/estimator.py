@@ -52,7 +52,7 @@ PARTS = (
     ("pursuit.naive_bayes.selection", "forward_selection", "selection: forward"),
     ("pursuit.naive_bayes.selection", "_credit", "selection: by roll-outs"),
     ("estimators.naive_bayes", "fit_table", "rates of the classes"),
-    ("estimators.naive_bayes", "fit_independence", "calibration"),
+    ("estimators.naive_bayes", "fit_tempering", "calibration"),
 )
 
 

@@ -139,7 +139,7 @@ def duplicates_case() -> Case:
 def redundant_case() -> Case:
     pursuit, _, *others = naive_bayes_case()
     pairs = torch.randint(0, 24, (60, 3), generator=torch.Generator().manual_seed(1))
-    pairs[:, 2] %= 2
+    pairs[:, 2] %= 3
     table = pursuit.querier.table  # type: ignore[attr-defined]
     querier = InformationGain(table, None, RedundantQuestions(pairs, 24))
     answers = pursuit.answers(unit(200, 5))

@@ -40,7 +40,9 @@ if TYPE_CHECKING:
     from infopursuit.core.renderers import FramedPage
 
 # Sure enough for predictions within about a point of those from all answers (docs: Results).
-DEFAULT_STOP = StoppingRule(probability=0.95, max_queries=None)
+# When asking is of no more use: of the images whose class stays the same for so long, hardly one
+# changes it later (docs/findings.md, "When to stop").
+DEFAULT_STOP = StoppingRule(probability=0.95, max_queries=None, stability=20)
 # Settings that are data, and are not saved: the chosen questions are.
 DATA = ("texts", "text_embeddings", "queries", "reference_embeddings", "knowledge")
 

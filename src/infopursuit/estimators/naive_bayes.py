@@ -9,10 +9,10 @@ model.explain(X[:1])[0]
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -39,6 +39,7 @@ from infopursuit.pursuit.answers.columns import (
     column_questions,
     column_texts,
     given_questions,
+    implied_cuts,
     with_question,
 )
 from infopursuit.pursuit.answers.directions import TextDirections
@@ -50,13 +51,18 @@ from infopursuit.pursuit.answers.rules import (
 from infopursuit.pursuit.answers.thresholds import THRESHOLD_IMAGES, ThresholdFit
 from infopursuit.pursuit.familiarity import KEPT, Familiarity
 from infopursuit.pursuit.naive_bayes.fit import (
-    ASSUMED,
+    ASSUMED_TEMPERING,
+    EVIDENCE_WEIGHTS,
+    FEW_HELD_OUT,
+    FEWEST_OF_A_CLASS,
     FITTED_ON,
+    FOLDS,
     HELD_OUT,
+    HeldOut,
     calibration_images,
-    fit_independence,
     fit_rates,
     fit_table,
+    fit_tempering,
 )
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes, RedundantQuestions
 from infopursuit.pursuit.naive_bayes.selection import (
@@ -253,33 +259,28 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         seed = seed_of(self.random_state)
         if validation is not None:
             validation = UnitMatrix(validation[0], "validation X"), validation[1]
-        train, held_out = self._split(data, validation)
         self.classes_, self.n_features_in_ = data.classes, texts.unit_matrix.width
-        facts = data.facts(held_out)
-        warn_unless_one_clip(texts, train.sample(MOST, seed))
-        questions = TextQuestions(self, texts, train)
-        chosen = questions.chosen(seed)
-        rule, auroc = questions.answered(chosen, seed)
-        first = None if self.first_query is None else int(texts.rows([self.first_query])[0])
-        forced = None if first is None else chosen.tolist().index(first)
-        querier = questions.querier(rule, chosen, auroc, seed)
-        queries = [texts.texts[row] for row in chosen.tolist()]
-        self._finish(rule, querier, queries, facts, held_out, forced, seed)
-        if auroc is not None:
+        split = self._split(data, validation)
+        warn_unless_one_clip(texts, split.train.sample(MOST, seed))
+
+        def fitted(train: TrainingSet) -> FittedQuestions:
+            return TextQuestions(self, texts, train).fitted(seed)
+
+        found = self._finish(split, fitted, seed)
+        if found.auroc is not None:
             self.provenance_["auroc_by_knowledge"] = [
-                None if math.isnan(share) else round(share, 4) for share in auroc.tolist()
+                None if math.isnan(share) else round(share, 4) for share in found.auroc.tolist()
             ]
         self.provenance_["texts"] = len(texts.texts)
         self.provenance_["texts_sha256"] = settings_sha256({"texts": list(texts.texts)})
 
-    def _split(
-        self, data: TrainingSet, validation: tuple[Matrix, Any] | None
-    ) -> tuple[TrainingSet, InMemorySet | None]:
+    def _split(self, data: TrainingSet, validation: tuple[Matrix, Any] | None) -> Split:
         """Return what to learn from, and the rows given to calibrate on, or some held out."""
-        train, held_out = data.split(0.0 if validation else float(self.validation_fraction))
+        fraction = 0.0 if validation else float(self.validation_fraction)
+        train, held_out = data.split(fraction)
         if validation is not None:
             held_out = validation_set(*validation, data.classes)
-        return train, held_out
+        return Split(train, held_out, data.facts(held_out), fraction > 0)
 
     # -- columns of a table -----------------------------------------------------------------
 
@@ -290,20 +291,23 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         self.classes_ = data.classes
         if validation is not None:
             validation = self._table(validation[0]), validation[1]
-        train, held_out = self._split(data, validation)
         default = [f"column {i}" for i in range(X.shape[1])]
         names = [str(name) for name in getattr(self, "feature_names_in_", default)]
-        assert isinstance(train, InMemorySet)
-        questions = table_questions(self, train, names, seed)
-        forced = None
-        if self.first_query is not None:
-            questions, forced = with_question(questions, self.first_query, names)
-        table = fit_table(questions, train.rows.blocks(), train.labels, train.weights)
-        querier = InformationGain(table)
-        if self.rates == "fitted":
-            querier = with_fitted_rates(querier, questions, train, seed)
-        queries = column_texts(questions, names)
-        self._finish(questions, querier, queries, data.facts(held_out), held_out, forced, seed)
+
+        def fitted(train: TrainingSet) -> FittedQuestions:
+            assert isinstance(train, InMemorySet)
+            questions = table_questions(self, train, names, seed)
+            forced = None
+            if self.first_query is not None:
+                questions, forced = with_question(questions, self.first_query, names)
+            table = fit_table(questions, train.rows.blocks(), train.labels, train.weights)
+            implied = RedundantQuestions(implied_cuts(questions), len(questions.columns))
+            querier = InformationGain(table, None, implied)
+            if self.rates == "fitted":
+                querier = with_fitted_rates(querier, questions, train, seed)
+            return FittedQuestions(column_texts(questions, names), questions, querier, forced)
+
+        self._finish(self._split(data, validation), fitted, seed)
 
     def _table(self, X: Any) -> Matrix:
         return _table(validate_data(self, X, reset=False, dtype=np.float64))
@@ -320,40 +324,95 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
 
     def _finish(
         self,
-        rule: AnswerRule,
-        querier: InformationGain,
-        questions: list[str],
-        facts: dict[str, Any],
-        held_out: InMemorySet | None,
-        first: int | None,
+        split: Split,
+        fit: Callable[[TrainingSet], FittedQuestions],
         seed: int,
-    ) -> None:
-        """Temper the table on held-out rows and put the pursuit together."""
-        table, independent, familiarity = querier.table, ASSUMED, None
-        if held_out is not None and questions:
-            budget = min(BUDGET, len(questions))
-            shown = held_out.sample(calibration_images(budget, len(self.classes_)), seed)
-            answers = rule.answers(shown.rows.tensor())
-            independent, _ = fit_independence(querier, answers, shown.labels, budget, shown.weights)
-            familiarity = Familiarity(table, rule.answers(held_out.sample(KEPT, 0).rows.tensor()))
-        table = replace(table, independent_answers=independent)
+    ) -> FittedQuestions:
+        """Choose and count the questions, temper them on held-out rows, set `pursuit_`."""
+        train, held_out = split.train, split.held_out
+        found, familiarity = fit(train), None
+        table, predicted, weights = found.querier.table, list[HeldOut](), (1.0,)
+        if held_out is not None and found.queries:
+            count = calibration_images(min(BUDGET, len(found.queries)), len(self.classes_))
+            predicted.append(found.held_out(held_out.sample(count, seed)))
+            kept = held_out.sample(KEPT, 0).rows.tensor()
+            familiarity = Familiarity(table, found.rule.answers(kept))
+        few = held_out is None or len(np.unique(held_out.checksums)) < FEW_HELD_OUT
+        if few and split.may_hold_out and isinstance(train, InMemorySet):
+            weights = EVIDENCE_WEIGHTS
+            for rest, others in train.folds(FOLDS, FEWEST_OF_A_CLASS):
+                predicted.append(fit(rest).held_out(others))
+            if not predicted and found.queries:
+                warnings.warn(
+                    f"{len(train)} images of {len(self.classes_)} classes are too few to "
+                    "calibrate: the probabilities are a guess; give at least "
+                    f"{FEWEST_OF_A_CLASS} images of each class",
+                    stacklevel=3,
+                )
+        predicted = [each for each in predicted if each.answers.shape[1]]
+        tempering = ASSUMED_TEMPERING
+        if predicted:
+            tempering, _ = fit_tempering(predicted, BUDGET, weights)
+        table = tempering.of(table)
         self.pursuit_ = Pursuit(
-            tuple(questions),
+            tuple(found.queries),
             tuple(str(each) for each in self.classes_),
-            rule,
-            InformationGain(table, querier.query_weights, querier.redundant),
+            found.rule,
+            InformationGain(table, found.querier.query_weights, found.querier.redundant),
             NaiveBayes(table),
-            first,
+            found.first,
             familiarity,
             other_labels(self.classes_),
         )
         self.queries_, self.clip_source_ = self.pursuit_.queries, None
-        self.provenance_ = dict(facts)
+        self.provenance_ = dict(split.facts)
         if held_out is not None:
             shown = held_out.sample(HELD_OUT, seed)
-            ending = self.pursuit_.ask_until(rule.answers(shown.rows.tensor()), self._rule(None))
+            ending = self.pursuit_.ask_until(
+                found.rule.answers(shown.rows.tensor()), self._rule(None)
+            )
             right = ending.posterior.argmax(dim=1) == shown.labels
             self.provenance_["held_out_accuracy"] = right.double().mean().item()
+        return found
+
+
+class Split(NamedTuple):
+    """Training images, and those that calibrate.
+
+    Attributes:
+        train: to learn from.
+        held_out: that calibrate; None if there are none.
+        facts: for the provenance.
+        may_hold_out: whether images to learn from may calibrate, too.
+    """
+
+    train: TrainingSet
+    held_out: InMemorySet | None
+    facts: dict[str, Any]
+    may_hold_out: bool
+
+
+class FittedQuestions(NamedTuple):
+    """Questions that were chosen, how images answer them, and how often each class says what.
+
+    Attributes:
+        queries: k questions.
+        rule: how images answer.
+        querier: with the untempered table.
+        first: the place of the question that comes first; None for the best.
+        auroc: (k,) how well scores rank images, by the knowledge; None without.
+    """
+
+    queries: list[str]
+    rule: AnswerRule
+    querier: InformationGain
+    first: int | None = None
+    auroc: Float[Tensor, " k"] | None = None
+
+    def held_out(self, rows: InMemorySet) -> HeldOut:
+        """Return rows that these questions were fitted without, with their answers."""
+        answers = self.rule.answers(rows.rows.tensor())
+        return HeldOut(self.querier, answers, rows.labels, rows.weights)
 
 
 def encoded_labels(y: Any) -> tuple[np.ndarray, Int[Tensor, " n"]]:
@@ -503,6 +562,18 @@ class TextQuestions:
             if room:
                 others = informative_rows(self.candidates, self.data, room, seed, allowed)
         return torch.cat([fixed, others]).sort().values
+
+    def fitted(self, seed: int) -> FittedQuestions:
+        """Choose the questions, fit how images answer them and count the answers."""
+        chosen = self.chosen(seed)
+        rule, auroc = self.answered(chosen, seed)
+        querier = self.querier(rule, chosen, auroc, seed)
+        queries = [self.texts.texts[row] for row in chosen.tolist()]
+        place = None
+        if self.model.first_query is not None:
+            first = int(self.texts.rows([self.model.first_query])[0])
+            place = chosen.tolist().index(first)
+        return FittedQuestions(queries, rule, querier, place, auroc)
 
     def answered(
         self, chosen: Int[Tensor, " k"], seed: int

@@ -30,6 +30,8 @@ from torch import Tensor
 from infopursuit.core.errors import InputError, explain_os_error, is_user_error
 from infopursuit.core.files import read_json, write_files
 from infopursuit.pursuit.answers.rules import (
+    ANY,
+    NO,
     AnswerRule,
     ColumnAnswers,
     MinMaxAnswers,
@@ -312,7 +314,13 @@ def _plain(value: Any) -> Any:
 
 # -- tensors --------------------------------------------------------------------------------
 
-OPTIONAL = ("rule.upper", "querier.worth", "querier.put_off", "familiarity.")
+OPTIONAL = (
+    "rule.upper",
+    "classifier.evidence_weight",
+    "querier.worth",
+    "querier.put_off",
+    "familiarity.",
+)
 
 
 def _part(weights: dict[str, Tensor], part: str) -> dict[str, Tensor]:
@@ -381,6 +389,8 @@ def _check(
             if tensor.numel() and not 0 <= tensor.min() <= tensor.max() < below[name]:
                 numbers = f"{tensor.min().item()} to {tensor.max().item()}"
                 raise ValueError(f"{name} holds {numbers}; expected 0 to {below[name] - 1}")
+            if name == "querier.put_off" and (tensor[:, 2] > NO).any():
+                raise ValueError(f"{name}: expected answers {ANY} to {NO} in its last column")
         # A table without tempering has infinitely many independent answers.
         elif not (name.endswith(".independent_answers") or torch.isfinite(tensor).all()):
             raise ValueError(f"{name} holds NaN or infinity; expected finite numbers")
@@ -399,6 +409,7 @@ def _shapes(
     def table(part: str) -> dict[str, tuple[int, ...]]:
         levels = 3 if rows.get(f"{part}.log_likelihood") == 3 else 2
         shapes = {"log_likelihood": (levels, k, c), "log_prior": (c,), "independent_answers": ()}
+        shapes["evidence_weight"] = ()
         return {f"{part}.{name}": shape for name, shape in shapes.items()}
 
     rules: dict[str, dict[str, tuple[int, ...]]] = {

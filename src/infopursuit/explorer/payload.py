@@ -52,8 +52,8 @@ class Stop(Part):
 class PutOff(Part):
     """Questions that are redundant after others: their gains are multiplied with `counts`.
 
-    `pairs` is uint16 (p, 3): a question that was asked, one that is redundant after it, and 1 if
-    only after a yes, 0 after any answer.
+    `pairs` is uint16 (p, 3): a question that was asked, one that is redundant after it, and
+    after which answer: 0 any, 1 yes, 2 no.
     """
 
     pairs: Base64
@@ -69,6 +69,7 @@ class Table(Part):
         log_likelihood: float32 (levels, k, c).
         log_prior: float32 (c,).
         independent_answers: how many independent answers all are worth; null for infinitely many.
+        evidence_weight: what each answer counts.
         worth: float32 (k,), a factor on the gain of each question; null for 1 each.
         put_off: redundant questions; null if there are none.
         rounding: gains that differ by less, in nats, are equal.
@@ -77,6 +78,7 @@ class Table(Part):
     log_likelihood: Base64
     log_prior: Base64
     independent_answers: float | None
+    evidence_weight: float = 1.0
     worth: Base64 | None
     put_off: PutOff | None
     rounding: float

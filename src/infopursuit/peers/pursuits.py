@@ -115,7 +115,7 @@ class PursuitPeer(TextPeer):
         table = self.table
         values = torch.zeros(len(X), len(columns), len(self.classes_), dtype=torch.float64)
         evidence = table.log_likelihood_of(columns[places], answers[rows, columns[places]])
-        wear = 1 + asked.sum(dim=1, keepdim=True).double() / table.independent_answers
+        wear = table.divisor(asked.sum(dim=1, keepdim=True).double())
         values[rows, places] = evidence.double() / wear[rows]
         return Contributions(
             self.classes_,

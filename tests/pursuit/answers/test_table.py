@@ -84,7 +84,7 @@ def test_scores_that_never_differ_within_classes_are_not_separated_by_rounding(s
     thresholds = fit_thresholds(scores, labels).values
     yes, totals = count_yes([(slice(None), (scores > thresholds).float())], labels)
     means = class_moments(Matrix(points[labels]).blocks(), labels).score_means(directions)
-    rates = threshold_rates(yes.float(), totals.float(), means, torch.zeros(9), thresholds)
+    rates = threshold_rates(yes.float(), totals.float(), means, torch.zeros(4, 9), thresholds)
     assert torch.isfinite(rates).all()
     at_threshold = (scores[:4] - thresholds).abs() < 1e-6
     assert at_threshold.any()
@@ -150,8 +150,12 @@ def test_means_and_spread_of_scores_are_those_of_the_scores() -> None:
     moments = class_moments(Matrix(images).blocks(), labels)
     scores = images.double() @ directions.double().T
     means = torch.stack([scores[labels == label].mean(dim=0) for label in range(4)])
-    spread = (scores - means[labels]).square().mean(dim=0).sqrt()
+    within = (scores - means[labels]).square().sum(dim=0)
+    total = scores.var(dim=0)
+    # 36 degrees of freedom, and eight made-up images that see 70 % of the whole variance.
+    variance = (within + 8 * 0.7 * total) / (40 - 4 + 8)
+    spread = (variance * (1 + 1 / 10)).sqrt().expand(4, 7)
     torch.testing.assert_close(moments.score_means(directions), means.float())
-    torch.testing.assert_close(moments.score_spread(directions), spread.float())
+    torch.testing.assert_close(moments.predictive_spread(directions), spread.float())
     assert moments.prior.tolist() == [0.25] * 4
     assert moments.prior.dtype == torch.float32

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import product, starmap
 
 import numpy as np
 import pytest
@@ -24,10 +25,13 @@ from infopursuit.pursuit.answers.table import LEAST, MOST, AnswerTable
 from infopursuit.pursuit.naive_bayes import fit
 from infopursuit.pursuit.naive_bayes.fit import (
     ASSUMED,
+    EVIDENCE_WEIGHTS,
     INDEPENDENT_ANSWERS,
-    fit_independence,
+    HeldOut,
+    Tempering,
     fit_rates,
     fit_table,
+    fit_tempering,
 )
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.rollout import asked_orders
@@ -89,12 +93,12 @@ def test_with_moments_a_threshold_rule_draws_rates_towards_a_gaussian() -> None:
     moments = class_moments(Matrix(shown).blocks(), labels, weights)
     found = fit_table(rule, Matrix(shown).blocks(), labels, weights, moments)
     scores, answers = shown.double() @ rule.directions.double().T, rule.answers(shown)
-    spread = moments.score_spread(rule.directions)
+    spreads = moments.predictive_spread(rule.directions)
     for label in range(C):
         members = labels == label
         share = weights[members] / weights[members].sum()
         mean = (share.unsqueeze(1) * scores[members]).sum(dim=0)
-        smooth = torch.special.ndtr((mean - rule.thresholds) / spread)
+        smooth = torch.special.ndtr((mean - rule.thresholds) / spreads[label])
         yes = (weights[members].unsqueeze(1) * answers[members]).sum(dim=0)
         frequency = (yes + 2 * smooth) / (weights[members].sum() + 2)
         expected = ((frequency.clamp(LEAST, MOST) + smooth) / 2).clamp(LEAST, MOST)
@@ -104,17 +108,17 @@ def test_with_moments_a_threshold_rule_draws_rates_towards_a_gaussian() -> None:
 
 def losses_slowly(
     of: AnswerTable, answers: Tensor, labels: Tensor, weights: Tensor, budget: int
-) -> dict[float, float]:
+) -> dict[Tempering, float]:
     """Mean cross-entropy of roll-outs with a table tempered like this, over t = 1 to budget."""
     found = {}
-    for independent in INDEPENDENT_ANSWERS:
-        tempered = replace(of, independent_answers=independent)
+    for choice in starmap(Tempering, product(INDEPENDENT_ANSWERS, EVIDENCE_WEIGHTS)):
+        tempered = choice.of(of)
         total = 0.0
         for given, label, weight in zip(answers, labels, weights, strict=True):
             _, posteriors = textbook.pursue(tempered, given, budget)
             losses = [-math.log(each[int(label)]) for each in posteriors[1:]]
             total += float(weight) * sum(losses) / budget
-        found[independent] = total / float(weights.sum())
+        found[choice] = total / float(weights.sum())
     return found
 
 
@@ -130,9 +134,12 @@ def test_the_tempering_is_that_of_the_least_cross_entropy(
     labels[::4] = (labels[::4] + 1) % 4
     weights = torch.linspace(0.1, 1.2, 20) if weighted else torch.ones(20)
     expected = losses_slowly(of, answers, labels, weights, 5)
-    given = weights.double() if weighted else None
-    independent, loss = fit_independence(InformationGain(of), answers, labels, 5, given)
-    assert independent == min(expected, key=expected.__getitem__)
+    held_out = [
+        HeldOut(InformationGain(of), answers[part], labels[part], weights[part].double())
+        for part in (slice(12), slice(12, None))
+    ]
+    tempering, loss = fit_tempering(held_out, 5)
+    assert tempering == min(expected, key=expected.__getitem__)
     assert loss == pytest.approx(min(expected.values()))
 
 
@@ -147,7 +154,8 @@ def test_repeated_answers_are_found_to_be_worth_few_and_independent_ones_many() 
         answers = (drawn_once < rates[labels].unsqueeze(1)).float().expand(-1, 10)
         likelihood = torch.stack([1 - rates, rates]).unsqueeze(1).expand(2, 10, 2)
         of = AnswerTable(likelihood.log(), torch.full((2,), math.log(0.5)))
-        found.append(fit_independence(InformationGain(of), answers.contiguous(), labels, 10)[0])
+        held_out = HeldOut(InformationGain(of), answers.contiguous(), labels, None)
+        found.append(fit_tempering([held_out], 10, [1.0])[0].independent_answers)
     assert found[0] <= 2
     assert found[1] >= 64
 

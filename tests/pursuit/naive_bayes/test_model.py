@@ -27,7 +27,7 @@ from tests.pursuit.naive_bayes import textbook
 K = 9
 LEVELS = pytest.mark.parametrize("levels", [2, 3])
 # After 2 never 5, and the other way round; after "3? yes" never 7.
-PAIRS = torch.tensor([[2, 5, 0], [5, 2, 0], [3, 7, 1]])
+PAIRS = torch.tensor([[2, 5, 0], [5, 2, 0], [3, 7, 1], [4, 0, 2]])
 
 
 def both(levels: int) -> tuple[InformationGain, NaiveBayes]:
@@ -50,8 +50,8 @@ def test_gains_are_those_of_the_definition_and_redundant_ones_next_to_nothing(le
         asked = {query: float(answers[image, query]) for query in range(K) if mask[image, query]}
         redundant = {
             other
-            for before, other, only_yes in PAIRS.tolist()
-            if before in asked and (not only_yes or asked[before] == 1)
+            for before, other, answer in PAIRS.tolist()
+            if before in asked and asked[before] in {0: (0, 0.5, 1), 1: (1,), 2: (0,)}[answer]
         }
         seen |= redundant
         for query in range(K):
@@ -60,7 +60,7 @@ def test_gains_are_those_of_the_definition_and_redundant_ones_next_to_nothing(le
             assert math.isclose(gain, expected, rel_tol=1e-6, abs_tol=1e-9)
             gain *= REDUNDANT_WEIGHT if query in redundant else 1.0
             assert float(less[image, query]) == pytest.approx(gain, abs=1e-12)
-    assert seen == {2, 5, 7}
+    assert seen == {0, 2, 5, 7}
 
 
 @LEVELS

@@ -27,7 +27,11 @@ def answers(levels: int = 2, count: int = 40, k: int = 9) -> Tensor:
 
 
 def posterior(
-    of: AnswerTable, heard: dict[int, float], worth: float = math.inf, asked: int | None = None
+    of: AnswerTable,
+    heard: dict[int, float],
+    worth: float = math.inf,
+    asked: int | None = None,
+    counts: float = 1.0,
 ) -> list[float]:
     """Return the posterior after the answers heard, tempered for `asked` questions."""
     count = len(heard) if asked is None else asked
@@ -36,7 +40,7 @@ def posterior(
         total = log_prior
         for query, answer in heard.items():
             total += float(of.log_likelihood[round(answer * (of.levels - 1)), query, label])
-        logits.append(total / (1 + count / worth))
+        logits.append(counts * total / (1 + count / worth))
     powers = [math.exp(each - max(logits)) for each in logits]
     return [power / sum(powers) for power in powers]
 
@@ -60,10 +64,11 @@ def gain(of: AnswerTable, heard: dict[int, float], query: int) -> float:
 def pursue(of: AnswerTable, given: Tensor, budget: int) -> tuple[list[int], list[list[float]]]:
     """The queries asked of an image with these answers (k,), and the posterior after each."""
     heard: dict[int, float] = {}
-    posteriors = [posterior(of, heard, of.independent_answers)]
+    tempering = {"worth": of.independent_answers, "counts": of.evidence_weight}
+    posteriors = [posterior(of, heard, **tempering)]
     for _ in range(budget):
         left = [query for query in range(len(given)) if query not in heard]
         best = max(left, key=lambda query: gain(of, heard, query))
         heard[best] = float(given[best])
-        posteriors.append(posterior(of, heard, of.independent_answers))
+        posteriors.append(posterior(of, heard, **tempering))
     return list(heard), posteriors

@@ -6,11 +6,11 @@
  * @typedef {{probability: number | null, max_queries: number | null, entropy: number | null,
  *   stability: number | null}} Stop  what is null plays no part
  * @typedef {{logLikelihood: Float32Array, logPrior: Float32Array, independentAnswers: number,
- *   worth: Float32Array | null, putOff: PutOff | null, rounding: number}} Table
- *   of shape (levels, k, c), (c), -, (k), -, -
+ *   evidenceWeight: number, worth: Float32Array | null, putOff: PutOff | null, rounding: number}} Table
+ *   of shape (levels, k, c), (c), -, -, (k), -, -
  * @typedef {{pairs: Uint16Array, counts: number}} PutOff  (p, 3): a question that was asked, one
- *   that is redundant after it, and 1 if only a yes makes it so; `counts`: what the gain of a question
- *   is multiplied by while it is redundant
+ *   that is redundant after it, and after which answer: 0 any, 1 yes, 2 no; `counts`: what the gain
+ *   of a question is multiplied by while it is redundant
  * @typedef {{widths: [number, number], outputs: number, epsilon: number,
  *   first: Affine, second: Affine, head: Affine}} Layers
  * @typedef {{weight: Float32Array, bias: Float32Array, scale: Float32Array, shift: Float32Array}}
@@ -111,7 +111,7 @@ function putOffOf(raw, k, where) {
   if (raw === null) return null;
   expect(isRecord(raw), where, "expected pairs, or null");
   const pairs = numbersOf(raw.pairs, `${where}.pairs`);
-  const known = pairs.length % 3 === 0 && pairs.every((each, i) => each < (i % 3 === 2 ? 2 : k));
+  const known = pairs.length % 3 === 0 && pairs.every((each, i) => each < (i % 3 === 2 ? 3 : k));
   expect(known, `${where}.pairs`, `expected pairs of questions 0 to ${k - 1}`);
   return { pairs, counts: raw.counts };
 }
@@ -256,6 +256,7 @@ function modelOf(raw, where) {
       logLikelihood: floatsOf(raw.table.log_likelihood, shape, `${at}.log_likelihood`),
       logPrior: floatsOf(raw.table.log_prior, c, `${at}.log_prior`),
       independentAnswers: raw.table.independent_answers ?? Infinity,
+      evidenceWeight: raw.table.evidence_weight ?? 1,
       worth: raw.table.worth === null ? null : floatsOf(raw.table.worth, k, `${at}.worth`),
       putOff: putOffOf(raw.table.put_off ?? null, k, `${at}.put_off`),
       rounding: raw.table.rounding,

@@ -31,6 +31,8 @@
 export const RUNNERS_UP = 3;
 // An answer this close to a level, in steps between levels, is that level.
 const NEAR_LEVEL = 1e-4;
+// After which answer of a question another one is redundant.
+const [ANY, YES, NO] = [0, 1, 2];
 
 /** p log p as it enters entropies, in nats. @param {number} p */
 function entropyTerm(p) {
@@ -121,8 +123,9 @@ export class NaiveBayes {
 
   /** @param {Float64Array} evidence @param {number} asked @returns {Float64Array} */
   posterior(evidence, asked) {
-    const tempering = 1 + asked / this.table.independentAnswers;
-    return softmax(evidence.map((each) => each / tempering));
+    const { independentAnswers, evidenceWeight } = this.table;
+    const divisor = (1 + asked / independentAnswers) / evidenceWeight;
+    return softmax(evidence.map((each) => each / divisor));
   }
 
   /**
@@ -167,7 +170,8 @@ export class NaiveBayes {
     const answers = new Map(history.map(({ query, answer }) => [query, answer]));
     for (let i = 0; i < pairs.length; i += 3) {
       const answer = answers.get(pairs[i]);
-      if (answer !== undefined && (pairs[i + 2] === 0 || answer === 1)) late.add(pairs[i + 1]);
+      const given = answer === 1 ? YES : answer === 0 ? NO : ANY;
+      if (answer !== undefined && [ANY, given].includes(pairs[i + 2])) late.add(pairs[i + 1]);
     }
     return late;
   }

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
-from infopursuit.pursuit.answers.rules import ColumnAnswers
+from infopursuit.pursuit.answers.rules import NO, YES, ColumnAnswers
 
 # Cuts of a column: half-way between neighbouring values, at even steps of the rows' weight.
 CUTS = 16
@@ -107,3 +107,16 @@ def with_question(
         torch.cat([questions.columns, wanted.columns]), torch.cat([questions.cuts, wanted.cuts])
     )
     return more, len(texts)
+
+
+def implied_cuts(questions: ColumnAnswers) -> Int[Tensor, "p 3"]:
+    """Return which questions about a column follow from which answers (`RedundantQuestions`).
+
+    More than 5 is more than 4, too; what is not more than 4 is not more than 5.
+    """
+    column, cut = questions.columns, questions.cuts
+    same = column.unsqueeze(1) == column
+    lower = (same & (cut.unsqueeze(1) > cut)).nonzero()
+    higher = (same & (cut.unsqueeze(1) < cut)).nonzero()
+    answer = torch.tensor([YES] * len(lower) + [NO] * len(higher)).unsqueeze(1)
+    return torch.cat([torch.cat([lower, higher]), answer.long()], dim=1)

@@ -9,6 +9,10 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
+# Share of the scatter of all images that is expected within classes, before there are images.
+SHARE_WITHIN = 0.7
+# How many images of each class that expectation counts for.
+PSEUDO_IMAGES = 2.0
 # Steps of a whole sum in 1: finer than float32, in which images are.
 STEPS = 2.0**32
 
@@ -34,10 +38,24 @@ class ClassMoments(NamedTuple):
         """Return the mean score of each class along each direction; float32."""
         return (self.means @ directions.double().T).float()
 
-    def score_spread(self, directions: Float[Tensor, "k d"]) -> Float[Tensor, " k"]:
-        """Return the standard deviation of scores within classes; float32."""
+    def predictive_spread(self, directions: Float[Tensor, "k d"]) -> Float[Tensor, "c k"]:
+        """Return the standard deviation to expect of scores of new images of each class; float32.
+
+        Few images are close to their own means, which were fitted to them. So the scatter within
+        classes is that of n - c degrees of freedom, drawn towards a share of the scatter of all
+        images, and the mean of a class of m images adds a share 1 / m of its own.
+        """
         of = directions.double()
-        return (of @ self.within * of).sum(dim=1).clamp_min(0).sqrt().float()
+        images, classes = self.weights.sum(), len(self.weights)
+        means = self.means @ of.T
+        share = (self.weights / images).unsqueeze(1)
+        within = (of @ self.within * of).sum(dim=1).clamp_min(0)
+        between = (share * (means - (share * means).sum(dim=0)).square()).sum(dim=0)
+        total = (within + between) * images / (images - 1).clamp_min(1)
+        pseudo = PSEUDO_IMAGES * classes
+        variance = within * images + pseudo * SHARE_WITHIN * total
+        variance = variance / ((images - classes).clamp_min(0) + pseudo)
+        return (variance * (1 + 1 / self.weights.unsqueeze(1))).sqrt().float()
 
 
 class MomentSums(NamedTuple):

@@ -104,6 +104,10 @@ class ThresholdAnswers(AnswerRule):
         return (not_no + (scores > self.upper).to(scores.dtype)) / 2
 
 
+# After which answer of a question another one is redundant.
+ANY, YES, NO = 0, 1, 2
+
+
 @dataclass(frozen=True)
 class ColumnAnswers(AnswerRule):
     """Questions about the columns of a table: yes if a column exceeds a cut.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -36,13 +37,15 @@ class AnswerTable:
         independent_answers: m, how many independent answers infinitely many are worth. Answers are
             not quite independent given the class, so their sum is too sure of itself, the more so
             the more were asked: t answers, each equally correlated with every other, are worth
-            about t / (1 + t / m) independent ones. The logits are the sum divided by 1 + t / m;
-            the most probable class stays the same.
+            about t / (1 + t / m) independent ones. The logits are the sum divided by
+            (1 + t / m) / s; the most probable class stays the same.
+        evidence_weight: s, what each answer counts: less than 1 if few images have told the rates.
     """
 
     log_likelihood: Float[Tensor, "v k c"]
     log_prior: Float[Tensor, " c"]
     independent_answers: float = torch.inf
+    evidence_weight: float = 1.0
 
     @property
     def levels(self) -> int:
@@ -88,7 +91,11 @@ class AnswerTable:
         self, evidence: Float[Tensor, "b c"], asked: Float[Tensor, "b 1"] | int
     ) -> Float[Tensor, "b c"]:
         """Return the logits from the evidence of `asked` answers."""
-        return evidence / (1 + asked / self.independent_answers)
+        return evidence / self.divisor(asked)
+
+    def divisor(self, asked: Tensor | float) -> Any:
+        """Return what the evidence of `asked` answers is divided by."""
+        return (1 + asked / self.independent_answers) / self.evidence_weight
 
     def select(self, columns: Int[Tensor, " m"]) -> AnswerTable:
         """Return the table of m of its queries."""
@@ -110,14 +117,15 @@ class AnswerTable:
             "log_likelihood": self.log_likelihood,
             "log_prior": self.log_prior,
             "independent_answers": torch.tensor(self.independent_answers, dtype=torch.float64),
+            "evidence_weight": torch.tensor(self.evidence_weight, dtype=torch.float64),
         }
 
     @classmethod
     def from_tensors(cls, tensors: dict[str, Tensor]) -> AnswerTable:
         """Return the table that `tensors` gave."""
-        return cls(
-            tensors["log_likelihood"], tensors["log_prior"], float(tensors["independent_answers"])
-        )
+        weight = tensors.get("evidence_weight", 1.0)  # models of before 0.2 have none
+        independent = float(tensors["independent_answers"])
+        return cls(tensors["log_likelihood"], tensors["log_prior"], independent, float(weight))
 
 
 def yes_rates(
@@ -134,14 +142,14 @@ def threshold_rates(
     yes: Float[Tensor, "c k"],
     totals: Float[Tensor, "c 1"],
     means: Float[Tensor, "c k"],
-    spread: Float[Tensor, " k"],
+    spread: Float[Tensor, "c k"],
     thresholds: Float[Tensor, " k"],
 ) -> Float[Tensor, "c k"]:
     """Return the rates of answers that are scores above a threshold.
 
     A class has few images, so this is the mean of two estimates: the frequency, and the mass above
-    the threshold of a Gaussian with the mean of the class and the standard deviation of scores
-    within classes (`spread`).
+    the threshold of a Gaussian with the mean of the class and the standard deviation of the scores
+    to expect of its images (`spread`).
     """
     smooth = torch.special.ndtr((means - thresholds) / spread.clamp_min(LEAST_SPREAD))
     return ((yes_rates(yes, totals, smooth) + smooth) / 2).clamp(LEAST, MOST)

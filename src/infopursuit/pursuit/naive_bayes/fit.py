@@ -1,8 +1,9 @@
 """Fitting naive Bayes: counted rates, tempering, and rates fitted to tell the classes apart.
 
-Counted rates take no updates, only one pass over the training images. The one number that is left,
-how many independent answers infinitely many are worth (`AnswerTable.independent_answers`), comes
-from images held out.
+Counted rates take no updates, only one pass over the training images. The two numbers that are
+left, how many independent answers infinitely many are worth (`AnswerTable.independent_answers`)
+and what each counts (`evidence_weight`), come from images held out; if these are few, also from
+fits on three quarters of the others, each of which predicts the fourth (`Tempering`).
 
 A counted rate is the best guess for its question alone. But answers depend on one another given the
 class, and what two questions both tell is counted twice. Fitted rates minimise
@@ -20,8 +21,9 @@ queries can still be left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int, UInt8
@@ -40,10 +42,14 @@ from infopursuit.pursuit.answers.table import (
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.rollout import asked_orders, images_at_once, roll_out
 
-# How many independent answers infinitely many may be worth, and what is assumed if no images are
-# held out.
+# How many independent answers infinitely many may be worth, and what each may count.
 INDEPENDENT_ANSWERS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, torch.inf)
+EVIDENCE_WEIGHTS = (1.0, 0.8, 0.6, 0.45, 0.3)
+# The divisor of fitted rates takes answers to be worth this many.
 ASSUMED = 16.0
+# If fewer different images are held out, those learned from are predicted, too: each of so many
+# parts by a fit on the others; classes need this many images for that.
+FEW_HELD_OUT, FOLDS, FEWEST_OF_A_CLASS = 64, 4, 3
 # How many tables of the size of all posteriors are held at once.
 TABLES = 4
 # Held-out images that calibrate; fewer if that takes more posteriors than these, but not too few.
@@ -102,7 +108,7 @@ def table_of_counts(
         rates = [yes_rates(each, totals) for each in counts]
     else:
         means = moments.score_means(rule.directions)
-        spread = moments.score_spread(rule.directions)
+        spread = moments.predictive_spread(rule.directions)
         cuts = [rule.thresholds] if rule.upper is None else [rule.thresholds, rule.upper]
         rates = [
             threshold_rates(each, totals, means, spread, cut)
@@ -130,43 +136,77 @@ def calibration_images(budget: int, classes: int) -> int:
     return min(HELD_OUT, max(FEWEST_HELD_OUT, CALIBRATION_POSTERIORS // (budget * classes)))
 
 
-def fit_independence(
-    querier: InformationGain,
-    answers: Float[Tensor, "n k"],
-    labels: Int[Tensor, " n"],
-    budget: int,
-    weights: Float[Tensor, " n"] | None = None,
-) -> tuple[float, float]:
+class Tempering(NamedTuple):
+    """How much evidence counts: `AnswerTable.independent_answers` and `evidence_weight`."""
+
+    independent_answers: float
+    evidence_weight: float
+
+    def of(self, table: AnswerTable) -> AnswerTable:
+        """Return a table with this tempering."""
+        return replace(table, **self._asdict())
+
+
+# Without images to fit it on: near the best with one or two images of a class
+# (docs/findings.md, "Few images").
+ASSUMED_TEMPERING = Tempering(32.0, 0.6)
+
+
+class HeldOut(NamedTuple):
+    """Held-out images, and the untempered querier that was fitted without them.
+
+    Attributes:
+        querier: chooses the queries.
+        answers: in [0, 1].
+        labels: classes 0..c-1.
+        weights: of the images; None for 1 each.
+    """
+
+    querier: InformationGain
+    answers: Float[Tensor, "n k"]
+    labels: Int[Tensor, " n"]
+    weights: Float[Tensor, " n"] | None
+
+
+def fit_tempering(
+    held_out: Iterable[HeldOut], budget: int, evidence_weights: Sequence[float] = EVIDENCE_WEIGHTS
+) -> tuple[Tempering, float]:
     """Return the tempering with the least cross-entropy over all budgets, and that cross-entropy.
 
     Args:
-        querier: chooses the queries; its table is untempered.
-        answers: of held-out images.
-        labels: their classes.
-        budget: T >= 1 queries are asked.
-        weights: of the images; None for 1 each.
+        held_out: images with the querier that was fitted without them.
+        budget: T >= 1 queries are asked, all if there are fewer.
+        evidence_weights: to choose from.
     """
-    table = querier.table
-    classifier = NaiveBayes(table)
-    weights = torch.ones(len(labels)) if weights is None else weights.float()
-    losses = torch.zeros(len(INDEPENDENT_ANSWERS), dtype=torch.float64)
-    asked = torch.arange(1, budget + 1).unsqueeze(1)
-    size = images_at_once(budget, len(table.log_prior)) // TABLES
-    for some, truth, weight in zip(
-        answers.split(size), labels.split(size), weights.split(size), strict=True
-    ):
-        rolled = roll_out(querier, classifier, some, budget)
-        likelihood = table.log_likelihood[table.level_of(rolled.answers), rolled.order]
-        evidence = table.log_prior + likelihood.cumsum(dim=1)
-        for place, independent in enumerate(INDEPENDENT_ANSWERS):
-            loss = functional.cross_entropy(
-                (evidence / (1 + asked / independent)).flatten(0, 1),
-                truth.repeat_interleave(budget),
-                reduction="none",
-            )
-            losses[place] += (loss.view(-1, budget).sum(dim=1) * weight).sum()
+    choices = [
+        Tempering(independent, weight)
+        for weight in evidence_weights
+        for independent in INDEPENDENT_ANSWERS
+    ]
+    losses, total = torch.zeros(len(choices), dtype=torch.float64), 0.0
+    for querier, answers, labels, given in held_out:
+        longest = min(budget, answers.shape[1])
+        classifier = NaiveBayes(querier.table)
+        weights = torch.ones(len(labels)) if given is None else given.float()
+        asked = torch.arange(1, longest + 1).unsqueeze(1)
+        size = images_at_once(longest, len(querier.table.log_prior)) // TABLES
+        for some, truth, weight in zip(
+            answers.split(size), labels.split(size), weights.split(size), strict=True
+        ):
+            rolled = roll_out(querier, classifier, some, longest)
+            level = querier.table.level_of(rolled.answers)
+            likelihood = querier.table.log_likelihood[level, rolled.order]
+            evidence = querier.table.log_prior + likelihood.cumsum(dim=1)
+            for place, choice in enumerate(choices):
+                loss = functional.cross_entropy(
+                    (evidence / choice.of(querier.table).divisor(asked)).flatten(0, 1),
+                    truth.repeat_interleave(longest),
+                    reduction="none",
+                )
+                losses[place] += (loss.view(-1, longest).sum(dim=1) * weight).sum()
+        total += weights.sum().item() * longest
     best = int(losses.argmin())
-    return INDEPENDENT_ANSWERS[best], losses[best].item() / (weights.sum().item() * budget)
+    return choices[best], losses[best].item() / total
 
 
 def fit_rates(

@@ -72,37 +72,35 @@ class RedundantQuestions:
     """Questions that others make redundant: no need to ask "a turtle?" after "a sea turtle? yes".
 
     Args:
-        pairs: (p, 3): a question that was asked, one that it makes redundant, and 1 if only a yes
-            does so, 0 if any answer does.
+        pairs: (p, 3): a question that was asked, one that it makes redundant, and after which
+            answer: 0 any, 1 yes, 2 no.
         k: how many questions there are.
 
     Attributes:
-        after_any, after_yes: (k, k), 1 if the column is redundant after the row got any answer, or
-            a yes.
+        after: (3, k, k), 1 if the column is redundant after the row got any answer, a yes, a no.
     """
 
     def __init__(self, pairs: Int[Tensor, "p 3"], k: int) -> None:
         self.pairs, self.k = pairs, k
-        asked, other, only_yes = pairs.T.long()
-        self.after_any = torch.zeros(k, k, device=pairs.device)
-        self.after_any[asked[only_yes == 0], other[only_yes == 0]] = 1
-        self.after_yes = self.after_any.clone()
-        self.after_yes[asked, other] = 1
+        asked, other, answer = pairs.T.long()
+        self.after = torch.zeros(3, k, k, device=pairs.device)
+        self.after[answer, asked, other] = 1
 
     def mask(
         self, answers: Float[Tensor, "b k"], mask: Float[Tensor, "b k"]
     ) -> Bool[Tensor, "b k"]:
         """Return what is redundant after the history that `mask` selects of all answers."""
-        mask = mask.to(self.after_any.dtype)
-        said_yes = mask * (answers == 1)
-        return mask @ self.after_any + said_yes @ self.after_yes > 0
+        mask = mask.to(self.after.dtype)
+        given = torch.stack([mask, mask * (answers == 1), mask * (answers == 0)])
+        return (given @ self.after).sum(dim=0) > 0
 
     def mask_after(
         self, queries: Int[Tensor, " r"], answers: Float[Tensor, " r"]
     ) -> Bool[Tensor, "r k"]:
         """Return what one query and its answer make redundant."""
-        said_yes = (answers == 1).unsqueeze(1)
-        return torch.where(said_yes, self.after_yes[queries], self.after_any[queries]) > 0
+        any_answer, after_yes, after_no = self.after[:, queries]
+        said_yes, said_no = (answers == 1).unsqueeze(1), (answers == 0).unsqueeze(1)
+        return any_answer + said_yes * after_yes + said_no * after_no > 0
 
     def select(self, columns: Int[Tensor, " m"]) -> RedundantQuestions:
         """Return the same of m of the questions."""

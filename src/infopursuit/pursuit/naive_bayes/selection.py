@@ -227,8 +227,7 @@ def chosen_columns(
         ties: questions whose gains differ by no more than this share are equal.
         query_weights: of the information of each question; None for 1 each.
     """
-    columns = forward_selection(answers, labels, round(SIZES[0] * k), weights, ties, query_weights)
-    chosen = torch.tensor(_filled(columns, answers.shape[1], k))
+    chosen = _useful_columns(answers, labels, round(SIZES[0] * k), weights, ties, query_weights)
     weights = torch.ones(len(labels), dtype=torch.float64) if weights is None else weights
     shown = even_sample(labels, ROLLED_OUT, generator)
     for size in (*(round(share * k) for share in SIZES[1:]), k):
@@ -251,7 +250,29 @@ def _credit(querier: InformationGain, answers: Tensor, weights: Tensor, budget: 
     return credit
 
 
-def _filled(chosen: list[int], count: int, k: int) -> list[int]:
-    """Fill up to k columns with the next ones, if forward selection found fewer that help."""
-    others = (column for column in range(count) if column not in set(chosen))
-    return chosen + [column for column, _ in zip(others, range(k - len(chosen)), strict=False)]
+def _useful_columns(
+    answers: Tensor,
+    labels: Tensor,
+    count: int,
+    weights: Tensor | None,
+    ties: float,
+    query_weights: Tensor | None,
+) -> Int[Tensor, " m"]:
+    """Return `count` columns by forward selection, begun again on the others when it ends.
+
+    Among n images it ends after n - 1 columns at the latest: the rest are combinations of these.
+    They are useful all the same, for images that are not among the n.
+    """
+    left, chosen = torch.arange(answers.shape[1]), torch.arange(0)
+    while len(chosen) < count and len(left):
+        these = None if query_weights is None else query_weights[left]
+        found = forward_selection(
+            answers[:, left], labels, count - len(chosen), weights, ties, these
+        )
+        if not found:  # no answer differs among the images: any of the rest will do
+            return torch.cat([chosen, left[: count - len(chosen)]])
+        chosen = torch.cat([chosen, left[found]])
+        kept = torch.ones(len(left), dtype=torch.bool)
+        kept[found] = False
+        left = left[kept]
+    return chosen

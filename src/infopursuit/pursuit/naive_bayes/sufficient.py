@@ -62,7 +62,7 @@ def _sufficient_subset(
     values = torch.zeros(rows, budget, dtype=torch.float64, device=device)
     posteriors = [history.outputs(rows).softmax(dim=1)]
     for step in range(budget):
-        divisor = 1 + (step + 1) / table.independent_answers
+        divisor = table.divisor(step + 1)
         now = (history.sum / divisor).softmax(dim=1)
         likely = (table.log_likelihood / divisor).exp()
         surprise = _at_level(torch.stack([now @ each.T for each in likely]), level).log()

@@ -118,6 +118,24 @@ class InMemorySet:
             self.subset(torch.from_numpy(np.flatnonzero(held))),
         )
 
+    def folds(self, count: int, least: int) -> Iterator[tuple[InMemorySet, InMemorySet]]:
+        """Yield rows to learn from and others: each row is among the others once.
+
+        Rows of classes with fewer than `least` different rows never are. Equal rows stay together.
+        """
+        counted = key_counts(self.labels.numpy(), self.checksums)
+        distinct = counted.of_class(np.ones_like(counted.counts), len(self.classes))
+        fold = np.where(distinct[counted.classes] < least, -1, counted.ranks() % count)
+        codes = (self.labels.numpy() << KEY_BITS) + self.checksums
+        of_row = fold[np.searchsorted(counted.codes, codes)]
+        for number in range(count):
+            others = of_row == number
+            if others.any():
+                yield (
+                    self.subset(torch.from_numpy(np.flatnonzero(~others))),
+                    self.subset(torch.from_numpy(np.flatnonzero(others))),
+                )
+
     def sample(self, size: int, seed: int) -> InMemorySet:
         """Return at most `size` rows, drawn with `seed`, as many of each class as of any other."""
         if len(self) <= size:
