@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import torch
 from sklearn.datasets import load_iris
 
 import infopursuit
 from infopursuit.core.errors import InputError
+from infopursuit.estimators.base import load_fitted
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.pursuit.explanation import Explanation
 
@@ -94,3 +96,95 @@ def test_columns_can_be_banned_kept_and_asked_first(iris: tuple) -> None:
 def test_bad_settings_are_refused(iris: tuple, settings: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
         InformationPursuitClassifier(**settings).fit(*iris)
+
+
+def mixed_table(count: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Animals: a category, a boolean, texts of yes and no, a number; a fifth of the cells empty."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(["frog", "swan", "fox"], count)
+    colour = np.where(rng.random(count) < 0.9, pd.Series(y).map(COLOURS), "grey").astype(object)
+    X = pd.DataFrame(
+        {
+            "colour": colour,
+            "lives in water": pd.Series(y != "fox").astype(object),
+            "feathers": np.where(y == "swan", "yes", "no").astype(object),
+            "weight": rng.normal(pd.Series(y).map({"frog": 1, "swan": 9, "fox": 8}), 0.5),
+        }
+    )
+    for name in X:
+        X.loc[rng.random(count) < 0.2, name] = None
+    return X, y
+
+
+COLOURS = {"frog": "green", "swan": "white", "fox": "red"}
+
+
+def test_gaps_booleans_and_categories(tmp_path: Path) -> None:
+    X, y = mixed_table(600, 0)
+    model = InformationPursuitClassifier(n_queries=12).fit(X, y)
+    assert {"colour is red", "lives in water?", "feathers?"} <= set(model.queries_)
+    unseen, labels = mixed_table(300, 1)
+    assert model.score(unseen, labels) > 0.95
+    answers = model.answer(unseen)
+    red = answers[:, model.queries_.index("colour is red")]
+    assert np.array_equal(red == 0, unseen["colour"].isna())
+    assert np.array_equal(red == 1, unseen["colour"] == "red")
+    # An empty row says nothing, whatever is asked.
+    empty = (
+        torch.from_numpy(model.answer(unseen[:1].assign(**dict.fromkeys(unseen, None)))) / 2 + 0.5
+    )
+    table = model.pursuit_.classifier.table.double()
+    said = table.evidence(empty, torch.ones_like(empty))[0] - table.log_prior
+    assert torch.allclose(said, said[:1], atol=1e-5)
+    model.save(tmp_path / "model")
+    for again in (infopursuit.load(tmp_path / "model"), load_fitted(tmp_path / "model")):
+        assert np.array_equal(again.predict_proba(unseen), model.predict_proba(unseen))
+        assert np.array_equal(again.familiarity(unseen), model.familiarity(unseen))
+    for other in (
+        pl.from_pandas(unseen.astype({"lives in water": "boolean"})),
+        unseen.astype({"colour": "category", "lives in water": "boolean", "weight": "Float64"}),
+    ):
+        assert np.array_equal(model.predict_proba(other), model.predict_proba(unseen))
+    with pytest.warns(UserWarning, match=r"'colour': 1 values such as 'violet'"):
+        violet = model.answer(unseen[:1].assign(colour="violet"))
+    assert violet[0, model.queries_.index("colour is red")] == 0
+
+
+def test_rates_of_questions_with_gaps_count_answered_rows_alone() -> None:
+    X, y = mixed_table(400, 2)
+    queries = ["colour is green", "lives in water", "weight > 5"]
+    model = InformationPursuitClassifier(queries=queries, validation_fraction=0).fit(X, y)
+    rates = model.pursuit_.classifier.table.log_likelihood[1].exp().numpy()
+    said = np.stack([X["colour"] == "green", X["lives in water"] == True, X["weight"] > 5])  # noqa: E712
+    for query, column in enumerate(("colour", "lives in water", "weight")):
+        for number, name in enumerate(model.classes_):
+            rows = (y == name) & X[column].notna().to_numpy()
+            expected = (said[query][rows].sum() + 1) / (rows.sum() + 2)
+            assert rates[query, number] == pytest.approx(np.clip(expected, 0.01, 0.99), abs=1e-6)
+    shares = X[["colour", "lives in water", "weight"]].notna().mean()
+    assert np.allclose(model.pursuit_.querier.query_weights, shares)
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ([f"name {i}" for i in range(300)], "'added' has 300 different texts; expected categories"),
+        (["red", 3] * 150, "'added' holds texts and int"),
+    ],
+)
+def test_columns_of_no_kind_are_refused(column: list, message: str) -> None:
+    X, y = mixed_table(300, 0)
+    with pytest.raises(InputError, match=message):
+        InformationPursuitClassifier().fit(X.assign(added=np.array(column, dtype=object)), y)
+
+
+def test_after_one_category_the_others_come_last() -> None:
+    X, y = mixed_table(600, 0)
+    model = InformationPursuitClassifier(n_queries=12).fit(X, y)
+    redundant = model.pursuit_.querier.redundant
+    red, green = (model.queries_.index(f"colour is {each}") for each in ("red", "green"))
+    water = model.queries_.index("lives in water?")
+    for answer, expected in ((1.0, True), (0.0, False), (0.5, True)):
+        after = redundant.mask_after(torch.tensor([red]), torch.tensor([answer]))[0]
+        assert bool(after[green]) is expected
+        assert not after[water]

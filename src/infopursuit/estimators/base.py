@@ -21,6 +21,7 @@ from torch import Tensor
 from infopursuit.core.errors import InputError
 from infopursuit.core.renderers import renderer
 from infopursuit.datasets.matrix import Matrix, UnitMatrix, as_tensor
+from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.estimators import persistence
 from infopursuit.estimators.persistence import SavedModel
 from infopursuit.pursuit.answers.rules import ColumnAnswers
@@ -63,6 +64,7 @@ class PursuitClassifier:
         clip_source_: where that CLIP is: what `load_clip` takes, paths absolute; None if that is
             not known.
         clip_device_: where it computes: `auto`, `cpu` or `cuda`.
+        columns_: what is in the columns of a table; None if all are numbers.
         provenance_: settings, selection and hashes of inputs, as plain values.
     """
 
@@ -75,6 +77,7 @@ class PursuitClassifier:
     clip_: str | None
     clip_source_: str | None = None
     clip_device_: str = "auto"
+    columns_: TableColumns | None = None
     provenance_: dict[str, Any]
 
     # -- predictions ------------------------------------------------------------------------
@@ -334,6 +337,7 @@ class PursuitClassifier:
             self.clip_,
             self.clip_source_,
             self.provenance_,
+            self.columns_,
         )
 
     def restore(self, saved: SavedModel) -> None:
@@ -342,7 +346,7 @@ class PursuitClassifier:
         self.queries_ = saved.pursuit.queries
         self.classes_, self.n_features_in_ = saved.classes, saved.width
         self.clip_, self.clip_source_ = saved.clip, saved.clip_source
-        self.provenance_ = saved.provenance
+        self.provenance_, self.columns_ = saved.provenance, saved.table
         if saved.columns:
             self.feature_names_in_ = np.array(saved.columns, dtype=object)
 
@@ -376,6 +380,8 @@ class PursuitClassifier:
 
     def _table(self, X: Any) -> Matrix:
         """Return rows of a table; an estimator of scikit-learn checks them more closely."""
+        if self.columns_ is not None:
+            return Matrix(as_tensor(self.columns_.numbers(X)))
         rows = Matrix(as_tensor(np.atleast_2d(np.asarray(X, dtype=np.float64))))
         if rows.width != self.n_features_in_:
             raise InputError(f"X has {rows.width} columns; expected {self.n_features_in_}")

@@ -32,6 +32,7 @@ from infopursuit.core.executors import RayCluster
 from infopursuit.core.files import settings_sha256
 from infopursuit.datasets.labelled_images import EmbeddedShards, ImageShards
 from infopursuit.datasets.matrix import Matrix, UnitMatrix, as_tensor
+from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.estimators.base import DecidingClassifier, column_names, other_labels
 from infopursuit.estimators.class_knowledge import ClassKnowledge
 from infopursuit.estimators.one_clip import MOST, warn_unless_one_clip
@@ -44,6 +45,7 @@ from infopursuit.pursuit.answers.columns import (
 )
 from infopursuit.pursuit.answers.directions import TextDirections
 from infopursuit.pursuit.answers.rules import (
+    GAP,
     AnswerRule,
     ColumnAnswers,
     MinMaxAnswers,
@@ -96,7 +98,8 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
 
     With `texts` the rows of X are CLIP embeddings of images, and the questions are k texts chosen
     by how much their answers tell of the class. Without, X is any table, and the questions are
-    about its columns: `petal length > 2.45?`.
+    about its columns: `petal length > 2.45?`, `colour is red?`. A table may have gaps (NaN, None):
+    a question about a gap is answered with not sure, which tells nothing.
 
     Args:
         texts: the u texts that may become questions; None for questions about columns.
@@ -105,7 +108,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         queries: the dictionary itself, some of `texts` (no selection); None to choose k.
         ban: texts or words that no question may contain.
         keep: questions that are in the dictionary whatever is chosen, some of `texts`, or of the
-            form `column > number`; no more than k.
+            form `column > number` or `column is category`; no more than k.
         first_query: the question that every image is asked first; None for the best.
         answers: `three_valued`: no, not sure or yes; `threshold`: no or yes. Both depend on their
             own question and the image alone. `minmax`: the paper's rule. Questions about columns
@@ -178,7 +181,8 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
 
         Args:
             X: (n, d) unit-norm embeddings of images, of any float type, perhaps mapped from
-                disk; without `texts` any table of numbers.
+                disk; without `texts` any table of numbers, booleans and categories (texts), with
+                gaps if need be: an array or a data frame of pandas or polars.
             y: (n,) class labels.
             sample_weight: (n,) weights of the rows; None for 1 each.
             validation: (X, y) of rows to calibrate on, instead of a share of these.
@@ -286,13 +290,15 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
 
     def _fit_table(self, X: Any, y: Any, sample_weight: Any, validation: Any) -> None:
         seed = seed_of(self.random_state)
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        data = training_set(_table(X), y, sample_weight)
+        self.columns_ = TableColumns.of(X)
+        rows, y = self._checked(X, y, reset=True)
+        data = training_set(rows, y, sample_weight)
         self.classes_ = data.classes
         if validation is not None:
             validation = self._table(validation[0]), validation[1]
-        default = [f"column {i}" for i in range(X.shape[1])]
-        names = [str(name) for name in getattr(self, "feature_names_in_", default)]
+        default = [f"column {i}" for i in range(self.n_features_in_)]
+        plain = [str(name) for name in getattr(self, "feature_names_in_", default)]
+        names = self.columns_ or TableColumns.numbers_only(plain)
 
         def fitted(train: TrainingSet) -> FittedQuestions:
             assert isinstance(train, InMemorySet)
@@ -301,8 +307,8 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             if self.first_query is not None:
                 questions, forced = with_question(questions, self.first_query, names)
             table = fit_table(questions, train.rows.blocks(), train.labels, train.weights)
-            implied = RedundantQuestions(implied_cuts(questions), len(questions.columns))
-            querier = InformationGain(table, None, implied)
+            implied = RedundantQuestions(implied_cuts(questions, names), len(questions.columns))
+            querier = InformationGain(table, answered_shares(questions, train), implied)
             if self.rates == "fitted":
                 querier = with_fitted_rates(querier, questions, train, seed)
             return FittedQuestions(column_texts(questions, names), questions, querier, forced)
@@ -310,7 +316,27 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         self._finish(self._split(data, validation), fitted, seed)
 
     def _table(self, X: Any) -> Matrix:
-        return _table(validate_data(self, X, reset=False, dtype=np.float64))
+        return self._checked(X, "no_validation", reset=False)[0]
+
+    def _checked(self, X: Any, y: Any, reset: bool) -> tuple[Matrix, Any]:
+        """Return the rows of a table as numbers, and the labels, checked as scikit-learn does."""
+        checked: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
+        if self.columns_ is not None:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            X = self.columns_.numbers(X)
+            checked["input_name"] = "X"
+            X = check_array(X, **checked)
+        else:
+            y_of_predict = isinstance(y, str)
+            X = validate_data(self, X, y, reset=reset, **checked)
+            X, y = (X, None) if y_of_predict else X
+        return Matrix(as_tensor(np.asarray(X))), y
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that tables may have gaps; embeddings may not."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.texts is None
+        return tags
 
     def _keep_column_names(self, X: Any) -> None:
         """Remember the names of a data frame's columns, as scikit-learn does."""
@@ -462,10 +488,6 @@ def validation_set(rows: Matrix, y: Any, classes: np.ndarray) -> InMemorySet:
     return InMemorySet(rows, torch.from_numpy(places.astype(np.int64)), None, classes)
 
 
-def _table(X: Any) -> Matrix:
-    return Matrix(as_tensor(np.asarray(X)))
-
-
 # The settings that are one of a few words, and those that are numbers in a range.
 WORDS = {"answers": ("three_valued", "threshold", "minmax"), "rates": ("counted", "fitted")}
 SHARES = {
@@ -605,7 +627,7 @@ class TextQuestions:
 
 
 def table_questions(
-    model: InformationPursuitClassifier, data: InMemorySet, names: Sequence[str], seed: int
+    model: InformationPursuitClassifier, data: InMemorySet, names: TableColumns, seed: int
 ) -> ColumnAnswers:
     """Return the questions given, or the most informative ones and those to keep."""
     if model.queries is not None:
@@ -629,7 +651,7 @@ def table_questions(
 
 
 def _with_kept(
-    questions: ColumnAnswers, names: Sequence[str], model: InformationPursuitClassifier
+    questions: ColumnAnswers, names: TableColumns, model: InformationPursuitClassifier
 ) -> ColumnAnswers:
     """Return the questions and those that the classifier is to keep."""
     for query in model.keep:
@@ -652,6 +674,19 @@ def chosen_questions(
     generator = torch.Generator().manual_seed(seed)
     chosen = chosen_columns(answers, table, sample.labels, sample.weights, k, generator, ROUNDING)
     return chosen.sort().values
+
+
+def answered_shares(questions: ColumnAnswers, data: InMemorySet) -> Float[Tensor, " k"] | None:
+    """Return the share of rows without a gap, of each question; None if there are no gaps.
+
+    A question tells what it tells if it is answered, so its gain counts by this share.
+    """
+    weights = torch.ones(len(data)) if data.weights is None else data.weights.float()
+    known = torch.zeros(len(questions.columns))
+    for place, rows in data.rows.blocks():
+        known += weights[place] @ (questions.answers(rows) != GAP).float()
+    shares = known / weights.sum()
+    return None if (shares == 1).all() else shares
 
 
 def with_fitted_rates(

@@ -29,16 +29,17 @@ from torch import Tensor
 
 from infopursuit.core.errors import InputError, explain_os_error, is_user_error
 from infopursuit.core.files import read_json, write_files
+from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.pursuit.answers.rules import (
     ANY,
-    NO,
+    UNSURE,
     AnswerRule,
     ColumnAnswers,
     MinMaxAnswers,
     ThresholdAnswers,
 )
 from infopursuit.pursuit.answers.table import AnswerTable
-from infopursuit.pursuit.familiarity import Familiarity
+from infopursuit.pursuit.familiarity import NOT_KNOWN, Familiarity
 from infopursuit.pursuit.naive_bayes.model import (
     InformationGain,
     NaiveBayes,
@@ -69,6 +70,7 @@ class SavedModel:
         classes: (c,) the labels.
         width: d, of the embeddings, or the number of columns.
         columns: names of the columns, if they have names.
+        table: what is in the columns, if not all are numbers.
         clip: the name of the CLIP; None if it is not known.
         clip_source: where the CLIP is, as `load_clip` takes it; None if it is not known.
         provenance: what it was fitted on, and how good it is.
@@ -83,6 +85,7 @@ class SavedModel:
     clip: str | None
     clip_source: str | None
     provenance: dict[str, Any]
+    table: TableColumns | None = None
 
 
 def save(model: SavedModel, folder: str | Path) -> None:
@@ -118,6 +121,11 @@ def save(model: SavedModel, folder: str | Path) -> None:
         "settings": model.settings,
         "provenance": model.provenance,
     }
+    if model.table is not None:
+        description["table"] = {
+            "names": list(model.table.names),
+            "categories": list(model.table.categories),
+        }
     text = json.dumps(description, indent=2, sort_keys=True, ensure_ascii=False, default=_plain)
     files = {DESCRIPTION: (text + "\n").encode(), WEIGHTS: serialized(weights)}
     if source is not None and pins_weights(source):
@@ -162,7 +170,8 @@ def load(folder: str | Path, device: torch.device | str = "cpu") -> SavedModel:
     with one_line_errors(folder):
         model = _restored(description, weights, device)
         # A question about nothing: what does not fit is reported now, not at the first picture.
-        model.pursuit.roll_out(torch.zeros(1, model.width, device=device), 1)
+        width = model.width if model.table is None else len(model.table.parts)
+        model.pursuit.roll_out(torch.zeros(1, width, device=device), 1)
         model.clip_source = _from_folder(model.clip_source, folder)
         return model
 
@@ -245,8 +254,10 @@ def _restored(
         raise ValueError(f"the width is {width!r}; expected a whole number from 1 on")
     if first is not None and (isinstance(first, bool) or first not in range(len(queries))):
         raise ValueError(f"the first question {first!r} is none of {len(queries)}")
+    table = _table(description.get("table"), width)
     hidden = tuple(settings["hidden"]) if estimator == NETWORKS else None
-    _check(weights, description["rule"], (len(queries), len(classes), width), hidden)
+    read = width if table is None else len(table.parts)
+    _check(weights, description["rule"], (len(queries), len(classes), read), hidden)
     familiar = _part(weights, "familiarity")
     pursuit = Pursuit(
         queries,
@@ -267,7 +278,20 @@ def _restored(
         _text_or_none("the name of the CLIP", clip["name"]),
         _text_or_none("where the CLIP is", clip["source"]),
         dict(description["provenance"]),
+        table,
     )
+
+
+def _table(described: Any, width: int) -> TableColumns | None:
+    """Return what is in the columns of a table."""
+    if described is None:
+        return None
+    names, categories = described["names"], described["categories"]
+    texts = [*names, *(text for each in categories for text in each or ())]
+    if not len(names) == len(categories) == width or not all(isinstance(t, str) for t in texts):
+        raise ValueError(f"table: expected names and categories of {width} columns")
+    kinds = tuple(None if each is None else tuple(each) for each in categories)
+    return TableColumns(tuple(names), kinds)
 
 
 def _text_or_none(what: str, value: Any) -> str | None:
@@ -386,11 +410,12 @@ def _check(
             kind = "integers" if name in below else "floats"
             raise ValueError(f"{name} is {tensor.dtype}; expected {kind}")
         if name in below:
-            if tensor.numel() and not 0 <= tensor.min() <= tensor.max() < below[name]:
+            checked = tensor[tensor != NOT_KNOWN] if name == "familiarity.held_out" else tensor
+            if checked.numel() and not 0 <= checked.min() <= checked.max() < below[name]:
                 numbers = f"{tensor.min().item()} to {tensor.max().item()}"
                 raise ValueError(f"{name} holds {numbers}; expected 0 to {below[name] - 1}")
-            if name == "querier.put_off" and (tensor[:, 2] > NO).any():
-                raise ValueError(f"{name}: expected answers {ANY} to {NO} in its last column")
+            if name == "querier.put_off" and (tensor[:, 2] > UNSURE).any():
+                raise ValueError(f"{name}: expected answers {ANY} to {UNSURE} in its last column")
         # A table without tempering has infinitely many independent answers.
         elif not (name.endswith(".independent_answers") or torch.isfinite(tensor).all()):
             raise ValueError(f"{name} holds NaN or infinity; expected finite numbers")

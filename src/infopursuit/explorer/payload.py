@@ -53,7 +53,7 @@ class PutOff(Part):
     """Questions that are redundant after others: their gains are multiplied with `counts`.
 
     `pairs` is uint16 (p, 3): a question that was asked, one that is redundant after it, and
-    after which answer: 0 any, 1 yes, 2 no.
+    after which answer: 0 any, 1 yes, 2 no, 3 not sure.
     """
 
     pairs: Base64

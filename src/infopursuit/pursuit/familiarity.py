@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from infopursuit.pursuit.answers.rules import GAP
 from infopursuit.pursuit.answers.table import AnswerTable
 
 # Held-out images that are kept for the comparison.
@@ -20,6 +21,7 @@ KEPT = 1024
 # Likelihoods that differ by less, in nats, are equal: sums in another order differ in their last
 # bits, and an image must be as familiar in any batch.
 ROUNDING = 1e-3
+NOT_KNOWN = 255
 
 
 @dataclass(frozen=True)
@@ -62,12 +64,19 @@ class Familiarity:
         return Familiarity(self.table.to(device), self.held_out.to(device))
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return table and answers, by name; the answers as levels 0..v-1 of one byte."""
+        """Return table and answers, by name; the answers as levels 0..v-1 of one byte.
+
+        255 is an answer between no and yes, of two.
+        """
         levels = self.table.level_of(self.held_out).to(torch.uint8)
+        if self.table.levels == 2:
+            levels = levels.masked_fill(self.held_out == GAP, NOT_KNOWN)
         return {**self.table.tensors(), "held_out": levels}
 
     @classmethod
     def from_tensors(cls, tensors: dict[str, Tensor]) -> Familiarity:
         """Return what `tensors` gave."""
         table = AnswerTable.from_tensors(tensors)
-        return cls(table, tensors["held_out"].float() / (table.levels - 1))
+        levels = tensors["held_out"]
+        answers = levels.float() / (table.levels - 1)
+        return cls(table, answers.masked_fill(levels == NOT_KNOWN, GAP))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
+from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.pursuit.answers import thresholds
 from infopursuit.pursuit.answers.columns import (
     CUTS,
@@ -284,7 +285,7 @@ def test_equal_scores_answer_alike() -> None:
     assert torch.equal((scores > found.values)[:, 0], labels == 2)
 
 
-NAMES = ["petal length", "petal width"]
+NAMES = TableColumns.numbers_only(["petal length", "petal width"])
 
 
 def of_column(questions: ColumnAnswers, column: int) -> list[float]:
@@ -344,9 +345,15 @@ def test_texts_name_column_and_cut_with_as_many_digits_as_tell_them_apart() -> N
     assert len(set(column_texts(close, NAMES))) == 2
     closest = ColumnAnswers(torch.tensor([0, 0]), torch.tensor([1, np.nextafter(1, 2)]))
     assert len(set(column_texts(closest, NAMES))) == 2
-    assert column_texts(close, ["x", "x"]) == ["x > 0.80001", "x > 0.80002"]
+    assert column_texts(close, TableColumns.numbers_only(["x", "x"])) == [
+        "x > 0.80001",
+        "x > 0.80002",
+    ]
     of_two = ColumnAnswers(torch.tensor([0, 1]), torch.tensor([0.5, 0.5]).double())
-    assert column_texts(of_two, ["x", "x"]) == ["column 0: x > 0.5", "column 1: x > 0.5"]
+    assert column_texts(of_two, TableColumns.numbers_only(["x", "x"])) == [
+        "column 0: x > 0.5",
+        "column 1: x > 0.5",
+    ]
 
 
 def same(questions: ColumnAnswers, columns: list[int], cuts: list[float]) -> bool:
@@ -357,7 +364,7 @@ def same(questions: ColumnAnswers, columns: list[int], cuts: list[float]) -> boo
 def test_given_questions_are_read_as_written() -> None:
     read = given_questions([" petal width>1e-1 ? ", "petal length > -2"], NAMES)
     assert same(read, [1, 0], [0.1, -2.0])
-    assert same(given_questions(["a > b > 3"], ["a > b"]), [0], [3.0])
+    assert same(given_questions(["a > b > 3"], TableColumns.numbers_only(["a > b"])), [0], [3.0])
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ export const RUNNERS_UP = 3;
 // An answer this close to a level, in steps between levels, is that level.
 const NEAR_LEVEL = 1e-4;
 // After which answer of a question another one is redundant.
-const [ANY, YES, NO] = [0, 1, 2];
+const [ANY, YES, NO, UNSURE] = [0, 1, 2, 3];
 
 /** p log p as it enters entropies, in nats. @param {number} p */
 function entropyTerm(p) {
@@ -170,7 +170,7 @@ export class NaiveBayes {
     const answers = new Map(history.map(({ query, answer }) => [query, answer]));
     for (let i = 0; i < pairs.length; i += 3) {
       const answer = answers.get(pairs[i]);
-      const given = answer === 1 ? YES : answer === 0 ? NO : ANY;
+      const given = answer === 1 ? YES : answer === 0 ? NO : answer === 0.5 ? UNSURE : ANY;
       if (answer !== undefined && [ANY, given].includes(pairs[i + 2])) late.add(pairs[i + 1]);
     }
     return late;

@@ -1,4 +1,4 @@
-"""Questions about the columns of a table: `petal length > 2.45?`."""
+"""Questions about the columns of a table: `petal length > 2.45?`, `colour is red?`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
-from infopursuit.pursuit.answers.rules import NO, YES, ColumnAnswers
+from infopursuit.datasets.table_columns import TableColumns
+from infopursuit.pursuit.answers.rules import NO, UNSURE, YES, ColumnAnswers
 
 # Cuts of a column: half-way between neighbouring values, at even steps of the rows' weight.
 CUTS = 16
@@ -23,7 +24,7 @@ def column_questions(
     """Return all questions that may be asked of a float64 table: at most CUTS a column.
 
     There are none of a constant column. Equal rows count like one row of their weight, so repeating
-    a row and weighting it are the same; without weights each row counts 1.
+    a row and weighting it are the same; without weights each row counts 1. Gaps (NaN) do not count.
     """
     columns: list[int] = []
     cuts: list[float] = []
@@ -31,10 +32,11 @@ def column_questions(
     values = table.numpy()[weight > 0]
     weight = weight[weight > 0]
     for column in range(values.shape[1]):
-        distinct, places = np.unique(values[:, column], return_inverse=True)
+        known = ~np.isnan(values[:, column])
+        distinct, places = np.unique(values[known, column], return_inverse=True)
         if len(distinct) < 2:
             continue
-        below = np.bincount(places, weight).cumsum() / weight.sum()
+        below = np.bincount(places, weight[known]).cumsum() / weight[known].sum()
         # Between the value before and the value after each step.
         steps = np.searchsorted(below, np.arange(1, CUTS + 1) / (CUTS + 1))
         for step in np.unique(np.minimum(steps, len(distinct) - 2)):
@@ -55,30 +57,47 @@ def _between(low: float, high: float) -> float:
     return float(middle) if low <= middle < high else float(low)
 
 
-def column_texts(questions: ColumnAnswers, names: Sequence[str]) -> list[str]:
-    """Return what the questions ask of the named columns, in words that tell them apart."""
-    asked = list(zip(questions.columns.tolist(), questions.cuts.tolist(), strict=True))
+def column_texts(questions: ColumnAnswers, names: TableColumns) -> list[str]:
+    """Return what the questions ask of the columns, in words that tell them apart."""
+    parts = names.parts
+    asked = []
+    for place, cut in zip(questions.columns.tolist(), questions.cuts.tolist(), strict=True):
+        column, text = parts[place]
+        asked.append((column, cut, text))
     for digits in range(4, 18):
-        texts = [f"{names[column]} > {cut:.{digits}g}" for column, cut in asked]
+        texts = [text or f"{names.names[column]} > {cut:.{digits}g}" for column, cut, text in asked]
         if len(set(texts)) == len(texts):
             return texts
-    return [f"column {column}: {names[column]} > {cut!r}" for column, cut in asked]
+    return [
+        f"column {column}: {text or f'{names.names[column]} > {cut!r}'}"
+        for column, cut, text in asked
+    ]
 
 
-def given_questions(queries: Sequence[str], names: Sequence[str]) -> ColumnAnswers:
-    """Read questions that a person wrote, such as `petal length > 2.45`."""
+def given_questions(queries: Sequence[str], names: TableColumns) -> ColumnAnswers:
+    """Read questions that a person wrote, such as `petal length > 2.45` or `colour is red`."""
+    place_of = {
+        names.names[column] if text is None else text.removesuffix("?"): (place, text)
+        for place, (column, text) in enumerate(names.parts)
+    }
     columns: list[int] = []
     cuts: list[float] = []
     for query in queries:
-        name, _, cut = query.strip().removesuffix("?").rpartition(">")
-        name = name.strip()
-        if name not in names:
-            raise InputError(
-                f"queries: {query!r}; expected 'column > number' with one of the columns "
-                f"{', '.join(names[:5])}"
-            )
-        cuts.append(_finite(cut, query))
-        columns.append(list(names).index(name))
+        asked = query.strip().removesuffix("?").strip()
+        place, text = place_of.get(asked, (None, None))
+        cut = 0.5
+        if text is None:
+            name, _, number = asked.rpartition(">")
+            place, text = place_of.get(name.strip(), (None, ""))
+            if text is not None:
+                raise InputError(
+                    f"queries: {query!r}; expected 'column > number' with one of the columns "
+                    f"{', '.join(names.names[:5])}, or 'column is category'"
+                )
+            cut = _finite(number, query)
+        assert place is not None
+        cuts.append(cut)
+        columns.append(place)
         if (columns[-1], cuts[-1]) in zip(columns[:-1], cuts[:-1], strict=True):
             raise InputError(f"queries: {query!r} is there twice; expected distinct queries")
     return _questions(columns, cuts)
@@ -95,7 +114,7 @@ def _finite(cut: str, query: str) -> float:
 
 
 def with_question(
-    questions: ColumnAnswers, query: str, names: Sequence[str]
+    questions: ColumnAnswers, query: str, names: TableColumns
 ) -> tuple[ColumnAnswers, int]:
     """Add a question that a person wrote, unless it is there; return all, and its number."""
     wanted = given_questions([query], names)
@@ -109,14 +128,23 @@ def with_question(
     return more, len(texts)
 
 
-def implied_cuts(questions: ColumnAnswers) -> Int[Tensor, "p 3"]:
+def implied_cuts(questions: ColumnAnswers, names: TableColumns) -> Int[Tensor, "p 3"]:
     """Return which questions about a column follow from which answers (`RedundantQuestions`).
 
-    More than 5 is more than 4, too; what is not more than 4 is not more than 5.
+    More than 5 is more than 4, too; what is not more than 4 is not more than 5. What is red is not
+    blue. A gap in a column answers none of its questions.
     """
     column, cut = questions.columns, questions.cuts
+    source = torch.from_numpy(names.sources)[column]
     same = column.unsqueeze(1) == column
-    lower = (same & (cut.unsqueeze(1) > cut)).nonzero()
-    higher = (same & (cut.unsqueeze(1) < cut)).nonzero()
-    answer = torch.tensor([YES] * len(lower) + [NO] * len(higher)).unsqueeze(1)
-    return torch.cat([torch.cat([lower, higher]), answer.long()], dim=1)
+    of_one = (source.unsqueeze(1) == source) & ~torch.eye(len(cut), dtype=torch.bool)
+    pairs = (
+        (same & (cut.unsqueeze(1) > cut), YES),
+        (same & (cut.unsqueeze(1) < cut), NO),
+        (of_one & ~same, YES),
+        (of_one, UNSURE),
+    )
+    found = [
+        torch.nn.functional.pad(which.nonzero(), (0, 1), value=after) for which, after in pairs
+    ]
+    return torch.cat(found)

@@ -105,12 +105,14 @@ class ThresholdAnswers(AnswerRule):
 
 
 # After which answer of a question another one is redundant.
-ANY, YES, NO = 0, 1, 2
+ANY, YES, NO, UNSURE = 0, 1, 2, 3
+# The answer of a gap in a table: between no and yes, it tells nothing.
+GAP = 0.5
 
 
 @dataclass(frozen=True)
 class ColumnAnswers(AnswerRule):
-    """Questions about the columns of a table: yes if a column exceeds a cut.
+    """Questions about the columns of a table: yes if a column exceeds a cut; a gap is not sure.
 
     Attributes:
         columns: (k,) the column that each question is about.
@@ -125,8 +127,8 @@ class ColumnAnswers(AnswerRule):
         return images[:, self.columns]
 
     def of_scores(self, scores: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
-        """Return 1 for yes and 0 for no."""
-        return (scores > self.cuts).float()
+        """Return 1 for yes, 0 for no, and GAP for a gap (NaN)."""
+        return (scores > self.cuts).float().masked_fill(scores.isnan(), GAP)
 
 
 def minmax_answers(scores: Float[Tensor, "b k"], hard: bool = True) -> Float[Tensor, "b k"]:

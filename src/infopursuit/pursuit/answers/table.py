@@ -129,7 +129,7 @@ class AnswerTable:
 
 
 def yes_rates(
-    yes: Float[Tensor, "c k"], totals: Float[Tensor, "c 1"], smooth: Tensor | float = 0.5
+    yes: Float[Tensor, "c k"], totals: Float[Tensor, "c m"], smooth: Tensor | float = 0.5
 ) -> Float[Tensor, "c k"]:
     """Return the frequencies of a yes in each class, drawn towards `smooth` by two made-up images.
 

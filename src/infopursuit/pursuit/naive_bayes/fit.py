@@ -31,8 +31,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from infopursuit.pursuit.answers.moments import ClassMoments
-from infopursuit.pursuit.answers.rules import AnswerRule, ThresholdAnswers
+from infopursuit.pursuit.answers.rules import GAP, AnswerRule, ColumnAnswers, ThresholdAnswers
 from infopursuit.pursuit.answers.table import (
+    LEVEL,
     AnswerTable,
     answer_probabilities,
     count_yes,
@@ -102,6 +103,10 @@ def table_of_counts(
     """
     sums, totals = sums.float(), totals.float()
     prior = (totals / totals.sum()).squeeze(1)
+    if isinstance(rule, ColumnAnswers):
+        yes, answered = sums.chunk(2, dim=1)
+        rates = [yes_rates(yes, answered)]
+        return AnswerTable(answer_probabilities(*rates).log(), prior.log())
     k = sums.shape[1] // (1 if _upper_thresholds(rule) is None else 2)
     counts = sums.split(k, dim=1)
     if moments is None or not isinstance(rule, ThresholdAnswers):
@@ -123,9 +128,14 @@ def _upper_thresholds(rule: AnswerRule) -> Float[Tensor, " k"] | None:
 
 
 def at_least(rule: AnswerRule, blocks: Blocks) -> Iterator[tuple[slice, Tensor]]:
-    """Yield (place, (m, k) answers); of three answers (m, 2k): if not a no, and if a yes."""
+    """Yield (place, (m, k) answers); of three answers (m, 2k): if not a no, and if a yes.
+
+    Of columns (m, 2k): if a yes, and if there is an answer.
+    """
     for place, images in blocks:
         answers = rule.answers(images)
+        if isinstance(rule, ColumnAnswers):
+            answers = torch.cat([answers == 1, answers != GAP], dim=1).to(answers.dtype)
         if _upper_thresholds(rule) is not None:
             answers = torch.cat([answers > 0, answers == 1], dim=1).to(answers.dtype)
         yield place, answers
@@ -228,6 +238,7 @@ def fit_rates(
     counted = querier.table
     start = counted.log_likelihood.float()
     level = counted.level_of(answers).to(torch.uint8)
+    known = ((answers * (counted.levels - 1) - level).abs() < LEVEL).float()  # a gap tells nothing
     k, generator = answers.shape[1], torch.Generator().manual_seed(seed)
     asked = torch.randperm(len(labels), generator=generator)[:ASKED]
     orders = asked_orders(querier, answers[asked], min(LONGEST, k))
@@ -244,7 +255,7 @@ def fit_rates(
         rows = torch.cat([long, asked[short]])
         mask = torch.cat([torch.ones(len(long), k), _prefixes(orders[short], k, generator)])
         table = logits.log_softmax(dim=0)
-        evidence = _evidence(table, prior, level[rows], mask)
+        evidence = _evidence(table, prior, level[rows], mask * known[rows])
         divisor = 1 + mask.sum(dim=1, keepdim=True) / ASSUMED
         losses = functional.cross_entropy(evidence / divisor, labels[rows], reduction="none")
         loss = (losses * weights[rows]).sum() / weights[rows].sum()

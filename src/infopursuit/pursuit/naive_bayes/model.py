@@ -29,6 +29,8 @@ from infopursuit.pursuit.querier import Criterion
 ROUNDING = 1e-9
 # The gain of a redundant question is multiplied by this: it is asked after all others.
 REDUNDANT_WEIGHT = 1e-3
+# The answers yes, no and not sure, in the order of their numbers in redundant pairs.
+SAID = (1.0, 0.0, 0.5)
 
 
 class NaiveBayes:
@@ -73,17 +75,18 @@ class RedundantQuestions:
 
     Args:
         pairs: (p, 3): a question that was asked, one that it makes redundant, and after which
-            answer: 0 any, 1 yes, 2 no.
+            answer: 0 any, 1 yes, 2 no, 3 not sure.
         k: how many questions there are.
 
     Attributes:
-        after: (3, k, k), 1 if the column is redundant after the row got any answer, a yes, a no.
+        after: (4, k, k), 1 if the column is redundant after the row got any answer, a yes, a no, a
+            not sure.
     """
 
     def __init__(self, pairs: Int[Tensor, "p 3"], k: int) -> None:
         self.pairs, self.k = pairs, k
         asked, other, answer = pairs.T.long()
-        self.after = torch.zeros(3, k, k, device=pairs.device)
+        self.after = torch.zeros(4, k, k, device=pairs.device)
         self.after[answer, asked, other] = 1
 
     def mask(
@@ -91,16 +94,18 @@ class RedundantQuestions:
     ) -> Bool[Tensor, "b k"]:
         """Return what is redundant after the history that `mask` selects of all answers."""
         mask = mask.to(self.after.dtype)
-        given = torch.stack([mask, mask * (answers == 1), mask * (answers == 0)])
+        said = [mask * (answers == value) for value in SAID]
+        given = torch.stack([mask, *said])
         return (given @ self.after).sum(dim=0) > 0
 
     def mask_after(
         self, queries: Int[Tensor, " r"], answers: Float[Tensor, " r"]
     ) -> Bool[Tensor, "r k"]:
         """Return what one query and its answer make redundant."""
-        any_answer, after_yes, after_no = self.after[:, queries]
-        said_yes, said_no = (answers == 1).unsqueeze(1), (answers == 0).unsqueeze(1)
-        return any_answer + said_yes * after_yes + said_no * after_no > 0
+        any_answer, *after = self.after[:, queries]
+        for value, redundant in zip(SAID, after, strict=True):
+            any_answer = any_answer + (answers == value).unsqueeze(1) * redundant
+        return any_answer > 0
 
     def select(self, columns: Int[Tensor, " m"]) -> RedundantQuestions:
         """Return the same of m of the questions."""

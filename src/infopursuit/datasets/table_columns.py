@@ -1,0 +1,188 @@
+"""The columns of a table as people have them: numbers, yes or no, categories, and gaps.
+
+A table becomes numbers: a column of numbers stays one, a column of yes and no becomes 1 and 0, and
+each category of a column becomes a column of its own, 1 for the rows that have it. A gap (None,
+NaN, NA) is NaN in all of them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from infopursuit.core.errors import InputError
+
+# A column of texts with more different ones holds names or sentences, not categories.
+MOST_CATEGORIES = 256
+# Categories that say yes or no.
+YES_OR_NO = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+
+
+@dataclass(frozen=True)
+class TableColumns:
+    """What is in each of d columns.
+
+    Attributes:
+        names: (d,).
+        categories: (d,) of each column its categories in order; none of them for yes or no, None
+            for numbers.
+    """
+
+    names: tuple[str, ...]
+    categories: tuple[tuple[str, ...] | None, ...]
+
+    @classmethod
+    def of(cls, X: Any, names: Sequence[str] | None = None) -> TableColumns | None:
+        """Return what is in the columns of a table; None if all are numbers, or it is no table.
+
+        Raises:
+            InputError: a column has too many different texts.
+        """
+        columns = _columns(X)
+        if columns is None:
+            return None
+        kinds = [_categories(values, name) for name, values in columns]
+        if all(kind is None for kind in kinds):
+            return None
+        shown = [name for name, _ in columns] if names is None else names
+        return cls(tuple(map(str, shown)), tuple(kinds))
+
+    @classmethod
+    def numbers_only(cls, names: Sequence[str]) -> TableColumns:
+        """Return columns of numbers."""
+        return cls(tuple(names), (None,) * len(names))
+
+    @property
+    def parts(self) -> list[tuple[int, str | None]]:
+        """The w columns of numbers that they become: the column of each, and what a 1 says.
+
+        That is None for a column of numbers. Of two categories the second says all.
+        """
+        parts: list[tuple[int, str | None]] = []
+        for column, (name, values) in enumerate(zip(self.names, self.categories, strict=True)):
+            if values is None or not values:
+                parts.append((column, None if values is None else f"{name}?"))
+            else:
+                shown = values[1:] if len(values) == 2 else values
+                parts += [(column, f"{name} is {value}") for value in shown]
+        return parts
+
+    @property
+    def sources(self) -> Int[np.ndarray, " w"]:
+        """The column that each of the w columns of numbers comes from."""
+        return np.array([column for column, _ in self.parts], dtype=np.int64)
+
+    def numbers(self, X: Any) -> Float[np.ndarray, "n w"]:
+        """Return a table of these columns as numbers.
+
+        A category that is not among those of its column is a gap; a warning counts these.
+
+        Raises:
+            InputError: it has another number of columns, or a value that does not fit.
+        """
+        columns = _columns(X)
+        if columns is None:
+            columns = [("", values) for values in np.asarray(X, dtype=np.float64).T]
+        if len(columns) != len(self.names):
+            raise InputError(f"X has {len(columns)} columns; expected {len(self.names)}")
+        parts = []
+        for (_, values), name, known in zip(columns, self.names, self.categories, strict=True):
+            if known is None:
+                parts.append(_numbers(values, name))
+                continue
+            texts = [_text(value) for value in values]
+            wanted = known or tuple(YES_OR_NO)
+            found = [text.casefold() if not known and text else text for text in texts]
+            other = [text for text in found if text is not None and text not in wanted]
+            if other:
+                warnings.warn(
+                    f"column {name!r}: {len(other)} values such as {other[0]!r} were not there in "
+                    "fit; they count as gaps",
+                    stacklevel=4,
+                )
+            of = dict(YES_OR_NO) if not known else {text: n for n, text in enumerate(known)}
+            codes = np.array([of.get(text, np.nan) if text else np.nan for text in found], float)
+            if not known:
+                parts.append(codes)
+                continue
+            shown = range(1, 2) if len(known) == 2 else range(len(known))
+            parts += [np.where(np.isnan(codes), np.nan, codes == code) for code in shown]
+        return np.stack(parts, axis=1) if parts else np.zeros((0, 0))
+
+
+def _columns(X: Any) -> list[tuple[str, Any]] | None:
+    """Return the names and values of the columns of a table that is not all numbers."""
+    if hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "__getitem__"):
+        names = list(X.columns)
+        if len(set(names)) < len(names):
+            return None
+        return [(str(name), _values(X[name])) for name in names]
+    if hasattr(X, "toarray"):
+        return None
+    try:
+        array = np.asarray(X)
+        if array.dtype.kind not in "bUOT":
+            return None
+        array = array if array.dtype.kind == "b" else np.asarray(X, dtype=object)
+    except ValueError:  # rows of different lengths; whoever checks the table reports it
+        return None
+    if array.ndim != 2:
+        return None
+    return [(f"column {i}", column) for i, column in enumerate(array.T)]
+
+
+def _values(column: Any) -> np.ndarray:
+    """Return the values of a column of a data frame; those of categories as objects."""
+    array = np.asarray(column)
+    return array.astype(object) if str(column.dtype) == "category" else array
+
+
+def _categories(values: np.ndarray, name: str) -> tuple[str, ...] | None:
+    """Return the categories in a column in order; none for yes or no, None for numbers."""
+    if values.dtype.kind not in "bUOT":
+        return None
+    kinds = {type(value) for value in values if not _is_gap(value)}
+    if not kinds or not all(issubclass(kind, str | bool | np.bool_) for kind in kinds):
+        if any(issubclass(kind, str) for kind in kinds):
+            raise InputError(
+                f"column {name!r} holds texts and {_other(kinds)}; expected one kind of value"
+            )
+        return None
+    distinct = {text for value in values if (text := _text(value)) is not None}
+    if {text.casefold() for text in distinct} <= set(YES_OR_NO):
+        return ()
+    if len(distinct) > MOST_CATEGORIES:
+        raise InputError(
+            f"column {name!r} has {len(distinct)} different texts; expected categories, at most "
+            f"{MOST_CATEGORIES}: leave the column out"
+        )
+    return tuple(sorted(distinct))
+
+
+def _other(kinds: set[type]) -> str:
+    return min(kind.__name__ for kind in kinds if not issubclass(kind, str))
+
+
+def _text(value: Any) -> str | None:
+    """Return a category; None for a gap."""
+    return None if _is_gap(value) else str(value).strip() or None
+
+
+def _is_gap(value: Any) -> bool:
+    # Of all values, NaN alone is not itself; pandas' NA is neither.
+    return value is None or type(value).__name__ == "NAType" or value != value
+
+
+def _numbers(values: np.ndarray, name: str) -> np.ndarray:
+    """Return a column of numbers; gaps are NaN."""
+    if values.dtype.kind == "O":
+        values = np.array([np.nan if _is_gap(value) else value for value in values], dtype=object)
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"column {name!r}: {error}") from error
