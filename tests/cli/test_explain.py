@@ -163,9 +163,9 @@ def test_out_is_a_new_file_in_a_folder(run: Callable, home: Path, tmp_path: Path
     (tmp_path / "file").write_text("mine")
     for option, path, message in [
         ("--out", tmp_path, "is a folder"),
-        ("--out", tmp_path / "no" / "out.txt", "No such file"),
-        ("--out", tmp_path / "file" / "out.txt", "Not a directory"),
-        ("--figures", tmp_path / "file", "no folder can be made there"),
+        ("--out", tmp_path / "no" / "out.txt", "no is nothing; expected a folder"),
+        ("--out", tmp_path / "file" / "out.txt", "file is a file; expected a folder"),
+        ("--figures", tmp_path / "file", "is a file; expected a folder"),
     ]:
         status, _, log = run(*arguments, option, path)
         assert status == 1

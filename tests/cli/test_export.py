@@ -193,4 +193,4 @@ def test_a_mistake_is_reported_in_one_line(run: Callable, colors: Path, home: Pa
         assert message in log
         assert not (home / "page.html").exists()
     status, _, log = run("export", "--model", colors / "model", "photos")
-    assert (status, "photos: a folder; expected the name of the page" in log) == (1, True)
+    assert (status, "PAGE photos: is a folder; expected a file" in log) == (1, True)

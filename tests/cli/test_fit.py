@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -133,6 +134,33 @@ def test_knowledge_is_a_file(run: Callable, tmp_path: Path, world: World) -> Non
             found, _, log = run(*fit, "--knowledge", file)
         assert found == status
         assert message in log
+
+
+def test_a_mistake_is_told_before_images_are_embedded(
+    run: Callable, tmp_path: Path, tiny_clip: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("infopursuit.estimators.pictures.load_clip", None)  # nothing is embedded
+    write_folder(tmp_path / "photos", 2)
+    (tmp_path / "code.py").write_text("TEXTS = ['red', 'green grass']\n")
+    (tmp_path / "commas.txt").write_text("red\n\nwings, a tail\n")
+    (tmp_path / "twice.csv").write_text("text\nred\nred\n")
+    (tmp_path / "known.jsonl").write_text('{"class": "dog", "yes": ["red"], "sometimes": []}\n')
+    out = tmp_path / "model"
+    for options, message in [
+        (["--out", out, "--keep", "stripd"], "'stripd' is not among the texts; expected one such"),
+        (["--out", out, "--first", "wheles"], "'wheles' is not among the texts"),
+        (["--out", out, "--queries", 1, "--keep", "fur", "wood"], "2 questions; expected at most"),
+        (["--out", out, "--knowledge", tmp_path / "known.jsonl"], "names 0 of 3 classes"),
+        (["--out", out, "--classes", "red"], "one class, 'red'; expected two or more"),
+        (["--out", tmp_path / "code.py"], "code.py: is a file; expected a folder, or nothing"),
+        (["--out", tmp_path / "code.py" / "model"], "code.py is a file; expected a folder"),
+        (["--out", out, "--texts", tmp_path / "code.py"], "line 1 is .*, with '='"),
+        (["--out", out, "--texts", tmp_path / "commas.txt"], "line 3 is 'wings, a tail', with ','"),
+        (["--out", out, "--texts", tmp_path / "twice.csv"], "line 3 repeats 'red' of line 2"),
+    ]:
+        status, _, log = run("fit", tmp_path / "photos", "--clip", tiny_clip, *options)
+        assert (status, log.count("\n")) == (1, 0), options
+        assert re.search(message, log), log
 
 
 def test_a_mistake_is_reported_in_one_line(run: Callable, tmp_path: Path, world: World) -> None:

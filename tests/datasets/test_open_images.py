@@ -78,6 +78,23 @@ def make_folder(root: Path) -> Path:
     return root
 
 
+def test_what_is_beside_train_and_test_is_told_and_stray_files_are_not_read(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("train/cat/0.png", "test/cat/0.png", "val/cat/1.png"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        for stray in (name, "Thumbs.db", "train/desktop.ini", "train/cat/Thumbs.db", ".DS_Store"):
+            (tmp_path / stray).touch()
+    assert open_image_source(tmp_path, ["cat"]).rows.column("id").to_pylist() == [
+        "train/cat/0.png",
+        "test/cat/0.png",
+    ]
+    assert caplog.messages == [
+        f"{tmp_path / 'val'}: not used, as only train/ and test/ are read; expected all images in "
+        "these two"
+    ]
+
+
 def test_a_folder_is_ordered_by_split_class_and_name(tmp_path: Path) -> None:
     root = make_folder(tmp_path / "set")
     classes = ["zebra", "cat", "giant panda"]

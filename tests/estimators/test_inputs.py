@@ -187,3 +187,20 @@ def test_bad_settings_are_refused_in_fit(world: World, settings: dict, message: 
 def test_bad_arguments_are_refused(world: World, model, call: Callable, message: str) -> None:
     with pytest.raises(InputError, match=message):
         call(model, world.unseen[:1])
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        (np.nan, "y: row 3 is nan; expected the label of a class"),
+        (None, "y: row 3 is None; expected the label of a class"),
+        (7, "y has labels of the types int, str; expected one type"),
+    ],
+)
+def test_a_label_that_is_none_is_refused(world: World, label: object, message: str) -> None:
+    y = world.y.astype(object)
+    y[3] = label
+    with pytest.raises(InputError, match=message):
+        world.unfitted().fit(world.X, y)
+    with pytest.raises(InputError, match="y has one class, 'horse' in all 600 rows; expected two"):
+        world.unfitted().fit(world.X, ["horse"] * 600)

@@ -122,6 +122,13 @@ def test_all_mistakes_are_told_at_once_with_their_keys(project: Path) -> None:
     assert lines[4].startswith("params.yaml: datasets.pets.images: images.parquet: row 1")
 
 
+def test_a_gpu_that_is_not_there_is_told(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    edit(project, "compute", "device", value="cuda")
+    with pytest.raises(InputError, match=r"compute\.device: device cuda: torch finds no GPU"):
+        check()
+
+
 def test_images_of_another_clip_are_told(project: Path) -> None:
     rng = np.random.default_rng(1)
     table = pq.read_table(project / "images.parquet").drop_columns("embedding")

@@ -92,6 +92,25 @@ def test_notebooks_show_a_table_whose_words_are_not_markup() -> None:
         assert text in words
 
 
+def test_what_a_person_answered_is_marked_wherever_it_is_shown() -> None:
+    steps = explained().steps
+    shown = str(explained()), explained()._repr_html_()
+    for text, mark in zip(shown, ("yes *  giraffe", "<td>yes *</td>"), strict=True):
+        assert mark in text.replace(' style="text-align:left;padding:2px 10px"', "")
+        assert "* A person gave this answer, not the image." in text
+    own = explained(steps=(steps[0], replace(steps[1], overridden=False)))
+    assert not any("*" in text for text in (str(own), own._repr_html_()))
+    words = [text.get_text() for text in explained().plot().axes[0].texts]
+    assert {"yes *", "Answers marked *"} <= set(words)
+
+
+def test_many_equal_classes_have_a_decimal() -> None:
+    names = tuple(f"class {number}" for number in range(37))
+    tied = explained(class_names=names, prior=(1 / 37,) * 37, steps=(), true_class=None)
+    for text in (str(tied), tied._repr_html_().replace(", ", " ")):
+        assert "37 classes tied at 2.7 %" in text
+
+
 @pytest.mark.parametrize("picture", [None, Image.new("RGB", (8, 6), "red")])
 def test_plot_gives_a_figure_with_the_questions(picture: Image.Image | None) -> None:
     (axes,) = explained().plot(classes_shown=2, picture=picture).axes

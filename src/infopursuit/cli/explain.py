@@ -14,15 +14,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import write_files
-from infopursuit.core.numbers import percent
+from infopursuit.core.files import check_writable, write_files
 from infopursuit.estimators.base import (
     DEFAULT_STOP,
     DecidingClassifier,
     PursuitClassifier,
     load_fitted,
 )
-from infopursuit.pursuit.explanation import ANSWERS, Explanation, most_probable, question
+from infopursuit.pursuit.explanation import (
+    ANSWERS,
+    Explanation,
+    leaders,
+    most_probable,
+    question,
+)
 from infopursuit.pursuit.stopping import StoppingRule
 
 if TYPE_CHECKING:
@@ -47,6 +52,10 @@ def explain(chosen: argparse.Namespace) -> int:
     Returns:
         The exit status: 1 if an image could not be read.
     """
+    if chosen.out is not None:
+        check_writable(chosen.out, "--out")
+    if chosen.figures is not None:
+        check_writable(chosen.figures, "--figures", folder=True)
     model = load_fitted(chosen.model, chosen.clip, chosen.device)
     stop = stopping_rule(model, chosen)
     if chosen.decisive and (chosen.interactive or not isinstance(model, DecidingClassifier)):
@@ -201,8 +210,8 @@ def converse(
         wanted = dialogue.next_question()
         if now.confident or wanted is None or asked >= longest:
             return now
-        leaders, probability = most_probable(now.class_names, now.posterior)
-        write(f"[{leaders} {percent(probability)}] {asked + 1}. {question(wanted)} ")
+        belief = " ".join(leaders(now.class_names, now.posterior))
+        write(f"[{belief}] {asked + 1}. {question(wanted)} ")
         if dialogue.image_answers is not None:
             own = float(dialogue.image_answers[dialogue.pursuit.number(wanted)])
             write(f"({'yes' if own > 0.5 else 'no'}) ")
@@ -255,11 +264,10 @@ def as_csv(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> str
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     for each in explained:
-        leaders, probability = most_probable(each.class_names, each.prior)
-        writer.writerow([each.image, 0, "", "", leaders, probability, ""])
+        writer.writerow([each.image, 0, "", "", *most_probable(each.class_names, each.prior), ""])
         for number, step in enumerate(each.steps, start=1):
-            leaders, probability = most_probable(each.class_names, step.posterior)
-            row = (question(step.query), step.said, leaders, probability, step.entropy)
+            leading = most_probable(each.class_names, step.posterior)
+            row = (question(step.query), step.said, *leading, step.entropy)
             writer.writerow([each.image, number, *row])
     return text.getvalue()
 

@@ -32,6 +32,7 @@ from infopursuit.cli.explain import clip_of, image_files, write_out
 from infopursuit.clip.embed import embed_readable_pictures
 from infopursuit.clip.towers import OpenClip
 from infopursuit.core.errors import InputError
+from infopursuit.core.files import check_writable
 from infopursuit.core.tables import EMBEDDING
 from infopursuit.datasets.embedded_files import read_embeddings, read_given_table, read_rows
 from infopursuit.datasets.image_folders import read_image_folder
@@ -70,8 +71,7 @@ def export(chosen: argparse.Namespace) -> int:
     Returns:
         The exit status: 1 if images could not be read.
     """
-    if chosen.page.is_dir():
-        raise InputError(f"{chosen.page}: a folder; expected the name of the page to write")
+    check_writable(chosen.page, "PAGE")
     models = load_models([chosen.model], chosen.clip, chosen.device)
     (name,) = models
     title = chosen.title or name

@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 import logging
 import warnings
+from typing import Any
 
 import numpy as np
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.files import check_writable
 from infopursuit.core.numbers import percent
-from infopursuit.datasets.embedded_files import read_embedded_texts, read_embeddings, read_lines
-from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.datasets.embedded_files import read_embedded_texts, read_embeddings
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier, check_before_work
 from infopursuit.estimators.trained_on import remember
-from infopursuit.texts.knowledge import open_knowledge
+from infopursuit.texts.text_table import read_texts
 
 logger = logging.getLogger("infopursuit")
 
@@ -28,9 +30,8 @@ def fit(chosen: argparse.Namespace) -> int:
     Returns:
         The exit status: 1 if images could not be read.
     """
-    if chosen.out.exists() and not chosen.out.is_dir():  # before hours of work, not after
-        raise InputError(f"--out {chosen.out}: a file; expected a folder, or nothing")
-    settings = {
+    check_writable(chosen.out, "--out", folder=True)
+    settings: dict[str, Any] = {
         "n_queries": chosen.n_queries,
         "ban": chosen.ban,
         "keep": chosen.keep,
@@ -38,7 +39,6 @@ def fit(chosen: argparse.Namespace) -> int:
         "random_state": chosen.random_state,
     }
     if chosen.knowledge is not None:
-        open_knowledge(chosen.knowledge)  # a mistake is told before images are embedded
         settings["knowledge"] = chosen.knowledge
     if chosen.images.suffix in EMBEDDED:
         model = _fit_embedded(chosen, settings)
@@ -52,7 +52,7 @@ def fit(chosen: argparse.Namespace) -> int:
             model = fit_pictures(
                 chosen.images,
                 chosen.classes,
-                None if chosen.texts is None else read_lines(chosen.texts),
+                None if chosen.texts is None else read_texts(chosen.texts)[0],
                 chosen.clip or "ViT-B-32",
                 chosen.pretrained,
                 device=chosen.device,
@@ -105,11 +105,13 @@ def _fit_embedded(
         from infopursuit.clip.embed import embed_texts
         from infopursuit.clip.towers import load_clip
 
-        texts = read_lines(chosen.texts)
+        texts, _ = read_texts(chosen.texts)
         if source is None:
             raise InputError(
                 f"{chosen.texts}: texts without embeddings; expected --clip, which embeds them"
             )
+        model = InformationPursuitClassifier(texts).set_params(**settings)
+        check_before_work(model, texts, train.labels)
         clip = load_clip(source, chosen.device)
         embeddings, name = embed_texts(clip, texts), clip.name
     model = InformationPursuitClassifier(texts, embeddings).set_params(**settings)

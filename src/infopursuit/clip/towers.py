@@ -304,7 +304,7 @@ def choose_device(name: str) -> torch.device:
     """Return the device for `auto` (a GPU if there is one), `cpu` or `cuda`."""
     available = torch.cuda.is_available()
     if name == "cuda" and not available:
-        raise InputError("compute.device: cuda, but torch finds no GPU; expected auto or cpu")
+        raise InputError("device cuda: torch finds no GPU; expected auto or cpu")
     return torch.device("cuda" if available and name != "cpu" else "cpu")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -127,6 +128,23 @@ def table_sha256(path: str | Path) -> str:
 def settings_sha256(settings: Mapping[str, Any]) -> str:
     """Return the SHA-256 of JSON-like settings, whatever the order of their keys."""
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+
+
+def check_writable(path: Path, option: str, folder: bool = False) -> None:
+    """Raise InputError unless a file can be written there, or a folder made: before work.
+
+    A folder may be a new one in new folders, a file needs a folder that is there.
+    """
+    what, other = ("a folder", "a file") if folder else ("a file", "a folder")
+    if path.exists() and path.is_dir() != folder:
+        raise InputError(f"{option} {path}: is {other}; expected {what}, or nothing")
+    above = path.absolute().parent
+    there = next(each for each in (above, *above.parents) if each.exists())
+    if not there.is_dir() or not (folder or there == above):
+        found = "a file" if there == above else "nothing"
+        raise InputError(f"{option} {path}: {above} is {found}; expected a folder")
+    if not os.access(path if path.exists() else there, os.W_OK):
+        raise InputError(f"{option} {path}: {there} is read-only; expected another place")
 
 
 def is_file(path: Path) -> bool:

@@ -8,18 +8,19 @@ MINUS = "\N{MINUS SIGN}"
 NOTHING = "\N{EN DASH}"
 
 
-def percent(probability: float) -> str:
-    """A probability in whole percent, rounded down: `87 %`; `< 1 %` and `> 99 %` for what is left.
+def percent(probability: float, decimals: int = 0) -> str:
+    """A probability in percent, rounded down: `87 %`; `< 1 %` and `> 99 %` for what is left.
 
     Rounded down, so that a probability that reads 85 % is at least 85 %: questions that go on
     until then did not reach it.
     """
-    whole = math.floor(100 * probability + 1e-6)  # 100 * 0.29 is a hair below 29
-    if whole == 0 and probability > 0:
+    scale = 10**decimals
+    rounded = math.floor(100 * scale * probability + 1e-6) / scale  # 100 * 0.29 is below 29
+    if rounded < 1 and probability > 0:
         return "< 1 %"
     if probability < 1 and 100 * probability - 99 > 1e-6:
         return "> 99 %"
-    return f"{whole} %"
+    return f"{rounded:.{decimals}f} %"
 
 
 def share(value: float | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,10 @@ from infopursuit.datasets.image_source import (
     spelled,
 )
 
+logger = logging.getLogger(__name__)
+
+# What Windows and macOS leave in folders without a word.
+STRAY = ("thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx", "icon\r")
 # The share of test images in a folder without splits.
 TEST_FRACTION = 0.2
 
@@ -156,6 +161,12 @@ def _listed(folder: Path) -> Iterator[tuple[str | None, Path, list[Path]]]:
             f"{folder}: a folder {splits[0]!r}, but none called {other!r}; expected both, or "
             "CLASS/IMAGE without splits"
         )
+    for other in _visible(folder) if splits else ():
+        if other.name not in SPLITS:
+            logger.warning(
+                "%s: not used, as only train/ and test/ are read; expected all images in these two",
+                other,
+            )
     for split in splits or [None]:
         for of_class in _class_folders(folder / split if split else folder):
             yield split, of_class, sorted(_files(of_class))
@@ -200,4 +211,8 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _visible(folder: Path) -> Iterator[Path]:
-    return (path for path in folder.iterdir() if not path.name.startswith("."))
+    return (
+        path
+        for path in folder.iterdir()
+        if not path.name.startswith(".") and path.name.lower() not in STRAY
+    )

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -82,6 +82,7 @@ from infopursuit.texts.text_table import (
     fixed_rows,
     not_banned,
     refuse_banned,
+    warn_of_idle_bans,
 )
 from infopursuit.texts.wording import related_texts
 
@@ -256,7 +257,9 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         self._rule(None)
         if self.texts is None:
             raise InputError("texts is missing; expected texts to choose from")
-        return TextTable.from_arrays(self.texts, self.text_embeddings)
+        table = TextTable.from_arrays(self.texts, self.text_embeddings)
+        warn_of_idle_bans(table.texts, self.ban)
+        return table
 
     def _fit_texts(self, texts: TextTable, data: TrainingSet, validation: Any) -> None:
         """Choose the questions, count their answers, temper the table."""
@@ -299,6 +302,8 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         default = [f"column {i}" for i in range(self.n_features_in_)]
         plain = [str(name) for name in getattr(self, "feature_names_in_", default)]
         names = self.columns_ or TableColumns.numbers_only(plain)
+        known = [*plain, *(text for _, text in names.parts if text)]
+        warn_of_idle_bans(known, [each.partition(" >")[0] for each in self.ban])
 
         def fitted(train: TrainingSet) -> FittedQuestions:
             assert isinstance(train, InMemorySet)
@@ -444,8 +449,20 @@ class FittedQuestions(NamedTuple):
 def encoded_labels(y: Any) -> tuple[np.ndarray, Int[Tensor, " n"]]:
     """Return the distinct labels in order (c,), and the number of each row's label (n,)."""
     labels = column_or_1d(y, warn=True)
-    check_classification_targets(labels)
-    classes, numbers = np.unique(labels, return_inverse=True)
+    for row, label in enumerate(labels if labels.dtype.kind in "fO" else ()):
+        if not isinstance(label, str) and str(label) in ("nan", "None", "NaT", "<NA>"):
+            raise InputError(f"y: row {row} is {label}; expected the label of a class")
+    try:
+        check_classification_targets(labels)
+        classes, numbers = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        kinds = sorted({type(label).__name__ for label in labels})
+        raise InputError(
+            f"y has labels of the types {', '.join(kinds)}; expected one type"
+        ) from error
+    if len(classes) < 2:
+        found = f"{classes.tolist()[0]!r} in all {len(labels)} rows"
+        raise InputError(f"y has one class, {found}; expected two or more classes")
     return classes, torch.from_numpy(numbers.astype(np.int64))
 
 
@@ -508,6 +525,8 @@ def check_settings(model: InformationPursuitClassifier) -> None:
         share = getattr(model, name)
         if not isinstance(share, int | float | np.integer | np.floating) or not fits(share):
             raise InputError(f"{name} is {share!r}; expected {expected}")
+    if isinstance(model.ban, str):
+        raise InputError(f"ban is the string {model.ban!r}; expected a list of texts or words")
     if isinstance(model.keep, str):
         raise InputError(f"keep is the string {model.keep!r}; expected a list of questions")
     if isinstance(model.queries, str) or (model.queries is not None and not len(model.queries)):
@@ -540,6 +559,39 @@ def check_width(texts: TextTable, name: str, width: int) -> None:
         )
 
 
+def required_questions(
+    model: InformationPursuitClassifier, texts: TextTable
+) -> tuple[Bool[Tensor, " u"], Int[Tensor, " m"], Int[Tensor, " k"] | None]:
+    """Return which texts are not banned, the rows to keep, and those of the dictionary if given.
+
+    Needs no embeddings.
+    """
+    allowed = not_banned(texts.texts, model.ban)
+    fixed = fixed_rows(texts, model.first_query, model.keep, allowed)
+    if model.queries is None:
+        check_room(len(fixed), model.n_queries)
+        return allowed, fixed, None
+    rows = texts.rows(model.queries)
+    refuse_banned([texts.texts[row] for row in rows.tolist()], allowed[rows])
+    check_among(texts, fixed, rows)
+    return allowed, fixed, rows
+
+
+def check_before_work(
+    model: InformationPursuitClassifier, texts: Sequence[str], labels: Sequence[Any] | np.ndarray
+) -> None:
+    """Check all settings of a classifier that need no embeddings: before hours of embedding.
+
+    Raises:
+        InputError: one is malformed, names no text, or knows nothing of these classes.
+    """
+    check_settings(model)
+    required_questions(model, TextTable.from_arrays(texts, np.ones((len(texts), 1))))
+    warn_of_idle_bans(texts, model.ban)
+    if model.knowledge is not None:
+        ClassKnowledge(model.knowledge, np.unique(labels), texts, model.leakage)
+
+
 class TextQuestions:
     """The texts of a universe, measured on training images by the settings of a classifier."""
 
@@ -565,15 +617,10 @@ class TextQuestions:
 
     def chosen(self, seed: int) -> Int[Tensor, " k"]:
         """Return the rows of the questions given, or of the most informative and those to keep."""
-        texts, model = self.texts, self.model
-        allowed = not_banned(texts.texts, model.ban)
-        fixed = fixed_rows(texts, model.first_query, model.keep, allowed)
-        if model.queries is not None:
-            rows = texts.rows(model.queries)
-            refuse_banned([texts.texts[row] for row in rows.tolist()], allowed[rows])
-            check_among(texts, fixed, rows)
-            return rows
-        check_room(len(fixed), model.n_queries)
+        model = self.model
+        allowed, fixed, given = required_questions(model, self.texts)
+        if given is not None:
+            return given
         count = min(model.n_queries, int(allowed.sum()))
         chosen = informative_rows(self.candidates, self.data, count, seed, allowed)
         others = chosen[~torch.isin(chosen, fixed)]

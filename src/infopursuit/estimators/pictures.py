@@ -29,7 +29,7 @@ from infopursuit.datasets.image_folders import (
     with_splits,
 )
 from infopursuit.estimators.base import names_of
-from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier, check_before_work
 from infopursuit.estimators.trained_on import remember
 from infopursuit.texts.vocabulary import visual_vocabulary
 
@@ -81,15 +81,20 @@ def fit(
     train, test = labelled_pictures(images, classes, test_fraction)
     given = visual_vocabulary() if texts is None else texts
     source = clip_source(clip, pretrained)
-    tower = load_clip(source, device)
     wanted = set(train.labels)
+    if len(wanted) < 2:
+        raise InputError(f"one class, {train.labels[0]!r}; expected two or more classes")
+    model = InformationPursuitClassifier(list(given), None, n_queries, **settings)
+    check_before_work(model, model.texts or [], sorted(wanted))
+    tower = load_clip(source, device)
     rows, train, rejected = _embedded(tower, train, batch_size, progress)
     missing = sorted(wanted - set(train.labels))
     if missing:
         raise InputError(f"the class {missing[0]!r} has no readable picture; expected at least one")
-    text_rows = embed_texts(tower, given, batch_size, progress)
-    model = InformationPursuitClassifier(list(given), text_rows, n_queries, **settings)
-    model.fit(rows, np.array(train.labels))
+    model.text_embeddings = embed_texts(tower, given, batch_size, progress)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "ban: nothing to ban")  # that was said before
+        model.fit(rows, np.array(train.labels))
     remember(model.provenance_, train.pictures)
     model.clip_, model.clip_source_, model.clip_device_ = tower.name, source, device
     if test is not None and test.pictures:

@@ -53,6 +53,10 @@ def check(params_file: str | Path = "params.yaml") -> int:
         except InputError as error:
             mistakes.append(f"{params_file}: {key}: {error}")
 
+    if params.compute.device == "cuda":  # torch takes seconds
+        from infopursuit.clip.towers import choose_device
+
+        look("compute.device", choose_device, "cuda")
     if _given(params.clip):
         look("clip", _clip_width, params.clip)
     look("universe.control_words", read_text_list, params.universe.control_words)

@@ -26,8 +26,8 @@ from infopursuit.queries.settings import (
     QueriesSettings,
     QuestionsSettings,
     UniverseSettings,
-    words_pattern,
 )
+from infopursuit.texts.normalization import words_pattern
 
 
 class Params(Section):

@@ -39,6 +39,7 @@ BEFORE = "before any question"
 NONE_OF_THE_CLASSES = (
     "It looks like none of the classes: fewer than 1 % of held-out images have answers as unlikely."
 )
+BY_A_PERSON = "* A person gave this answer, not the image."
 # A tie of more classes is given by their number.
 NAMED = 3
 # What a phrase of plain words is made of; a column of a table (`length > 2`) does not match.
@@ -115,6 +116,11 @@ class Step:
             return "not sure"
         word = "yes" if self.yes else "no"
         return word if self.answer in (0.0, 1.0) else f"{word} {self.answer:.2f}"
+
+    @property
+    def marked(self) -> str:
+        """The answer in words, with the mark `*` if a person gave it."""
+        return f"{self.said} *" if self.overridden else self.said
 
 
 @dataclass(frozen=True)
@@ -317,18 +323,20 @@ def explanation_text(explanation: Explanation) -> str:
     Ends with the prediction and why the questions stopped; every line ends with a line break.
     """
     names = explanation.class_names
-    rows = [("", BEFORE, "", " ".join(_leaders(names, explanation.prior)))]
+    rows = [("", BEFORE, "", " ".join(leaders(names, explanation.prior)))]
     rows += [
-        (str(number), question(step.query), step.said, " ".join(_leaders(names, step.posterior)))
+        (str(number), question(step.query), step.marked, " ".join(leaders(names, step.posterior)))
         for number, step in enumerate(explanation.steps, start=1)
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     lines = [explanation.image]
-    for number, asked, answer, leaders in rows:
+    for number, asked, answer, first in rows:
         lines.append(
-            f"  {number:>{widths[0]}}  {asked:<{widths[1]}}  {answer:<{widths[2]}}  {leaders}"
+            f"  {number:>{widths[0]}}  {asked:<{widths[1]}}  {answer:<{widths[2]}}  {first}"
         )
-    prediction = ", ".join(_leaders(names, explanation.posterior))
+    if any(step.overridden for step in explanation.steps):
+        lines.append(f"  {BY_A_PERSON}")
+    prediction = ", ".join(leaders(names, explanation.posterior))
     lines.append(f"  Prediction: {prediction}, {ending(explanation)}.")
     if explanation.unfamiliar:
         lines.append(f"  {NONE_OF_THE_CLASSES}")
@@ -338,15 +346,19 @@ def explanation_text(explanation: Explanation) -> str:
 def most_probable(names: tuple[str, ...], posterior: tuple[float, ...]) -> tuple[str, float]:
     """Return the most probable class and its probability; equally probable ones are a tie."""
     highest = max(posterior)
-    leaders = [name for name, each in zip(names, posterior, strict=True) if each == highest]
-    if len(leaders) > NAMED:
-        return f"{len(leaders)} classes tied at", highest
-    return " = ".join(leaders), highest
+    tied = [name for name, each in zip(names, posterior, strict=True) if each == highest]
+    if len(tied) > NAMED:
+        return f"{len(tied)} classes tied at", highest
+    return " = ".join(tied), highest
 
 
-def _leaders(names: tuple[str, ...], posterior: tuple[float, ...]) -> tuple[str, str]:
-    leaders, probability = most_probable(names, posterior)
-    return leaders, percent(probability)
+def leaders(names: tuple[str, ...], posterior: tuple[float, ...]) -> tuple[str, str]:
+    """Return the most probable class and its probability in percent.
+
+    That of many equals has one decimal: 37 classes have 2.7 % each, not 2.
+    """
+    tied, probability = most_probable(names, posterior)
+    return tied, percent(probability, int(tied.endswith("tied at")))
 
 
 def ending(explanation: Explanation) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -86,12 +84,6 @@ class QuestionsSettings(Section):
     def kept(self) -> list[str]:
         """The texts that are in every dictionary, the first question among them."""
         return [*([] if self.first is None else [self.first]), *self.keep]
-
-
-def words_pattern(words: Sequence[str]) -> str:
-    """Return a pattern of all texts and words, whatever their case, where no letter goes on."""
-    escaped = "|".join(re.escape(word.strip()) for word in words)
-    return rf"(?i)(?:^|\W)(?:{escaped})(?:$|\W)"
 
 
 class UniverseSettings(Section):

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import polars as pl
 import pyarrow as pa
 
-from infopursuit.queries.settings import UniverseSettings, words_pattern
-from infopursuit.texts.normalization import normalize
+from infopursuit.queries.settings import UniverseSettings
+from infopursuit.texts.normalization import normalize, words_pattern
 
 # Line ends that a list with one text a line could not hold, and invisible characters.
 UNPRINTABLE = r"[\p{C}\p{Zl}\p{Zp}]"
@@ -180,15 +180,9 @@ def _filters(
 
 
 def _names_pattern(names: Sequence[str]) -> str:
-    """Return a pattern of all names as whole words, with simple plurals (-s, -es, -y to -ies)."""
-    forms = set()
-    for name in names:
-        singular = normalize(name.replace("_", " "))
-        if singular:
-            forms |= {singular, f"{singular}s", f"{singular}es"}
-            if singular.endswith("y"):
-                forms.add(f"{singular[:-1]}ies")
-    return words_pattern(sorted(forms)).removeprefix("(?i)")
+    """Return a pattern of all names as whole words."""
+    spelled = [normalize(name.replace("_", " ")) for name in names]
+    return words_pattern([name for name in spelled if name])
 
 
 def _tally(texts: pl.DataFrame, filters: Iterable[str]) -> dict[str, int]:

@@ -155,7 +155,7 @@ def _draw(
             step = explanation.steps[row - 1]
             _text(axes, place.numbers + 0.2, middle, str(row), SMALL, QUIET, ha="right")
             _text(axes, place.questions, middle, asked)
-            _answer(axes, place.answers, middle, step.said, step.yes)
+            _answer(axes, place.answers, middle, step.marked, step.yes)
             entropy = f"{step.entropy:.2f}"
             _text(axes, place.entropies + 0.56, middle, entropy, SMALL, QUIET, ha="right")
         else:
@@ -173,7 +173,7 @@ def _layout(
     explanation: Explanation, classes: list[int], questions: list[str], facts: list[_Fact]
 ) -> _Layout:
     widest = max(_width(line) for asked in questions for line in asked.split("\n"))
-    answer = max([0.5, *(_width(step.said, SMALL, "bold") + 0.2 for step in explanation.steps)])
+    answer = max([0.5, *(_width(step.marked, SMALL, "bold") + 0.2 for step in explanation.steps)])
     names = [_class_label(explanation, index) for index in classes]
     lengths = [_width(name, SIZE, "bold") for name in names]
     lines = max(asked.count("\n") + 1 for asked in questions)
@@ -210,6 +210,8 @@ def _facts(explanation: Explanation, stop: StoppingRule | None) -> list[_Fact]:
         )
     if explanation.unfamiliar:
         facts.append(_Fact("It looks like", "none of the classes", NO))
+    if any(step.overridden for step in explanation.steps):
+        facts.append(_Fact("Answers marked *", "given by a person"))
     count = len(explanation.steps)
     asked = f"{count} question{'' if count == 1 else 's'}"
     if explanation.chosen_from is not None:

@@ -8,10 +8,11 @@ from infopursuit.core.numbers import percent
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.pursuit.explanation import (
     BEFORE,
+    BY_A_PERSON,
     NONE_OF_THE_CLASSES,
     Explanation,
     ending,
-    most_probable,
+    leaders,
     question,
 )
 
@@ -26,21 +27,23 @@ def explanation_html(explanation: Explanation) -> str:
     head = "".join(
         f'<th style="{CELL}">{name}</th>' for name in ("", "question", "answer", "most probable")
     )
-    rows = [("", BEFORE, "", *most_probable(names, explanation.prior))]
+    rows = [("", BEFORE, "", *leaders(names, explanation.prior))]
     rows += [
-        (str(number), question(step.query), step.said, *most_probable(names, step.posterior))
+        (str(number), question(step.query), step.marked, *leaders(names, step.posterior))
         for number, step in enumerate(explanation.steps, start=1)
     ]
     body = "".join(
         "<tr>"
         + "".join(f'<td style="{CELL}">{escape(cell)}</td>' for cell in (number, asked, said))
-        + f'<td style="{CELL}">{escape(leader)}, {percent(probability)}</td></tr>'
+        + f'<td style="{CELL}">{escape(leader)}, {probability}</td></tr>'
         for number, asked, said, leader, probability in rows
     )
     caption = (
         f"<b>{escape(str(explanation.predicted_class))}</b>, {percent(explanation.probability)}, "
         f"{ending(explanation)}"
     )
+    if any(step.overridden for step in explanation.steps):
+        caption += f"<br/>{BY_A_PERSON}"
     if explanation.unfamiliar:
         caption += f"<br>{NONE_OF_THE_CLASSES}"
     return (

@@ -23,7 +23,7 @@ from infopursuit.pursuit.explanation import (
     NONE_OF_THE_CLASSES,
     Explanation,
     ending,
-    most_probable,
+    leaders,
     question,
     stops_when,
 )
@@ -177,8 +177,7 @@ def columns(panels: int) -> int:
 
 def belief(posterior: tuple[float, ...], explanation: Explanation) -> str:
     """Name the most probable class with its probability; equally probable ones as a tie."""
-    leaders, probability = most_probable(explanation.class_names, posterior)
-    return f"{leaders} {percent(probability)}"
+    return " ".join(leaders(explanation.class_names, posterior))
 
 
 def summary(explanation: Explanation) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 # Marks that Unicode counts as symbols, but that surround words as quotes and bullets do.
 QUOTING_SYMBOLS = frozenset("`´^~|<>=+")
@@ -44,3 +45,32 @@ def distinct(texts: Iterable[str]) -> list[str]:
     for text in texts:
         first.setdefault(normalize(text), text)
     return list(first.values())
+
+
+# Endings of nouns in the singular and in the plural; the first that fits is taken.
+_ENDINGS = (
+    *("man men", "foot feet", "tooth teeth", "mouse mice", "goose geese", "child children"),
+    *("y ies", "f ves", "fe ves", "ch ches", "sh shes", "x xes", "z zes", "ss sses", "us uses"),
+    *("o oes", " s"),
+)
+
+
+def words_pattern(words: Sequence[str]) -> str:
+    """Return a pattern of texts and words in singular and plural, where no letter goes on."""
+    forms = {form for word in words for form in _forms(word.strip())}
+    escaped = "|".join(re.escape(form) for form in sorted(forms))
+    return rf"(?i)(?:^|\W)(?:{escaped})(?:$|\W)"
+
+
+def _forms(phrase: str) -> set[str]:
+    """Return a phrase with its last word in singular and plural: those that spelling allows.
+
+    Some are no words ("leafs"), and stand for nothing else.
+    """
+    forms, word = {phrase}, phrase.lower()
+    for singular, plural in (pair.split(" ") for pair in _ENDINGS):
+        if word.endswith(singular) and word[-1:].isalpha():
+            forms.add(phrase[: len(phrase) - len(singular)] + plural)
+        if word.endswith(plural) and not word.endswith(("ss", "us", "is")):
+            forms.add(phrase[: len(phrase) - len(plural)] + singular)
+    return forms

@@ -7,6 +7,7 @@ be mapped from disk, and no lookup copies them.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -23,7 +24,7 @@ from jaxtyping import Bool, Float16, Int
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import table_sha256
+from infopursuit.core.files import csv_rows, read_text, table_sha256
 from infopursuit.core.results import ResultFolder
 from infopursuit.core.tables import (
     EMBEDDED_TEXTS,
@@ -35,9 +36,12 @@ from infopursuit.core.tables import (
     table_shape,
 )
 from infopursuit.datasets.matrix import UnitMatrix, as_tensor
-from infopursuit.texts.normalization import normalize
+from infopursuit.texts.normalization import normalize, words_pattern
 
 BLOCK = 1024  # rows that are decoded at a time
+LISTED = 5  # of many mistakes
+# What no single text has, and what lists of a program and tables have.
+_OF_CODE = re.compile(r"""[,;{}\[\]<>=|\\`\t]|^[#"']|["']$""")
 MAPPED_FROM = 64 * 2**20  # bytes of embeddings
 
 
@@ -182,18 +186,59 @@ def _reopened(*layout: Any) -> SharedEmbeddings:
     return SharedEmbeddings(np.memmap(*layout))
 
 
+def read_texts(path: Path) -> tuple[list[str], dict[str, str]]:
+    """Return a person's own texts, and the questions of those that have one in their own words.
+
+    Args:
+        path: one text a line; or a .csv file with a column `text`, and perhaps `question`.
+    """
+    if path.suffix == ".csv":
+        head = read_text(path, "expected a table with the column text").partition("\n")[0]
+        wanted = ["text", "question"] if "question" in head else ["text"]
+        rows = [(line, values) for line, values in csv_rows(path, wanted) if values[0]]
+    else:
+        lines = read_text(path, "expected a text a line").splitlines()
+        rows = [(line, [text.strip()]) for line, text in enumerate(lines, 1) if text.strip()]
+        for line, (text,) in rows:
+            if odd := _OF_CODE.search(text):
+                raise InputError(
+                    f"{path}: line {line} is {text[:60]!r}, with {odd[0]!r}; expected one text a "
+                    "line, without quotes, commas or code (or a .csv file with the column text)"
+                )
+    first: dict[str, int] = {}
+    for line, (text, *_) in rows:
+        if first.setdefault(text, line) != line:
+            raise InputError(f"{path}: line {line} repeats {text!r} of line {first[text]}")
+    if not rows:
+        raise InputError(f"{path}: no lines; expected a text a line")
+    questions = {text: own[0] for _, (text, *own) in rows if own and own[0]}
+    return [text for _, (text, *_) in rows], questions
+
+
 def not_banned(texts: Sequence[str], ban: Sequence[str]) -> Bool[Tensor, " u"]:
-    """Return which texts neither are nor contain one of these texts or words, whatever the case."""
-    if isinstance(ban, str):
-        raise InputError(f"ban is the string {ban!r}; expected a list of texts or words")
+    """Return which texts neither are nor contain one of these, in any case, singular or plural."""
     if not ban:
         return torch.ones(len(texts), dtype=torch.bool)
-    words = "|".join(re.escape(each.strip()) for each in ban)
-    pattern = re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE)
+    pattern = re.compile(words_pattern(ban))
     allowed = torch.tensor([pattern.search(text) is None for text in texts])
     if not allowed.any():
         raise InputError("ban leaves no text to ask about; expected at least one")
     return allowed
+
+
+def warn_of_idle_bans(texts: Sequence[str], ban: Sequence[str]) -> None:
+    """Warn of what is banned and occurs in no text, with words that are spelled alike."""
+    patterns = [(each, re.compile(words_pattern([each]))) for each in ban]
+    idle = [each for each, pattern in patterns if not any(map(pattern.search, texts))]
+    words = {word for text in texts for word in text.lower().split()} if idle else set()
+    lines = []
+    for each in idle[:LISTED]:
+        near = get_close_matches(each.lower(), sorted(words | set(texts)), n=1, cutoff=0.75)
+        lines.append(repr(each) + (f" (did you mean {near[0]!r}?)" if near else ""))
+    if idle:
+        more = f" and {len(idle) - LISTED} more" if len(idle) > LISTED else ""
+        message = f"ban: nothing to ban by {', '.join(lines)}{more}: no text has these words"
+        warnings.warn(message, UserWarning, stacklevel=4)
 
 
 def refuse_banned(queries: Sequence[str], allowed: Tensor, setting: str = "queries") -> None:
