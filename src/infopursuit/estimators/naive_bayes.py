@@ -11,14 +11,16 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_consistent_length,
@@ -35,6 +37,7 @@ from infopursuit.datasets.matrix import Matrix, UnitMatrix, as_tensor
 from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.estimators.base import DecidingClassifier, column_names, other_labels
 from infopursuit.estimators.class_knowledge import ClassKnowledge
+from infopursuit.estimators.from_knowledge import Counts, KnowledgeModel, read_knowledge_model
 from infopursuit.estimators.one_clip import MOST, warn_unless_one_clip
 from infopursuit.pursuit.answers.columns import (
     column_questions,
@@ -139,9 +142,12 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         n_features_in_: d.
         feature_names_in_: of the columns, if X has names.
         pursuit_: the fitted tables.
+        counts_: what `partial_fit` has counted; of a model `from_knowledge`.
         provenance_: how many images and texts there were, what tells them from others, and the
             accuracy on the rows that were held out (at most 4,096 of them).
     """
+
+    counts_: Counts
 
     def __init__(
         self,
@@ -202,6 +208,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             self._keep_column_names(X)
             self._fit_texts(texts, data, validation)
         self.clip_ = None
+        vars(self).pop("counts_", None)
         return self
 
     def fit_shards(
@@ -237,6 +244,85 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         self._keep_column_names(None)
         self._fit_texts(texts, ShardedSet(shards, left_out, cluster), validation)
         self.clip_ = shards.clip
+        return self
+
+    @classmethod
+    def from_knowledge(
+        cls,
+        knowledge: Any,
+        reliability: float | None = None,
+        *,
+        texts: Sequence[str] | None = None,
+        text_embeddings: Any = None,
+        unlabelled: Any = None,
+        strength: float = 10.0,
+        **settings: Any,
+    ) -> InformationPursuitClassifier:
+        """Return a model of what is known of the classes: no image with a label, no fit.
+
+        A person answers it (`dialogue()`, or `predict` on a table with a column for each question).
+        With embedded texts and unlabelled images CLIP answers: zero-shot classification that
+        explains itself. Labels that come later go to `partial_fit`.
+
+        Args:
+            knowledge: a `KnowledgeTable`, or its file (`.jsonl`, `.parquet`).
+            reliability: how often an answer is right, between 0.5 and 1; None for 0.9 of a person.
+                Of CLIP, how often it says yes of what is true; None for 0.6.
+            texts: that may become questions; None for those of the table.
+            text_embeddings: (u, d) of `texts`, if CLIP answers.
+            unlabelled: (n, d) embeddings of images of all classes, if CLIP answers.
+            strength: how many images of each class the table counts for in `partial_fit`.
+            settings: `stop`, as the classifier takes it.
+
+        Raises:
+            InputError: a setting is malformed, or the table tells no classes apart.
+        """
+        # Many answers in a row may tell nothing of the class in front: stability does not stop.
+        model = cls(**{"stop": StoppingRule(0.95, None), **settings})
+        made = read_knowledge_model(
+            knowledge, reliability, texts, text_embeddings, unlabelled, strength
+        )
+        return model._become(made)
+
+    def _become(self, made: KnowledgeModel) -> InformationPursuitClassifier:
+        """Become a model of given rates."""
+        self._rule(None)
+        self.pursuit_, self.counts_, self.columns_ = made.pursuit, made.counts, made.columns
+        self.queries_, self.classes_ = made.pursuit.queries, np.array(made.pursuit.class_names)
+        self.n_features_in_, self.clip_, self.clip_source_ = made.width, None, None
+        self.provenance_ = {"images": 0}
+        if made.columns is not None:
+            self.feature_names_in_ = np.array(made.columns.names, dtype=object)
+        return self
+
+    @available_if(lambda model: hasattr(model, "counts_"))
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Add labelled rows to a model `from_knowledge`; the questions stay the same.
+
+        Of each class, what the table says counts for `strength` rows.
+
+        Args:
+            X: (n, d) embeddings, or a table of answers.
+            y: (n,) labels, among `classes_`.
+            sample_weight: (n,) weights of the rows; None for 1 each.
+
+        Raises:
+            InputError: a label is not a class of the model.
+        """
+        data = validation_set(self._rows(X), y, self.classes_)
+        weights = np.ones(len(data)) if sample_weight is None else np.asarray(sample_weight)
+        if weights.shape != (len(data),) or not (weights >= 0).all():
+            raise InputError(f"sample_weight: expected {len(data)} weights of 0 or more")
+        answers = self.pursuit_.answers(data.rows.tensor().to(self.pursuit_.device)).cpu()
+        self.counts_ = self.counts_.plus(answers, data.labels, torch.from_numpy(weights).double())
+        querier = cast(InformationGain, self.pursuit_.querier)
+        table = self.counts_.table(querier.table).to(self.pursuit_.device)
+        self.pursuit_ = replace(
+            self.pursuit_,
+            querier=InformationGain(table, querier.query_weights, querier.redundant),
+            classifier=NaiveBayes(table),
+        )
+        self.provenance_["images"] += len(data)
         return self
 
     def select_queries(self, X: Any, y: Any, sample_weight: Any = None) -> list[str]:
