@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
+from infopursuit.pursuit.answers.directions import ranked_pairs
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet
 from infopursuit.texts.text_table import TextTable
 
@@ -63,7 +63,7 @@ def agreement(images: Float[Tensor, "n d"], texts: Float[Tensor, "u d"]) -> floa
     first, second = images.double().mean(dim=0), texts.double().mean(dim=0)
     norms = first.norm() * second.norm()
     of_means = abs(float(first @ second / norms)) * math.sqrt(d) if norms > 0 else 0.0
-    covariances = [torch.cov(each.double().T) for each in (images, texts)]
+    covariances = [torch.cov(each.float().T).double() for each in (images, texts)]
     one, other = [each - torch.eye(d) * each.trace() / d for each in covariances]
     # The variance of tr(A Q B Q') over rotations Q, for symmetric A and B without trace.
     scale = (2 * one.square().sum() * other.square().sum() / ((d - 1) * (d + 2))).sqrt()
@@ -90,7 +90,8 @@ def ranks_of_class_names(
         if not found or not key.strip() or own.all() or not own.any():
             continue
         direction = texts.unit_matrix.take(torch.tensor(found)).mean(dim=0) - mean
-        ranks.append(float(roc_auc_score(own, (rows @ direction).numpy())))
+        right, pairs = ranked_pairs((rows @ direction).numpy(), own)
+        ranks.append(right / pairs)
     return ranks
 
 

@@ -18,7 +18,6 @@ from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.answers.thresholds import ThresholdFit
 from infopursuit.pursuit.naive_bayes import selection, training_set
 from infopursuit.pursuit.naive_bayes import training_set as module
-from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.naive_bayes.selection import (
     FAINT,
     CandidateTexts,
@@ -159,7 +158,8 @@ def test_a_large_universe_is_screened_for_the_texts_most_informative_alone(
     assert {0, 1, 2} <= set(chosen.tolist())
 
 
-def test_credit_is_the_information_gained_in_roll_outs() -> None:
+def test_credit_is_the_information_gained_in_roll_outs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "BUDGET", 3)
     rates = drawn(4, 6).double().sigmoid()
     prior = torch.tensor([0.1, 0.2, 0.3, 0.4]).double()
     answers, weights = textbook.answers(k=6), drawn(40, seed=1).abs().double()
@@ -170,9 +170,7 @@ def test_credit_is_the_information_gained_in_roll_outs() -> None:
         for query in textbook.pursue(of, given, 3)[0]:
             expected[query] += float(weight) * textbook.gain(of, asked, query)
             asked[query] = float(given[query])
-    torch.testing.assert_close(
-        selection._credit(InformationGain(of), answers, weights, 3), expected
-    )
+    torch.testing.assert_close(selection._credit(of, answers.double(), weights, None), expected)
 
 
 def test_pruning_leaves_out_what_is_never_worth_asking() -> None:

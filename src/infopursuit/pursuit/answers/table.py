@@ -176,13 +176,18 @@ def count_yes(
     weights: Float[Tensor, " n"] | None = None,
     classes: int = 0,
 ) -> tuple[Float[Tensor, "c k"], Float[Tensor, "c 1"]]:
-    """Sum the answers of each class to each query, and count its images; both float64."""
-    weights = torch.ones(len(labels), dtype=torch.float64) if weights is None else weights
-    totals = torch.bincount(labels, weights, minlength=classes).unsqueeze(1)
+    """Sum the answers of each class to each query, and count its images; both float64.
+
+    Without weights the sums of a block are in the dtype of its answers: float32 counts exactly.
+    """
+    totals = torch.bincount(labels, weights, minlength=classes).double().unsqueeze(1)
     yes: Tensor | None = None
     for place, rows in answers:
         if yes is None:
             yes = torch.zeros(len(totals), rows.shape[1], dtype=torch.float64)
-        yes.index_add_(0, labels[place], rows.double() * weights[place].unsqueeze(1))
+        if weights is None:
+            yes += rows.new_zeros(yes.shape).index_add_(0, labels[place], rows)
+        else:
+            yes.index_add_(0, labels[place], rows.double() * weights[place].unsqueeze(1))
     assert yes is not None
     return yes, totals

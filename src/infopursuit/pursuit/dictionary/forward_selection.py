@@ -13,6 +13,8 @@ from torch.nn import functional
 
 # Columns with less of their variance left are combinations of those chosen.
 NOTHING_NEW = 1e-3
+# How many products of a matrix with one column take as long as a product with as many columns more.
+GEMM = 8
 
 
 def forward_selection(
@@ -47,9 +49,12 @@ def forward_selection(
     enough = NOTHING_NEW * left
     correlation = columns.T @ target
     least = ties * target.square().sum()
+    most = min(count, len(columns))
+    # One product of matrices, if that is less work than a product with each column chosen.
+    all_products = columns.T @ columns if GEMM * most > len(left) else None
     chosen: list[int] = []
-    basis = columns.new_zeros(min(count, len(columns)), len(columns))
-    while len(chosen) < min(count, len(columns)):
+    shares = columns.new_zeros(most, len(left))  # of each column, along each direction so far
+    while len(chosen) < most:
         usable = (left > enough) & (left > 0)
         usable[chosen] = False
         if not usable.any():
@@ -61,11 +66,14 @@ def forward_selection(
         if gain.max() <= least:
             break
         best = int((gain >= gain.max() * (1 - ties)).int().argmax())
-        direction = columns[:, best] - basis.T @ (basis @ columns[:, best])
-        direction = direction / direction.norm()
-        basis[len(chosen)] = direction
+        # The direction is what the best column adds to those chosen; it is never computed itself.
+        products = columns.T @ columns[:, best] if all_products is None else all_products[best]
+        before = shares[: len(chosen)]
+        share = products - before.T @ before[:, best]
+        norm = share[best].sqrt()
+        share /= norm
+        shares[len(chosen)] = share
         chosen.append(best)
-        share = columns.T @ direction
         left = (left - share.square()).clamp_min(0)
-        correlation -= torch.outer(share, direction @ target)
+        correlation.addr_(share, correlation[best] / norm, alpha=-1)
     return chosen

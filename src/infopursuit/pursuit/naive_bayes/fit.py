@@ -40,8 +40,8 @@ from infopursuit.pursuit.answers.table import (
     threshold_rates,
     yes_rates,
 )
-from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
-from infopursuit.pursuit.rollout import asked_orders, images_at_once, roll_out
+from infopursuit.pursuit.naive_bayes.model import InformationGain
+from infopursuit.pursuit.rollout import asked_orders, images_at_once
 
 # How many independent answers infinitely many may be worth, and what each may count.
 INDEPENDENT_ANSWERS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, torch.inf)
@@ -196,16 +196,15 @@ def fit_tempering(
     losses, total = torch.zeros(len(choices), dtype=torch.float64), 0.0
     for querier, answers, labels, given in held_out:
         longest = min(budget, answers.shape[1])
-        classifier = NaiveBayes(querier.table)
         weights = torch.ones(len(labels)) if given is None else given.float()
         asked = torch.arange(1, longest + 1).unsqueeze(1)
         size = images_at_once(longest, len(querier.table.log_prior)) // TABLES
         for some, truth, weight in zip(
             answers.split(size), labels.split(size), weights.split(size), strict=True
         ):
-            rolled = roll_out(querier, classifier, some, longest)
-            level = querier.table.level_of(rolled.answers)
-            likelihood = querier.table.log_likelihood[level, rolled.order]
+            order = asked_orders(querier, some, longest)
+            level = querier.table.level_of(some.gather(1, order))
+            likelihood = querier.table.log_likelihood[level, order]
             evidence = querier.table.log_prior + likelihood.cumsum(dim=1)
             for place, choice in enumerate(choices):
                 loss = functional.cross_entropy(

@@ -2,7 +2,7 @@
 
 Texts whose scores hardly differ among the images are left out (`responsive_rows`). Of the others
 twice as many as needed are chosen by forward selection; then those go that gain least when
-Information Pursuit may ask what it likes, a quarter at a time.
+Information Pursuit may ask what it likes.
 
 If there are very many texts, those that tell most of the class alone are taken first (`Screening`),
 a block of texts at a time. Another machine may do a block: the result has the same bits.
@@ -23,14 +23,14 @@ from infopursuit.core.executors import RayCluster, run_shards
 from infopursuit.datasets.labelled_images import even_sample
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.pursuit.answers.directions import ScoreMap, TextDirections
+from infopursuit.pursuit.answers.information import entropy, information_gain
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.answers.thresholds import ThresholdFit
 from infopursuit.pursuit.dictionary.forward_selection import forward_selection
 from infopursuit.pursuit.naive_bayes.fit import fit_table
-from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.naive_bayes.training_set import TrainingSet, screened_images
-from infopursuit.pursuit.rollout import Asking
+from infopursuit.pursuit.rollout import first_of_the_best
 from infopursuit.texts.text_table import SharedEmbeddings
 
 # A text is faint if its scores vary less than this share of what those of one text in ten exceed.
@@ -38,12 +38,11 @@ from infopursuit.texts.text_table import SharedEmbeddings
 FAINT = 1 / 3
 # Texts whose answers are held at once; of a larger universe only the most informative ones are.
 CANDIDATES = 8192
-# Images rolled out to see which queries are asked.
-ROLLED_OUT = 1024
-# Sizes of the dictionary on the way to k, in units of k.
-SIZES = (2.0, 1.6, 1.25)
-# Queries asked of an image, k if that is less.
-BUDGET = 128
+# Queries that forward selection chooses, in units of k. Of these the k are kept that gain most when
+# this many images are asked this many queries.
+POOL, ROLLED_OUT, BUDGET = 2, 512, 64
+# Gains that differ by less, in nats, are equal.
+NEGLIGIBLE = 1e-6
 # Texts of a block for another machine: seconds of its work, and some megabytes of scores.
 BLOCK = 8192
 
@@ -227,26 +226,37 @@ def chosen_columns(
         ties: questions whose gains differ by no more than this share are equal.
         query_weights: of the information of each question; None for 1 each.
     """
-    chosen = _useful_columns(answers, labels, round(SIZES[0] * k), weights, ties, query_weights)
-    weights = torch.ones(len(labels), dtype=torch.float64) if weights is None else weights
+    chosen = _useful_columns(answers, labels, POOL * k, weights, ties, query_weights)
+    if len(chosen) <= k:
+        return chosen
     shown = even_sample(labels, ROLLED_OUT, generator)
-    for size in (*(round(share * k) for share in SIZES[1:]), k):
-        if len(chosen) > size:
-            asked = answers[shown][:, chosen].float()
-            querier = InformationGain(table, query_weights).select(chosen)
-            credit = _credit(querier, asked, weights[shown], min(BUDGET, k))
-            chosen = chosen[credit.argsort(descending=True, stable=True)[:size].sort().values]
-    return chosen
+    weights = torch.ones(len(labels), dtype=torch.float64) if weights is None else weights
+    counts = None if query_weights is None else query_weights[chosen]
+    credit = _credit(table.select(chosen), answers[shown][:, chosen], weights[shown], counts)
+    return chosen[credit.argsort(descending=True, stable=True)[:k].sort().values]
 
 
-def _credit(querier: InformationGain, answers: Tensor, weights: Tensor, budget: int) -> Tensor:
-    """Return (m,) the information that each query gains in roll-outs of `budget` queries."""
-    asking = Asking(querier, answers)
+def _credit(
+    table: AnswerTable, answers: Tensor, weights: Tensor, query_weights: Tensor | None
+) -> Tensor:
+    """Return (m,) the information that each query gains when images are asked BUDGET queries.
+
+    Nobody sees these roll-outs, so they are computed in the dtype of the answers.
+    """
+    log_likelihood = table.log_likelihood.to(answers.dtype)
+    evidence = table.log_prior.to(answers.dtype).expand(len(answers), -1).clone()
+    likelihood, level = log_likelihood.exp(), table.level_of(answers)
+    answer_entropy = entropy(likelihood)
     credit = torch.zeros(answers.shape[1], dtype=torch.float64)
-    for _ in range(min(budget, answers.shape[1])):
-        queries, _, gains = asking.ask(len(answers))
-        gained = gains.gather(1, queries.unsqueeze(1)).squeeze(1)
-        credit += torch.bincount(queries, gained * weights, minlength=len(credit))
+    asked = torch.zeros_like(answers, dtype=torch.bool)
+    for _ in range(min(BUDGET, answers.shape[1])):
+        gains = information_gain(evidence.softmax(dim=1), likelihood, answer_entropy)
+        gains = gains if query_weights is None else gains * query_weights.to(gains.dtype)
+        queries = first_of_the_best(gains.masked_fill(asked, -torch.inf), NEGLIGIBLE).unsqueeze(1)
+        gained = gains.gather(1, queries).squeeze(1).double()
+        credit += torch.bincount(queries.squeeze(1), gained * weights, minlength=len(credit))
+        asked.scatter_(1, queries, True)
+        evidence += log_likelihood[level.gather(1, queries), queries].squeeze(1)
     return credit
 
 
