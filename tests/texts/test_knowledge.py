@@ -17,6 +17,7 @@ from infopursuit.texts.knowledge import (
     KnowledgeTable,
     check_classes,
     is_prompt,
+    knowledge_csv,
     knowledge_of_universe,
     open_knowledge,
     read_judge,
@@ -178,12 +179,45 @@ def test_a_file_is_about_the_classes_of_the_data_set() -> None:
 
 def test_the_suffix_names_the_kind_of_knowledge(tmp_path: Path) -> None:
     assert [is_prompt(name) for name in ("a.jinja", "a.jsonl", "a.parquet")] == [True, False, False]
-    with pytest.raises(InputError, match=r"a\.csv: unknown kind of knowledge '\.csv'"):
-        is_prompt("a.csv")
+    with pytest.raises(InputError, match=r"a\.txt: unknown kind of knowledge '\.txt'"):
+        is_prompt("a.txt")
     with pytest.raises(InputError, match=r"a\.jinja: expected lists"):
         open_knowledge("a.jinja")
     write_knowledge(tmp_path / "k.parquet", SOME)
     assert open_knowledge(tmp_path / "k.parquet").classes == SOME.classes
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text,
+        lambda text: "\ufeff" + text.replace(",", ";").replace("0.5", "0,5") + ";;\r\n",
+        lambda text: text.replace(",", "\t").replace("\n", "\r\n"),
+    ],
+    ids=["as written", "a German spreadsheet", "tabs"],
+)
+def test_a_table_goes_through_a_spreadsheet(tmp_path: Path, change: Callable) -> None:
+    (tmp_path / "k.csv").write_text(change(knowledge_csv(SOME)), encoding="utf-8")
+    read = open_knowledge(tmp_path / "k.csv")
+    assert (read.classes, read.texts) == (SOME.classes, SOME.texts)
+    np.testing.assert_array_equal(read.values, SOME.values)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "expected a first line with 'class'"),
+        ("name,legs\nz,1\n", "expected a first line with 'class'"),
+        ("class,legs\nz,2\n", "row 2, column 'legs': '2'; expected 0, 0.5, 1 or an empty cell"),
+        ("class,legs\nz,1,0\n", "row 2: expected another class and 1 values, found 3 cells"),
+        ("class,legs\nz,1\nz,0\n", "row 3: expected another class and 1 values, found 'z' again"),
+        ("class,legs,Legs\nz,1,0\n", "the text 'legs' is there twice"),
+    ],
+)
+def test_mistakes_of_a_spreadsheet(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "k.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=rf"k\.csv: .*{message}"):
+        open_knowledge(tmp_path / "k.csv")
 
 
 SHIPPED = ROOT / "params/precomputed"

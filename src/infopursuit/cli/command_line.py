@@ -99,7 +99,9 @@ def parser() -> argparse.ArgumentParser:
         whole, "--print-completion", help="print what completes these commands in a shell"
     )
     commands = whole.add_subparsers(required=True, metavar="COMMAND", title="commands")
-    for add in (_add_fit, _add_explain, _add_export, _add_serve, _add_configure, _add_check):
+    for add in (
+        _add_fit, _add_knowledge, _add_explain, _add_export, _add_serve, _add_configure, _add_check,
+    ):  # fmt: skip
         add(commands)
     return whole
 
@@ -131,8 +133,17 @@ def _add_fit(commands: Any) -> None:
     _option(command, "--ban", "TEXT", ban, nargs="+", default=[])
     keep = "questions that are in the dictionary whatever is chosen"
     _option(command, "--keep", "TEXT", keep, nargs="+", default=[])
-    knowledge = "what is true of the classes: lists (.jsonl) or a table (.parquet)"
+    knowledge = "what is true of the classes: lists (.jsonl) or a table (.csv, .parquet)"
     _path(command, "--knowledge", "FILE", knowledge)
+    llm = (
+        "ask a language model for questions, for what is true of the classes, and for its opinion "
+        "of the questions chosen: the address of a server of OpenAI's chat completions (key in "
+        "OPENAI_API_KEY), vllm:FOLDER or vllm:MODEL@REVISION"
+    )
+    _option(command, "--llm", "WHERE", llm)
+    _option(command, "--llm-model", "NAME", "of the model on the server of --llm")
+    vllm = "the Python of an environment with vllm, if it is not installed here"
+    _path(command, "--vllm", "PYTHON", vllm, type=str, dest="vllm_python")
     _option(command, "--first", "TEXT", "the question that every image is asked first")
     seed = "seed of samples of many images (default %(default)s)"
     _option(command, "--random-state", "SEED", seed, type=int, default=0)
@@ -141,6 +152,15 @@ def _add_fit(commands: Any) -> None:
         run=_run("infopursuit.cli.fit", "fit"),
         kept="no model was written; embeddings of texts are kept, so run the same command again",
     )
+
+
+def _add_knowledge(commands: Any) -> None:
+    about = "write what a model knows of its classes as a table to edit"
+    command = _command(commands, "knowledge", about, KNOWLEDGE_EXAMPLES, KNOWLEDGE)
+    _path(command, "model", "MODEL", "the folder of a model", shtab.DIRECTORY, type=str)
+    _path(command, "--out", "FILE", "the .csv file to write", required=True)
+    run = _run("infopursuit.cli.knowledge", "knowledge")
+    command.set_defaults(run=run, kept="no table was written")
 
 
 def _add_explain(commands: Any) -> None:
@@ -319,6 +339,7 @@ FIT_EXAMPLES = """
 examples:
   infopursuit fit photos/ --out model
   infopursuit fit photos/ --texts my_texts.txt --queries 64 --out model     # a text a line
+  infopursuit fit photos/ --llm http://localhost:11434/v1 --llm-model qwen3 --out model
   infopursuit fit photos/ --clip ViT-L-14 --ban photo --out model
   infopursuit fit images.npz --texts texts.parquet --out model              # embeddings
   infopursuit fit X.npy --labels y.txt --texts texts.npz --out model
@@ -329,6 +350,16 @@ embeddings:
   .parquet  columns embedding, label or class_name, and split (train, test) if there is one
   with --texts as .parquet (text, embedding), as .npz (texts, embeddings), or a text a line, which
   --clip embeds
+"""
+KNOWLEDGE = """
+Write the knowledge table that a model was fitted with: a row for each class, a column for each
+text; 1 true, 0.5 of some pictures, 0 not true, empty if nothing is known. Edit it in a
+spreadsheet, save it as CSV, and fit again.
+"""
+KNOWLEDGE_EXAMPLES = """
+examples:
+  infopursuit knowledge model --out table.csv
+  infopursuit fit photos/ --knowledge table.csv --out model        # asks the texts of the table
 """
 EXPLAIN = """
 Ask the questions of images and show the answers and what they make of each class. Images are files,

@@ -12,7 +12,7 @@ import numpy as np
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import check_writable
 from infopursuit.core.numbers import percent
-from infopursuit.datasets.embedded_files import read_embedded_texts, read_embeddings
+from infopursuit.datasets.embedded_files import Embeddings, read_embedded_texts, read_embeddings
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier, check_before_work
 from infopursuit.estimators.trained_on import remember
 from infopursuit.texts.text_table import read_texts
@@ -22,6 +22,10 @@ logger = logging.getLogger("infopursuit")
 # Suffixes of files that hold embeddings rather than images.
 EMBEDDED = (".npz", ".npy", ".parquet")
 LISTED = 20
+# The folder, in that of the model, where answers of a language model are kept.
+ANSWERS = "answers"
+# The questions of an image that a judge's table measures.
+FIRST = 10
 
 
 def fit(chosen: argparse.Namespace) -> int:
@@ -38,29 +42,39 @@ def fit(chosen: argparse.Namespace) -> int:
         "first_query": chosen.first,
         "random_state": chosen.random_state,
     }
+    if chosen.knowledge is not None and chosen.llm is not None:
+        raise InputError("--knowledge and --llm: both say what is true; expected one of them")
     if chosen.knowledge is not None:
         settings["knowledge"] = chosen.knowledge
+    language_model = _language_model(chosen)
     if chosen.images.suffix in EMBEDDED:
-        model = _fit_embedded(chosen, settings)
+        model, test = _fit_embedded(chosen, settings, language_model)
     else:
         if chosen.labels is not None:
             raise InputError("--labels: expected it with an .npy file; a folder names its classes")
-        from infopursuit.estimators.pictures import fit as fit_pictures
+        from infopursuit.estimators.pictures import fit_pictures
 
         with warnings.catch_warnings():  # what was left out is listed at the end
             warnings.filterwarnings("ignore", ".* pictures cannot be read and are left out")
-            model = fit_pictures(
+            fitted = fit_pictures(
                 chosen.images,
                 chosen.classes,
                 None if chosen.texts is None else read_texts(chosen.texts)[0],
                 chosen.clip or "ViT-B-32",
                 chosen.pretrained,
+                settings.pop("n_queries"),
+                settings,
                 device=chosen.device,
                 test_fraction=chosen.test_fraction,
-                **settings,
+                language_model=language_model,
+                answers_in=chosen.out / ANSWERS,
             )
+        model, test = fitted.model, None
+        if fitted.test is not None and fitted.test_rows is not None:
+            test = Embeddings(fitted.test_rows, np.array(fitted.test.labels))
+    lines = [*summary(model), *judged(model, test)]
     model.save(chosen.out)
-    for line in summary(model):
+    for line in lines:
         logger.info("%s", line)
     rejected = model.provenance_.get("rejected", {})
     logger.info("saved: %s", chosen.out)
@@ -85,9 +99,54 @@ def summary(model: InformationPursuitClassifier) -> list[str]:
     return lines
 
 
+def judged(model: InformationPursuitClassifier, test: Embeddings | None) -> list[str]:
+    """Return what the judge says of the questions, and of the first ten asked of test images."""
+    if model.judgement_ is None:
+        return []
+    from infopursuit.estimators.language_model import judged as judged_questions
+    from infopursuit.meaning.measures import hard_answers, sense_measures
+
+    names = [str(each) for each in model.classes_]
+    lines = [judged_questions(model.judgement_, model.queries_, names)]
+    if test is not None and len(test.labels):
+        table = model.judgement_.for_classes_and_texts(names, model.queries_)
+        asked = hard_answers(model.roll_out(test.rows, min(FIRST, len(model.queries_))))
+        labels = np.searchsorted(model.classes_, test.labels)
+        sense = sense_measures(asked, table, labels, [np.arange(len(names))])
+        model.provenance_["sense"] = {
+            name: sense[name] for name in ("questions", "plausible", "supported_yes", "reader")
+        }
+        supported = sense["supported_yes"]
+        lines.append(
+            f"judge: of the first {asked.order.shape[1]} questions of each test image "
+            f"{'no' if supported is None else percent(supported)} yes fit the class predicted; "
+            f"a reader of the words alone is right in {percent(sense['reader'])} of the images"
+        )
+    return lines
+
+
+def _language_model(chosen: argparse.Namespace) -> Any:
+    """Return the language model that is chosen; None for none.
+
+    An engine of vLLM that is not installed here runs in another environment, and this command with
+    it (`run_where_vllm_is`).
+    """
+    if chosen.llm is None:
+        for option, given in (("--llm-model", chosen.llm_model), ("--vllm", chosen.vllm_python)):
+            if given is not None:
+                raise InputError(f"{option} {given}: expected it with --llm")
+        return None
+    from infopursuit.queries.language_models import VLLM, language_model_at
+    from infopursuit.queries.language_models.vllm_engine import run_where_vllm_is
+
+    if chosen.llm.startswith(VLLM):
+        run_where_vllm_is(chosen.vllm_python)
+    return language_model_at(chosen.llm, chosen.llm_model)
+
+
 def _fit_embedded(
-    chosen: argparse.Namespace, settings: dict[str, object]
-) -> InformationPursuitClassifier:
+    chosen: argparse.Namespace, settings: dict[str, Any], language_model: Any
+) -> tuple[InformationPursuitClassifier, Embeddings | None]:
     if chosen.texts is None:
         raise InputError(
             "--texts is missing; expected the texts with their embeddings (.parquet, .npz), or a "
@@ -115,11 +174,19 @@ def _fit_embedded(
         clip = load_clip(source, chosen.device)
         embeddings, name = embed_texts(clip, texts), clip.name
     model = InformationPursuitClassifier(texts, embeddings).set_params(**settings)
-    model.fit(train.rows, train.labels)
+    if language_model is None:
+        model.fit(train.rows, train.labels)
+    else:
+        from infopursuit.estimators.language_model import LanguageModelHelp
+
+        helper = LanguageModelHelp(language_model, chosen.out / ANSWERS)
+        names = sorted({str(each) for each in train.labels})
+        logger.info("%s", helper.announce(names, model.n_queries, len(texts), False))
+        helper.fit(model, train.rows, train.labels)
     model.clip_, model.clip_source_ = name, source
     remember(model.provenance_, train.rows)
     if test is not None:
         right = model.predict(test.rows) == test.labels
         model.provenance_["test_images"] = len(test.labels)
         model.provenance_["test_accuracy"] = float(np.mean(right))
-    return model
+    return model, test

@@ -36,6 +36,7 @@ from infopursuit.pursuit.naive_bayes.sufficient import (
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.rollout import RollOut, images_at_once
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.texts.knowledge import KnowledgeTable
 
 if TYPE_CHECKING:
     from infopursuit.core.renderers import FramedPage
@@ -66,6 +67,8 @@ class PursuitClassifier:
         clip_device_: where it computes: `auto`, `cpu` or `cuda`.
         columns_: what is in the columns of a table; None if all are numbers.
         provenance_: settings, selection and hashes of inputs, as plain values.
+        knowledge_: the knowledge table that the model was fitted with; None without one.
+        judgement_: what a judge says of the questions; None if none was asked.
     """
 
     stop: StoppingRule | None
@@ -79,6 +82,8 @@ class PursuitClassifier:
     clip_device_: str = "auto"
     columns_: TableColumns | None = None
     provenance_: dict[str, Any]
+    knowledge_: KnowledgeTable | None = None
+    judgement_: KnowledgeTable | None = None
 
     # -- predictions ------------------------------------------------------------------------
 
@@ -338,6 +343,8 @@ class PursuitClassifier:
             self.clip_source_,
             self.provenance_,
             self.columns_,
+            self.knowledge_,
+            self.judgement_,
         )
 
     def restore(self, saved: SavedModel) -> None:
@@ -347,6 +354,7 @@ class PursuitClassifier:
         self.classes_, self.n_features_in_ = saved.classes, saved.width
         self.clip_, self.clip_source_ = saved.clip, saved.clip_source
         self.provenance_, self.columns_ = saved.provenance, saved.table
+        self.knowledge_, self.judgement_ = saved.knowledge, saved.judgement
         if saved.columns:
             self.feature_names_in_ = np.array(saved.columns, dtype=object)
 

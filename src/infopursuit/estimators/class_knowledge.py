@@ -20,7 +20,7 @@ from torch import Tensor
 from infopursuit.core.errors import InputError
 from infopursuit.pursuit.answers.information import information_of_words
 from infopursuit.pursuit.answers.table import AnswerTable
-from infopursuit.texts.knowledge import KnowledgeTable, open_knowledge
+from infopursuit.texts.knowledge import VALUES, KnowledgeTable, open_knowledge
 from infopursuit.texts.normalization import normalize
 
 logger = logging.getLogger(__name__)
@@ -72,6 +72,19 @@ class ClassKnowledge:
                 f"{texts[column]!r}; expected a number in [0, 1], or NaN if nothing is known"
             )
         self.values, self.leakage = torch.from_numpy(values), leakage
+        self._classes, self._texts = tuple(str(each) for each in classes), tuple(texts)
+
+    def table(self) -> KnowledgeTable | None:
+        """Return what is known, of texts of which something is; None if a value is between."""
+        values = self.values.numpy()
+        if not (np.isin(values, VALUES) | np.isnan(values)).all():
+            return None
+        first: dict[str, int] = {}
+        for column in np.flatnonzero(~np.isnan(values).all(axis=0)).tolist():
+            first.setdefault(normalize(self._texts[column]), column)
+        columns = list(first.values())
+        texts = tuple(self._texts[column] for column in columns)
+        return KnowledgeTable(self._classes, texts, values[:, columns])
 
     def true_shares(self, prior: Float[Tensor, " c"]) -> Float[Tensor, " u"]:
         """Return the share of images of which each text is true; NaN if nothing is known of it.

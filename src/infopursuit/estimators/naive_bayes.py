@@ -72,6 +72,7 @@ from infopursuit.pursuit.naive_bayes.fit import (
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes, RedundantQuestions
 from infopursuit.pursuit.naive_bayes.selection import (
     CandidateTexts,
+    candidate_rows,
     chosen_columns,
     informative_rows,
 )
@@ -119,9 +120,9 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             are answered with no or yes.
         knowledge: (c, u) how true each text is of each class, in the order of `classes_` and
             `texts`: 1 true, 0.5 of some pictures, 0 not true, NaN not known; or a
-            `KnowledgeTable` that names both, or its file (`.jsonl`, `.parquet`). Texts that are
-            true of no class are asked less, and about as many images get a yes as the table says.
-            Answers still come from images alone. None if nothing is known.
+            `KnowledgeTable` that names both, or its file (`.jsonl`, `.csv`, `.parquet`). Texts that
+            are true of no class are asked less, and about as many images get a yes as the table
+            says. Answers still come from images alone. None if nothing is known.
         leakage: with `knowledge`, what information counts that the words of a question do not
             explain, from 0 to 1. Less makes explanations easier to follow, for some accuracy.
         rates: `counted`: of each answer in each class, one question at a time; `fitted`: drawn from
@@ -197,6 +198,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         Raises:
             InputError, ValueError: a setting or an input is malformed.
         """
+        self.knowledge_ = self.judgement_ = None
         if self.texts is None:
             check_settings(self)
             self._rule(None)
@@ -336,6 +338,19 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         chosen = TextQuestions(self, texts, data).chosen(seed_of(self.random_state))
         return [texts.texts[row] for row in chosen.tolist()]
 
+    def candidates(self, X: Any, y: Any, count: int) -> list[str]:
+        """Return at most `count` texts that may become questions: those that tell most alone.
+
+        Texts that are given, kept or asked first come before all others.
+
+        Raises:
+            InputError: a setting or an input is malformed, or there are no texts.
+        """
+        texts = self._texts_to_choose_from()
+        questions = TextQuestions(self, texts, training_set(UnitMatrix(X, "X"), y))
+        rows = questions.candidates_for(count, seed_of(self.random_state))
+        return [texts.texts[row] for row in rows.tolist()]
+
     # -- texts ------------------------------------------------------------------------------
 
     def _texts_to_choose_from(self) -> TextTable:
@@ -357,7 +372,10 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         warn_unless_one_clip(texts, split.train.sample(MOST, seed))
 
         def fitted(train: TrainingSet) -> FittedQuestions:
-            return TextQuestions(self, texts, train).fitted(seed)
+            questions = TextQuestions(self, texts, train)
+            if questions.knowledge is not None:
+                self.knowledge_ = questions.knowledge.table()
+            return questions.fitted(seed)
 
         found = self._finish(split, fitted, seed)
         if found.auroc is not None:
@@ -717,6 +735,17 @@ class TextQuestions:
             if room:
                 others = informative_rows(self.candidates, self.data, room, seed, allowed)
         return torch.cat([fixed, others]).sort().values
+
+    def candidates_for(self, count: int, seed: int) -> Int[Tensor, " m"]:
+        """Return the rows of the most informative texts, and of those that are asked anyway."""
+        texts, model = self.texts, self.model
+        allowed = not_banned(texts.texts, model.ban)
+        fixed = fixed_rows(texts, model.first_query, model.keep, allowed)
+        if model.queries is not None:
+            fixed = torch.cat([fixed, texts.rows(model.queries)])
+        most = candidate_rows(self.candidates, self.data, count, model.n_queries, seed, allowed)
+        others = most[~torch.isin(most, fixed)][: max(count - len(fixed), 0)]
+        return torch.cat([fixed, others]).unique()
 
     def fitted(self, seed: int) -> FittedQuestions:
         """Choose the questions, fit how images answer them and count the answers."""

@@ -4,6 +4,8 @@ FOLDER/model.json            questions, classes, settings, where it came from, w
 FOLDER/weights.safetensors   rule.*, classifier.* (a table), or querier.*, classifier.* (networks);
                              familiarity.*
 FOLDER/clip.yaml             the file that pins the weights of the CLIP, if there is one
+FOLDER/knowledge.csv         the knowledge table that it was fitted with, if there is one
+FOLDER/judgement.csv         what a judge says of its questions, if one was asked
 
 Nothing in a folder is code: a model from a stranger can be wrong, and can do nothing else.
 """
@@ -48,9 +50,12 @@ from infopursuit.pursuit.naive_bayes.model import (
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.pursuit.vip.networks import HistoryNetwork
+from infopursuit.texts.knowledge import KnowledgeTable, knowledge_csv, read_knowledge_csv
 
 WEIGHTS, DESCRIPTION, CLIP = "weights.safetensors", "model.json", "clip.yaml"
-FILES = (DESCRIPTION, WEIGHTS, CLIP)
+# Tables of classes and texts, by the field of a saved model that holds them.
+TABLES = {"knowledge": "knowledge.csv", "judgement": "judgement.csv"}
+FILES = (DESCRIPTION, WEIGHTS, CLIP, *TABLES.values())
 # The format that is saved, and the first version of infopursuit that reads it. When you raise them,
 # let `load` read the earlier formats and keep a model of each with tests/estimators/formats.py.
 FORMAT, REQUIRES = 4, "infopursuit>=0.1.0"
@@ -74,6 +79,8 @@ class SavedModel:
         clip: the name of the CLIP; None if it is not known.
         clip_source: where the CLIP is, as `load_clip` takes it; None if it is not known.
         provenance: what it was fitted on, and how good it is.
+        knowledge: what is known of its classes and texts; None if nothing is.
+        judgement: what a judge says of its questions; None without one.
     """
 
     estimator: str
@@ -86,6 +93,8 @@ class SavedModel:
     clip_source: str | None
     provenance: dict[str, Any]
     table: TableColumns | None = None
+    knowledge: KnowledgeTable | None = None
+    judgement: KnowledgeTable | None = None
 
 
 def save(model: SavedModel, folder: str | Path) -> None:
@@ -126,8 +135,12 @@ def save(model: SavedModel, folder: str | Path) -> None:
             "names": list(model.table.names),
             "categories": list(model.table.categories),
         }
+    tables = {name: table for name in TABLES if (table := getattr(model, name)) is not None}
+    if tables:
+        description["said"] = sorted(tables)
     text = json.dumps(description, indent=2, sort_keys=True, ensure_ascii=False, default=_plain)
     files = {DESCRIPTION: (text + "\n").encode(), WEIGHTS: serialized(weights)}
+    files |= {TABLES[name]: knowledge_csv(table).encode() for name, table in tables.items()}
     if source is not None and pins_weights(source):
         try:
             files[CLIP] = Path(source).read_bytes()
@@ -173,7 +186,10 @@ def load(folder: str | Path, device: torch.device | str = "cpu") -> SavedModel:
         width = model.width if model.table is None else len(model.table.parts)
         model.pursuit.roll_out(torch.zeros(1, width, device=device), 1)
         model.clip_source = _from_folder(model.clip_source, folder)
-        return model
+    for name in description.get("said", ()):
+        if name in TABLES:
+            setattr(model, name, read_knowledge_csv(folder / TABLES[name]))
+    return model
 
 
 @contextmanager

@@ -9,15 +9,16 @@ model.explain(["new.png"])[0]
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float32
 
-from infopursuit.clip.embed import embed_readable_pictures, embed_texts
+from infopursuit.clip.embed import cache_folder, embed_readable_pictures, embed_texts
 from infopursuit.clip.towers import Clip, load_clip
 from infopursuit.clip.weights import clip_source
 from infopursuit.core.errors import InputError
@@ -31,7 +32,11 @@ from infopursuit.datasets.image_folders import (
 from infopursuit.estimators.base import names_of
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier, check_before_work
 from infopursuit.estimators.trained_on import remember
-from infopursuit.texts.vocabulary import visual_vocabulary
+from infopursuit.texts.knowledge import CSV_SUFFIX, read_knowledge_csv
+from infopursuit.texts.normalization import distinct
+from infopursuit.texts.vocabulary import phrase_kinds, visual_vocabulary
+
+logger = logging.getLogger("infopursuit")
 
 LISTED = 3
 
@@ -48,6 +53,8 @@ def fit(
     batch_size: int = 64,
     progress: bool = True,
     test_fraction: float = TEST_FRACTION,
+    language_model: Any = None,
+    answers_in: str | Path | None = None,
     **settings: Any,
 ) -> InformationPursuitClassifier:
     """Fit a classifier on pictures, all the way from pixels.
@@ -72,14 +79,62 @@ def fit(
         test_fraction: the share of each class of a folder without `train` and `test` that are test
             images, those of the pipeline; 0 to fit on all. A list of pictures is fitted on as a
             whole.
+        language_model: what is asked for questions that tell these classes apart, for what is true
+            of the classes, and for its judgement of the questions chosen: the address and the name
+            of a model on a server of OpenAI's chat completions, as a pair; `vllm:FOLDER` or
+            `vllm:MODEL@REVISION`; or a `LanguageModel`. None to ask none.
+        answers_in: the folder where answers of the language model are kept; None for one in the
+            cache folder.
         settings: others of InformationPursuitClassifier, such as `ban` or `stop`.
 
     Raises:
         InputError: the folder is malformed, labels and pictures are not equally many, a class has
             no readable picture, or the CLIP is not there and cannot be fetched.
     """
+    return fit_pictures(
+        images, classes, texts, clip, pretrained, n_queries, settings, device=device,
+        batch_size=batch_size, progress=progress, test_fraction=test_fraction,
+        language_model=language_model, answers_in=answers_in,
+    ).model  # fmt: skip
+
+
+class FittedOnPictures(NamedTuple):
+    """A model, and the test images of its folder: their embeddings and themselves, if any."""
+
+    model: InformationPursuitClassifier
+    test_rows: Float32[np.ndarray, "m d"] | None
+    test: LabelledPictures | None
+
+
+def fit_pictures(
+    images: Any,
+    classes: Any,
+    texts: Sequence[str] | None,
+    clip: str | Path,
+    pretrained: str,
+    n_queries: int,
+    settings: dict[str, Any],
+    *,
+    device: str = "auto",
+    batch_size: int = 64,
+    progress: bool = True,
+    test_fraction: float = TEST_FRACTION,
+    language_model: Any = None,
+    answers_in: str | Path | None = None,
+) -> FittedOnPictures:
+    """Do the work of `fit`, whose arguments and errors it has."""
     train, test = labelled_pictures(images, classes, test_fraction)
-    given = visual_vocabulary() if texts is None else texts
+    given, reference = list(visual_vocabulary() if texts is None else texts), None
+    table = settings.get("knowledge")
+    if texts is None and isinstance(table, str | Path) and Path(table).suffix == CSV_SUFFIX:
+        given, reference = list(read_knowledge_csv(table).texts), given
+    if language_model is not None and table is not None:
+        raise InputError("knowledge and language_model: both say what is true; expected one")
+    helper = None
+    if language_model is not None:  # a mistake is reported before images are embedded
+        from infopursuit.estimators.language_model import LanguageModelHelp
+
+        helper = LanguageModelHelp(language_model, answers_in or cache_folder() / "answers")
     source = clip_source(clip, pretrained)
     wanted = set(train.labels)
     if len(wanted) < 2:
@@ -91,21 +146,36 @@ def fit(
     missing = sorted(wanted - set(train.labels))
     if missing:
         raise InputError(f"the class {missing[0]!r} has no readable picture; expected at least one")
-    model.text_embeddings = embed_texts(tower, given, batch_size, progress)
+    asked: list[str] = []
+    if helper is not None:
+        names = sorted({str(each) for each in train.labels})
+        logger.info("%s", helper.announce(names, n_queries, len(given) + n_queries))
+        asked = helper.questions(names, n_queries)
+        given = distinct([*given, *asked])
+    model.texts, model.text_embeddings = given, embed_texts(tower, given, batch_size, progress)
+    if reference is not None:
+        model.reference_embeddings = embed_texts(tower, reference, batch_size, progress)
+    labels = np.array(train.labels)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "ban: nothing to ban")  # that was said before
-        model.fit(rows, np.array(train.labels))
+        model = model.fit(rows, labels) if helper is None else helper.fit(model, rows, labels)
     remember(model.provenance_, train.pictures)
     model.clip_, model.clip_source_, model.clip_device_ = tower.name, source, device
+    test_rows = None
     if test is not None and test.pictures:
-        rows, test, unreadable = _embedded(tower, test, batch_size, progress)
+        test_rows, test, unreadable = _embedded(tower, test, batch_size, progress)
         rejected |= unreadable
         model.provenance_["test_images"] = len(test.labels)
-        model.provenance_["test_accuracy"] = float(model.score(rows, test.labels))
+        model.provenance_["test_accuracy"] = float(model.score(test_rows, test.labels))
     model.provenance_["rejected"] = rejected
     if texts is None:
-        model.provenance_["sources"] = dict.fromkeys(model.queries_, "visual vocabulary")
-    return model
+        shipped = phrase_kinds()
+        model.provenance_["sources"] = {
+            query: "visual vocabulary" if query in shipped else "language model"
+            for query in model.queries_
+            if query in shipped or query in asked
+        }
+    return FittedOnPictures(model, test_rows, test)
 
 
 def labelled_pictures(
@@ -158,6 +228,6 @@ def _embedded(
             f"{len(rejected)} of {len(given.pictures)} pictures cannot be read and are left out "
             f"({first})",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return embedded.embeddings, given.subset(embedded.rows), rejected

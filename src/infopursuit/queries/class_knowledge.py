@@ -1,8 +1,9 @@
 """The knowledge table as a language model gives it: asked class by class, some 50 texts at a time.
 
-An answer has two lines, the numbers of the texts that are true and of those that are sometimes
-true. An answer of any other form is rejected as a whole and asked again with the next seed; what is
-never answered stays unknown.
+A judge is asked the other way round, text by text, some 50 classes at a time: a second opinion
+that the first prompt has no part in. An answer has two lines, the numbers of what is true and of
+what is sometimes true. An answer of any other form is rejected as a whole and asked again with the
+next seed; what is never answered stays unknown.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float32
 
 from infopursuit.core.executors import Workers
 from infopursuit.core.tables import REJECTED_KNOWLEDGE
@@ -28,6 +30,7 @@ from infopursuit.texts.knowledge import NOT_TRUE, SOMETIMES, TRUE, KnowledgeTabl
 logger = logging.getLogger(__name__)
 
 NEEDED = ("class_name", "texts")
+JUDGE_NEEDED = ("text", "classes")
 OFFERED = ("classes",)
 TEXTS_PER_PROMPT = 50
 _NUMBER = "[1-9]|[1-4][0-9]|50"  # short, since it is compiled to an automaton a hundred times over
@@ -117,17 +120,52 @@ def ask_knowledge(
         The table with NaN if no answer could be used; `rejected` has a row for each answer that
         could not, even if a later one could.
     """
-    starts = range(0, len(texts), TEXTS_PER_PROMPT)
-    batches = [list(texts[start : start + TEXTS_PER_PROMPT]) for start in starts]
-    waiting = [(batch, row) for batch in range(len(batches)) for row in range(len(classes))]
-    prompts = {
-        (batch, row): template.render(
-            class_name=classes[row], texts=batches[batch], classes=list(classes)
-        )
-        for batch, row in waiting
-    }
+
+    def prompt(name: str, batch: list[str]) -> str:
+        return template.render(class_name=name, texts=batch, classes=list(classes))
+
+    values, rejected, counts = _asked(model, prompt, classes, texts, sampling, kept_in, workers)
+    return AskedKnowledge(KnowledgeTable(tuple(classes), tuple(texts), values), rejected, counts)
+
+
+def ask_judgement(
+    model: LanguageModel,
+    template: PromptTemplate,
+    classes: Sequence[str],
+    texts: Sequence[str],
+    sampling: Sampling,
+    kept_in: str | Path,
+) -> KnowledgeTable:
+    """Ask a language model which of c classes each of u texts is true of, text by text."""
+
+    def prompt(text: str, batch: list[str]) -> str:
+        return template.render(text=text, classes=batch)
+
+    values, _, _ = _asked(model, prompt, texts, classes, sampling, kept_in)
+    return KnowledgeTable(tuple(classes), tuple(texts), values.T.copy())
+
+
+def prompts_for(rows: int, columns: int) -> int:
+    """Return how many prompts a table takes, if every answer can be used."""
+    return rows * -(-columns // TEXTS_PER_PROMPT)
+
+
+def _asked(
+    model: LanguageModel,
+    prompt: Callable[[str, list[str]], str],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    sampling: Sampling,
+    kept_in: str | Path,
+    workers: Workers[LanguageModel] | None = None,
+) -> tuple[Float32[np.ndarray, "r m"], dict[str, list[Any]], dict[str, Any]]:
+    """Fill a table row by row; return it with the rejected answers and the counts."""
+    starts = range(0, len(columns), TEXTS_PER_PROMPT)
+    batches = [list(columns[start : start + TEXTS_PER_PROMPT]) for start in starts]
+    waiting = [(batch, row) for batch in range(len(batches)) for row in range(len(rows))]
+    prompts = {(batch, row): prompt(rows[row], batches[batch]) for batch, row in waiting}
     longest = (TEXTS_PER_PROMPT + 8) * TOKENS_PER_NUMBER
-    values = np.full((len(classes), len(texts)), np.nan, np.float32)
+    values = np.full((len(rows), len(columns)), np.nan, np.float32)
     rejected: dict[str, list[Any]] = {field.name: [] for field in REJECTED_KNOWLEDGE.columns}
     endings: Counter[str] = Counter()
     for drawn in attempts(model, sampling, longest):
@@ -140,7 +178,7 @@ def ask_knowledge(
             known = parse_knowledge(answer, len(batches[batch]))
             if isinstance(known, Unusable):
                 waiting.append((batch, row))
-                values_of = (classes[row], batches[batch], *answer, known.value)
+                values_of = (rows[row], batches[batch], *answer, known.value)
                 for column, value in zip(rejected.values(), values_of, strict=True):
                     column.append(value)
                 continue
@@ -159,4 +197,4 @@ def ask_knowledge(
         "finish_reasons": dict(endings),
         "rejected_answers": dict(Counter(rejected["reason"])),
     }
-    return AskedKnowledge(KnowledgeTable(tuple(classes), tuple(texts), values), rejected, counts)
+    return values, rejected, counts

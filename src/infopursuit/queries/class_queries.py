@@ -96,11 +96,12 @@ def ask_dictionary(
     k: int,
     sampling: Sampling,
     kept_in: str | Path,
+    least: int | None = None,
 ) -> list[str]:
-    """Return exactly k distinct queries for classes, normalised, none the name of a class.
+    """Return k distinct queries for classes, normalised, none the name of a class.
 
     If an answer has too few, the model is asked again (see `attempts`), and its new queries join
-    those before.
+    those before. In the end fewer than `least` (None for k) are an error.
     """
     prompt = template.render(classes=list(classes), k=k)
     names = {normalize(name) for name in classes}
@@ -116,6 +117,9 @@ def ask_dictionary(
         if len(queries) >= k:
             logger.info("%d queries; lines rejected by reason: %s", k, dict(+reasons) or "none")
             return list(queries)[:k]
+    if least is not None and len(queries) >= least:
+        logger.info("%d of %d queries; %s", len(queries), k, dict(+reasons) or "none rejected")
+        return list(queries)
     raise InputError(
         f"{template.name}: expected k = {k} distinct queries for {len(classes)} classes, found "
         f"{len(queries)} in {len(tries)} answer{'s' * (len(tries) > 1)}; lines rejected by reason: "

@@ -1,9 +1,11 @@
 """What is known of classes before any image is looked at: the knowledge table and its files.
 
 A value says how a text stands to a class: 1 if it is true of the class, 0.5 if it differs between
-pictures of the class, 0 if it is not true, NaN if it is unknown. Four kinds of file hold it:
+pictures of the class, 0 if it is not true, NaN if it is unknown. Five kinds of file hold it:
 
 - a Parquet table with a row for each value that is known (`core.tables.KNOWLEDGE`);
+- a CSV table that a person edits, with a row for each class and a column for each text
+  (`read_knowledge_csv`);
 - lists that a person writes, class by class (`read_knowledge_lists`):
 
     {"complete": true}
@@ -25,6 +27,8 @@ through all texts of the universe: what no line names is then true of no class. 
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,17 +40,21 @@ from jaxtyping import Float32
 from pydantic import AfterValidator, Field
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import suffix_of
+from infopursuit.core.files import read_text, suffix_of
 from infopursuit.core.tables import KNOWLEDGE, read_table, write_table
 from infopursuit.texts.checked_json import Entry, checked_lines
 from infopursuit.texts.normalization import distinct, normalize
 
 TRUE, SOMETIMES, NOT_TRUE = 1.0, 0.5, 0.0
 VALUES = (NOT_TRUE, SOMETIMES, TRUE)
-LIST_SUFFIX, TABLE_SUFFIX, PROMPT_SUFFIX = ".jsonl", ".parquet", ".jinja"
+LIST_SUFFIX, TABLE_SUFFIX, PROMPT_SUFFIX, CSV_SUFFIX = ".jsonl", ".parquet", ".jinja", ".csv"
 KINDS = {
     PROMPT_SUFFIX: "a prompt", LIST_SUFFIX: "lists written by a person", TABLE_SUFFIX: "a table",
+    CSV_SUFFIX: "a table of a spreadsheet",
 }  # fmt: skip
+# The name of the first column of a CSV table, and how its cells are written.
+CLASS_COLUMN = "class"
+CELLS = {NOT_TRUE: "0", SOMETIMES: "0.5", TRUE: "1"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +160,68 @@ def read_knowledge(path: str | Path) -> KnowledgeTable:
     return KnowledgeTable(tuple(classes), tuple(first_spelling.values()), values)
 
 
+def knowledge_csv(knowledge: KnowledgeTable) -> str:
+    """Return a table as CSV: a row for each class, a column for each text; empty if unknown."""
+    written = io.StringIO()
+    rows = csv.writer(written, lineterminator="\n")
+    rows.writerow([CLASS_COLUMN, *knowledge.texts])
+    for name, values in zip(knowledge.classes, knowledge.values.tolist(), strict=True):
+        rows.writerow([name, *(CELLS.get(value, "") for value in values)])
+    return written.getvalue()
+
+
+def read_knowledge_csv(path: str | Path) -> KnowledgeTable:
+    """Read a CSV table, as `knowledge_csv` writes it and spreadsheets save it.
+
+    Columns may be separated by semicolons or tabs, and halves written with a comma, as spreadsheets
+    do in many languages.
+    """
+    text = read_text(path, "expected a CSV table of classes and texts")
+    separator = text[len(CLASS_COLUMN) : len(CLASS_COLUMN) + 1]
+    try:
+        rows = list(csv.reader(io.StringIO(text), delimiter=separator, strict=True))
+        names = [each.strip() for each in rows[0]]
+    except (csv.Error, TypeError, ValueError, IndexError):
+        rows, names = [], list[str]()
+    if separator not in (",", ";", "\t") or names[:1] != [CLASS_COLUMN]:
+        raise InputError(
+            f"{path}: not a CSV table of classes and texts; expected a first line with "
+            f"{CLASS_COLUMN!r} and the texts, separated by commas"
+        )
+    values: dict[str, list[float]] = {}
+    for line, row in enumerate(rows[1:], start=2):
+        cells = [cell.strip() for cell in row]
+        if not any(cells):
+            continue
+        if len(cells) != len(names) or cells[0] in values:
+            found = f"{len(cells)} cells" if len(cells) != len(names) else f"{cells[0]!r} again"
+            raise InputError(
+                f"{path}: row {line}: expected another class and {len(names) - 1} values, "
+                f"found {found}"
+            )
+        values[cells[0]] = [
+            _cell(f"{path}: row {line}, column {name!r}", cell)
+            for name, cell in zip(names[1:], cells[1:], strict=True)
+        ]
+    table = np.array(list(values.values()), np.float32).reshape(len(values), len(names) - 1)
+    try:
+        return KnowledgeTable(tuple(values), tuple(names[1:]), table)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def _cell(where: str, cell: str) -> float:
+    if not cell:
+        return np.nan
+    try:
+        value = float(cell.replace(",", "."))
+    except ValueError:
+        value = np.nan
+    if value not in VALUES:
+        raise InputError(f"{where}: {cell!r}; expected 0, 0.5, 1 or an empty cell")
+    return value
+
+
 def _encoded(column: pa.ChunkedArray) -> tuple[list[str], np.ndarray]:
     """Return the distinct strings as they come, and for each row the number of its string."""
     encoded = pa.chunked_array(column.chunks or [[]], pa.string()).combine_chunks()
@@ -165,7 +235,7 @@ def is_prompt(path: str | Path) -> bool:
 
 
 def open_knowledge(path: str | Path, texts: Sequence[str] = ()) -> KnowledgeTable:
-    """Return the knowledge that a file holds: lists (.jsonl) or a table (.parquet).
+    """Return the knowledge that a file holds: lists (.jsonl) or a table (.csv, .parquet).
 
     Args:
         path: the file.
@@ -178,7 +248,11 @@ def open_knowledge(path: str | Path, texts: Sequence[str] = ()) -> KnowledgeTabl
         return read_knowledge(path)
     if Path(path).suffix == LIST_SUFFIX:
         return read_knowledge_lists(path, texts)
-    raise InputError(f"{path}: expected lists written by a person (.jsonl) or a table (.parquet)")
+    if Path(path).suffix == CSV_SUFFIX:
+        return read_knowledge_csv(path)
+    raise InputError(
+        f"{path}: expected lists written by a person (.jsonl) or a table (.csv, .parquet)"
+    )
 
 
 def knowledge_of_universe(

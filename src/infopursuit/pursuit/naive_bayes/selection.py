@@ -102,10 +102,7 @@ def informative_rows(
         allowed: which texts may be chosen; None for all.
     """
     generator = torch.Generator().manual_seed(seed)
-    screened = images.to_screen()
-    sample = even_sample(screened.labels, screened_images(len(images.classes)), generator)
-    shown, labels = screened.rows.take(sample), screened.labels[sample]
-    weights = None if screened.weights is None else screened.weights[sample]
+    shown, labels, weights = _shown(images, generator)
     rows = responsive_rows(texts.universe, texts.directions.centre, shown, k, allowed)
     rows = _most_informative_alone(rows, texts, shown, labels, weights, images.cluster)
     rule, auroc = texts.answer_rule(rows, shown, labels, weights)
@@ -114,6 +111,33 @@ def informative_rows(
     answers = rule.answers(shown)
     chosen = chosen_columns(answers, table, labels, weights, k, generator, 0.0, query_weights)
     return rows[chosen].sort().values
+
+
+def candidate_rows(
+    texts: CandidateTexts,
+    images: TrainingSet,
+    count: int,
+    k: int,
+    seed: int,
+    allowed: Bool[Tensor, " u"] | None = None,
+) -> Int[Tensor, " m"]:
+    """Return rows of at most `count` texts that tell most of the class alone, sorted.
+
+    The other arguments are those of `informative_rows`.
+    """
+    shown, labels, weights = _shown(images, torch.Generator().manual_seed(seed))
+    rows = responsive_rows(texts.universe, texts.directions.centre, shown, k, allowed)
+    return _most_informative_alone(rows, texts, shown, labels, weights, images.cluster, count)
+
+
+def _shown(
+    images: TrainingSet, generator: torch.Generator
+) -> tuple[Float[Tensor, "n d"], Int[Tensor, " n"], Float[Tensor, " n"] | None]:
+    """Return the images on which texts are compared, with labels and weights."""
+    screened = images.to_screen()
+    sample = even_sample(screened.labels, screened_images(len(images.classes)), generator)
+    weights = None if screened.weights is None else screened.weights[sample]
+    return screened.rows.take(sample), screened.labels[sample], weights
 
 
 def responsive_rows(
@@ -182,12 +206,16 @@ def _most_informative_alone(
     labels: Tensor,
     weights: Tensor | None,
     cluster: RayCluster | None = None,
+    count: int | None = None,
 ) -> Tensor:
-    """Return CANDIDATES of the given rows, sorted: those that tell most alone. All if few.
+    """Return `count` (None for CANDIDATES) of the given rows, sorted: those that tell most alone.
+
+    All if they are few.
 
     Workers of a cluster measure the texts, or this process.
     """
-    if len(rows) <= CANDIDATES:
+    count = CANDIDATES if count is None else count
+    if len(rows) <= count:
         return rows
     source = texts.source or SharedEmbeddings(texts.universe.as_stored())
     score_map = texts.directions.maps[0]
@@ -200,7 +228,7 @@ def _most_informative_alone(
         blocks = rows.split(CANDIDATES)
         weighting = torch.cat([texts.query_weights(block, None, None) for block in blocks])
         information = information * weighting
-    best = information.argsort(descending=True, stable=True)[:CANDIDATES]
+    best = information.argsort(descending=True, stable=True)[:count]
     return rows[best.sort().values]
 
 

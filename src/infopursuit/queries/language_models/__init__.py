@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from infopursuit.core.errors import InputError
 from infopursuit.queries.language_models.model import Answer, LanguageModel, Sampling
 from infopursuit.queries.language_models.openai_server import OpenAIServer
 from infopursuit.queries.language_models.recorded import RecordedAnswers
 from infopursuit.queries.language_models.vllm_engine import VllmEngine
-from infopursuit.queries.settings import LanguageModelSettings
+from infopursuit.queries.settings import LanguageModelSettings, OpenAISettings, VllmSettings
 
-__all__ = ["Answer", "LanguageModel", "Sampling", "open_language_model"]
+__all__ = ["Answer", "LanguageModel", "Sampling", "language_model_at", "open_language_model"]
+
+VLLM, RECORDED = "vllm:", "recorded:"
 
 
 def open_language_model(
@@ -23,3 +26,39 @@ def open_language_model(
     if settings.backend == "vllm":
         return VllmEngine(settings.vllm, vllm_engine or {})
     return OpenAIServer(settings.openai)
+
+
+def language_model_at(where: str, name: str | None = None) -> LanguageModel:
+    """Return the language model at an address.
+
+    Args:
+        where: the address of a server of OpenAI's chat completions, whose key, if it needs one, is
+            in the environment variable OPENAI_API_KEY; `vllm:MODEL@REVISION`, of the hub, or
+            `vllm:FOLDER`; or `recorded:FILE` of recorded answers.
+        name: of the model, for a server.
+
+    Raises:
+        InputError: the address is none of these, or the name is missing or too much.
+    """
+    if where.startswith((VLLM, RECORDED)):
+        if name is not None:
+            raise InputError(f"{where} names its model; expected no other name, found {name!r}")
+        if where.startswith(RECORDED):
+            return RecordedAnswers(where.removeprefix(RECORDED))
+        model, _, revision = where.removeprefix(VLLM).partition("@")
+        return VllmEngine(VllmSettings(model=model, revision=revision or None, engine={}), {})
+    if not where.startswith(("http://", "https://")):
+        raise InputError(
+            f"the language model {where!r}: expected http://..., https://..., vllm:MODEL@REVISION, "
+            "vllm:FOLDER or recorded:FILE"
+        )
+    if not name:
+        raise InputError(f"{where}: the name of the model is missing; expected one it knows")
+    settings = OpenAISettings(
+        base_url=where,
+        model=name,
+        api_key_variable="OPENAI_API_KEY",
+        timeout_seconds=120.0,
+        max_retries=5,
+    )
+    return OpenAIServer(settings)

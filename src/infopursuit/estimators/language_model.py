@@ -1,0 +1,188 @@
+"""What a language model adds to a fit: questions for the classes, what is true of them, a judge.
+
+It is asked three things, and never sees an image:
+
+1. questions that tell these classes apart, which join the texts that are there;
+2. the knowledge table, of those texts alone that the images make candidates;
+3. which classes each question of the fitted model is true of, by another prompt.
+
+Answers are kept, so that a stopped fit goes on where it was and nothing is asked twice.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from infopursuit.core.numbers import percent
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.queries.class_knowledge import (
+    JUDGE_NEEDED,
+    NEEDED,
+    OFFERED,
+    TEXTS_PER_PROMPT,
+    TOKENS_PER_NUMBER,
+    ask_judgement,
+    ask_knowledge,
+    knowledge_pattern,
+    prompts_for,
+)
+from infopursuit.queries.class_queries import TOKENS_PER_QUERY, VARIABLES, ask_dictionary
+from infopursuit.queries.language_models import LanguageModel, Sampling, language_model_at
+from infopursuit.queries.language_models.vllm_engine import VllmEngine
+from infopursuit.queries.parsing import answer_pattern
+from infopursuit.queries.templates import PromptTemplate, load_template
+from infopursuit.texts.knowledge import TRUE, KnowledgeTable
+from infopursuit.texts.normalization import distinct
+from infopursuit.texts.vocabulary import visual_vocabulary
+
+logger = logging.getLogger("infopursuit")
+
+# Texts of which the knowledge table is asked. With 1,000 of 1,612 texts three data sets
+# lose nothing against a table of all (docs/your-data/truth.md).
+CANDIDATES = 1000
+# A text is true of a class, at least sometimes, from this value on.
+TRUE_OF_A_CLASS = 0.5
+# How answers are drawn, as in params.yaml.
+TEMPERATURE, TOP_P, MAX_TOKENS, SEED = 0.7, 0.95, 400, 0
+# English text has about this many characters a token.
+CHARACTERS_PER_TOKEN = 4
+
+
+class LanguageModelHelp:
+    """A language model with its three prompts, and the folder where answers are kept.
+
+    Args:
+        model: a `LanguageModel`; or what `language_model_at` takes: an address, or a pair of the
+            address of a server and the name of a model.
+        kept_in: a folder.
+    """
+
+    def __init__(self, model: Any, kept_in: str | Path) -> None:
+        if isinstance(model, str):
+            model = language_model_at(model)
+        elif isinstance(model, tuple):
+            model = language_model_at(*model)
+        self.model: LanguageModel = model
+        self.kept_in = Path(kept_in)
+        self.class_queries = _prompt("class_queries", VARIABLES)
+        self.class_knowledge = _prompt("class_knowledge", NEEDED, OFFERED)
+        self.class_judgement = _prompt("class_judgement", JUDGE_NEEDED)
+
+    def announce(self, classes: Sequence[str], k: int, texts: int, questions: bool = True) -> str:
+        """Return how many calls and tokens a fit takes, if every answer can be used.
+
+        Args:
+            classes: the names.
+            k: the size of the dictionary.
+            texts: how many there are to choose from.
+            questions: whether the model is asked for questions, too.
+        """
+        knowledge = prompts_for(len(classes), min(CANDIDATES, texts))
+        judgement = prompts_for(k, len(classes))
+        batch = visual_vocabulary()[:TEXTS_PER_PROMPT]
+        rendered = (
+            (int(questions), self.class_queries.render(classes=list(classes), k=k)),
+            (knowledge, self.class_knowledge.render(
+                class_name=classes[0], texts=batch, classes=list(classes))),
+            (judgement, self.class_judgement.render(
+                text=batch[0], classes=list(classes)[:TEXTS_PER_PROMPT])),
+        )  # fmt: skip
+        read = sum(calls * len(prompt) for calls, prompt in rendered) // CHARACTERS_PER_TOKEN
+        written = questions * k * TOKENS_PER_QUERY
+        written += (knowledge + judgement) * TEXTS_PER_PROMPT * TOKENS_PER_NUMBER
+        parts = f"{'questions 1, ' * questions}knowledge {knowledge:,}, judge {judgement:,}"
+        return (
+            f"the language model is asked at most {questions + knowledge + judgement:,} times "
+            f"({parts}): it reads about {read:,} tokens and writes at most {written:,}; answers "
+            f"are kept in {self.kept_in}"
+        )
+
+    def questions(self, classes: Sequence[str], k: int) -> list[str]:
+        """Return up to k questions for these classes."""
+        sampling = self._sampling(answer_pattern(self.class_queries.text, k))
+        arguments = (classes, k, sampling, self.kept_in)
+        return ask_dictionary(self.model, self.class_queries, *arguments, least=1)
+
+    def knowledge(self, classes: Sequence[str], texts: Sequence[str]) -> KnowledgeTable:
+        """Return the knowledge table of these classes and texts."""
+        sampling = self._sampling(knowledge_pattern())
+        arguments = (classes, distinct(texts), sampling, self.kept_in)
+        return ask_knowledge(self.model, self.class_knowledge, *arguments).knowledge
+
+    def judgement(self, classes: Sequence[str], questions: Sequence[str]) -> KnowledgeTable:
+        """Return which classes each question is true of, by another prompt."""
+        sampling = self._sampling(knowledge_pattern())
+        arguments = (classes, distinct(questions), sampling, self.kept_in)
+        return ask_judgement(self.model, self.class_judgement, *arguments)
+
+    def _sampling(self, pattern: str) -> Sampling:
+        """Return how answers are drawn; only vLLM is known to keep to a pattern."""
+        form = pattern if isinstance(self.model, VllmEngine) else None
+        return Sampling(TEMPERATURE, TOP_P, MAX_TOKENS, SEED, form)
+
+    def fit(
+        self, model: InformationPursuitClassifier, X: Any, y: Any
+    ) -> InformationPursuitClassifier:
+        """Ask for the knowledge of the candidates among a model's texts; fit; ask the judge.
+
+        Args:
+            model: not fitted, with texts and without knowledge. Its texts become the candidates,
+                whose scores stay relative to all texts that it had.
+            X: (n, d) embeddings.
+            y: (n,) labels.
+        """
+        classes = [str(each) for each in np.unique(np.asarray(y))]
+        texts = list(model.texts or ())
+        candidates = model.candidates(X, y, CANDIDATES)
+        rows = {text: row for row, text in enumerate(texts)}
+        everything = np.asarray(model.text_embeddings)
+        if model.reference_embeddings is None:
+            model.reference_embeddings = everything
+        model.texts = candidates
+        model.text_embeddings = everything[[rows[text] for text in candidates]]
+        before = model.select_queries(X, y)
+        known = self.knowledge(classes, candidates)
+        model.knowledge = known.for_classes_and_texts(classes, candidates)
+        model.fit(X, y)
+        logger.info("%s", changed(before, model.queries_, known))
+        model.judgement_ = self.judgement(classes, model.queries_)
+        model.provenance_["language_model"] = dict(self.model.identity or {})
+        return model
+
+
+def changed(before: Sequence[str], after: Sequence[str], known: KnowledgeTable) -> str:
+    """Say in one line what a knowledge table changed in the choice of questions."""
+
+    def true_of_some(questions: Sequence[str]) -> str:
+        values = known.for_classes_and_texts(known.classes, questions)
+        return f"{int((values >= TRUE_OF_A_CLASS).any(axis=0).sum())} of {len(questions)}"
+
+    others = len(set(after) - set(before))
+    return (
+        f"knowledge: {true_of_some(after)} questions are true of a class, without it "
+        f"{true_of_some(before)}; {others} questions are others"
+    )
+
+
+def judged(judgement: KnowledgeTable, questions: Sequence[str], classes: Sequence[str]) -> str:
+    """Say in one line what a judge thinks of the questions."""
+    values = judgement.for_classes_and_texts(classes, questions)
+    heard = ~np.isnan(values).all(axis=0)
+    sensible = (values >= TRUE_OF_A_CLASS).any(axis=0) & heard
+    certain = (values >= TRUE).any(axis=0) & heard
+    share = percent(float(sensible.sum() / max(heard.sum(), 1)))
+    return (
+        f"judge: {int(sensible.sum())} of {int(heard.sum())} questions ({share}) are true of a "
+        f"class, {int(certain.sum())} of nearly every image of one"
+    )
+
+
+def _prompt(name: str, needed: Sequence[str], offered: Sequence[str] = ()) -> PromptTemplate:
+    with as_file(files("infopursuit.queries") / "prompts" / f"{name}.jinja") as path:
+        return load_template(path, needed, offered)
