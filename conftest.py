@@ -1,12 +1,19 @@
 """Shapes and types in signatures are checked in tests, unless JAXTYPING_DISABLE=1 (`make test`)."""
 
+import atexit
 import os
+import shutil
+import tempfile
 
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
 # Tests run in parallel processes; more threads than cores would slow them down.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# What tests embed is not kept for the person who runs them.
+os.environ["INFOPURSUIT_CACHE"] = tempfile.mkdtemp(prefix="infopursuit-tests-")
+atexit.register(shutil.rmtree, os.environ["INFOPURSUIT_CACHE"], ignore_errors=True)
 
 if os.environ.get("JAXTYPING_DISABLE") != "1":
     install_import_hook("infopursuit", "beartype.beartype")

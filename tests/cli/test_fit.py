@@ -20,7 +20,7 @@ from tests.estimators.test_pictures import TEXTS, write_folder
 
 def test_a_folder_of_images(run: Callable, tmp_path: Path, tiny_clip: Path) -> None:
     write_folder(tmp_path / "photos" / "train", 4)
-    write_folder(tmp_path / "photos" / "test", 2)
+    write_folder(tmp_path / "photos" / "test", 2, first=4)
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\n\n")
     status, out, log = run(
         "fit", tmp_path / "photos", "--texts", tmp_path / "texts.txt", "--clip", tiny_clip,

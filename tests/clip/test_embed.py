@@ -166,6 +166,38 @@ def test_unreadable_pictures_are_named(clip: OpenClip, tmp_path: Path) -> None:
         embed_pictures(load_clip(tmp_path / "texts.parquet"), [Image.new("RGB", (4, 4))])
 
 
+def test_each_file_is_embedded_once_by_its_content(
+    clip: OpenClip, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setattr(embed, "PICTURE_BLOCK", 2)
+    files = [tmp_path / f"{number}.png" for number in range(5)]
+    for number, file in enumerate(files):
+        file.write_bytes(encoded(number % 4))  # the last is a copy of the first
+    pixels, wanted = to_rgb(encoded(7)), embed_pictures(clip, [to_rgb(file) for file in files])
+    batches: list[int] = []
+    encode = clip.encode_images
+
+    def noted(batch: torch.Tensor) -> np.ndarray:
+        batches.append(len(batch))
+        return encode(batch)
+
+    monkeypatch.setattr(clip, "encode_images", noted)
+    first = embed_readable_pictures(clip, [*files, pixels, b"bad"], batch_size=2)
+    assert (first.rows, sorted(first.rejected), sum(batches)) == ([0, 1, 2, 3, 4, 5], [6], 5)
+    np.testing.assert_allclose(first.embeddings[:5], wanted, atol=1e-6)
+    files[1].write_bytes(encoded(9))  # the name is the same, the picture is not
+    batches.clear()
+    again = embed_readable_pictures(clip, [encoded(0), pixels, files[1], files[3], b"bad"])
+    assert sum(batches) == 2
+    assert np.array_equal(again.embeddings[[0, 3]], first.embeddings[[0, 3]])
+    assert not np.array_equal(again.embeddings[2], first.embeddings[1])
+    monkeypatch.setattr(clip, "name", "another")
+    batches.clear()
+    embed_pictures(clip, files)
+    assert sum(batches) == 4
+
+
 # -- texts and their cache -------------------------------------------------------------------
 
 

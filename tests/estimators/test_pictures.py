@@ -37,12 +37,12 @@ def picture(name: str, seed: int) -> Image.Image:
     return Image.fromarray((np.array(COLORS[name]) + noise).clip(0, 255).astype(np.uint8))
 
 
-def write_folder(root: Path, count: int = 8) -> Path:
-    """A folder CLASS/IMAGE."""
+def write_folder(root: Path, count: int = 8, first: int = 0) -> Path:
+    """A folder CLASS/IMAGE; other images from another number on."""
     for name in COLORS:
         (root / name).mkdir(parents=True)
         for number in range(count):
-            picture(name, number).save(root / name / f"{number}.png")
+            picture(name, first + number).save(root / name / f"{number}.png")
     return root
 
 
@@ -96,7 +96,7 @@ def test_a_list_with_labels_is_a_folder(photos: Path, tiny_clip: Path) -> None:
 
 def test_a_folder_with_test_images_is_measured_on_them(tmp_path: Path, tiny_clip: Path) -> None:
     write_folder(tmp_path / "data" / "train")
-    write_folder(tmp_path / "data" / "test", 2)
+    write_folder(tmp_path / "data" / "test", 2, first=8)
     model = infopursuit.fit(tmp_path / "data", texts=TEXTS, clip=tiny_clip, n_queries=3)
     assert model.provenance_["images"] == 24
     assert model.provenance_["test_images"] == 6
@@ -216,3 +216,34 @@ def test_without_a_network_one_sentence_says_so(photos: Path, tmp_path: Path, we
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("\n") == 1
     assert "connect to the network, or" in done.stdout
+
+
+def test_equal_pictures_under_two_names_are_told(photos: Path, tiny_clip: Path) -> None:
+    shutil.copy(photos / "red/0.png", photos / "blue/x.png")
+    shutil.copy(photos / "red/1.png", photos / "red/copy.png")
+    shutil.copytree(photos, photos.parent / "split/train")
+    shutil.copytree(photos / "green", photos.parent / "split/test/green")
+    for name in ("red", "blue"):
+        (photos.parent / "split/test" / name).mkdir()
+        picture(name, 50).save(photos.parent / "split/test" / name / "new.png")
+    with pytest.warns(UserWarning) as caught:
+        infopursuit.fit(photos.parent / "split", clip=tiny_clip, n_queries=4)
+    (message,) = [str(each.message) for each in caught if "another name" in str(each.message)]
+    assert message.startswith("10 pictures are the same as others under another name: ")
+    first, second, *_ = message.partition(": ")[2].split("; ")
+    assert first.endswith(
+        "blue/x.png = {}/red/0.png (of the classes blue and red)".format(
+            photos.parent / "split/train"
+        )
+    )
+    assert second.endswith("(to fit on and to test on)")
+
+
+def test_a_second_fit_embeds_nothing(
+    photos: Path, tiny_clip: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip)
+    monkeypatch.setattr("infopursuit.clip.towers.OpenClip._loaded", None)
+    again = infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip, ban=["table"])
+    assert len(again.queries_) == len(first.queries_) - 1
+    assert again.provenance_["test_accuracy"] == pytest.approx(first.provenance_["test_accuracy"])

@@ -150,7 +150,7 @@ def _add_fit(commands: Any) -> None:
     _device(command)
     command.set_defaults(
         run=_run("infopursuit.cli.fit", "fit"),
-        kept="no model was written; embeddings of texts are kept, so run the same command again",
+        kept="no model was written; embeddings are kept, so run the same command again",
     )
 
 

@@ -1,14 +1,16 @@
 """Embed texts and pictures into arrays: for the library, which writes no tables.
 
     texts = embed_texts(clip, ["a red bird", "four legs"])    # (2, d), each embedded once ever
-    rows = embed_pictures(clip, ["a.png", image, array])      # (3, d)
+    rows = embed_pictures(clip, ["a.png", image, array])      # (3, d), "a.png" once ever
 
 Threads decode and resize images ahead of the tower. One more puts the next batch together and
 copies it to a GPU, so that all but the first batch are ready when the tower asks for them.
 
-Embeddings of texts are kept in the user's cache folder:
+Embeddings of texts, and of pictures that are files or encoded bytes, are kept in the user's cache
+folder. Pictures are known by the SHA-256 of their bytes; pixels of arrays and images are not kept.
 
     <cache>/texts/<name of the CLIP>/<hash of the texts>.parquet      text, embedding (float32)
+    <cache>/images/<name of the CLIP>/<hash of the digests>.parquet   text is the digest
 
 The name of a CLIP has the hash of its weights, so other weights are other folders. A file is never
 changed, so processes need no locks; what two of them embed at once is there twice until files are
@@ -21,7 +23,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import islice
@@ -35,8 +37,9 @@ import torch
 from jaxtyping import Float32, UInt8
 from tqdm import tqdm
 
-from infopursuit.clip.towers import Clip, OpenClip
+from infopursuit.clip.towers import Clip, OpenClip, Tower
 from infopursuit.core.errors import InputError
+from infopursuit.core.files import content_sha256
 from infopursuit.core.results import ResultFolder, job_digest
 from infopursuit.datasets.decoding import (
     Encoded,
@@ -51,8 +54,8 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 VARIABLE = "INFOPURSUIT_CACHE"
-# Texts after which their embeddings are kept: what an interrupted call loses.
-BLOCK = 8192
+# Texts, and pictures, after which their embeddings are kept: what an interrupted call loses.
+BLOCK, PICTURE_BLOCK = 8192, 1024
 # From this many files on they are joined.
 FILES = 16
 # Unreadable pictures that a message names.
@@ -65,12 +68,13 @@ class EmbeddedPictures(NamedTuple):
     rows: list[int]  # their places among the n, ascending
     embeddings: Float32[np.ndarray, "m d"]  # one row for each of them, float32, unit norm
     rejected: dict[int, str]  # the places of all others, with the reason
+    digests: Sequence[str | None] = ()  # the SHA-256 of each of the n, None for pixels
 
 
 def embed_pictures(
     clip: Clip, pictures: Any, batch_size: int = 64, progress: bool = True
 ) -> Float32[np.ndarray, "n d"]:
-    """Embed pictures of any kinds, in their order.
+    """Embed pictures of any kinds, in their order; files embedded before come from the cache.
 
     Args:
         clip: what embeds.
@@ -87,7 +91,7 @@ def embed_pictures(
             instead of a list, or `clip` has no image tower.
     """
     items = picture_list(pictures)
-    _, embeddings, rejected = embed_readable_pictures(clip, items, batch_size, progress)
+    _, embeddings, rejected, _ = embed_readable_pictures(clip, items, batch_size, progress)
     if rejected:
         reasons = []
         for row in sorted(rejected)[:NAMED]:
@@ -110,16 +114,33 @@ def embed_readable_pictures(
     if not isinstance(clip, OpenClip):
         clip.encode_images(None)  # raises: there is no image tower
     items = picture_list(pictures)
-    rows: list[int] = []
-    parts = [np.zeros((0, clip.width), dtype=np.float32)]
-    rejected: dict[int, str] = {}
-    with _progress_bar(len(items), "pictures", progress) as bar:
-        for batch in encoded_batches(clip, iter(items), len(items), batch_size):
-            rows += batch.rows
-            parts.append(batch.embeddings)
-            rejected |= batch.rejected
-            bar.update(len(batch.rows) + len(batch.rejected))
-    return EmbeddedPictures(rows, np.concatenate(parts), rejected)
+    digests = [content_sha256(item) for item in items]
+    keys = [digest or f"{row}" for row, digest in enumerate(digests)]
+    kept = EmbeddingCache(clip, "images")
+    known = {digest for digest in digests if digest}
+    embedding_of = kept.read(known) if known else {}
+    missing = {key: item for key, item in zip(keys, items, strict=True) if key not in embedding_of}
+    waiting, reasons = list(missing), {}
+    with _progress_bar(len(missing), "pictures", progress) as bar:
+        for start in range(0, len(missing), PICTURE_BLOCK):
+            block = waiting[start : start + PICTURE_BLOCK]
+            given = iter([missing[key] for key in block])
+            for batch in encoded_batches(clip, given, len(block), batch_size):
+                names = [block[row] for row in batch.rows]
+                embedding_of.update(zip(names, batch.embeddings, strict=True))
+                reasons |= {block[row]: reason for row, reason in batch.rejected.items()}
+                bar.update(len(batch.rows) + len(batch.rejected))
+            kept.add(
+                {key: embedding_of[key] for key in block if key in known and key in embedding_of}
+            )
+    if missing:
+        kept.join()
+    rows = [row for row, key in enumerate(keys) if key in embedding_of]
+    matrix = np.empty((len(rows), clip.width), dtype=np.float32)
+    for place, row in enumerate(rows):
+        matrix[place] = embedding_of[keys[row]]
+    rejected = {row: reasons[key] for row, key in enumerate(keys) if key in reasons}
+    return EmbeddedPictures(rows, matrix, rejected, digests)
 
 
 def encoded_batches(
@@ -244,7 +265,7 @@ def embed_texts(
             raise InputError(f"texts: row {row} is {type(text).__name__}; expected a text")
     if not isinstance(clip, OpenClip):
         return clip.encode_texts(texts)
-    kept = TextCache(clip) if cache else None
+    kept = EmbeddingCache(clip, "texts") if cache else None
     embedding_of = kept.read(set(texts)) if kept else {}
     missing = [text for text in dict.fromkeys(texts) if text not in embedding_of]
     with _progress_bar(len(missing), "texts", progress) as bar:
@@ -253,7 +274,7 @@ def embed_texts(
             rows = clip.encode_texts(block, batch_size)
             embedding_of.update(zip(block, rows, strict=True))
             if kept:
-                kept.add(block, rows)
+                kept.add(dict(zip(block, rows, strict=True)))
             bar.update(len(block))
     if kept and missing:
         kept.join()
@@ -267,18 +288,16 @@ def _progress_bar(total: int, what: str, progress: bool) -> tqdm:
     return tqdm(total=total, desc=what, disable=not (progress and sys.stderr.isatty()))
 
 
-class TextCache:
-    """The embeddings of texts by one CLIP in the cache folder."""
+class EmbeddingCache:
+    """The embeddings of texts or images by one CLIP in the cache folder."""
 
-    def __init__(self, clip: OpenClip) -> None:
+    def __init__(self, clip: OpenClip, what: Tower) -> None:
         name = clip.name + (":float16" if clip.half_precision else "")
-        self._width = clip.width
-        self._results = ResultFolder(
-            cache_folder() / "texts", re.sub(r"[^A-Za-z0-9._-]", "_", name)
-        )
+        self._width, self._what = clip.width, what
+        self._results = ResultFolder(cache_folder() / what, re.sub(r"[^A-Za-z0-9._-]", "_", name))
 
     def read(self, wanted: set[str] | None = None) -> dict[str, Float32[np.ndarray, " d"]]:
-        """Return the embeddings of the wanted texts that are kept; without any, all."""
+        """Return the embeddings kept of the wanted texts, or digests; without any, all."""
         embedding_of: dict[str, np.ndarray] = {}
         seen: set[str] = set()
         # Another process may be joining files; then a new file has what an old one had.
@@ -288,20 +307,24 @@ class TextCache:
             seen |= new
         return embedding_of
 
-    def add(self, texts: Sequence[str], rows: Float32[np.ndarray, "m d"]) -> str | None:
+    def add(self, embedding_of: Mapping[str, Float32[np.ndarray, " d"]]) -> str | None:
         """Keep embeddings in a new file, and return its key; warn if that is impossible."""
-        key = f"{job_digest(texts, 24)}.parquet"
-        values = pa.array(np.ascontiguousarray(rows).reshape(-1))
+        if not embedding_of:
+            return None
+        key = f"{job_digest(embedding_of, 24)}.parquet"
+        values = pa.array(np.concatenate(list(embedding_of.values())))
         embeddings = pa.FixedSizeListArray.from_arrays(values, self._width)
-        table = pa.table({"text": pa.array(texts, pa.string()), "embedding": embeddings})
+        table = pa.table(
+            {"text": pa.array(list(embedding_of), pa.string()), "embedding": embeddings}
+        )
         try:
             with self._results.write(key) as partial:
                 pq.write_table(table, partial, compression="none", use_dictionary=False)
         except (OSError, InputError) as error:
             logger.warning(
-                "%s: embeddings of texts cannot be kept (%s); set %s to a folder that can be "
-                "written",
+                "%s: embeddings of %s cannot be kept (%s); set %s to a folder that can be written",
                 self._results.folder,
+                self._what,
                 error,
                 VARIABLE,
             )
@@ -316,7 +339,7 @@ class TextCache:
         embedding_of = self.read()
         if not embedding_of:  # another process has just joined them all
             return
-        joined = self.add(list(embedding_of), np.stack(list(embedding_of.values())))
+        joined = self.add(embedding_of)
         if joined is not None:
             for key in keys - {joined}:
                 self._results.remove(key)

@@ -117,6 +117,15 @@ def file_sha256(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def content_sha256(content: Any) -> str | None:
+    """Return the SHA-256 of bytes, or of the file at a path; None for what is neither."""
+    if isinstance(content, bytes | bytearray | memoryview):
+        return hashlib.sha256(content).hexdigest()
+    if isinstance(content, str | Path) and is_file(Path(content)):
+        return file_sha256(content)
+    return None  # a missing file, or no bytes: whoever reads it says why
+
+
 def table_sha256(path: str | Path) -> str:
     """Return the SHA-256 of a table: of its file, or of the names and SHA-256 of its shards."""
     path = Path(path)

@@ -142,7 +142,7 @@ def fit_pictures(
     model = InformationPursuitClassifier(list(given), None, n_queries, **settings)
     check_before_work(model, model.texts or [], sorted(wanted))
     tower = load_clip(source, device)
-    rows, train, rejected = _embedded(tower, train, batch_size, progress)
+    rows, train, rejected, digests = _embedded(tower, train, batch_size, progress)
     missing = sorted(wanted - set(train.labels))
     if missing:
         raise InputError(f"the class {missing[0]!r} has no readable picture; expected at least one")
@@ -163,10 +163,12 @@ def fit_pictures(
     model.clip_, model.clip_source_, model.clip_device_ = tower.name, source, device
     test_rows = None
     if test is not None and test.pictures:
-        test_rows, test, unreadable = _embedded(tower, test, batch_size, progress)
+        test_rows, test, unreadable, more = _embedded(tower, test, batch_size, progress)
         rejected |= unreadable
+        digests += more
         model.provenance_["test_images"] = len(test.labels)
         model.provenance_["test_accuracy"] = float(model.score(test_rows, test.labels))
+    _warn_of_copies(digests)
     model.provenance_["rejected"] = rejected
     if texts is None:
         shipped = phrase_kinds()
@@ -215,10 +217,39 @@ def labelled_pictures(
     return LabelledPictures(pictures, np.array(labels).tolist()), None
 
 
+class _Named(NamedTuple):
+    """A picture that may have copies: the SHA-256 of its bytes, its name, and what it counts as."""
+
+    digest: str | None
+    name: str
+    label: Any
+    split: str | None
+
+
+def _warn_of_copies(pictures: Sequence[_Named]) -> None:
+    """Warn of equal files under several names; first those of two classes, then of two splits."""
+    first: dict[str, _Named] = {}
+    copies: list[tuple[bool, bool, str]] = []
+    for each in pictures:
+        other = each if each.digest is None else first.setdefault(each.digest, each)
+        if other is not each:
+            of_class, of_split = each.label == other.label, each.split == other.split
+            said = "" if of_class else f" (of the classes {other.label} and {each.label})"
+            said = said or ("" if of_split else " (to fit on and to test on)")
+            copies.append((of_class, of_split, f"{other.name} = {each.name}{said}"))
+    if copies:
+        listed = "; ".join(said for *_, said in sorted(copies)[:LISTED])
+        warnings.warn(
+            f"{len(copies)} pictures are the same as others under another name: {listed}",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
 def _embedded(
     clip: Clip, given: LabelledPictures, batch_size: int, progress: bool
-) -> tuple[Float32[np.ndarray, "m d"], LabelledPictures, dict[str, str]]:
-    """Return embeddings of the readable pictures, these, and why the others are not."""
+) -> tuple[Float32[np.ndarray, "m d"], LabelledPictures, dict[str, str], list[_Named]]:
+    """Return embeddings of the readable pictures, these, why others are not, and all by content."""
     embedded = embed_readable_pictures(clip, given.pictures, batch_size, progress)
     names = names_of(given.pictures, len(given.pictures))
     rejected = {names[row]: reason for row, reason in sorted(embedded.rejected.items())}
@@ -230,4 +261,9 @@ def _embedded(
             UserWarning,
             stacklevel=4,
         )
-    return embedded.embeddings, given.subset(embedded.rows), rejected
+    splits = given.splits or [None] * len(names)
+    named = [
+        _Named(embedded.digests[row], names[row], given.labels[row], splits[row])
+        for row in embedded.rows
+    ]
+    return embedded.embeddings, given.subset(embedded.rows), rejected, named

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import file_sha256
+from infopursuit.core.files import content_sha256
 
 # The key of `provenance_`: sorted checksums of this many bytes each, in base64.
 KEY, BYTES = "trained_on", 8
@@ -52,8 +50,5 @@ def seen(provenance: dict[str, Any], images: Iterable[Any]) -> Bool[np.ndarray, 
 def _checksum(image: Any) -> bytes | None:
     if isinstance(image, np.ndarray) and image.ndim == 1:
         image = np.ascontiguousarray(image, dtype=np.float32).tobytes()
-    if isinstance(image, bytes):
-        return hashlib.sha256(image).digest()[:BYTES]
-    if isinstance(image, str | Path) and Path(image).is_file():
-        return bytes.fromhex(file_sha256(image))[:BYTES]
-    return None  # a missing file, or no bytes: whoever reads it says why
+    digest = content_sha256(image)
+    return None if digest is None else bytes.fromhex(digest)[:BYTES]
