@@ -14,7 +14,15 @@ from safetensors.numpy import load, save
 import infopursuit
 from campaigns.bad_files import DEEP, Trap
 from campaigns.kinds import Kind, family
-from campaigns.readers import CLIP_CONFIG, COLUMNS, NETWORKS, TEXTS, model_files, put_model
+from campaigns.readers import (
+    CLIP_CONFIG,
+    COLUMNS,
+    NETWORKS,
+    TEXTS,
+    model_files,
+    put_model,
+    sealed,
+)
 from infopursuit.clip.weights import find_clip_files
 from infopursuit.estimators.persistence import DESCRIPTION, WEIGHTS
 
@@ -34,7 +42,13 @@ def _model(name: str, content: bytes | None, model: str = TEXTS) -> Make:
     """Return a function that writes a model with another file, or without it."""
     files = {**model_files(model), name: content}
     kept = {name: content for name, content in files.items() if content is not None}
+    if name == WEIGHTS and content is not None:
+        kept = sealed(kept)
     return lambda folder: put_model(kept, folder)
+
+
+def _fits(model: Any) -> bool:
+    return len(model.classes_) == 3
 
 
 def _described(change: Callable[[dict[str, Any]], Any], model: str = TEXTS) -> Make:
@@ -59,6 +73,12 @@ def _descriptions() -> list[Kind]:
     def settings(model: str = TEXTS, **more: Any) -> Make:
         return _described(lambda description: description["settings"].update(more), model)
 
+    def described(model: str, **more: Any) -> Make:
+        return _described(lambda description: description.update(more), model)
+
+    def provenance(**more: Any) -> Make:
+        return _described(lambda description: description["provenance"].update(more))
+
     clip = {"name": [1], "source": None}
     rows = [
         ("no description", _model(DESCRIPTION, None), "no trained model; expected"),
@@ -66,19 +86,27 @@ def _descriptions() -> list[Kind]:
         ("a list", _model(DESCRIPTION, b"[]"), "format None; expected 4"),
         ("lists in lists", _model(DESCRIPTION, DEEP.encode()), "too deep in one another"),
         ("a newer format", changed(format=99), "format 99; expected 4"),
-        ("an unknown estimator", changed(estimator="os.system"), "'os.system' is not"),
-        ("questions are one text", changed(queries="abcd"), "expected a list of texts"),
+        ("an unknown estimator", changed(estimator="os.system"), "estimator: .*'os.system'"),
+        ("questions are one text", changed(queries="abcd"), "queries: .*list, found 'abcd'"),
         ("a question twice", changed(queries=["a", "b", "c", "a"]), "there twice"),
         ("a class twice", classes(values=[0, 1, 1]), "distinct texts or numbers"),
-        ("classes of 4 GB", classes(values=["a", "b", "c"], type="<U300000000"), "type <"),
-        ("classes are programs", classes(type="O,i4"), "classes: the type"),
+        ("classes of 4 GB", classes(values=["a", "b", "c"], type="<U300000000"), _fits),
+        ("classes are programs", classes(type="O,i4"), "classes of type"),
         ("a width of 10^9", changed(width=10**9), "rule.directions has the shape"),
+        ("a column of 10^9", described(COLUMNS, width=10**9), _fits),
+        ("sources are a list", provenance(sources=[]), "provenance.sources"),
+        ("an accuracy of 1e308", provenance(test_accuracy=1e308), "provenance.test_accuracy"),
+        ("a number of images is markup", provenance(test_images="9\n\n# x"), "test_images"),
+        ("columns are a number", changed(columns=5), "columns: .*list"),
+        ("a first question of 1.0", changed(first=1.0), "first: .*integer"),
+        ("1e300 questions", settings(stop={"max_queries": 1e300}), "stop.max_queries"),
+        ("texts of another type", classes(values=[0.1, 0.2, 0.3], type="<i8"), "cannot hold"),
         ("another width", changed(width=7), r"shape \(4, 8\); expected \(4, 7\)"),
         ("an unknown first question", changed(first=99), "first question 99 is none of 4"),
         ("an unknown setting", settings(x=1), "'x'"),
-        ("a rule of stopping", settings(stop={"p": 1}), "TypeError.*'p'"),
+        ("a rule of stopping", settings(stop={"p": 1}), "settings.stop.p: unknown key"),
         ("layers of 10^12", settings(NETWORKS, hidden=[10**6, 10**6]), "shape .*; expected"),
-        ("the CLIP's name is a list", changed(clip=clip), r"is \[1\]; expected a text"),
+        ("the CLIP's name is a list", changed(clip=clip), r"clip.name: .*string, found \[1\]"),
     ]
     return family("models", _read, DESCRIPTION, rows)
 
@@ -96,15 +124,16 @@ def _tensors() -> list[Kind]:
     table, prior, head = "log_likelihood", "classifier.log_prior", "querier.head.weight"
     swapped = {prior: f"classifier.{table}", f"classifier.{table}": prior}
     swap = _weighed(lambda w: w.update({new: w[old] for new, old in swapped.items()}))
-    large = np.zeros((3, 4000, 300), np.float32)
+    large, double = np.zeros((3, 4000, 300), np.float32), np.zeros((3, 4, 3))
     rows = [
         ("a tensor less", without(prior), "no tensor classifier.log_p"),
         ("a tensor too many", put("rule.more", np.zeros(3)), "a tensor rule.more"),
         ("an unknown part", put("x.y", np.zeros(1)), "a tensor x.y, which"),
+        ("a table of float64", put(f"classifier.{table}", double), "is torch.float64; expected"),
         ("a table of NaN", first_is(f"classifier.{table}", np.nan), f"{table} holds NaN or inf"),
         ("a table of 4 answers", put(f"classifier.{table}", np.zeros((4, 4, 3))), r"\(2, 4, 3\)"),
         ("an oversized table", put(f"classifier.{table}", large), "4, 3"),
-        ("swapped tensors", swap, f"{table} has the shape"),
+        ("swapped tensors", swap, "has the shape"),
         ("familiar by NaN", first_is(f"familiarity.{table}", np.nan), "holds NaN"),
         ("familiar answers beyond", first_is("familiarity.held_out", 200), "expected 0 to"),
         ("an unknown column", first_is("rule.columns", 99, COLUMNS), "expected 0 to 2"),

@@ -6,6 +6,7 @@ import json
 import tempfile
 from collections.abc import Callable
 from functools import cache, partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -207,6 +208,13 @@ def fit_models() -> None:
         model_files(name)
 
 
+def sealed(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Return the files of a model with the checksum of its weights."""
+    description = json.loads(files[DESCRIPTION])
+    description["weights_sha256"] = sha256(files.get(WEIGHTS, b"")).hexdigest()
+    return {**files, DESCRIPTION: json.dumps(description).encode()}
+
+
 def put_model(files: dict[str, bytes], folder: Path) -> Path:
     """Write the files of a model."""
     for name, content in files.items():
@@ -364,7 +372,7 @@ def model_folders(draw: st.DrawFn, changed: str) -> dict[str, bytes]:
     if changed == DESCRIPTION:
         return {**files, changed: draw(json_files(json.loads(content)))}
     end = 8 + int.from_bytes(content[:8], "little") if draw(st.booleans()) else len(content)
-    return {**files, changed: draw(changed_bytes(content[:end])) + content[end:]}
+    return sealed({**files, changed: draw(changed_bytes(content[:end])) + content[end:]})
 
 
 def _answers(text: st.SearchStrategy[str], *more: Any) -> st.SearchStrategy[Any]:

@@ -156,7 +156,7 @@ def test_what_killed_processes_left_is_removed(tmp_path: Path) -> None:
         ("a", None, "a: no such file; expected a text"),
         ("a", b"\xff", "a: not a readable UTF-8 text file"),
         ("a\0b", None, "not a readable UTF-8 text file .*null"),
-        ("a" * 5000, None, "not a readable UTF-8 text file .*too long"),
+        ("a" * 5000, None, "cannot be read .*too long"),
     ],
 )
 def test_what_is_not_a_text_is_reported(

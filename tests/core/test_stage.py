@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -163,6 +164,36 @@ def test_a_mistake_in_what_the_stage_reads_stops_it(ran, folder: Path, old, new,
     status, [line] = ran(*MENAGERIE, "0")
     assert status == 1
     assert message in line
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "status"),
+    [
+        ("    k: 48", "    k: 49", 1),
+        ("max_probability:", "x:", 0),
+        ("  threads: null", "  threads: 2", 0),
+    ],
+)
+def test_a_setting_that_changes_meanwhile_is_not_recorded(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog, old: str, new: str, status: int
+) -> None:
+    (folder / "dvc.yaml").write_text(
+        'stages:\n  count:\n    matrix: {}\n    params: ["datasets.${item.dataset}.k", queries]\n',
+        encoding="utf-8",
+    )
+
+    def main(settings: Settings, dataset: str, seed: int) -> RowCounts:
+        text = (folder / "params.yaml").read_text(encoding="utf-8")
+        assert old in text
+        (folder / "params.yaml").write_text(text.replace(old, new, 1), encoding="utf-8")
+        return RowCounts(read=1, written=1)
+
+    monkeypatch.setattr(sys, "argv", ["count.py"])
+    monkeypatch.setenv("DVC_STAGE", "count@menagerie-3")
+    with pytest.raises(SystemExit) if status else contextlib.nullcontext():
+        run(main)
+    changed = "params.yaml: datasets.menagerie.k was changed while the stage ran"
+    assert (changed in caplog.text) == bool(status)
 
 
 def test_a_section_that_the_stage_does_not_read_may_be_anything(ran, folder: Path) -> None:

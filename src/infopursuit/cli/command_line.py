@@ -7,6 +7,7 @@ infopursuit explain --model model photo.jpg
 from __future__ import annotations
 
 import argparse
+import io
 import logging
 import os
 import sys
@@ -23,6 +24,8 @@ from infopursuit.core.errors import InputError, explain_os_error, is_user_error,
 
 logger = logging.getLogger("infopursuit")
 
+# A part of torch's message if memory cannot be allocated.
+NO_MEMORY = "can't allocate memory"
 # What the packages of `infopursuit[pipeline]` are imported as.
 PIPELINE = ("datasets", "dvc", "httpx", "jinja2", "polars", "pydantic", "ruamel")
 
@@ -33,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit status: 0; 1 on bad input; 2 on bad usage; 130 if it is interrupted.
     """
+    _open_streams()
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     for noisy in ("httpx", "huggingface_hub", "open_clip"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
@@ -41,7 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = _log_warning
             status = chosen.run(chosen)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except InputError as error:
         logger.error("infopursuit: %s", error)
         return 1
@@ -54,14 +59,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         logger.error("infopursuit: stopped; %s", chosen.kept)
         return 130
     except BrokenPipeError:  # the reader has enough: head, less
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and NO_MEMORY not in str(error):
+            raise
+        logger.error("infopursuit: there is not enough memory for this (%s)", one_line(str(error)))
+        return 1
     except OSError as error:
         if not is_user_error(error):
             raise
         logger.error("infopursuit: %s", one_line(explain_os_error(error)))
         return 1
     return status or 0
+
+
+def _open_streams() -> None:
+    """Let standard streams take any text, and replace those that are closed, but for the output."""
+    for name, mode in (("stdin", "r"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a class name may be no text of this terminal
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _log_warning(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from infopursuit.core.errors import InputError
+from infopursuit.core.errors import InputError, one_line, writable
 from infopursuit.core.files import check_writable, write_files
 from infopursuit.estimators.base import (
     DEFAULT_STOP,
@@ -154,9 +154,11 @@ def _write(
 ) -> None:
     content = FORMATS[chosen.format](explained, rejected)
     if chosen.out is None:
-        sys.stdout.write(content)
+        _show(content)
     else:
-        write_out({chosen.out.name: content.encode()}, chosen.out.parent, "--out", chosen.out)
+        write_out(
+            {chosen.out.name: writable(content).encode()}, chosen.out.parent, "--out", chosen.out
+        )
 
 
 def write_out(files: dict[str, bytes], folder: Path, option: str, given: Path) -> None:
@@ -195,6 +197,8 @@ def _draw(
 
 
 def _show(text: str) -> None:
+    if sys.stdout is None:
+        raise InputError("the standard output is closed; expected it open, or --out")
     sys.stdout.write(text)
     sys.stdout.flush()
 
@@ -210,8 +214,8 @@ def converse(
         wanted = dialogue.next_question()
         if now.confident or wanted is None or asked >= longest:
             return now
-        belief = " ".join(leaders(now.class_names, now.posterior))
-        write(f"[{belief}] {asked + 1}. {question(wanted)} ")
+        belief = one_line(" ".join(leaders(now.class_names, now.posterior)))
+        write(f"[{belief}] {asked + 1}. {one_line(question(wanted))} ")
         if dialogue.image_answers is not None:
             own = float(dialogue.image_answers[dialogue.pursuit.number(wanted)])
             write(f"({'yes' if own > 0.5 else 'no'}) ")
@@ -235,7 +239,7 @@ def _obey(dialogue: Dialogue, said: str, write: Callable[[str], object]) -> None
             write("nothing has been asked yet\n")
     elif said in ("w", "why"):
         for each in dialogue.candidates():
-            write(f"   {each.value:.3f}  {question(each.query)}\n")
+            write(f"   {each.value:.3f}  {one_line(question(each.query))}\n")
     else:
         write(f"{said!r}: {HELP}\n")
 

@@ -12,6 +12,8 @@ _LINE_ENDS = re.compile(r"[ ]*[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]\s*")
 # What a terminal obeys, what turns the order of letters round, and halves of surrogate pairs.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
 # Errors of the operating system that a user can mend.
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
@@ -40,6 +42,11 @@ class InputError(ValueError):
 
     def __init__(self, *mistakes: object) -> None:
         super().__init__("\n".join(one_line(str(mistake)) for mistake in mistakes))
+
+
+def writable(text: object) -> str:
+    """Return a text that UTF-8 can write: halves of surrogate pairs become U+FFFD."""
+    return _SURROGATE.sub("\ufffd", str(text))
 
 
 def one_line(text: str) -> str:

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,8 @@ from infopursuit.core.errors import NO_ROOM, READ_ONLY, InputError, explain_os_e
 
 # How the names of files end while they are being written.
 PARTIAL = ".partial"
+# Bytes of a file that is read as a whole; a file may claim more than a disk holds.
+LARGEST = 2**30
 # An escaped half of a surrogate pair; whole pairs have two of them.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -174,15 +177,39 @@ def suffix_of(path: str | Path, what: str, kinds: Mapping[str, str]) -> str:
     return suffix
 
 
-def read_text(path: str | Path, expected: str) -> str:
-    """Return the text of a file in UTF-8, without the byte order mark that Windows writes."""
+def read_bytes(path: str | Path, expected: str, most: int = LARGEST) -> bytes:
+    """Return the content of a regular file of at most `most` bytes."""
     try:
-        return Path(path).read_text(encoding="utf-8-sig")
+        with open(path, "rb", opener=_without_waiting) as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise InputError(f"{path}: not a regular file; {expected}")
+            if found.st_size > most:
+                raise InputError(
+                    f"{path}: {found.st_size / 1e6:,.0f} MB; expected at most {most / 1e6:,.0f} MB"
+                )
+            return file.read()
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file; {expected}") from error
-    except (OSError, ValueError) as error:  # a path that no file can have is a ValueError
-        reason = (error.strerror if isinstance(error, OSError) else None) or error
-        raise InputError(f"{path}: not a readable UTF-8 text file ({reason})") from error
+    except (OSError, MemoryError) as error:
+        reason = getattr(error, "strerror", None) or "there is not enough memory for it"
+        raise InputError(f"{path}: cannot be read ({reason}); {expected}") from error
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file; a pipe to which nobody writes would wait for ever."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def read_text(path: str | Path, expected: str, most: int = LARGEST) -> str:
+    """Return the text of a file in UTF-8, without the byte order mark that Windows writes."""
+    try:
+        text = read_bytes(path, expected, most).decode("utf-8-sig")
+    except ValueError as error:  # a path that no file can have is one, too
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: not a readable UTF-8 text file ({error})") from error
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def read_text_list(path: str | Path) -> list[str]:
@@ -225,9 +252,9 @@ def csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str
         raise InputError(f"{path}: not a readable CSV file in UTF-8 ({error})") from error
 
 
-def read_json(path: str | Path, expected: str) -> Any:
+def read_json(path: str | Path, expected: str, most: int = LARGEST) -> Any:
     """Return the value in a JSON file."""
-    text = read_text(path, expected)
+    text = read_text(path, expected, most)
     try:
         return _parse_json(text)
     except (ValueError, RecursionError) as error:

@@ -47,7 +47,7 @@ class ComputeSettings(Section):
     """How to compute, not what: devices, processes, batch sizes, checkpoints."""
 
     device: Literal["auto", "cpu", "cuda"]
-    threads: Positive | None
+    threads: Annotated[int, Field(ge=1, le=1024)] | None
     processes: Positive
     engine: Literal["local", "ray"]
     ray: RaySettings

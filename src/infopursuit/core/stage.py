@@ -15,6 +15,9 @@ The arguments of `main` after the settings are the keys of the stage (`--dataset
 No command in dvc.yaml has them, for a shell would read what a person called a data set: a script
 that DVC starts takes them from the name of its stage, which DVC puts into the environment.
 
+DVC records the settings of a stage when it has ended. Those that were changed while it ran are not
+those it computed with: the stage then fails, so that nothing false is recorded.
+
 An InputError, a full or read-only disk, a missing file and Ctrl-C end the script with one line
 (status 1, and 130 for Ctrl-C). A script imports this module before all others, so that this holds
 for Ctrl-C from there on. The closing line gives rows in, rows out and seconds, and is kept in
@@ -31,16 +34,20 @@ import argparse
 import inspect
 import logging
 import os
+import re
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
+from ruamel.yaml import YAML
 from threadpoolctl import threadpool_limits
 
 from infopursuit.core.errors import InputError, explain_os_error, is_user_error, one_line
-from infopursuit.core.settings import Section, read_settings
+from infopursuit.core.files import read_text
+from infopursuit.core.settings import Section, read_settings, read_yaml
 
 logger = logging.getLogger("infopursuit")
 
@@ -78,11 +85,13 @@ def run(main: Callable[..., RowCounts], params_file: str = "params.yaml") -> Non
         ctrl_c.begin()
         arguments = vars(parser.parse_args(_named_by_dvc(list(keys)) or None))
         name = "-".join([name, *map(str, arguments.values())])
+        before = read_text(params_file, "run this from the folder that has it")
         settings = read_settings(params_file, kind, partly=True)
         _check_keys(settings, arguments)
         limit_threads(settings)
         rows = main(settings, **arguments)
         ctrl_c.end()
+        _check_unchanged(params_file, before, arguments)
     except InputError as error:
         logger.error("%s: %s", name, error)
         sys.exit(1)
@@ -143,6 +152,39 @@ def _check_keys(settings: Section, arguments: dict[str, object]) -> None:
         names = sections.get(key)
         if names is not None and value not in names:
             raise InputError(f"--{key} {value}: expected one of {', '.join(names)}")
+
+
+def _check_unchanged(params_file: str, before: str, arguments: dict[str, object]) -> None:
+    """Raise InputError if a setting that DVC is about to record was changed meanwhile."""
+    after = read_text(params_file, "expected the settings of the stage")
+    file, _, stage = os.environ.get(DVC_STAGE, "").partition("@")[0].rpartition(":")
+    if after == before or not stage:
+        return
+    declared = read_yaml(file or "dvc.yaml")["stages"][stage]
+    old, new = (YAML(typ="safe").load(text) for text in (before, after))
+    names: list[str] = []
+    for each in declared.get("do", declared).get("params", ()):
+        of_file = {params_file: [each]} if isinstance(each, str) else each
+        names += of_file.get(params_file, [])
+    for name in names:
+        key = re.sub(r"\$\{(?:item\.)?(\w+)\}", partial(_filled_in, arguments), name)
+        if _setting(old, key) != _setting(new, key):
+            raise InputError(
+                f"{params_file}: {key} was changed while the stage ran, which computed with its "
+                "earlier value; expected the same at its end. Run dvc repro again"
+            )
+
+
+def _filled_in(arguments: dict[str, object], match: re.Match[str]) -> str:
+    """Return the argument of the stage that `${item.NAME}` or, of the only one, `${key}` names."""
+    return str(arguments.get(match[1], next(iter(arguments.values()), "")))
+
+
+def _setting(params: Any, key: str) -> Any:
+    """Return the setting at a path of keys; None if there is none."""
+    for part in key.split("."):
+        params = params.get(part) if isinstance(params, dict) else None
+    return params
 
 
 def limit_threads(settings: Section) -> None:

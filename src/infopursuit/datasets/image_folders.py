@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from infopursuit.core.errors import InputError
+from infopursuit.core.errors import InputError, writable
 from infopursuit.core.files import read_text_list
 from infopursuit.datasets.image_source import (
     SPLITS,
@@ -115,6 +115,8 @@ def _tested(folder: Path, files: Sequence[Path], fraction: float = TEST_FRACTION
 
 
 def _not_empty(of_class: Path, files: list[Path]) -> list[Path]:
+    if writable(of_class.name) != of_class.name:
+        raise InputError(f"{of_class}: the name of a class; expected text in UTF-8")
     if not files:
         raise InputError(f"{of_class}: the folder of a class is empty; expected its images")
     return files

@@ -29,7 +29,7 @@ from sklearn.utils.validation import (
 )
 from torch import Tensor
 
-from infopursuit.core.errors import InputError
+from infopursuit.core.errors import InputError, writable
 from infopursuit.core.executors import RayCluster
 from infopursuit.core.files import settings_sha256
 from infopursuit.datasets.labelled_images import EmbeddedShards, ImageShards
@@ -94,6 +94,12 @@ from infopursuit.texts.wording import related_texts
 SELECTION_ROWS = 4096
 # Sums of many numbers differ by less, so that a repeated row and a row of weight two are one.
 ROUNDING = 1e-10
+# What is not known, as texts.
+NOT_LABELS = ("nan", "inf", "-inf", "None", "NaT", "<NA>")
+# The weight of a row that is not zero.
+LIGHTEST, HEAVIEST = 1e-9, 1e9
+# Seeds that numpy and torch both take.
+LARGEST_SEED = 2**32 - 1
 # Tempering looks at this many questions at most.
 BUDGET = 128
 
@@ -551,19 +557,42 @@ class FittedQuestions(NamedTuple):
 
 
 def encoded_labels(y: Any) -> tuple[np.ndarray, Int[Tensor, " n"]]:
-    """Return the distinct labels in order (c,), and the number of each row's label (n,)."""
-    labels = column_or_1d(y, warn=True)
-    for row, label in enumerate(labels if labels.dtype.kind in "fO" else ()):
-        if not isinstance(label, str) and str(label) in ("nan", "None", "NaT", "<NA>"):
-            raise InputError(f"y: row {row} is {label}; expected the label of a class")
+    """Return the distinct labels in order (c,), and the number of each row's label (n,).
+
+    Texts of a fixed width become as wide as the longest label, and StringDType such texts.
+
+    Raises:
+        InputError: there is one class; or a label is neither text nor number, or not text that
+            UTF-8 can hold.
+    """
     try:
+        given = np.asarray(y)
+        labels = given.astype(np.str_) if given.dtype.kind == "T" else y
+        labels = column_or_1d(labels, warn=True)
+        for row, label in enumerate(labels if labels.dtype.kind in "fcO" else ()):
+            if not isinstance(label, str) and str(label) in NOT_LABELS:
+                raise ValueError(f"row {row} is {label}; expected the label of a class")
+        objects = labels if labels.dtype.kind == "O" else ()
+        kinds = {"str" if isinstance(each, str) else type(each).__name__ for each in objects}
+        if len(kinds) > 1:
+            raise InputError(
+                f"y has labels of the types {', '.join(sorted(kinds))}; expected one type"
+            )
         check_classification_targets(labels)
         classes, numbers = np.unique(labels, return_inverse=True)
-    except TypeError as error:
-        kinds = sorted({type(label).__name__ for label in labels})
-        raise InputError(
-            f"y has labels of the types {', '.join(kinds)}; expected one type"
-        ) from error
+    except InputError:
+        raise
+    except (TypeError, ValueError) as error:  # of numpy and scikit-learn, too
+        raise InputError(f"y: {error}") from error
+    kind = classes.dtype
+    texts = kind.kind in "UO" and all(isinstance(each, str) for each in classes)
+    if not texts and (kind.kind not in "iufb" or kind == np.longdouble):
+        raise InputError(f"y: Unknown label type: {kind}; expected texts, or whole numbers")
+    if texts:
+        for each in classes:
+            if writable(each) != each:
+                raise InputError(f"y: the label {str(each)!r}; expected text that UTF-8 can hold")
+        classes = classes if kind.kind == "O" else np.array(classes.tolist())
     if len(classes) < 2:
         found = f"{classes.tolist()[0]!r} in all {len(labels)} rows"
         raise InputError(f"y has one class, {found}; expected two or more classes")
@@ -590,6 +619,12 @@ def training_set(rows: Matrix, y: Any, sample_weight: Any = None) -> InMemorySet
         raise InputError(f"sample_weight: {weights.min()}; expected no negative weights")
     if not weights.any():
         raise InputError("sample_weight is zero everywhere; expected a positive weight")
+    least, most = weights[weights > 0].min(), weights.max()
+    if least < LIGHTEST or most > HEAVIEST:  # sums of float32 would be infinite, or nothing
+        raise InputError(
+            f"sample_weight is from {least:g} to {most:g}; expected {LIGHTEST:g} to {HEAVIEST:g}, "
+            "as a row of weight two counts like two rows"
+        )
     kept = np.flatnonzero(weights > 0)
     classes, labels = encoded_labels(np.asarray(y)[kept])
     rows = rows if len(kept) == len(weights) else rows.subset(torch.from_numpy(kept))
@@ -641,10 +676,12 @@ def check_settings(model: InformationPursuitClassifier) -> None:
         raise InputError("knowledge is about texts; expected None if there are no texts")
 
 
-def check_whole(name: str, value: Any, least: int) -> None:
-    """Raise InputError for a setting that is not a whole number, or too small."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name} is {value!r}; expected a whole number from {least} on")
+def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
+    """Raise InputError for a setting that is not a whole number, too small or too large."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < least or (most is not None and value > most):
+        until = "on" if most is None else f"to {most}"
+        raise InputError(f"{name} is {value!r}; expected a whole number from {least} {until}")
 
 
 def check_words(name: str, value: Any, words: Sequence[str]) -> None:
@@ -864,5 +901,9 @@ def with_fitted_rates(
 def seed_of(random_state: Any) -> int:
     """Return one seed for a fit, by scikit-learn's convention."""
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        check_whole("random_state", random_state, 0, LARGEST_SEED)
         return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError as error:
+        raise InputError(f"random_state: {error}") from error

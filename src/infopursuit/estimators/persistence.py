@@ -1,36 +1,44 @@
 """A fitted model as a folder: tensors in safetensors, everything else as readable JSON.
 
-FOLDER/model.json            questions, classes, settings, where it came from, where its CLIP is
+FOLDER/model.json            questions, classes, settings, where it and its CLIP come from, and
+                             the SHA-256 of the weights
 FOLDER/weights.safetensors   rule.*, classifier.* (a table), or querier.*, classifier.* (networks);
                              familiarity.*
 FOLDER/clip.yaml             the file that pins the weights of the CLIP, if there is one
 FOLDER/knowledge.csv         the knowledge table that it was fitted with, if there is one
 FOLDER/judgement.csv         what a judge says of its questions, if one was asked
 
-Nothing in a folder is code: a model from a stranger can be wrong, and can do nothing else.
+Nothing in a folder is code: a model from a stranger can be wrong, and can do nothing else. Its
+description has one strict form (`Description`), and nothing of a size that it only claims is
+allocated. The two files are replaced one after the other: `load` refuses a pair whose checksum
+does not agree, after it has waited for a save that may be under way.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
+from pydantic import ConfigDict, Field, ValidationError
 from safetensors import SafetensorError
-from safetensors.torch import load_file
+from safetensors.torch import load as parsed
 from safetensors.torch import save as serialized
 from torch import Tensor
 
-from infopursuit.core.errors import InputError, explain_os_error, is_user_error
-from infopursuit.core.files import read_json, write_files
+from infopursuit.core.errors import InputError, explain_os_error, is_user_error, writable
+from infopursuit.core.files import read_bytes, read_json, write_files
+from infopursuit.core.settings import Section, Share, first_mistake
 from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.pursuit.answers.rules import (
     ANY,
@@ -62,6 +70,76 @@ FORMAT, REQUIRES = 4, "infopursuit>=0.1.0"
 # Formats that no release ever wrote.
 UNRELEASED = (1, 2, 3)
 NAIVE_BAYES, NETWORKS = "InformationPursuitClassifier", "VariationalInformationPursuit"
+# Bytes that `load` reads of a file; more is refused before it is read.
+LARGEST_DESCRIPTION, LARGEST_WEIGHTS = 2**28, 2**34
+# A save under way replaces both files within milliseconds: how often `load` looks, and the pause.
+LOOKS, PAUSE_SECONDS = 5, 0.1
+
+Count = Annotated[int, Field(ge=0)]
+
+
+class _Classes(Section):
+    values: Annotated[list[str | bool | int | float], Field(min_length=1)]
+    type: str
+
+
+class _ClipPlace(Section):
+    name: str | None
+    source: str | None
+
+
+class _Stop(Section):
+    probability: float | None = None
+    max_queries: int | None = None
+    entropy: float | None = None
+    stability: int | None = None
+
+
+class _Settings(Section):
+    """The settings that a model is asked with; the others are those of its next fit."""
+
+    model_config = ConfigDict(extra="allow")
+    stop: _Stop | None
+    hidden: Annotated[list[int], Field(min_length=2, max_length=2)] | None = None
+
+
+class _Provenance(Section):
+    """What cards, pages and later commands show of the provenance."""
+
+    model_config = ConfigDict(extra="allow")
+    sources: dict[str, str] = Field(default_factory=dict)
+    rejected: dict[str, str] = Field(default_factory=dict)
+    test_accuracy: Share | None = None
+    held_out_accuracy: Share | None = None
+    test_images: Count = 0
+    held_out_images: Count = 0
+    trained_on: str = ""
+
+
+class _Table(Section):
+    names: list[str]
+    categories: list[list[str] | None]
+
+
+class Description(Section):
+    """The form of `model.json`."""
+
+    format: int
+    requires: str
+    estimator: Literal["InformationPursuitClassifier", "VariationalInformationPursuit"]
+    rule: Literal["minmax", "soft", "threshold", "columns"]
+    queries: list[str]
+    classes: _Classes
+    first: Count | None
+    columns: list[str]
+    width: Annotated[int, Field(ge=1, lt=2**31)]
+    clip: _ClipPlace
+    settings: _Settings
+    provenance: _Provenance
+    table: _Table | None = None  # of a model that reads raw tables
+    said: list[Literal["knowledge", "judgement"]] = Field(default_factory=list)
+    # Models that were saved before this key came have none.
+    weights_sha256: str | None = None
 
 
 @dataclass
@@ -116,6 +194,7 @@ def save(model: SavedModel, folder: str | Path) -> None:
         if holder is not None
         for key, value in holder.tensors().items()
     }
+    tensors = serialized(weights)
     description = {
         "format": FORMAT,
         "requires": REQUIRES,
@@ -129,6 +208,7 @@ def save(model: SavedModel, folder: str | Path) -> None:
         "clip": {"name": model.clip, "source": _portable(source, folder)},
         "settings": model.settings,
         "provenance": model.provenance,
+        "weights_sha256": hashlib.sha256(tensors).hexdigest(),
     }
     if model.table is not None:
         description["table"] = {
@@ -139,7 +219,8 @@ def save(model: SavedModel, folder: str | Path) -> None:
     if tables:
         description["said"] = sorted(tables)
     text = json.dumps(description, indent=2, sort_keys=True, ensure_ascii=False, default=_plain)
-    files = {DESCRIPTION: (text + "\n").encode(), WEIGHTS: serialized(weights)}
+    # A description without its weights is refused; weights without their description are not seen.
+    files = {DESCRIPTION: (writable(text) + "\n").encode(), WEIGHTS: tensors}
     files |= {TABLES[name]: knowledge_csv(table).encode() for name, table in tables.items()}
     if source is not None and pins_weights(source):
         try:
@@ -171,25 +252,52 @@ def load(folder: str | Path, device: torch.device | str = "cpu") -> SavedModel:
     folder = Path(folder)
     if not all((folder / name).is_file() for name in (DESCRIPTION, WEIGHTS)):
         raise InputError(f"{folder}: no trained model; expected {DESCRIPTION} and {WEIGHTS} in it")
-    description = read_json(folder / DESCRIPTION, "expected the description of a trained model")
+    values, content = _pair(folder)
+    form = values.get("format") if isinstance(values, dict) else None
+    if form != FORMAT:
+        advice = _other_format(form, values)
+        raise InputError(f"{folder / DESCRIPTION}: format {form!r}; expected {FORMAT}{advice}")
     try:
-        weights = load_file(folder / WEIGHTS)
+        described = Description.model_validate(values)
+    except ValidationError as error:
+        raise InputError(f"{folder / DESCRIPTION}: {first_mistake(error)}") from error
+    try:
+        weights = parsed(content)
     except (SafetensorError, OSError, ValueError) as error:
         raise InputError(f"{folder / WEIGHTS}: not a readable file of tensors ({error})") from error
-    form = description.get("format") if isinstance(description, dict) else None
-    if form != FORMAT:
-        advice = _other_format(form, description)
-        raise InputError(f"{folder / DESCRIPTION}: format {form!r}; expected {FORMAT}{advice}")
     with one_line_errors(folder):
-        model = _restored(description, weights, device)
+        model = _restored(described, values, weights, device)
         # A question about nothing: what does not fit is reported now, not at the first picture.
+        # A width that is only claimed takes no memory.
         width = model.width if model.table is None else len(model.table.parts)
-        model.pursuit.roll_out(torch.zeros(1, width, device=device), 1)
+        nothing = torch.zeros(1, 1, device=device).expand(1, width)
+        model.pursuit.roll_out(nothing, 1)
         model.clip_source = _from_folder(model.clip_source, folder)
-    for name in description.get("said", ()):
-        if name in TABLES:
-            setattr(model, name, read_knowledge_csv(folder / TABLES[name]))
+    for name in described.said:
+        setattr(model, name, read_knowledge_csv(folder / TABLES[name]))
     return model
+
+
+def _pair(folder: Path) -> tuple[Any, bytes]:
+    """Return the description and the weights that were saved together.
+
+    Raises:
+        InputError: one cannot be read or is too large, or they are of two models.
+    """
+    for look in range(LOOKS):
+        if look:
+            time.sleep(PAUSE_SECONDS)
+        values = read_json(
+            folder / DESCRIPTION, "expected the description of a trained model", LARGEST_DESCRIPTION
+        )
+        content = read_bytes(folder / WEIGHTS, "expected the tensors of a model", LARGEST_WEIGHTS)
+        wanted = values.get("weights_sha256") if isinstance(values, dict) else None
+        if wanted is None or wanted == hashlib.sha256(content).hexdigest():
+            return values, content
+    raise InputError(
+        f"{folder / WEIGHTS}: not the weights that {DESCRIPTION} describes (another SHA-256); a "
+        "save was interrupted, or a file was replaced: save the model again"
+    )
 
 
 @contextmanager
@@ -256,85 +364,70 @@ def _other_format(form: object, description: object) -> str:
 
 
 def _restored(
-    description: dict[str, Any], weights: dict[str, Tensor], device: torch.device | str
+    described: Description,
+    values: dict[str, Any],
+    weights: dict[str, Tensor],
+    device: torch.device | str,
 ) -> SavedModel:
-    estimator, settings = description["estimator"], dict(description["settings"])
-    if estimator not in (NAIVE_BAYES, NETWORKS):
-        raise ValueError(f"the estimator {estimator!r} is not known")
-    if settings["stop"] is not None:
-        settings["stop"] = StoppingRule(**settings["stop"]).checked()
-    queries = _queries(description["queries"], estimator)
-    classes = _classes(description["classes"])
-    width, first = description["width"], description["first"]
-    if isinstance(width, bool) or not isinstance(width, int) or width < 1:
-        raise ValueError(f"the width is {width!r}; expected a whole number from 1 on")
-    if first is not None and (isinstance(first, bool) or first not in range(len(queries))):
-        raise ValueError(f"the first question {first!r} is none of {len(queries)}")
-    table = _table(description.get("table"), width)
-    hidden = tuple(settings["hidden"]) if estimator == NETWORKS else None
-    read = width if table is None else len(table.parts)
-    _check(weights, description["rule"], (len(queries), len(classes), read), hidden)
+    estimator, settings, first = described.estimator, dict(values["settings"]), described.first
+    stop = described.settings.stop
+    settings["stop"] = None if stop is None else StoppingRule(**stop.model_dump()).checked()
+    queries, classes = tuple(described.queries), _classes(described.classes)
+    # A dictionary that networks learned may hold a text twice.
+    if estimator != NETWORKS and len(set(queries)) < len(queries):
+        raise ValueError("queries: a question is there twice; expected distinct ones")
+    if first is not None and first >= len(queries):
+        raise ValueError(f"the first question {first} is none of {len(queries)}")
+    table = _table(described.table, described.width)
+    hidden = None
+    if estimator == NETWORKS:
+        first_width, second_width = settings["hidden"]
+        hidden = first_width, second_width
+    read = described.width if table is None else len(table.parts)
+    _check(weights, described.rule, (len(queries), len(classes), read), hidden)
     familiar = _part(weights, "familiarity")
     pursuit = Pursuit(
         queries,
         tuple(str(each) for each in classes),
-        _rule(description["rule"], _part(weights, "rule")),
+        _rule(described.rule, _part(weights, "rule")),
         *_querier_and_classifier(weights, len(queries), len(classes), hidden),
         first,
         Familiarity.from_tensors(familiar) if familiar else None,
     )
-    clip = description["clip"]
     return SavedModel(
         estimator,
         settings,
         pursuit.to(device),
         classes,
-        width,
-        list(description["columns"]),
-        _text_or_none("the name of the CLIP", clip["name"]),
-        _text_or_none("where the CLIP is", clip["source"]),
-        dict(description["provenance"]),
+        described.width,
+        described.columns,
+        described.clip.name,
+        described.clip.source,
+        dict(values["provenance"]),
         table,
     )
 
 
-def _table(described: Any, width: int) -> TableColumns | None:
+def _table(described: _Table | None, width: int) -> TableColumns | None:
     """Return what is in the columns of a table."""
     if described is None:
         return None
-    names, categories = described["names"], described["categories"]
-    texts = [*names, *(text for each in categories for text in each or ())]
-    if not len(names) == len(categories) == width or not all(isinstance(t, str) for t in texts):
+    if not len(described.names) == len(described.categories) == width:
         raise ValueError(f"table: expected names and categories of {width} columns")
-    kinds = tuple(None if each is None else tuple(each) for each in categories)
-    return TableColumns(tuple(names), kinds)
+    kinds = tuple(None if each is None else tuple(each) for each in described.categories)
+    return TableColumns(tuple(described.names), kinds)
 
 
-def _text_or_none(what: str, value: Any) -> str | None:
-    if not isinstance(value, str | None):
-        raise TypeError(f"{what} is {value!r}; expected a text or null")
-    return value
-
-
-def _queries(values: Any, estimator: str) -> tuple[str, ...]:
-    if not isinstance(values, list) or not all(isinstance(each, str) for each in values):
-        raise ValueError("queries: expected a list of texts, found other values")
-    # A dictionary that networks learned may hold a text twice.
-    if estimator != NETWORKS and len(set(values)) < len(values):
-        raise ValueError("queries: a question is there twice; expected distinct ones")
-    return tuple(values)
-
-
-def _classes(described: dict[str, Any]) -> np.ndarray:
-    """Return the labels, in an array no longer than they are."""
-    values, kind = described["values"], np.dtype(described["type"])
-    plain = isinstance(values, list) and all(isinstance(v, str | int | float) for v in values)
-    if not plain or not values or len(set(values)) < len(values):
-        raise ValueError("classes: expected a list of distinct texts or numbers")
-    longest = max(len(str(each)) for each in values)
-    if kind.kind not in "iufbUO" or (kind.kind == "U" and kind.itemsize > 4 * longest):
-        raise ValueError(f"classes: the type {kind} for texts of up to {longest} characters")
-    return np.array(values, dtype=kind)
+def _classes(described: _Classes) -> np.ndarray:
+    """Return the labels; a text type is as wide as they are, whatever it says."""
+    values, kind = described.values, np.dtype(described.type)
+    if kind.kind not in "iufbUO" or len(set(values)) < len(values):
+        raise ValueError(f"classes of type {kind}: expected distinct texts or numbers")
+    order = "<U" if kind.kind == "U" and kind.isnative else f"{kind.byteorder}U"
+    classes = np.array(values, dtype=order if kind.kind == "U" else kind)
+    if classes.tolist() != values:
+        raise ValueError(f"classes: {kind} cannot hold {values[:3]}")
+    return classes
 
 
 def _described_classes(classes: np.ndarray) -> dict[str, Any]:
@@ -425,6 +518,10 @@ def _check(
         if tensor.is_floating_point() == (name in below):
             kind = "integers" if name in below else "floats"
             raise ValueError(f"{name} is {tensor.dtype}; expected {kind}")
+        double = name == "rule.cuts" or not expected[name]
+        wanted = torch.float64 if double else torch.float32
+        if name not in below and tensor.dtype != wanted:
+            raise ValueError(f"{name} is {tensor.dtype}; expected {wanted}")
         if name in below:
             checked = tensor[tensor != NOT_KNOWN] if name == "familiarity.held_out" else tensor
             if checked.numel() and not 0 <= checked.min() <= checked.max() < below[name]:

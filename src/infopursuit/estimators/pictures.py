@@ -21,7 +21,7 @@ from jaxtyping import Float32
 from infopursuit.clip.embed import cache_folder, embed_readable_pictures, embed_texts
 from infopursuit.clip.towers import Clip, load_clip
 from infopursuit.clip.weights import clip_source
-from infopursuit.core.errors import InputError
+from infopursuit.core.errors import InputError, writable
 from infopursuit.datasets.decoding import picture_list
 from infopursuit.datasets.image_folders import (
     TEST_FRACTION,
@@ -252,7 +252,8 @@ def _embedded(
     """Return embeddings of the readable pictures, these, why others are not, and all by content."""
     embedded = embed_readable_pictures(clip, given.pictures, batch_size, progress)
     names = names_of(given.pictures, len(given.pictures))
-    rejected = {names[row]: reason for row, reason in sorted(embedded.rejected.items())}
+    # The name of a file may be no text that UTF-8 can hold.
+    rejected = {writable(names[row]): why for row, why in sorted(embedded.rejected.items())}
     if rejected:
         first = "; ".join(f"{name}: {why}" for name, why in list(rejected.items())[:LISTED])
         warnings.warn(

@@ -29,6 +29,7 @@ from infopursuit.datasets.labelled_images import (
 from infopursuit.datasets.matrix import BLOCK, Matrix, UnitMatrix
 from infopursuit.estimators.base import PursuitClassifier, other_labels
 from infopursuit.estimators.naive_bayes import (
+    LARGEST_SEED,
     InformationPursuitClassifier,
     check_whole,
     check_width,
@@ -322,7 +323,7 @@ def _images(data: InMemorySet) -> TrainingImages:
 def settings_of(model: VariationalInformationPursuit) -> VariationalSettings:
     """Return the checked settings of a model."""
     check_whole("n_queries", model.n_queries, 1)
-    check_whole("random_state", model.random_state, 0)
+    check_whole("random_state", model.random_state, 0, LARGEST_SEED)
     check_words("init", model.init, INITS)
     if model.stop is not None:
         StoppingRule(*model.stop).checked()

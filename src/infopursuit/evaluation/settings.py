@@ -16,7 +16,7 @@ class RunSettings(Section):
     datasets: list[str] = Field(min_length=1)
     inits: list[Init] = Field(min_length=1)
     methods: list[str] = Field(min_length=1)
-    seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
+    seeds: list[Annotated[int, Field(ge=0, lt=2**32)]] = Field(min_length=1)
     truth: list[Literal["menagerie"]]
 
     @field_validator("datasets", "inits", "methods", "seeds", "truth")

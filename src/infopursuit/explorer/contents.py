@@ -15,7 +15,7 @@ from jaxtyping import Float, Integer
 from PIL import Image
 from torch import Tensor, nn
 
-from infopursuit.core.errors import InputError
+from infopursuit.core.errors import InputError, writable
 from infopursuit.datasets.decoding import UnreadableError, to_rgb
 from infopursuit.explorer import payload
 from infopursuit.pursuit.answers.rules import MinMaxAnswers
@@ -92,7 +92,7 @@ def contents(
     rest = scored(pursuits, test.rows(sorted(order[len(wanted) :])))
     empty = payload.Payload(
         format=payload.FORMAT,
-        title=payload.inert(title),
+        title=writable(title),
         served=served,
         models=[described(pursuit, facts) for pursuit, facts in models],
         images=payload.Images(test=[], train=[], scored=rest),
@@ -215,7 +215,7 @@ def page_images(
         except UnreadableError as reason:
             raise InputError(f"the image {name!r} is {reason}") from reason
         image = payload.Image(
-            id=payload.inert(name),
+            id=writable(name),
             label=None if label == UNKNOWN else label,
             thumbnail=small,
             answers=[
@@ -318,11 +318,11 @@ def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
     if facts.truth is not None:
         truth = [facts.truth.get(query) for query in pursuit.queries]
     return payload.Model(
-        name=payload.inert(facts.name),
+        name=writable(facts.name),
         kind="networks" if table is None else "naive_bayes",
-        classes=[payload.inert(each) for each in pursuit.class_names],
-        queries=[payload.inert(each) for each in pursuit.queries],
-        questions=[payload.inert(question(each)) for each in pursuit.queries],
+        classes=[writable(each) for each in pursuit.class_names],
+        queries=[writable(each) for each in pursuit.queries],
+        questions=[writable(question(each)) for each in pursuit.queries],
         origins=[facts.origins.get(each) for each in pursuit.queries],
         first=pursuit.first,
         stop=payload.Stop(**facts.stop.checked()._asdict()),

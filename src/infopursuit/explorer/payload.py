@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from typing import Annotated, Literal
 
 import numpy as np
@@ -27,7 +26,6 @@ FORMAT = 1
 # Bytes of an exported page, so that it can be mailed.
 LIMIT = 5_000_000
 LEVELS_A_BYTE, BITS = 4, 2
-SURROGATE = re.compile("[\ud800-\udfff]")
 
 Base64 = Annotated[str, Field(pattern=r"^[A-Za-z0-9+/]*={0,2}$")]
 Thumbnail = Annotated[str, Field(pattern=r"^data:image/webp;base64,[A-Za-z0-9+/]+={0,2}$")]
@@ -220,18 +218,17 @@ class Payload(Part):
     images: Images
 
 
-def inert(text: object) -> str:
-    """Return a text that UTF-8 can write: halves of surrogate pairs become U+FFFD."""
-    return SURROGATE.sub("\ufffd", str(text))
-
-
 def floats(values: Float[np.ndarray, "*shape"]) -> str:
     """Return numbers as base64 of float32."""
     return _base64(np.ascontiguousarray(values, dtype="<f4").tobytes())
 
 
 def labels(values: Integer[np.ndarray, "*shape"]) -> str:
-    """Return labels, or numbers of questions, as base64 of uint16."""
+    """Return labels, or numbers of questions, as base64 of uint16; InputError beyond 65,535."""
+    if values.size and values.max() > np.iinfo(np.uint16).max:
+        raise InputError(
+            f"the page numbers at most 65,536 classes or questions; found {values.max() + 1}"
+        )
     return _base64(np.ascontiguousarray(values, dtype="<u2").tobytes())
 
 

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from infopursuit.core.errors import InputError
+from infopursuit.core.errors import InputError, one_line
 from infopursuit.core.files import write_text
 from infopursuit.core.numbers import percent
 from infopursuit.core.renderers import renderer
@@ -321,15 +321,15 @@ def explanation_text(explanation: Explanation) -> str:
     """Return one line for each question with its answer and the class it makes most probable.
 
     Ends with the prediction and why the questions stopped; every line ends with a line break.
+    Names are escaped: a terminal obeys none of them, and none looks like a line.
     """
-    names = explanation.class_names
+    names = tuple(one_line(name) for name in explanation.class_names)
     rows = [("", BEFORE, "", " ".join(leaders(names, explanation.prior)))]
-    rows += [
-        (str(number), question(step.query), step.marked, " ".join(leaders(names, step.posterior)))
-        for number, step in enumerate(explanation.steps, start=1)
-    ]
+    for number, step in enumerate(explanation.steps, start=1):
+        asked, belief = one_line(question(step.query)), " ".join(leaders(names, step.posterior))
+        rows.append((str(number), asked, step.marked, belief))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    lines = [explanation.image]
+    lines = [one_line(explanation.image)]
     for number, asked, answer, first in rows:
         lines.append(
             f"  {number:>{widths[0]}}  {asked:<{widths[1]}}  {answer:<{widths[2]}}  {first}"

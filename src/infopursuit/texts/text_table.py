@@ -23,7 +23,7 @@ from filelock import FileLock
 from jaxtyping import Bool, Float16, Int
 from torch import Tensor
 
-from infopursuit.core.errors import InputError
+from infopursuit.core.errors import InputError, writable
 from infopursuit.core.files import csv_rows, read_text, table_sha256
 from infopursuit.core.results import ResultFolder
 from infopursuit.core.tables import (
@@ -64,7 +64,7 @@ class TextTable:
         if not texts:
             raise InputError("texts is empty; expected at least one text")
         for row, text in enumerate(texts):
-            if not isinstance(text, str) or not text.strip():
+            if not isinstance(text, str) or not text.strip() or writable(text) != text:
                 raise InputError(f"texts: row {row} is {text!r}; expected a text")
         _check_distinct(texts, "texts")
         if embeddings is None:

@@ -195,7 +195,8 @@ def _candidates(
         # Half an image of each answer is added: a class of few images is never certain.
         rates = (yes[place] + 0.5) / (counts + 1)
         share[place] = prior @ rates
-        information[place] = binary_entropy(share[place]) - prior @ binary_entropy(rates)
+        gained = binary_entropy(share[place]) - prior @ binary_entropy(rates)
+        information[place] = gained.clamp_min(0)  # rounding goes below
     return _Candidates(values, information, share, yes)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn import functional
 
 # Columns with less of their variance left are combinations of those chosen.
 NOTHING_NEW = 1e-3
@@ -27,28 +26,33 @@ def forward_selection(
 ) -> list[int]:
     """Choose `count` of m columns, the most useful first; fewer if the rest adds nothing.
 
-    Costs O(count n m): correlations with the residual are updated, never computed again.
+    Costs O(count n m): correlations with the residual are updated, never computed again. The
+    one-hot labels (n, c) are never made: only sums over classes of what they multiply.
 
     Args:
         ties: columns whose gains differ by no more than this share are equal, and the first of
             equals is chosen.
         query_weights: factors on the gain of each column; None for 1 each.
     """
-    members = functional.one_hot(labels).to(answers.dtype)
     if weights is None:
+        root = answers.new_ones(len(answers), 1)
         columns = answers - answers.mean(dim=0)
-        target = members / members.sum(dim=0).sqrt()
-        target = target - target.mean(dim=0)
     else:
         share = (weights / weights.sum()).to(answers.dtype).unsqueeze(1)
         root = weights.to(answers.dtype).sqrt().unsqueeze(1)
         columns = (answers - (share * answers).sum(dim=0)) * root
-        target = members / (root.square() * members).sum(dim=0).sqrt()
-        target = (target - (share * target).sum(dim=0)) * root
+
+    def sums(values: Float[Tensor, "n m"]) -> Float[Tensor, "c m"]:
+        """Sum over the images of each class."""
+        return values.new_zeros(classes, values.shape[1]).index_add_(0, labels, values)
+
+    classes = int(labels.max()) + 1
+    # One-hot labels, each scaled to the norm one; columns are centred, so that these need not be.
+    scale = sums(root.square()).rsqrt()
     left = columns.square().sum(dim=0)  # squared norm of each column beyond those chosen
     enough = NOTHING_NEW * left
-    correlation = columns.T @ target
-    least = ties * target.square().sum()
+    correlation = (sums(columns * root) * scale).T.contiguous()
+    least = ties * (classes - 1)
     most = min(count, len(columns))
     # One product of matrices, if that is less work than a product with each column chosen.
     all_products = columns.T @ columns if GEMM * most > len(left) else None
