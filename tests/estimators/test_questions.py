@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import cast
 
 import numpy as np
@@ -13,7 +14,7 @@ from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.pursuit.explanation import Explanation
 from infopursuit.pursuit.naive_bayes.model import NaiveBayes
 from infopursuit.pursuit.stopping import StoppingRule
-from tests.estimators.conftest import PROPERTIES, World
+from tests.estimators.conftest import CLASSES, PROPERTIES, World
 
 ALL = StoppingRule(probability=None, max_queries=None)
 OF_COLUMNS = {"texts": None, "text_embeddings": None}
@@ -200,3 +201,36 @@ def test_the_most_decisive_answers_allowed_and_overrides_are_reported(world: Wor
     changed = next(step for step in after.steps if step.query == first.query)
     assert changed.overridden
     assert changed.answer == 1 - first.answer
+
+
+def of_each_class(world: World, count: int, seed: int) -> np.ndarray:
+    """Rows of `count` drawn images of each class."""
+    order = np.random.default_rng(seed).permutation(len(world.y))
+    return np.concatenate([order[world.y[order] == each][:count] for each in CLASSES])
+
+
+@pytest.mark.parametrize(
+    ("count", "least"), [pytest.param(1, 0.75, id="one"), pytest.param(3, 0.9, id="three")]
+)
+def test_with_few_images_probabilities_are_not_too_high(
+    world: World, count: int, least: float
+) -> None:
+    """Statistical: before, one image of a class gave 48 % right at 97 % stated."""
+    stated, right = [], []
+    for seed in range(4):
+        rows = of_each_class(world, count, seed)
+        few = world.unfitted(n_queries=20)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            few.fit(world.X[rows], world.y[rows])
+        posterior = few.predict_proba(world.unseen)
+        stated.append(posterior.max(axis=1).mean())
+        right.append((few.classes_[posterior.argmax(axis=1)] == world.unseen_y).mean())
+    assert np.mean(right) >= least
+    assert np.mean(stated) <= np.mean(right) + 0.04
+
+
+def test_what_cannot_be_calibrated_is_told(world: World) -> None:
+    rows = of_each_class(world, 1, 0)
+    with pytest.warns(UserWarning, match=r"^4 images of 4 classes are too few to calibrate"):
+        world.unfitted().fit(world.X[rows], world.y[rows])

@@ -57,7 +57,6 @@ from infopursuit.pursuit.answers.thresholds import THRESHOLD_IMAGES, ThresholdFi
 from infopursuit.pursuit.familiarity import KEPT, Familiarity
 from infopursuit.pursuit.naive_bayes.fit import (
     ASSUMED_TEMPERING,
-    EVIDENCE_WEIGHTS,
     FEW_HELD_OUT,
     FEWEST_OF_A_CLASS,
     FITTED_ON,
@@ -472,7 +471,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         """Choose and count the questions, temper them on held-out rows, set `pursuit_`."""
         train, held_out = split.train, split.held_out
         found, familiarity = fit(train), None
-        table, predicted, weights = found.querier.table, list[HeldOut](), (1.0,)
+        table, predicted = found.querier.table, list[HeldOut]()
         if held_out is not None and found.queries:
             count = calibration_images(min(BUDGET, len(found.queries)), len(self.classes_))
             predicted.append(found.held_out(held_out.sample(count, seed)))
@@ -480,7 +479,6 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             familiarity = Familiarity(table, found.rule.answers(kept))
         few = held_out is None or len(np.unique(held_out.checksums)) < FEW_HELD_OUT
         if few and split.may_hold_out and isinstance(train, InMemorySet):
-            weights = EVIDENCE_WEIGHTS
             for rest, others in train.folds(FOLDS, FEWEST_OF_A_CLASS):
                 predicted.append(fit(rest).held_out(others))
             if not predicted and found.queries:
@@ -493,7 +491,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         predicted = [each for each in predicted if each.answers.shape[1]]
         tempering = ASSUMED_TEMPERING
         if predicted:
-            tempering, _ = fit_tempering(predicted, BUDGET, weights)
+            tempering, _ = fit_tempering(predicted, BUDGET)
         table = tempering.of(table)
         self.pursuit_ = Pursuit(
             tuple(found.queries),
@@ -750,7 +748,7 @@ class TextQuestions:
             self.knowledge, weights = known, known.query_weights
         self.candidates = CandidateTexts(
             texts.unit_matrix,
-            TextDirections(reference, data.moments.within, truth),
+            TextDirections(reference, data.moments.discounted, truth),
             ThresholdFit(model.answers != "threshold", shares),
             weights,
             texts.shared(),

@@ -450,6 +450,7 @@ def _plain(value: Any) -> Any:
 OPTIONAL = (
     "rule.upper",
     "classifier.evidence_weight",
+    "classifier.growth",
     "querier.worth",
     "querier.put_off",
     "familiarity.",
@@ -547,7 +548,7 @@ def _shapes(
     def table(part: str) -> dict[str, tuple[int, ...]]:
         levels = 3 if rows.get(f"{part}.log_likelihood") == 3 else 2
         shapes = {"log_likelihood": (levels, k, c), "log_prior": (c,), "independent_answers": ()}
-        shapes["evidence_weight"] = ()
+        shapes |= {"evidence_weight": (), "growth": ()}
         return {f"{part}.{name}": shape for name, shape in shapes.items()}
 
     rules: dict[str, dict[str, tuple[int, ...]]] = {

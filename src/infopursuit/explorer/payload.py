@@ -68,6 +68,7 @@ class Table(Part):
         log_prior: float32 (c,).
         independent_answers: how many independent answers all are worth; null for infinitely many.
         evidence_weight: what each answer counts.
+        growth: the power of the divisor.
         worth: float32 (k,), a factor on the gain of each question; null for 1 each.
         put_off: redundant questions; null if there are none.
         rounding: gains that differ by less, in nats, are equal.
@@ -77,6 +78,7 @@ class Table(Part):
     log_prior: Base64
     independent_answers: float | None
     evidence_weight: float = 1.0
+    growth: float = 1.0
     worth: Base64 | None
     put_off: PutOff | None
     rounding: float

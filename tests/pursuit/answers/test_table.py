@@ -156,6 +156,9 @@ def test_means_and_spread_of_scores_are_those_of_the_scores() -> None:
     variance = (within + 8 * 0.7 * total) / (40 - 4 + 8)
     spread = (variance * (1 + 1 / 10)).sqrt().expand(4, 7)
     torch.testing.assert_close(moments.score_means(directions), means.float())
+    single = class_moments(Matrix(images[:4]).blocks(), torch.arange(4))
+    scatter = single.discounted  # one image of a class says nothing of the scatter around it
+    torch.testing.assert_close(scatter, scatter[0, 0] * torch.eye(len(scatter)).double())
     torch.testing.assert_close(moments.predictive_spread(directions), spread.float())
     assert moments.prior.tolist() == [0.25] * 4
     assert moments.prior.dtype == torch.float32

@@ -25,8 +25,6 @@ from infopursuit.pursuit.answers.table import LEAST, MOST, AnswerTable
 from infopursuit.pursuit.naive_bayes import fit
 from infopursuit.pursuit.naive_bayes.fit import (
     ASSUMED,
-    EVIDENCE_WEIGHTS,
-    INDEPENDENT_ANSWERS,
     HeldOut,
     Tempering,
     fit_rates,
@@ -106,20 +104,16 @@ def test_with_moments_a_threshold_rule_draws_rates_towards_a_gaussian() -> None:
         torch.testing.assert_close(rates, expected, atol=1e-5, rtol=1e-4)
 
 
-def losses_slowly(
-    of: AnswerTable, answers: Tensor, labels: Tensor, weights: Tensor, budget: int
-) -> dict[Tempering, float]:
-    """Mean cross-entropy of roll-outs with a table tempered like this, over t = 1 to budget."""
-    found = {}
-    for choice in starmap(Tempering, product(INDEPENDENT_ANSWERS, EVIDENCE_WEIGHTS)):
-        tempered = choice.of(of)
-        total = 0.0
-        for given, label, weight in zip(answers, labels, weights, strict=True):
-            _, posteriors = textbook.pursue(tempered, given, budget)
-            losses = [-math.log(each[int(label)]) for each in posteriors[1:]]
-            total += float(weight) * sum(losses) / budget
-        found[choice] = total / float(weights.sum())
-    return found
+def loss_slowly(
+    choice: Tempering, of: AnswerTable, answers: Tensor, labels: Tensor, weights: Tensor
+) -> float:
+    """Mean cross-entropy of roll-outs with a table tempered like this, over t = 1, 2, 3, 4, 5."""
+    total = 0.0
+    for given, label, weight in zip(answers, labels, weights, strict=True):
+        _, posteriors = textbook.pursue(choice.of(of), given, 5)
+        losses = [-math.log(each[int(label)]) for each in posteriors[1:]]
+        total += float(weight) * sum(losses) / 5
+    return total / float(weights.sum())
 
 
 @pytest.mark.parametrize("levels", [2, 3])
@@ -127,20 +121,23 @@ def losses_slowly(
 def test_the_tempering_is_that_of_the_least_cross_entropy(
     levels: int, weighted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fit, "images_at_once", lambda budget, classes: 8 * fit.TABLES)
+    monkeypatch.setattr(fit, "images_at_once", lambda budget, classes: 8)
     of = replace(textbook.table(levels), independent_answers=math.inf)
     answers = textbook.answers(levels, count=20)
     labels = NaiveBayes(of)(answers, torch.ones_like(answers)).argmax(dim=1)
     labels[::4] = (labels[::4] + 1) % 4
+    monkeypatch.setattr(fit, "PSEUDO_IMAGES", 0.0)
+    monkeypatch.setattr(fit, "EVIDENCE_WEIGHTS", (1.0, 0.6))
     weights = torch.linspace(0.1, 1.2, 20) if weighted else torch.ones(20)
-    expected = losses_slowly(of, answers, labels, weights, 5)
+    choices = starmap(Tempering, product(fit.INDEPENDENT_ANSWERS[::2], (1.0, 0.6), fit.GROWTHS))
+    expected = [loss_slowly(choice, of, answers, labels, weights) for choice in choices]
     held_out = [
         HeldOut(InformationGain(of), answers[part], labels[part], weights[part].double())
         for part in (slice(12), slice(12, None))
     ]
     tempering, loss = fit_tempering(held_out, 5)
-    assert tempering == min(expected, key=expected.__getitem__)
-    assert loss == pytest.approx(min(expected.values()))
+    assert loss == pytest.approx(loss_slowly(tempering, of, answers, labels, weights), abs=2e-3)
+    assert loss <= min(expected) + 2e-3
 
 
 def test_repeated_answers_are_found_to_be_worth_few_and_independent_ones_many() -> None:
@@ -155,9 +152,9 @@ def test_repeated_answers_are_found_to_be_worth_few_and_independent_ones_many() 
         likelihood = torch.stack([1 - rates, rates]).unsqueeze(1).expand(2, 10, 2)
         of = AnswerTable(likelihood.log(), torch.full((2,), math.log(0.5)))
         held_out = HeldOut(InformationGain(of), answers.contiguous(), labels, None)
-        found.append(fit_tempering([held_out], 10, [1.0])[0].independent_answers)
-    assert found[0] <= 2
-    assert found[1] >= 64
+        found.append(float(fit_tempering([held_out], 10)[0].divisors(torch.tensor([10]))))
+    assert found[0] > 6
+    assert found[1] == pytest.approx(1, abs=0.15)
 
 
 COPIES = 6

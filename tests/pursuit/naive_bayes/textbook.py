@@ -32,6 +32,7 @@ def posterior(
     worth: float = math.inf,
     asked: int | None = None,
     counts: float = 1.0,
+    growth: float = 1.0,
 ) -> list[float]:
     """Return the posterior after the answers heard, tempered for `asked` questions."""
     count = len(heard) if asked is None else asked
@@ -40,7 +41,7 @@ def posterior(
         total = log_prior
         for query, answer in heard.items():
             total += float(of.log_likelihood[round(answer * (of.levels - 1)), query, label])
-        logits.append(counts * total / (1 + count / worth))
+        logits.append(counts * total / (1 + count / worth) ** growth)
     powers = [math.exp(each - max(logits)) for each in logits]
     return [power / sum(powers) for power in powers]
 
@@ -64,7 +65,7 @@ def gain(of: AnswerTable, heard: dict[int, float], query: int) -> float:
 def pursue(of: AnswerTable, given: Tensor, budget: int) -> tuple[list[int], list[list[float]]]:
     """The queries asked of an image with these answers (k,), and the posterior after each."""
     heard: dict[int, float] = {}
-    tempering = {"worth": of.independent_answers, "counts": of.evidence_weight}
+    tempering = {"worth": of.independent_answers, "counts": of.evidence_weight, "growth": of.growth}
     posteriors = [posterior(of, heard, **tempering)]
     for _ in range(budget):
         left = [query for query in range(len(given)) if query not in heard]

@@ -6,8 +6,8 @@
  * @typedef {{probability: number | null, max_queries: number | null, entropy: number | null,
  *   stability: number | null}} Stop  what is null plays no part
  * @typedef {{logLikelihood: Float32Array, logPrior: Float32Array, independentAnswers: number,
- *   evidenceWeight: number, worth: Float32Array | null, putOff: PutOff | null, rounding: number}} Table
- *   of shape (levels, k, c), (c), -, -, (k), -, -
+ *   evidenceWeight: number, growth: number, worth: Float32Array | null, putOff: PutOff | null,
+ *   rounding: number}} Table  of shape (levels, k, c), (c), -, -, -, (k), -, -
  * @typedef {{pairs: Uint16Array, counts: number}} PutOff  (p, 3): a question that was asked, one
  *   that is redundant after it, and after which answer: 0 any, 1 yes, 2 no, 3 not sure; `counts`: what the gain
  *   of a question is multiplied by while it is redundant
@@ -257,6 +257,7 @@ function modelOf(raw, where) {
       logPrior: floatsOf(raw.table.log_prior, c, `${at}.log_prior`),
       independentAnswers: raw.table.independent_answers ?? Infinity,
       evidenceWeight: raw.table.evidence_weight ?? 1,
+      growth: raw.table.growth ?? 1,
       worth: raw.table.worth === null ? null : floatsOf(raw.table.worth, k, `${at}.worth`),
       putOff: putOffOf(raw.table.put_off ?? null, k, `${at}.put_off`),
       rounding: raw.table.rounding,

@@ -123,8 +123,8 @@ export class NaiveBayes {
 
   /** @param {Float64Array} evidence @param {number} asked @returns {Float64Array} */
   posterior(evidence, asked) {
-    const { independentAnswers, evidenceWeight } = this.table;
-    const divisor = (1 + asked / independentAnswers) / evidenceWeight;
+    const { independentAnswers, evidenceWeight, growth } = this.table;
+    const divisor = (1 + asked / independentAnswers) ** growth / evidenceWeight;
     return softmax(evidence.map((each) => each / divisor));
   }
 

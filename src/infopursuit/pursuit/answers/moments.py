@@ -38,24 +38,46 @@ class ClassMoments(NamedTuple):
         """Return the mean score of each class along each direction; float32."""
         return (self.means @ directions.double().T).float()
 
+    @property
+    def total(self) -> Float[Tensor, "d d"]:
+        """The scatter of all images, of n - 1 degrees of freedom."""
+        images = self.weights.sum()
+        share = (self.weights / images).unsqueeze(1)
+        deviations = self.means - (share * self.means).sum(dim=0)
+        between = deviations.T @ (share * deviations)
+        return (self.within + between) * images / (images - 1).clamp_min(1)
+
+    @property
+    def discounted(self) -> Float[Tensor, "d d"]:
+        """The scatter within classes that directions discount (`fit_score_map`).
+
+        Few images tell little of it: it is drawn towards a scatter that is the same in every
+        direction. That of all images is no guess, as classes differ along it.
+        """
+        total = self.total.diagonal().mean()
+        return self._drawn(self.within, total * torch.eye(len(self.within), dtype=torch.float64))
+
     def predictive_spread(self, directions: Float[Tensor, "k d"]) -> Float[Tensor, "c k"]:
         """Return the standard deviation to expect of scores of new images of each class; float32.
 
-        Few images are close to their own means, which were fitted to them. So the scatter within
-        classes is that of n - c degrees of freedom, drawn towards a share of the scatter of all
-        images, and the mean of a class of m images adds a share 1 / m of its own.
+        The scatter is drawn towards that of all images, and the mean of a class of m images adds a
+        share 1 / m of its own.
         """
         of = directions.double()
-        images, classes = self.weights.sum(), len(self.weights)
-        means = self.means @ of.T
-        share = (self.weights / images).unsqueeze(1)
-        within = (of @ self.within * of).sum(dim=1).clamp_min(0)
-        between = (share * (means - (share * means).sum(dim=0)).square()).sum(dim=0)
-        total = (within + between) * images / (images - 1).clamp_min(1)
-        pseudo = PSEUDO_IMAGES * classes
-        variance = within * images + pseudo * SHARE_WITHIN * total
-        variance = variance / ((images - classes).clamp_min(0) + pseudo)
+        within, total = ((of @ each * of).sum(dim=1) for each in (self.within, self.total))
+        variance = self._drawn(within, total).clamp_min(0)
         return (variance * (1 + 1 / self.weights.unsqueeze(1))).sqrt().float()
+
+    def _drawn(self, within: Tensor, total: Tensor) -> Tensor:
+        """Return the scatter to expect within classes, drawn towards a share of all scatter.
+
+        Few images are close to the means of their classes, which were fitted to them, so that the
+        scatter is that of n - c degrees of freedom.
+        """
+        images, classes = self.weights.sum(), len(self.weights)
+        pseudo = PSEUDO_IMAGES * classes
+        freedom = (images - classes).clamp_min(0)
+        return (within * images + pseudo * SHARE_WITHIN * total) / (freedom + pseudo)
 
 
 class MomentSums(NamedTuple):

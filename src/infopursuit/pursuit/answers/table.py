@@ -34,18 +34,19 @@ class AnswerTable:
     Attributes:
         log_likelihood: (v, k, c), log P(answer | class); the answers of a query sum to one.
         log_prior: (c,), log P(class).
-        independent_answers: m, how many independent answers infinitely many are worth. Answers are
-            not quite independent given the class, so their sum is too sure of itself, the more so
-            the more were asked: t answers, each equally correlated with every other, are worth
-            about t / (1 + t / m) independent ones. The logits are the sum divided by
-            (1 + t / m) / s; the most probable class stays the same.
+        independent_answers: m. Answers are not quite independent given the class, so their sum is
+            too sure of itself, the more so the more were asked. The logits are the sum divided by
+            (1 + t / m)^p / s after t answers; the most probable class stays the same.
         evidence_weight: s, what each answer counts: less than 1 if few images have told the rates.
+        growth: p. With 1, all answers are correlated alike, and infinitely many are worth m
+            independent ones; with less, further answers add more.
     """
 
     log_likelihood: Float[Tensor, "v k c"]
     log_prior: Float[Tensor, " c"]
     independent_answers: float = torch.inf
     evidence_weight: float = 1.0
+    growth: float = 1.0
 
     @property
     def levels(self) -> int:
@@ -95,7 +96,7 @@ class AnswerTable:
 
     def divisor(self, asked: Tensor | float) -> Any:
         """Return what the evidence of `asked` answers is divided by."""
-        return (1 + asked / self.independent_answers) / self.evidence_weight
+        return (1 + asked / self.independent_answers) ** self.growth / self.evidence_weight
 
     def select(self, columns: Int[Tensor, " m"]) -> AnswerTable:
         """Return the table of m of its queries."""
@@ -118,14 +119,19 @@ class AnswerTable:
             "log_prior": self.log_prior,
             "independent_answers": torch.tensor(self.independent_answers, dtype=torch.float64),
             "evidence_weight": torch.tensor(self.evidence_weight, dtype=torch.float64),
+            "growth": torch.tensor(self.growth, dtype=torch.float64),
         }
 
     @classmethod
     def from_tensors(cls, tensors: dict[str, Tensor]) -> AnswerTable:
         """Return the table that `tensors` gave."""
-        weight = tensors.get("evidence_weight", 1.0)  # models of before 0.2 have none
-        independent = float(tensors["independent_answers"])
-        return cls(tensors["log_likelihood"], tensors["log_prior"], independent, float(weight))
+        # Models of before 0.2 have no `evidence_weight` and no `growth`.
+        tempering = (
+            float(tensors["independent_answers"]),
+            float(tensors.get("evidence_weight", 1.0)),
+            float(tensors.get("growth", 1.0)),
+        )
+        return cls(tensors["log_likelihood"], tensors["log_prior"], *tempering)
 
 
 def yes_rates(

@@ -1,9 +1,8 @@
 """Fitting naive Bayes: counted rates, tempering, and rates fitted to tell the classes apart.
 
-Counted rates take no updates, only one pass over the training images. The two numbers that are
-left, how many independent answers infinitely many are worth (`AnswerTable.independent_answers`)
-and what each counts (`evidence_weight`), come from images held out; if these are few, also from
-fits on three quarters of the others, each of which predicts the fourth (`Tempering`).
+Counted rates take no updates, only one pass over the training images. The numbers that are
+left, how much evidence counts after how many answers (`Tempering`), come from images held out; if
+these are few, also from fits on three quarters of the others, each of which predicts the fourth.
 
 A counted rate is the best guess for its question alone. But answers depend on one another given the
 class, and what two questions both tell is counted twice. Fitted rates minimise
@@ -21,8 +20,10 @@ queries can still be left out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import product, starmap
 from typing import NamedTuple
 
 import torch
@@ -43,16 +44,19 @@ from infopursuit.pursuit.answers.table import (
 from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.rollout import asked_orders, images_at_once
 
-# How many independent answers infinitely many may be worth, and what each may count.
-INDEPENDENT_ANSWERS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, torch.inf)
-EVIDENCE_WEIGHTS = (1.0, 0.8, 0.6, 0.45, 0.3)
+# What tempering is chosen from: m, s and p of `AnswerTable`.
+INDEPENDENT_ANSWERS = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0, 128.0, torch.inf)
+EVIDENCE_WEIGHTS = tuple(share / 20 for share in range(24, 4, -1))
+GROWTHS = (1.0, 0.75, 0.5)
+# Divisors of evidence for which the cross-entropy is computed, and in between a line is drawn.
+LEAST_DIVISOR, MOST_DIVISOR, DIVISORS = 0.5, 64.0, 48
+# Few images say little: the tempering that is assumed without any counts like this many.
+PSEUDO_IMAGES = 2.0
 # The divisor of fitted rates takes answers to be worth this many.
 ASSUMED = 16.0
 # If fewer different images are held out, those learned from are predicted, too: each of so many
 # parts by a fit on the others; classes need this many images for that.
-FEW_HELD_OUT, FOLDS, FEWEST_OF_A_CLASS = 64, 4, 3
-# How many tables of the size of all posteriors are held at once.
-TABLES = 4
+FEW_HELD_OUT, FOLDS, FEWEST_OF_A_CLASS = 64, 4, 2
 # Held-out images that calibrate; fewer if that takes more posteriors than these, but not too few.
 HELD_OUT = 4096
 CALIBRATION_POSTERIORS, FEWEST_HELD_OUT = 2**27, 512
@@ -147,19 +151,25 @@ def calibration_images(budget: int, classes: int) -> int:
 
 
 class Tempering(NamedTuple):
-    """How much evidence counts: `AnswerTable.independent_answers` and `evidence_weight`."""
+    """How much evidence counts after t answers, by the numbers of that name in `AnswerTable`."""
 
     independent_answers: float
     evidence_weight: float
+    growth: float = 1.0
 
     def of(self, table: AnswerTable) -> AnswerTable:
         """Return a table with this tempering."""
         return replace(table, **self._asdict())
 
+    def divisors(self, lengths: Int[Tensor, " t"]) -> Float[Tensor, " t"]:
+        """Return what the evidence of so many answers is divided by."""
+        powers = (1 + lengths.double() / self.independent_answers) ** self.growth
+        return powers / self.evidence_weight
 
-# Without images to fit it on: near the best with one or two images of a class
+
+# Without images to fit it on: between what is best for one image of a class on four tasks
 # (docs/findings.md, "Few images").
-ASSUMED_TEMPERING = Tempering(32.0, 0.6)
+ASSUMED_TEMPERING = Tempering(6.0, 0.7, 0.5)
 
 
 class HeldOut(NamedTuple):
@@ -178,44 +188,56 @@ class HeldOut(NamedTuple):
     weights: Float[Tensor, " n"] | None
 
 
-def fit_tempering(
-    held_out: Iterable[HeldOut], budget: int, evidence_weights: Sequence[float] = EVIDENCE_WEIGHTS
-) -> tuple[Tempering, float]:
-    """Return the tempering with the least cross-entropy over all budgets, and that cross-entropy.
+def fit_tempering(held_out: Sequence[HeldOut], budget: int) -> tuple[Tempering, float]:
+    """Return the tempering with the least cross-entropy, and that, a mean over lengths.
+
+    Probabilities are to be right whenever the questions end, so short chains count as much as long
+    ones: t = 1, 1.4, 2, 2.8, ..., T. With few images the choice is drawn towards the tempering that
+    is assumed without any.
 
     Args:
         held_out: images with the querier that was fitted without them.
         budget: T >= 1 queries are asked, all if there are fewer.
-        evidence_weights: to choose from.
     """
-    choices = [
-        Tempering(independent, weight)
-        for weight in evidence_weights
-        for independent in INDEPENDENT_ANSWERS
-    ]
-    losses, total = torch.zeros(len(choices), dtype=torch.float64), 0.0
+    divisors = torch.logspace(
+        math.log10(LEAST_DIVISOR), math.log10(MOST_DIVISOR), DIVISORS, dtype=torch.float64
+    )
+    budget = min(budget, *(each.answers.shape[1] for each in held_out))
+    halves = range(2 * budget.bit_length())
+    lengths = torch.tensor(sorted({min(round(2 ** (i / 2)), budget) for i in halves}))
+    losses, images = torch.zeros(len(lengths), DIVISORS, dtype=torch.float64), 0.0
     for querier, answers, labels, given in held_out:
-        longest = min(budget, answers.shape[1])
         weights = torch.ones(len(labels)) if given is None else given.float()
-        asked = torch.arange(1, longest + 1).unsqueeze(1)
-        size = images_at_once(longest, len(querier.table.log_prior)) // TABLES
+        size = images_at_once(budget, len(querier.table.log_prior))
         for some, truth, weight in zip(
             answers.split(size), labels.split(size), weights.split(size), strict=True
         ):
-            order = asked_orders(querier, some, longest)
+            order = asked_orders(querier, some, budget)
             level = querier.table.level_of(some.gather(1, order))
             likelihood = querier.table.log_likelihood[level, order]
             evidence = querier.table.log_prior + likelihood.cumsum(dim=1)
-            for place, choice in enumerate(choices):
-                loss = functional.cross_entropy(
-                    (evidence / choice.of(querier.table).divisor(asked)).flatten(0, 1),
-                    truth.repeat_interleave(longest),
-                    reduction="none",
-                )
-                losses[place] += (loss.view(-1, longest).sum(dim=1) * weight).sum()
-        total += weights.sum().item() * longest
-    best = int(losses.argmin())
-    return choices[best], losses[best].item() / total
+            chosen = evidence[:, lengths - 1].flatten(0, 1)
+            of_each = truth.repeat_interleave(len(lengths))
+            for place, divisor in enumerate(divisors.float()):
+                loss = functional.cross_entropy(chosen / divisor, of_each, reduction="none")
+                losses[:, place] += weight.double() @ loss.view(-1, len(lengths)).double()
+        images += weights.sum().item()
+    choices = list(starmap(Tempering, product(INDEPENDENT_ANSWERS, EVIDENCE_WEIGHTS, GROWTHS)))
+    wanted = torch.stack([choice.divisors(lengths) for choice in choices])
+    assumed = ASSUMED_TEMPERING.divisors(lengths)
+    total = _on_lines(divisors.log(), losses, wanted.log()).mean(dim=1)
+    best = int((total + PSEUDO_IMAGES * (wanted / assumed).log().square().mean(dim=1)).argmin())
+    return choices[best], total[best].item() / images
+
+
+def _on_lines(
+    x: Float[Tensor, " d"], y: Float[Tensor, "t d"], at: Float[Tensor, "m t"]
+) -> Float[Tensor, "m t"]:
+    """Return what the lines through the points (x, y) of each row are at other places."""
+    right = torch.searchsorted(x, at.contiguous()).clamp(1, len(x) - 1)
+    share = (at - x[right - 1]) / (x[right] - x[right - 1])
+    rows = torch.arange(len(y))
+    return y[rows, right - 1] + share * (y[rows, right] - y[rows, right - 1])
 
 
 def fit_rates(
