@@ -120,7 +120,8 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = whole.add_subparsers(required=True, metavar="COMMAND", title="commands")
     for add in (
-        _add_fit, _add_knowledge, _add_explain, _add_export, _add_serve, _add_configure, _add_check,
+        _add_fit, _add_knowledge, _add_explain, _add_export, _add_serve, _add_key, _add_configure,
+        _add_check,
     ):  # fmt: skip
         add(commands)
     return whole
@@ -219,6 +220,8 @@ def _add_export(commands: Any) -> None:
     _model(command)
     _images_and_title(command)
     _device(command)
+    as_key = "only ask a person: an identification key, with the surest picture of each class"
+    _option(command, "--key", None, as_key, action="store_true")
     _path(command, "page", "PAGE", "the .html file to write")
     command.set_defaults(run=_run("infopursuit.cli.explore", "export"), kept="no page was written")
 
@@ -235,6 +238,21 @@ def _add_serve(commands: Any) -> None:
     _option(command, "--allow", "NAME", allow, action="append", default=[])
     _device(command)
     command.set_defaults(run=_run("infopursuit.cli.explore", "serve"), kept="nothing was stored")
+
+
+def _add_key(commands: Any) -> None:
+    about = "write an identification key"
+    command = _command(commands, "key", about, KEY_EXAMPLES, KEY)
+    table = "classes by characters (.csv, Clavis .json, SDD .xml), knowledge, or a model's folder"
+    _path(command, "table", "TABLE", table)
+    out = "a page (.html), Clavis (.json), a table (.csv) or a printed key (.md)"
+    _path(command, "--out", "FILE", out, required=True)
+    _option(command, "--title", "TEXT", "of the key (default: its own, or the name of the file)")
+    reliability = "how often a person answers right (default %(default)s)"
+    _option(command, "--reliability", "P", reliability, type=probability, default=0.9)
+    error = "of a printed key, the share of wrong names at which it ends (default %(default)s)"
+    _option(command, "--error", "P", error, type=probability, default=0.05)
+    command.set_defaults(run=_run("infopursuit.cli.key", "key"), kept="no key was written")
 
 
 def _add_configure(commands: Any) -> None:
@@ -425,6 +443,20 @@ examples:
   infopursuit serve --model model --host 0.0.0.0 --allow gpu7.example.org   # for others, too
 
 Ctrl-C ends it. Nothing that is sent to it is stored.
+"""
+KEY = """
+Make an identification key of a table of classes by characters: a page that works offline and asks
+the question that tells most, forgives wrong answers and takes "not sure"; or another format.
+"""
+KEY_EXAMPLES = """
+examples:
+  infopursuit key plants.csv --out plants.html         # the page
+  infopursuit key plants.csv --out plants.json         # Clavis 1.0, for other tools
+  infopursuit key insects.sdd.xml --out insects.html   # from SDD 1.1
+  infopursuit key plants.csv --out plants.md           # to print
+
+plants.csv has a row for each class: its name, then a cell for each character, such as opposite,
+opposite|alternate, yes, 30-100, or nothing if it is not known. A column `picture` names files.
 """
 CONFIGURE_EXAMPLES = """
 example:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -53,6 +53,9 @@ from infopursuit.explorer.contents import (
     spread,
 )
 from infopursuit.explorer.page import page, room
+from infopursuit.pursuit.naive_bayes.model import NaiveBayes
+from infopursuit.pursuit.naive_bayes.sufficient import full_posterior
+from infopursuit.pursuit.pursuit import Pursuit
 
 logger = logging.getLogger("infopursuit")
 
@@ -76,8 +79,13 @@ def export(chosen: argparse.Namespace) -> int:
     (name,) = models
     title = chosen.title or name
     pursuits = [(model.pursuit_, facts(name, model)) for name, model in models.items()]
+    if chosen.key and not isinstance(pursuits[0][0].classifier, NaiveBayes):
+        raise InputError("--key: networks have no table of answers; expected a naive Bayes model")
     test, train, rejected = _images(models, chosen.images)
-    content = contents(pursuits, test, train, title, chosen=Chosen(limit=room(title)))
+    if chosen.key:
+        test, train = surest(pursuits[0][0], test if train is None else train), None
+    limit = Chosen(limit=room(title))
+    content = contents(pursuits, test, train, title, chosen=limit, key=chosen.key)
     written = page(content).encode()
     write_out({chosen.page.name: written}, chosen.page.parent, "PAGE", chosen.page)
     logger.info(
@@ -89,6 +97,17 @@ def export(chosen: argparse.Namespace) -> int:
         len(written) / 1e6,
     )
     return 1 if rejected else 0
+
+
+def surest(pursuit: Pursuit, images: AnsweredImages) -> AnsweredImages:
+    """Return of each class the image that the model is surest of, after all its answers."""
+    answers = images.answers[0].to(pursuit.device)
+    posterior = full_posterior(cast(NaiveBayes, pursuit.classifier), answers).cpu().numpy()
+    rows = []
+    for label in np.unique(images.labels[images.labels != UNKNOWN]):
+        of_class = np.flatnonzero(images.labels == label)
+        rows.append(int(of_class[posterior[of_class, label].argmax()]))
+    return images.rows(rows)
 
 
 def serve(chosen: argparse.Namespace) -> int:

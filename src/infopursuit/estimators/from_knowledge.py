@@ -21,16 +21,16 @@ from jaxtyping import Float
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
+from infopursuit.datasets.identification_keys import Character, Key
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.pursuit.answers.directions import fit_score_maps
 from infopursuit.pursuit.answers.rules import AnswerRule, ColumnAnswers, ThresholdAnswers
 from infopursuit.pursuit.answers.table import (
-    LEAST,
-    MOST,
     AnswerTable,
     answer_probabilities,
 )
+from infopursuit.pursuit.explanation import question
 from infopursuit.pursuit.naive_bayes.fit import ASSUMED_TEMPERING
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes, RedundantQuestions
 from infopursuit.pursuit.pursuit import Pursuit
@@ -42,6 +42,8 @@ from infopursuit.texts.wording import related_texts
 OF_A_PERSON, OF_CLIP = 0.9, 0.6
 # The discount of the scatter of texts; images without labels have no scatter within classes.
 TEXT_DISCOUNT = 0.1
+# Nothing is certain.
+SURELY_NOT = 1e-3
 # The smallest share of classes of which a text is not true.
 LEAST_FALSE = 0.05
 
@@ -75,7 +77,7 @@ class Counts(NamedTuple):
 
     def table(self, like: AnswerTable | None = None) -> AnswerTable:
         """Return the rates, with the tempering of another table."""
-        rates = (self.yes / self.answered).clamp(LEAST, MOST)
+        rates = self.yes / self.answered
         table = AnswerTable(
             answer_probabilities(rates).log().float(),
             (self.images / self.images.sum()).log().float(),
@@ -110,7 +112,7 @@ def known_rates(
     wrong: Any = 1 - reliability
     if shares is not None:
         wrong = shares * (1 - reliability) / np.maximum(1 - shares, LEAST_FALSE)
-    rates = truth * reliability + (1 - truth) * wrong
+    rates = (truth * reliability + (1 - truth) * wrong).clip(SURELY_NOT, 1 - SURELY_NOT)
     known = ~np.isnan(rates)
     means = np.nansum(rates, axis=0) / np.maximum(known.sum(axis=0), 1)
     return np.where(known, rates, means)
@@ -206,7 +208,7 @@ def model_of_rates(
         cuts = torch.full((width,), 0.5, dtype=torch.float64)
         rule = ColumnAnswers(torch.arange(width), cuts)
     answered = torch.full(rates.shape, float(strength), dtype=torch.float64)
-    yes = torch.from_numpy(rates).clamp(LEAST, MOST) * answered
+    yes = torch.from_numpy(rates) * answered
     images = torch.full((len(classes),), float(strength), dtype=torch.float64)
     counts = Counts(yes, answered, images)
     table = counts.table()
@@ -224,3 +226,41 @@ def model_of_rates(
         NaiveBayes(table),
     )
     return KnowledgeModel(pursuit, counts, columns, width)
+
+
+def key_model(key: Key, reliability: float = OF_A_PERSON) -> KnowledgeModel:
+    """Return the model of an identification key, for a person to answer."""
+    if not 0.5 < reliability < 1:
+        raise InputError(f"reliability is {reliability!r}; expected more than 0.5 and less than 1")
+    rates = known_rates(key.truth(), reliability)
+    queries = [each.text for each in key.questions]
+    return model_of_rates(key.classes, queries, rates, pairs=key.redundant())
+
+
+def knowledge_key(knowledge: KnowledgeTable, title: str) -> Key:
+    """Return a knowledge table as a key: each text is a question."""
+    values = knowledge.values.astype(np.float64)
+    characters = [
+        Character.of_question(question(text), values[:, column])
+        for column, text in enumerate(knowledge.texts)
+        if np.nanmax(values[:, column], initial=0) > np.nanmin(values[:, column], initial=1)
+    ]
+    return Key(title, knowledge.classes, tuple(characters))
+
+
+def fitted_key(pursuit: Pursuit, title: str) -> Key:
+    """Return a fitted model as a key: how often each class says yes; not sure counts half.
+
+    Raises:
+        InputError: it is not a naive Bayes model.
+    """
+    if not isinstance(pursuit.classifier, NaiveBayes):
+        raise InputError("networks have no table of answers; expected a naive Bayes model")
+    rates = pursuit.classifier.exact.log_likelihood.exp().cpu()
+    levels = torch.linspace(0, 1, len(rates), dtype=rates.dtype)
+    yes = torch.einsum("v,vkc->ck", levels, rates).numpy()
+    characters = [
+        Character.of_question(question(query), yes[:, column])
+        for column, query in enumerate(pursuit.queries)
+    ]
+    return Key(title, pursuit.class_names, tuple(characters))

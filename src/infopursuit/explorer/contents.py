@@ -50,6 +50,8 @@ KINDS = {
     "list": "a list",
     "kept": "kept by your choice",
 }
+# A table of more questions times classes is written as codes if each question has few rates.
+LARGE, MOST_COLORS = 2**18, 16
 VOCABULARY = "visual vocabulary"
 
 # Gives the pictures of some rows.
@@ -72,8 +74,9 @@ def contents(
     title: str = "Explorer",
     served: bool = False,
     chosen: Chosen = Chosen(),
+    key: bool = False,
 ) -> payload.Payload:
-    """Return the payload of a page.
+    """Return the payload of a page; with `key`, of one that only asks a person.
 
     Samples are spread over the classes; the last of them are wrong predictions. If pictures do not
     all fit into the limit, the last ones are left out, which is logged; test images that are not
@@ -94,6 +97,7 @@ def contents(
         format=payload.FORMAT,
         title=writable(title),
         served=served,
+        key=key,
         models=[described(pursuit, facts) for pursuit, facts in models],
         images=payload.Images(test=[], train=[], scored=rest),
     )
@@ -359,8 +363,11 @@ def _table(querier: InformationGain, table: AnswerTable) -> payload.Table:
     if redundant is not None and len(redundant.pairs):
         pairs = payload.labels(redundant.pairs.cpu().numpy())
         put_off = payload.PutOff(pairs=pairs, counts=REDUNDANT_WEIGHT)
+    palette = _palette(table.log_likelihood.cpu().numpy())
+    likelihood, colors = (_numbers(table.log_likelihood), None) if palette is None else palette
     return payload.Table(
-        log_likelihood=_numbers(table.log_likelihood),
+        log_likelihood=likelihood,
+        palette=colors,
         log_prior=_numbers(table.log_prior),
         independent_answers=None if np.isinf(independent) else float(independent),
         evidence_weight=float(table.evidence_weight),
@@ -369,6 +376,25 @@ def _table(querier: InformationGain, table: AnswerTable) -> payload.Table:
         put_off=put_off,
         rounding=querier.rounding,
     )
+
+
+def _palette(table: Float[np.ndarray, "v k c"]) -> tuple[str, str] | None:
+    """Return a large table of few different numbers as bytes that count them; None of any other.
+
+    A key has a handful of rates for each question: a byte a class instead of eight.
+    """
+    levels, k, c = table.shape
+    if k * c < LARGE:
+        return None
+    codes, palettes = np.empty((k, c), np.uint8), []
+    for query in range(k):
+        distinct, places = np.unique(table[:, query], axis=1, return_inverse=True)
+        if distinct.shape[1] > MOST_COLORS:
+            return None
+        codes[query], padded = places.reshape(-1), np.zeros((MOST_COLORS, levels), np.float32)
+        padded[: distinct.shape[1]] = distinct.T
+        palettes.append(padded)
+    return payload.bytes_of(codes), payload.floats(np.stack(palettes))
 
 
 def _layers(network: HistoryNetwork) -> payload.Layers:

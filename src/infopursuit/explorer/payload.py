@@ -64,7 +64,8 @@ class Table(Part):
     The next question is the first whose gain is within `rounding` of the largest.
 
     Attributes:
-        log_likelihood: float32 (levels, k, c).
+        log_likelihood: float32 (levels, k, c); with a palette uint8 (k, c), places in it.
+        palette: float32 (k, m, levels), the rates of each question that occur; null for none.
         log_prior: float32 (c,).
         independent_answers: how many independent answers all are worth; null for infinitely many.
         evidence_weight: what each answer counts.
@@ -75,6 +76,7 @@ class Table(Part):
     """
 
     log_likelihood: Base64
+    palette: Base64 | None = None
     log_prior: Base64
     independent_answers: float | None
     evidence_weight: float = 1.0
@@ -211,11 +213,15 @@ class Images(Part):
 
 
 class Payload(Part):
-    """Everything that the page shows; with `served`, there is a server at `api/`."""
+    """Everything that the page shows.
+
+    With `served`, there is a server at `api/`; with `key`, the page only asks a person.
+    """
 
     format: Literal[1]
     title: str
     served: bool
+    key: bool = False
     models: Annotated[list[Model], Field(min_length=1, max_length=2)]
     images: Images
 
@@ -263,6 +269,11 @@ def read(text: str) -> Payload:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the document"
         raise InputError(f"payload: {where}: {first['msg']}") from error
+
+
+def bytes_of(values: Integer[np.ndarray, "*shape"]) -> str:
+    """Return numbers 0..255 as base64 of bytes."""
+    return _base64(np.ascontiguousarray(values, dtype=np.uint8).tobytes())
 
 
 def _base64(content: bytes) -> str:

@@ -4,7 +4,7 @@
 import { App } from "./app.js";
 import { fill, h } from "./dom.js";
 import { PayloadError, readPayload } from "./payload.js";
-import { VIEWS, emptyState, hashOf } from "./state.js";
+import { emptyState, hashOf, viewsOf } from "./state.js";
 import { ClassesView } from "./view_classes.js";
 import { CompareView } from "./view_compare.js";
 import { DictionaryView } from "./view_dictionary.js";
@@ -32,7 +32,7 @@ const SHORTCUTS = [
   ["space", "play or pause the questions"],
   ["← →", "one question back or on"],
   ["z", "undo a change"],
-  ["y, n, u", "answer yes, no, not sure, where you are the image"],
+  ["y, p, u, q, n", "answer yes, probably, not sure, probably not, no, where you are asked"],
   ["/", "search the dictionary"],
   ["?", "this list"],
 ];
@@ -53,7 +53,7 @@ class Page {
     this.keysOn = true;
     this.model = 0;
     this.models = app.payload.models.length > 1 ? this.modelSelect() : null;
-    this.names = VIEWS.filter((each) => each !== "compare" || app.payload.models.length > 1);
+    this.names = viewsOf(app.payload);
     this.links = new Map(this.names.map((name) => [name, h("a", { href: "#" }, MADE[name].name)]));
     app.onChange = () => this.update();
   }
@@ -62,6 +62,7 @@ class Page {
     const { payload } = this.app;
     document.title = `${payload.title} · infopursuit explorer`;
     byId("title").textContent = payload.title;
+    byId("views").hidden = payload.key;
     fill(
       byId("views"),
       h(
@@ -167,7 +168,10 @@ class Page {
     const list = h(
       "dl",
       { class: "shortcuts" },
-      [[`1 to ${this.names.length}`, "go to a view"], ...SHORTCUTS].map(([keys, does]) =>
+      (app.payload.key
+        ? SHORTCUTS.filter(([keys]) => !["space", "← →", "/"].includes(keys))
+        : [[`1 to ${this.names.length}`, "go to a view"], ...SHORTCUTS]
+      ).map(([keys, does]) =>
         h("div", {}, h("dt", {}, h("kbd", {}, keys)), h("dd", {}, does)),
       ),
     );
@@ -246,7 +250,7 @@ class Page {
     if (key !== " " && this.names[number]) app.change({ view: this.names[number] });
     else if (key === "?") this.help?.showModal();
     else if (key === "z") app.undo();
-    else if (key === "/") {
+    else if (key === "/" && !app.payload.key) {
       app.change({ view: "dictionary" });
       document.getElementById("search")?.focus();
     } else return this.views.get(app.state.view)?.key?.(key) ?? false;

@@ -26,7 +26,7 @@
  * @typedef {{id: string, label: number | null, thumbnail: string | null,
  *   packed: string[]}} Picture  `packed`: its answers, for each model
  * @typedef {{labels: Uint16Array, packed: string[]}} Scored
- * @typedef {{title: string, served: boolean, models: Model[], test: Picture[], train: Picture[],
+ * @typedef {{title: string, served: boolean, key: boolean, models: Model[], test: Picture[], train: Picture[],
  *   scored: Scored}} Payload
  */
 
@@ -99,6 +99,33 @@ function numbersOf(text, where) {
   expect(bytes.length % 2 === 0, where, `${bytes.length} bytes; expected an even number`);
   const view = new DataView(bytes.buffer);
   return Uint16Array.from({ length: bytes.length / 2 }, (_, i) => view.getUint16(2 * i, true));
+}
+
+/**
+ * A table whose rates are places in a palette of each question.
+ * @param {any} raw
+ * @param {number} k
+ * @param {number} c
+ * @param {number} levels
+ * @param {string} where
+ * @returns {Float32Array} (levels, k, c)
+ */
+function coloredOf(raw, k, c, levels, where) {
+  const codes = bytesOf(raw.log_likelihood, `${where}.log_likelihood`);
+  expect(codes.length === k * c, where, `${codes.length} codes; expected ${k * c}`);
+  const palette = floatsOf(raw.palette, -1, `${where}.palette`);
+  const colors = palette.length / (k * levels);
+  const table = new Float32Array(levels * k * c);
+  for (let query = 0; query < k; query++) {
+    for (let y = 0; y < c; y++) {
+      const place = query * c + y;
+      expect(codes[place] < colors, where, `code ${codes[place]}; expected 0 to ${colors - 1}`);
+      for (let level = 0; level < levels; level++) {
+        table[level * k * c + place] = palette[(query * colors + codes[place]) * levels + level];
+      }
+    }
+  }
+  return table;
 }
 
 /**
@@ -253,7 +280,9 @@ function modelOf(raw, where) {
     const shape = (levels ?? 2) * k * c;
     const at = `${where}.table`;
     table = {
-      logLikelihood: floatsOf(raw.table.log_likelihood, shape, `${at}.log_likelihood`),
+      logLikelihood: raw.table.palette
+        ? coloredOf(raw.table, k, c, levels ?? 2, at)
+        : floatsOf(raw.table.log_likelihood, shape, `${at}.log_likelihood`),
       logPrior: floatsOf(raw.table.log_prior, c, `${at}.log_prior`),
       independentAnswers: raw.table.independent_answers ?? Infinity,
       evidenceWeight: raw.table.evidence_weight ?? 1,
@@ -353,6 +382,7 @@ export function readPayload(text) {
   return {
     title: String(raw.title),
     served: raw.served === true,
+    key: raw.key === true,
     models,
     test: split("test"),
     train: split("train"),

@@ -354,7 +354,7 @@ export async function dialogue(model, predictor, history, stop) {
     const prediction = await predictor.predict(history.slice(0, t));
     posteriors.push(prediction.posterior);
     confident = stopping.hears(prediction.posterior);
-    candidates = ranked(prediction, predictor.rounding, 1);
+    if (t === history.length) candidates = ranked(prediction, predictor.rounding, 1);
     if (t === 0 && model.first !== null) {
       candidates = [{ query: model.first, value: prediction.values[model.first] }];
     }

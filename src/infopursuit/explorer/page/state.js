@@ -20,7 +20,13 @@
 /** @type {ViewName[]} */
 export const VIEWS = ["image", "you", "classes", "dictionary", "failures", "compare"];
 
-const LETTERS = /** @type {Record<string, number>} */ ({ y: 1, n: 0, u: 0.5 });
+/** The views of a page: a key only asks. @param {Payload} payload @returns {ViewName[]} */
+export function viewsOf({ key, models }) {
+  if (key) return ["you"];
+  return VIEWS.filter((each) => each !== "compare" || models.length > 1);
+}
+
+const LETTERS = /** @type {Record<string, number>} */ ({ y: 1, n: 0, u: 0.5, p: 0.75, q: 0.25 });
 
 /** Filters of failures that let every wrong prediction through. */
 export const NO_FILTERS = {
@@ -112,8 +118,10 @@ export function readHash(hash, payload) {
     if (value === null) wrong(key);
     return value;
   };
-  const view = /** @type {ViewName} */ (parts.get("view") ?? "image");
-  if (VIEWS.includes(view) && (view !== "compare" || payload.models.length > 1)) state.view = view;
+  const views = viewsOf(payload);
+  state.view = views[0];
+  const view = /** @type {ViewName} */ (parts.get("view") ?? views[0]);
+  if (views.includes(view)) state.view = view;
   else wrong("view");
   state.model = whole("model", payload.models.length) ?? 0;
   const { k, c } = payload.models[state.model];
@@ -140,7 +148,7 @@ export function readHash(hash, payload) {
     if (valid) state.chosen.set(Number(step), Number(query));
     return valid;
   });
-  entries("you", /^(\d+)([ynu])$/, ([, query, letter]) => {
+  entries("you", /^(\d+)([ynupq])$/, ([, query, letter]) => {
     const again = state.you.some((each) => each.query === Number(query));
     const valid = number(query, k) !== null && !again;
     if (valid) state.you.push({ query: Number(query), answer: LETTERS[letter] });

@@ -1,11 +1,20 @@
 // @ts-check
-// You are the image: the model asks, a person answers, the model guesses.
+// A person answers: of the class that they think of, or, with a key, of what they look at.
 
 import { PosteriorBars } from "./bars.js";
 import { fill, h, isolated } from "./dom.js";
 import { pictureOfImage } from "./pictures.js";
-import { dialogue, largest } from "./pursuit.js";
-import { ANSWERS, answerText, answerWord, counted, percent, probableWords } from "./words.js";
+import { NaiveBayes, dialogue, largest } from "./pursuit.js";
+import {
+  ANSWERS,
+  DEGREES,
+  answerText,
+  answerWord,
+  counted,
+  percent,
+  probableWords,
+  topClasses,
+} from "./words.js";
 /** @import { App } from "./app.js" */
 /** @import { Answered } from "./pursuit.js" */
 
@@ -13,12 +22,16 @@ import { ANSWERS, answerText, answerWord, counted, percent, probableWords } from
 const TWENTY = 20;
 // A class "usually" answers so where at least so large a share does.
 const USUAL = 0.5;
+// Classes of a key that are shown as still possible: at most so many, of at least such a share.
+const [LEFT, POSSIBLE] = [12, 0.01];
 
 export class YouView {
   /** @param {App} app */
   constructor(app) {
     this.app = app;
     this.turn = 0;
+    this.isKey = app.payload.key;
+    this.degrees = app.model.table ? DEGREES : ANSWERS;
     /** @type {number | null} */
     this.asking = null;
     // Whether a person has just answered, and hears what follows.
@@ -37,15 +50,19 @@ export class YouView {
       h("h2", { id: "you-posterior" }, "Class probabilities"),
       this.bars.element,
     );
+    this.left = h("ul", { class: "classes" });
+    this.more = h("p", { class: "quiet" });
+    this.reasons = h("div", { class: "scroll", tabindex: "0", role: "group" });
+    this.reasonsOf = this.isKey ? this.classSelect() : null;
+    const lead = this.isKey
+      ? "Look at what you have found, and answer what you can see. If you cannot tell, say not sure. " +
+        "A wrong answer does not end it: change any answer below, or go on."
+      : "Think of one of these classes. The model asks you up to twenty questions, and then guesses.";
     this.element = h(
       "div",
       { class: "view you-view" },
-      h("h1", {}, "You are the image"),
-      h(
-        "p",
-        { class: "lead" },
-        "Think of one of these classes. The model asks you up to twenty questions, and then guesses.",
-      ),
+      h("h1", {}, this.isKey ? isolated(app.payload.title) : "You are the image"),
+      h("p", { class: "lead" }, lead),
       this.classes(),
       h(
         "div",
@@ -59,6 +76,36 @@ export class YouView {
         ),
         this.belief,
       ),
+      this.isKey ? this.possible() : null,
+    );
+  }
+
+  /** What is left, and why a class is not. */
+  possible() {
+    return h(
+      "section",
+      { class: "left", "aria-labelledby": "you-left" },
+      h("h2", { id: "you-left" }, "Still possible"),
+      this.left,
+      this.more,
+      h("h2", { id: "you-why" }, "Why, or why not?"),
+      h("p", { class: "row" }, h("label", { for: "why" }, "What your answers say of "), this.reasonsOf),
+      this.reasons,
+    );
+  }
+
+  classSelect() {
+    const { app } = this;
+    return h(
+      "select",
+      {
+        id: "why",
+        on: {
+          change: (/** @type {Event} */ event) =>
+            app.change({ shown: Number(/** @type {HTMLSelectElement} */ (event.target).value) }),
+        },
+      },
+      app.model.classes.map((name, y) => h("option", { value: String(y) }, name)),
     );
   }
 
@@ -75,7 +122,7 @@ export class YouView {
     );
     return h(
       "details",
-      { class: "class-list", open: classes.length <= 40 && innerWidth > 720 },
+      { class: "class-list", open: !this.isKey && classes.length <= 40 && innerWidth > 720 },
       h("summary", {}, counted(classes.length, "class", "classes")),
       list,
     );
@@ -87,7 +134,7 @@ export class YouView {
 
   /** @param {string} key */
   key(key) {
-    const answer = ANSWERS.find((each) => each.letter === key);
+    const answer = this.degrees.find((each) => each.letter === key);
     if (!answer || this.asking === null) return false;
     this.answer(answer.value);
     return true;
@@ -98,11 +145,9 @@ export class YouView {
     const { app } = this;
     const { you } = app.state;
     const { model } = app;
-    const most = Math.min(model.stop.max_queries ?? TWENTY, TWENTY);
-    const said = await dialogue(model, app.predictors[app.state.model], you, {
-      ...model.stop,
-      max_queries: most,
-    });
+    const most = this.isKey ? model.k : Math.min(model.stop.max_queries ?? TWENTY, TWENTY);
+    const stop = { ...(this.isKey ? app.stop() : model.stop), max_queries: most };
+    const said = await dialogue(model, app.remembering[app.state.model], you, stop);
     if (turn !== this.turn) return;
     const posterior = said.posteriors[said.posteriors.length - 1];
     const focused = document.activeElement?.getAttribute("data-answer");
@@ -113,6 +158,7 @@ export class YouView {
     if (this.asking !== null) this.ask(this.asking, most);
     else if (app.state.was === null) this.guess(posterior);
     else this.compare(app.state.was, posterior);
+    if (this.isKey) this.showPossible(you, posterior);
     if (this.answered && you.length) this.tell(you[you.length - 1], posterior);
     this.answered = false;
     const again = focused ? this.stage.querySelector(`[data-answer="${focused}"]`) : null;
@@ -132,12 +178,18 @@ export class YouView {
     const question = app.model.questions[query];
     fill(
       this.stage,
-      h("p", { class: "quiet" }, `Question ${asked + 1} of at most ${Math.min(most, app.model.k)}`),
+      h(
+        "p",
+        { class: "quiet" },
+        this.isKey
+          ? `Question ${asked + 1}`
+          : `Question ${asked + 1} of at most ${Math.min(most, app.model.k)}`,
+      ),
       h("h2", { class: "big", tabindex: "-1" }, isolated(question)),
       h(
         "div",
         { class: "row", role: "group", "aria-label": "Your answer" },
-        ANSWERS.map(({ word, value }) =>
+        this.degrees.map(({ word, value }) =>
           h(
             "button",
             {
@@ -198,12 +250,144 @@ export class YouView {
   }
 
   again() {
-    this.app.change({ you: [], was: null }, { undoable: true });
+    this.app.change({ you: [], was: null, sure: null }, { undoable: true });
     this.focusStage();
+  }
+
+  /** What a key names. @param {Float64Array} posterior */
+  name(posterior) {
+    const { app } = this;
+    const { classes, k } = app.model;
+    const top = largest(posterior);
+    const picture = app.test.find((image) => image.label === top);
+    const button = (/** @type {string} */ name, /** @type {() => void} */ act, enabled = true) =>
+      h("button", { type: "button", class: "small", disabled: !enabled, on: { click: act } }, name);
+    fill(
+      this.stage,
+      h(
+        "p",
+        { class: "quiet" },
+        `After ${counted(app.state.you.length, "question")}, ${percent(posterior[top])} sure`,
+      ),
+      h("h2", { class: "big", tabindex: "-1" }, isolated(classes[top])),
+      picture ? pictureOfImage(picture, "") : null,
+      h(
+        "div",
+        { class: "row" },
+        button(
+          "Ask on, to be surer",
+          () => app.change({ sure: 100 }, { undoable: true }),
+          app.state.you.length < k,
+        ),
+        button("Take the last answer back", () => this.back(), app.state.you.length > 0),
+        button("Start again", () => this.again()),
+      ),
+    );
+  }
+
+  /** The classes that are left, and what the answers say of one of all.
+   * @param {Answered[]} you @param {Float64Array} posterior */
+  showPossible(you, posterior) {
+    const { app } = this;
+    const { classes } = app.model;
+    const best = topClasses(posterior, LEFT);
+    const left = best.filter((y) => posterior[y] >= POSSIBLE);
+    const more = classes.length - left.length;
+    fill(
+      this.left,
+      left.map((y) => {
+        const sample = app.test.find((image) => image.label === y && image.thumbnail);
+        return h(
+          "li",
+          {},
+          sample ? pictureOfImage(sample, "") : null,
+          h(
+            "button",
+            {
+              type: "button",
+              class: "plain",
+              "aria-label": `${classes[y]}: why, or why not?`,
+              on: { click: () => app.change({ shown: y }) },
+            },
+            isolated(classes[y]),
+          ),
+          h("span", { class: "quiet" }, percent(posterior[y])),
+        );
+      }),
+    );
+    this.more.textContent = more > 0 ? `${counted(more, "other")}, each less probable` : "";
+    const shown = app.state.shown ?? best[0];
+    if (this.reasonsOf) this.reasonsOf.value = String(shown);
+    fill(this.reasons, this.because(you, shown, best[0] === shown ? (best[1] ?? shown) : best[0]));
+  }
+
+  /** How much more or less probable each answer is in a class than in another.
+   * @param {Answered[]} you @param {number} y @param {number} other */
+  because(you, y, other) {
+    const { app } = this;
+    const { classes, questions } = app.model;
+    const predictor = app.predictors[app.state.model];
+    if (!you.length || !(predictor instanceof NaiveBayes)) {
+      return h("p", { class: "quiet" }, "There is no answer yet.");
+    }
+    const rows = you.map((answered) => {
+      const evidence = new Float64Array(classes.length);
+      predictor.add(evidence, answered);
+      const usual = this.usual(answered.query, y);
+      return { ...answered, usual, factor: Math.exp(evidence[y] - evidence[other]) };
+    });
+    const speaks = (/** @type {number} */ factor) => {
+      const times = factor > 1 ? factor : 1 / factor;
+      if (times < 1.05) return "nothing";
+      return `${times.toFixed(times < 10 ? 1 : 0)} times ${factor > 1 ? "more" : "less"} probable`;
+    };
+    return h(
+      "table",
+      { class: "compared" },
+      h("caption", { class: "quiet" }, isolated(classes[y]), " compared with ", isolated(classes[other])),
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          ["Question", "You", "This class, usually", "Your answer says"].map((name) =>
+            h("th", { scope: "col" }, name),
+          ),
+        ),
+      ),
+      h(
+        "tbody",
+        {},
+        rows.map(({ query, answer, usual, factor }) =>
+          h(
+            "tr",
+            { class: factor < 1 / 1.05 ? "differ" : "" },
+            h("th", { scope: "row" }, isolated(questions[query])),
+            h("td", {}, chip(answer)),
+            h("td", {}, chip(usual.value), ` ${percent(usual.rate)}`),
+            h("td", {}, speaks(factor)),
+          ),
+        ),
+      ),
+    );
+  }
+
+  /** The most frequent answer of a class. @param {number} query @param {number} y */
+  usual(query, y) {
+    const rates = ANSWERS.map(({ value }) => ({
+      value,
+      rate: this.app.answerRate(value, query, y) ?? 0,
+    }));
+    return rates.reduce((best, each) => (each.rate > best.rate ? each : best));
   }
 
   /** @param {Float64Array} posterior */
   guess(posterior) {
+    if (this.isKey) {
+      this.name(posterior);
+      return;
+    }
     const { app } = this;
     const { classes } = app.model;
     const top = largest(posterior);
@@ -283,12 +467,8 @@ export class YouView {
     const { classes, questions } = app.model;
     const guessed = largest(posterior) === was;
     const rows = app.state.you.map(({ query, answer }) => {
-      const rates = ANSWERS.map(({ value }) => ({
-        value,
-        rate: app.answerRate(value, query, was) ?? 0,
-      }));
-      const usual = rates.reduce((best, each) => (each.rate > best.rate ? each : best));
-      const differ = usual.value !== answer && usual.rate >= USUAL;
+      const usual = this.usual(query, was);
+      const differ = answerWord(usual.value) !== answerWord(answer) && usual.rate >= USUAL;
       return { query, answer, usual, differ };
     });
     const differing = rows.filter((each) => each.differ).length;
@@ -364,12 +544,34 @@ export class YouView {
           {},
           isolated(app.model.questions[query]),
           " ",
-          chip(answer),
+          this.isKey ? this.changeable(i) : chip(answer),
           " ",
           h("span", { class: "quiet" }, probableWords(app.model, posteriors[i + 1], 1)),
         ),
       ),
     );
+  }
+
+  /** An answer that can be changed; those after it stay. @param {number} place */
+  changeable(place) {
+    const { app } = this;
+    const { you } = app.state;
+    const select = h(
+      "select",
+      {
+        "aria-label": `Your answer to ${app.model.questions[you[place].query]}`,
+        on: {
+          change: () => {
+            const answer = Number(select.value);
+            const changed = you.map((each, i) => (i === place ? { ...each, answer } : each));
+            app.change({ you: changed, was: null }, { undoable: true });
+          },
+        },
+      },
+      DEGREES.map(({ word, value }) => h("option", { value: String(value) }, word)),
+    );
+    select.value = String(you[place].answer);
+    return select;
   }
 }
 

@@ -31,6 +31,8 @@ export function answerWord(answer) {
 
 /** The same, a soft one with its value. @param {number} answer in [0, 1] */
 export function answerText(answer) {
+  const degree = DEGREES.find((each) => each.value === answer);
+  if (degree) return degree.word;
   const word = answerWord(answer);
   return [0, 0.5, 1].includes(answer) ? word : `${word} ${answer.toFixed(2)}`;
 }
@@ -40,6 +42,15 @@ export const ANSWERS = /** @type {const} */ ([
   { word: "yes", value: 1, letter: "y" },
   { word: "no", value: 0, letter: "n" },
   { word: "not sure", value: 0.5, letter: "u" },
+]);
+
+/** The same in five degrees: a person may be nearly sure. */
+export const DEGREES = /** @type {const} */ ([
+  { word: "yes", value: 1, letter: "y" },
+  { word: "probably", value: 0.75, letter: "p" },
+  { word: "not sure", value: 0.5, letter: "u" },
+  { word: "probably not", value: 0.25, letter: "q" },
+  { word: "no", value: 0, letter: "n" },
 ]);
 
 /** @param {number} count @param {string} noun @param {string} [plural] */

@@ -1,0 +1,254 @@
+"""Clavis 1.0, a JSON format of identification keys (Artsdatabanken/Clavis), both ways.
+
+The `frequency` of a state in a taxon is our P(answer | class). What a taxon says holds of the taxa
+in it; taxa without others in them are the classes. Characters whose states do not exclude each
+other become a question for each state.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import logging
+import mimetypes
+import re
+import uuid
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.files import read_json
+from infopursuit.datasets.identification_keys import Character, Key, checked, yes_or_no
+
+logger = logging.getLogger(__name__)
+
+SCHEMA = "https://github.com/Artsdatabanken/Clavis"
+# Taxa of shorter names are labels: the schema wants five letters of a scientific name.
+SHORTEST_NAME = 5
+NAMES = ("scientificName", "vernacularName", "placeholderName", "label")
+PICTURE = re.compile(r"data:image/[a-z0-9.+-]+;base64,([A-Za-z0-9+/=]+)")
+
+
+def read_clavis(path: Path) -> Key:
+    """Read a key.
+
+    Raises:
+        InputError: it is no Clavis key, or it tells no taxa apart.
+    """
+    content = read_json(path, "expected a Clavis key (JSON)")
+    try:
+        return checked(_read(content, path), path)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"{path}: not a Clavis 1.0 key ({type(error).__name__}: {error})"
+        ) from error
+
+
+def _read(content: dict[str, Any], path: Path) -> Key:
+    languages = content["language"]
+    language = languages if isinstance(languages, str) else languages[0]
+    media = {each["id"]: each for each in content.get("mediaElements", [])}
+    classes: list[str] = []
+    within: dict[str, list[int]] = {}  # the classes that a taxon is or holds
+    pictures: dict[str, Path | bytes] = {}
+
+    def add(taxon: dict[str, Any], above: list[str]) -> None:
+        for each in [*above, taxon["id"]]:
+            within.setdefault(each, [])
+        inner = taxon.get("children", [])
+        if inner:
+            for child in inner:
+                add(child, [*above, taxon["id"]])
+            return
+        named = [_text(taxon[name], language) for name in NAMES if name in taxon]
+        name = named[0] if named else taxon["id"]
+        if "scientificName" in taxon and taxon.get("label"):
+            name = f"{name} ({taxon['label']})"
+        picture = _picture(taxon.get("media"), media)
+        if picture:
+            pictures[name] = picture
+        for each in [*above, taxon["id"]]:
+            within[each].append(len(classes))
+        classes.append(name)
+
+    for taxon in content["taxa"]:
+        add(taxon, [])
+    left_out = sum("logicalPremise" in each for each in content["characters"])
+    if left_out:
+        logger.warning("%s: %d characters are asked whatever their premise says", path, left_out)
+    said: dict[str, list[dict[str, Any]]] = {}
+    for statement in content["statements"]:
+        said.setdefault(statement["character"], []).append(statement)
+    characters: list[Character] = []
+    for each in content["characters"]:
+        # What a taxon says itself comes after what the taxa above it say.
+        statements = sorted(said.get(each["id"], []), key=lambda one: -len(within[one["taxon"]]))
+        characters += _characters(each, statements, within, len(classes), language)
+    return Key(_text(content["title"], language), tuple(classes), tuple(characters), pictures)
+
+
+def _characters(
+    character: dict[str, Any],
+    statements: list[dict[str, Any]],
+    within: dict[str, list[int]],
+    count: int,
+    language: str,
+) -> list[Character]:
+    name, kind = _text(character["title"], language), character.get("type", "exclusive")
+    if kind == "numerical":
+        ranges = np.full((count, 2), np.nan)
+        for each in statements:
+            ranges[within[each["taxon"]]] = [float(end) for end in each["value"]]
+        return [] if np.isnan(ranges).all() else [Character.of_numbers(name, ranges)]
+    listed = character["states"]
+    states = {each["id"]: _state(each, language) for each in _list(listed)}
+    numbers = {state: number for number, state in enumerate(states)}
+    frequency = np.full((count, len(states)), np.nan)
+    speaker: dict[int, str] = {}
+    for each in statements:
+        for row in within[each["taxon"]]:
+            if speaker.get(row) != each["taxon"]:  # the first that a taxon says: the rest is 0
+                speaker[row], frequency[row] = each["taxon"], 0.0
+            frequency[row, numbers[each["value"]]] = float(each["frequency"])
+    if not speaker:
+        return []
+    if kind == "non-exclusive":
+        return [
+            Character.of_question(f"{name}: {state}", frequency[:, number])
+            for number, state in enumerate(states.values())
+        ]
+    total = frequency.sum(axis=1, keepdims=True)
+    frequency = np.where(total > 1, frequency / np.where(total > 0, total, 1), frequency)
+    return [Character(name, yes_or_no(list(states.values())), frequency)]
+
+
+def _state(state: dict[str, Any], language: str) -> str:
+    return _text(state["title"], language) if "title" in state else state["id"].split(":")[-1]
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _text(value: Any, language: str) -> str:
+    """Return a text that may be in several languages."""
+    if isinstance(value, dict):
+        value = value.get(language) or next(iter(value.values()))
+    return " ".join(str(value).split())
+
+
+def _picture(named: Any, media: dict[str, Any]) -> bytes | None:
+    """Return the first picture that is in the key itself; addresses are not followed."""
+    for name in _list(named) if named else []:
+        element = media.get(name, {}).get("mediaElement", {})
+        for file in _list(element.get("file", [])):
+            match = PICTURE.fullmatch(file.get("file", ""))
+            if match:
+                try:
+                    return base64.b64decode(match[1], validate=True)
+                except binascii.Error:
+                    continue
+    return None
+
+
+def write_clavis(
+    key: Key,
+    path: Path,
+    creator: str = "unknown",
+    license: str = "https://creativecommons.org/publicdomain/zero/1.0/",
+    modified: datetime | None = None,
+) -> None:
+    """Write a key that `read_clavis`, and other tools, read.
+
+    Args:
+        key: to write.
+        path: the file.
+        creator: who made it.
+        license: its address.
+        modified: when it was last changed; None for now.
+    """
+    media = {
+        name: {
+            "id": f"media:{number}",
+            "mediaElement": {"file": {"file": _data(picture)}},
+        }
+        for number, (name, picture) in enumerate(key.pictures.items())
+    }
+    taxa = []
+    for number, name in enumerate(key.classes):
+        called = {"scientificName" if len(name) >= SHORTEST_NAME else "label": name}
+        pictured = {"media": media[name]["id"]} if name in media else {}
+        taxa.append({"id": f"taxon:{number}", **called, **pictured})
+    characters, statements = [], []
+    for number, character in enumerate(key.characters):
+        described: dict[str, Any] = {"id": f"character:{number}", "title": character.name}
+        if character.ranges is not None:
+            least, most = np.nanmin(character.ranges), np.nanmax(character.ranges)
+            described |= {"type": "numerical", "min": least, "max": most, "stepSize": 1, "unit": ""}
+        else:
+            described |= {
+                "type": "exclusive",
+                "states": [
+                    {"id": f"state:{number}_{state}", "title": title}
+                    for state, title in enumerate(character.states)
+                ],
+            }
+        characters.append(described)
+        for row in range(len(key.classes)):
+            for value, frequency in _said(character, number, row):
+                statements.append(
+                    {
+                        "id": f"statement:{len(statements)}",
+                        "taxon": f"taxon:{row}",
+                        "character": f"character:{number}",
+                        "value": value,
+                        "frequency": frequency,
+                    }
+                )
+    when = modified or datetime.now(UTC)
+    content = {
+        "$schema": SCHEMA,
+        "title": key.title,
+        "language": "en",
+        "license": license,
+        "creator": "person:1",
+        "lastModified": f"{when:%Y-%m-%d %H:%M:%S}",
+        "identifier": str(uuid.uuid5(uuid.NAMESPACE_URL, f"{SCHEMA}/{key.title}")),
+        "taxa": taxa,
+        "characters": characters,
+        "statements": statements,
+        "persons": [{"id": "person:1", "name": creator}],
+        "mediaElements": list(media.values()),
+    }
+    path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def _said(character: Character, number: int, row: int) -> list[tuple[Any, float]]:
+    if character.ranges is not None:
+        ends = character.ranges[row].tolist()
+        return [] if np.isnan(ends).any() else [(ends, 1.0)]
+    frequency = character.frequency[row]
+    if np.isnan(frequency).any():
+        return []
+    return [
+        (f"state:{number}_{state}", float(share))
+        for state, share in enumerate(frequency)
+        if share or not frequency.any()
+    ]
+
+
+def _data(picture: Path | bytes) -> str:
+    """Return a picture as a data address."""
+    kind = mimetypes.guess_type(picture.name)[0] if isinstance(picture, Path) else None
+    try:
+        content = picture.read_bytes() if isinstance(picture, Path) else picture
+    except OSError as error:
+        raise InputError(f"{picture}: cannot be read ({error}); expected a picture") from error
+    encoded = base64.b64encode(content).decode("ascii")
+    return f"data:{kind or 'image/jpeg'};base64,{encoded}"
