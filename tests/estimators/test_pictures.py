@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.datasets.image_folders import open_folder
 from infopursuit.estimators.trained_on import seen
 from tests.clip.conftest import tiny_clip as tiny_clip
+from tests.estimators.conftest import World
 
 COLORS = {"blue": (20, 30, 220), "green": (30, 200, 40), "red": (230, 20, 10)}
 TEXTS = ["red", "green grass", "blue sky", "a dark stripe", "four legs", "a wooden table"]
@@ -247,3 +249,40 @@ def test_a_second_fit_embeds_nothing(
     again = infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip, ban=["table"])
     assert len(again.queries_) == len(first.queries_) - 1
     assert again.provenance_["test_accuracy"] == pytest.approx(first.provenance_["test_accuracy"])
+
+
+def test_each_yes_has_its_place_in_the_picture(photos: Path, tiny_clip: Path) -> None:
+    model = infopursuit.fit(photos, None, TEXTS, clip=tiny_clip)
+    files = [picture("green", 90), picture("red", 91)]
+    maps = model.where(files, list(model.queries_))
+    assert maps.shape == (2, len(model.queries_), 4, 4)
+    assert maps.dtype == np.float32
+    np.testing.assert_allclose(model.where(files, model.queries_[1]), maps[:, 1], atol=1e-6)
+    plain, located = model.explain(files), model.explain(files, where=True)
+    for row, (before, after) in enumerate(zip(plain, located, strict=True)):
+        assert str(before) == str(after)
+        assert (before.picture, before.answers) == (None, after.answers)
+        assert type(after).from_dict(json.loads(json.dumps(after.to_dict()))) == after
+        assert any(step.yes for step in after.steps)
+        for step in after.steps:
+            assert (step.where is not None) == step.yes
+            if step.where is not None:
+                of_image = maps[row, model.queries_.index(step.query)]
+                assert np.argmax(step.where) == np.argmax(of_image)
+                assert np.max(step.where) == 255
+                assert np.min(step.where) == 0
+        assert after._repr_html_().count("<img") == sum(step.yes for step in after.steps)
+        assert "<img" not in before._repr_html_()
+        assert after.plot().get_figwidth() > before.plot().get_figwidth()
+    corrected = model.explain(files, overrides=dict.fromkeys(model.queries_, "yes"), where=True)
+    assert all(step.where is None for step in corrected[0].steps)
+
+
+def test_places_need_pictures(photos: Path, tiny_clip: Path, world: World) -> None:
+    model = infopursuit.fit(photos, None, TEXTS, clip=tiny_clip)
+    with pytest.raises(InputError, match="X are embeddings, which do not say where"):
+        model.explain(np.ones((1, 16), dtype=np.float32), where=True)
+    with pytest.raises(InputError, match="a hat"):
+        model.where([photos / "red" / "0.png"], "a hat")
+    with pytest.raises(InputError, match="does not know where its CLIP"):
+        world.fitted().where([photos / "red" / "0.png"], "four legs")

@@ -206,6 +206,11 @@ def _add_explain(commands: Any) -> None:
         "probability of --stop (0.95), or --max-queries (10) of them"
     )
     _option(command, "--decisive", None, decisive, action="store_true")
+    where = (
+        "also show where in the image each yes comes from: in a figure of each image (in "
+        "--figures; default figures/), and in --format html"
+    )
+    _option(command, "--where", None, where, action="store_true")
     _device(command)
     _path(command, "images", "IMAGE", "files, folders, patterns", nargs="*", type=str)
     command.set_defaults(
@@ -409,6 +414,7 @@ examples:
   infopursuit explain --model model photo.jpg
   infopursuit explain --model model new/ 'more/*.png' --format csv --out answers.csv
   infopursuit explain --model model photo.jpg --figures figures/
+  infopursuit explain --model model photo.jpg --where      # where in it each yes comes from
   infopursuit explain --model model photo.jpg --decisive   # the few answers that decide
   infopursuit explain --model user/name photo.jpg          # a model of the Hugging Face hub
   infopursuit explain --model model --interactive          # answer the questions yourself

@@ -40,6 +40,8 @@ logger = logging.getLogger("infopursuit")
 
 COLUMNS = ("image", "number", "question", "answer", "most_probable", "probability", "entropy")
 STYLE = "body{font:15px system-ui,sans-serif;margin:2rem;color:#1c2330}table{margin-bottom:2rem}"
+# Where --where puts figures if nothing else is said.
+FIGURES = Path("figures")
 # What a person may type, and what it means.
 WORDS = {"y": "yes", "n": "no", "?": "not sure", **{word: word for word in ANSWERS}}
 HELP = "y yes, n no, ? not sure, u undo, w why this question, q quit"
@@ -63,13 +65,17 @@ def explain(chosen: argparse.Namespace) -> int:
         if chosen.interactive:
             reason = "a dialogue asks one question after another; expected one of both"
         raise InputError(f"--decisive: {reason}")
+    if chosen.where and chosen.interactive:
+        raise InputError("--where: a dialogue shows no pictures; expected one of both")
     if chosen.interactive:
         if len(chosen.images) > 1:
             raise InputError(f"--interactive is about one image; found {len(chosen.images)}")
         dialogue = model.dialogue([Path(chosen.images[0])]) if chosen.images else model.dialogue()
         _write([converse(dialogue, stop, iter(sys.stdin), _show)], {}, chosen)
         return 0
-    files, rows, names, rejected = _read(model, chosen.images)
+    if chosen.where and chosen.figures is None and chosen.format != "html":
+        chosen.figures = FIGURES
+    files, rows, names, rejected, maps = _read(model, chosen.images, chosen.where)
     explained = []
     if len(names) and chosen.decisive and isinstance(model, DecidingClassifier):
         limits = {"probability": chosen.stop, "most": chosen.max_queries}
@@ -77,6 +83,10 @@ def explain(chosen: argparse.Namespace) -> int:
         explained = model.decisive_answers(rows, names=names, **given)
     elif len(names):
         explained = model.explain(rows, stop, names=names)
+    if maps is not None:
+        from infopursuit.estimators.places import located
+
+        explained = located(model, explained, maps, files)
     _write(explained, rejected, chosen)
     if chosen.figures is not None:
         _draw(explained, files, chosen)
@@ -132,21 +142,27 @@ def _is_image(file: Path, folder: Path) -> bool:
 
 
 def _read(
-    model: PursuitClassifier, given: Sequence[str]
-) -> tuple[list[Path], np.ndarray, list[str], dict[str, str]]:
-    """Return files, embeddings and names of what can be read, and why the rest cannot."""
+    model: PursuitClassifier, given: Sequence[str], where: bool
+) -> tuple[list[Path], np.ndarray, list[str], dict[str, str], np.ndarray | None]:
+    """Return files, embeddings and names of what can be read, why the rest cannot, and maps."""
+    if where and any(Path(each).suffix == ".npy" for each in given):
+        raise InputError("--where: embeddings do not say where anything is; expected pictures")
     if len(given) == 1 and Path(given[0]).suffix == ".npy":
         from infopursuit.datasets.embedded_files import read_rows
 
         rows = read_rows(Path(given[0]))
-        return [], rows, [f"{given[0]}[{row}]" for row in range(len(rows))], {}
-    from infopursuit.clip.embed import embed_readable_pictures
+        return [], rows, [f"{given[0]}[{row}]" for row in range(len(rows))], {}, None
+    from infopursuit.clip.embed import embed_readable_pictures, map_readable_pictures
+    from infopursuit.estimators.places import directions
 
-    files = image_files(given)
-    readable = embed_readable_pictures(clip_of(model), files)
+    files, clip = image_files(given), clip_of(model)
+    if where:
+        readable = map_readable_pictures(clip, files, directions(model))
+    else:
+        readable = embed_readable_pictures(clip, files)
     rejected = {str(files[row]): reason for row, reason in sorted(readable.rejected.items())}
     kept = [files[row] for row in readable.rows]
-    return kept, readable.embeddings, [str(file) for file in kept], rejected
+    return kept, readable.embeddings, [str(file) for file in kept], rejected, readable.maps
 
 
 def _write(

@@ -34,7 +34,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
-from jaxtyping import Float32, UInt8
+from jaxtyping import Float, Float32, UInt8
 from tqdm import tqdm
 
 from infopursuit.clip.towers import Clip, OpenClip, Tower
@@ -69,6 +69,8 @@ class EmbeddedPictures(NamedTuple):
     embeddings: Float32[np.ndarray, "m d"]  # one row for each of them, float32, unit norm
     rejected: dict[int, str]  # the places of all others, with the reason
     digests: Sequence[str | None] = ()  # the SHA-256 of each of the n, None for pixels
+    # How much each patch speaks along each of q directions, if directions were given.
+    maps: Float32[np.ndarray, "m q h w"] | None = None
 
 
 def embed_pictures(
@@ -91,7 +93,13 @@ def embed_pictures(
             instead of a list, or `clip` has no image tower.
     """
     items = picture_list(pictures)
-    _, embeddings, rejected, _ = embed_readable_pictures(clip, items, batch_size, progress)
+    _, embeddings, rejected, *_ = embed_readable_pictures(clip, items, batch_size, progress)
+    check_all_readable(items, rejected)
+    return embeddings
+
+
+def check_all_readable(items: Sequence[Any], rejected: Mapping[int, str]) -> None:
+    """Raise InputError if some of the pictures were rejected; it names the first."""
     if rejected:
         reasons = []
         for row in sorted(rejected)[:NAMED]:
@@ -101,11 +109,13 @@ def embed_pictures(
         raise InputError(
             f"{len(rejected)} of {len(items)} pictures cannot be read ({'; '.join(reasons)})"
         )
-    return embeddings
 
 
 def embed_readable_pictures(
-    clip: Clip, pictures: Any, batch_size: int = 64, progress: bool = True
+    clip: Clip,
+    pictures: Any,
+    batch_size: int = 64,
+    progress: bool = True,
 ) -> EmbeddedPictures:
     """Embed the pictures that can be read, and say why the others cannot.
 
@@ -143,8 +153,42 @@ def embed_readable_pictures(
     return EmbeddedPictures(rows, matrix, rejected, digests)
 
 
+def map_readable_pictures(
+    clip: Clip,
+    pictures: Any,
+    directions: Float[torch.Tensor, "q d"],
+    batch_size: int = 64,
+    progress: bool = True,
+) -> EmbeddedPictures:
+    """Do the same, and map how much each patch speaks along q directions; nothing is kept.
+
+    Args and errors are also those of `OpenClip.encode_maps`.
+    """
+    if not isinstance(clip, OpenClip):
+        clip.encode_images(None)  # raises: there is no image tower
+    items = picture_list(pictures)
+    rows: list[int] = []
+    parts = [np.zeros((0, clip.width), dtype=np.float32)]
+    maps: list[np.ndarray] = []
+    rejected: dict[int, str] = {}
+    with _progress_bar(len(items), "pictures", progress) as bar:
+        for batch in encoded_batches(clip, iter(items), len(items), batch_size, directions):
+            rows += batch.rows
+            parts.append(batch.embeddings)
+            maps += [] if batch.maps is None else [batch.maps]
+            rejected |= batch.rejected
+            bar.update(len(batch.rows) + len(batch.rejected))
+    nothing = np.zeros((0, len(directions), 0, 0), dtype=np.float32)
+    joined = np.concatenate(maps) if maps else nothing
+    return EmbeddedPictures(rows, np.concatenate(parts), rejected, maps=joined)
+
+
 def encoded_batches(
-    clip: OpenClip, images: Iterator[Picture | Encoded], count: int, batch_size: int
+    clip: OpenClip,
+    images: Iterator[Picture | Encoded],
+    count: int,
+    batch_size: int,
+    directions: Float[torch.Tensor, "q d"] | None = None,
 ) -> Iterator[EmbeddedPictures]:
     """Embed the next `count` images, batch by batch.
 
@@ -156,11 +200,12 @@ def encoded_batches(
         closing(one_ahead(_batches(prepared, count, batch_size, clip.device))) as batches,
     ):
         for rows, pixels, rejected in batches:
-            if pixels is None:
-                embeddings = np.zeros((0, clip.width), dtype=np.float32)
-            else:
+            embeddings, maps = np.zeros((0, clip.width), dtype=np.float32), None
+            if pixels is not None and directions is not None:
+                embeddings, maps = clip.encode_maps(pixels, directions)
+            elif pixels is not None:
                 embeddings = clip.encode_images(pixels)
-            yield EmbeddedPictures(rows, embeddings, rejected)
+            yield EmbeddedPictures(rows, embeddings, rejected, maps=maps)
 
 
 def one_ahead(items: Iterable[T]) -> Generator[T, None, None]:

@@ -28,6 +28,7 @@ import torch
 from jaxtyping import Float, Float32, UInt8
 from PIL.Image import Image
 
+from infopursuit.clip.patches import MapMethod, patch_embeddings
 from infopursuit.clip.precomputed_texts import PrecomputedTexts
 from infopursuit.clip.text_tower import TextTower
 from infopursuit.clip.weights import (
@@ -113,10 +114,49 @@ class OpenClip:
             images = preprocessing.normalized(batch.to(self.device, non_blocking=True))
             return self._encode("images", lambda dtype: model.encode_image(images.to(dtype)))
 
+    def encode_maps(
+        self,
+        batch: UInt8[torch.Tensor, "b 3 y x"] | Float[torch.Tensor, "b 3 y x"],
+        directions: Float[torch.Tensor, "q d"],
+        method: MapMethod = "values",
+    ) -> tuple[Float32[np.ndarray, "b d"], Float32[np.ndarray, "b q h w"]]:
+        """Embed a batch of images, and map how much each patch speaks along each direction.
+
+        One pass of the tower. A map has a number for each patch, in rows from the top left corner
+        of the image as the tower sees it: the patch's embedding, of unit norm, times the direction.
+
+        Raises:
+            InputError: the tower is of a kind that has no embeddings of patches.
+        """
+        model, preprocessing, _ = self._loaded
+        found: list[torch.Tensor] = []
+
+        def encode(dtype: torch.dtype) -> torch.Tensor:
+            try:
+                pictures, patches = patch_embeddings(model.visual, images.to(dtype), method)
+            except InputError as error:
+                raise InputError(f"{self._files.where}: {error}") from error
+            maps = torch.einsum("bhwd,qd->bqhw", patches, directions.to(patches))
+            found[:] = [maps.float().cpu()]
+            return pictures
+
+        with torch.inference_mode():
+            images = preprocessing.normalized(batch.to(self.device, non_blocking=True))
+            rows = self._encode("images", encode)
+        return rows, found[0].numpy()
+
     @property
     def preprocess(self) -> Callable[[Image], torch.Tensor]:
         """Turns an image into a (3, h, w) float32 tensor for `encode_images`."""
         return self._loaded[1].whole
+
+    def seen(self, width: int, height: int) -> tuple[float, float, float, float]:
+        """Return the part of a picture of this size that the tower sees.
+
+        Its left, top, right and bottom, in widths and heights of the picture from the top left
+        corner; beyond 0 and 1 where the preprocessing adds a margin.
+        """
+        return self._loaded[1].seen(width, height)
 
     @property
     def pixels(self) -> Callable[[Image], UInt8[np.ndarray, "3 h w"]]:
@@ -193,6 +233,18 @@ class Preprocessing:
     def pixels(self, image: Image) -> UInt8[np.ndarray, "3 h w"]:
         """Resize and crop an image, without torch, which would start threads in every thread."""
         return np.asarray(self._resizing(image)).transpose(2, 0, 1).copy()
+
+    def seen(self, width: int, height: int) -> tuple[float, float, float, float]:
+        """Return the part of a picture that is left after resizing and cropping."""
+        resize, *crop = (each for each in self._resizing.transforms if hasattr(each, "size"))
+        if not crop:  # squeezed into the size
+            return 0.0, 0.0, 1.0, 1.0
+        size = crop[0].size
+        rows, columns = (size, size) if isinstance(size, int) else size
+        fit = max if getattr(resize, "longest", 0) else min
+        scale = fit(height / rows, width / columns)
+        across, down = columns * scale / width / 2, rows * scale / height / 2
+        return 0.5 - across, 0.5 - down, 0.5 + across, 0.5 + down
 
     def normalized(
         self, batch: UInt8[torch.Tensor, "b 3 h w"] | Float[torch.Tensor, "b 3 h w"]

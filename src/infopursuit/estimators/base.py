@@ -148,6 +148,7 @@ class PursuitClassifier:
         stop: StoppingRule | None = None,
         overrides: Mapping[str, str | float] | None = None,
         names: Sequence[str] | None = None,
+        where: bool = False,
     ) -> list[Explanation]:
         """Explain each row: the questions asked, the answers, and the posterior after each.
 
@@ -157,12 +158,45 @@ class PursuitClassifier:
             overrides: answers that replace those of the images, by question: `yes`, `no`,
                 `not sure`, or a number in [0, 1]. The questions after them are chosen again.
             names: of the rows; None for paths, or `image 0`, ...
+            where: whether each answer yes gets its place in the picture (`Step.where`), which its
+                figure and its HTML show; for pictures only.
 
         Raises:
-            InputError: the model has no such question, or an answer is not one of these.
+            InputError: the model has no such question, an answer is not one of these, or there are
+                no places (see `where`).
         """
+        if where:
+            from infopursuit.estimators.places import located, mapped
+
+            rows, maps = mapped(self, X)
+            names = names_of(X, len(rows)) if names is None else names
+            return located(self, self.explain(rows, stop, overrides, names), maps, X)
         answers, shown, replaced = self._given(X, overrides, names)
         return self.pursuit_.explain(answers, self._rule(stop), shown, overridden=replaced)
+
+    def where(self, X: Any, question: str | Sequence[str]) -> np.ndarray:
+        """Map where in each picture something speaks for a question; (n, h, w) float32.
+
+        A map has a number for each patch, in rows from the top left corner of the picture as the
+        model sees it (resized, and cropped to a square by most CLIPs): the embedding of the patch,
+        of unit norm, along the direction that gives the score of the question. Compare numbers of
+        one map: absence, counts and relations have no place (docs/where.md).
+
+        Args:
+            X: pictures.
+            question: one of `queries_`; of a list the maps are (n, q, h, w), in one pass of the
+                CLIP.
+
+        Raises:
+            InputError: the model has no such question, X are embeddings, the model does not know
+                its CLIP, or this CLIP has no embeddings of patches.
+        """
+        from infopursuit.estimators.places import mapped
+
+        self._check_fitted()
+        asked = [question] if isinstance(question, str) else list(question)
+        maps = mapped(self, X, asked)[1]
+        return maps[:, 0] if isinstance(question, str) else maps
 
     def dialogue(self, X: Any = None) -> Dialogue:
         """Ask one image, or a person, step by step; answers may be changed at any time.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,11 +10,10 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from jaxtyping import Float, Integer
-from PIL import Image
 from torch import Tensor, nn
 
 from infopursuit.core.errors import InputError, writable
-from infopursuit.datasets.decoding import UnreadableError, to_rgb
+from infopursuit.datasets.decoding import UnreadableError, thumbnail
 from infopursuit.explorer import payload
 from infopursuit.pursuit.answers.rules import MinMaxAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
@@ -36,8 +33,6 @@ TEST, TRAIN = 200, 100
 WRONG_SHARE = 1 / 3
 # The share of the room for pictures that test images get.
 TEST_SHARE = 0.7
-# Pixels of the longer side of a thumbnail, and WebP's quality.
-SIDE, QUALITY = 128, 70
 # Test images besides the samples whose answers the page counts.
 SCORED = 10_000
 UNKNOWN = -1
@@ -247,17 +242,6 @@ def scored(pursuits: Sequence[Pursuit], images: AnsweredImages) -> payload.Score
             for pursuit, answers in zip(pursuits, chosen.answers, strict=True)
         ],
     )
-
-
-def thumbnail(picture: Any) -> str:
-    """Return a picture as a small WebP in a data address: nothing of its metadata stays."""
-    image = to_rgb(picture)
-    image.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS)
-    bare = Image.new("RGB", image.size)
-    bare.paste(image)
-    content = io.BytesIO()
-    bare.save(content, "WEBP", quality=QUALITY, method=4)
-    return f"data:image/webp;base64,{base64.b64encode(content.getvalue()).decode('ascii')}"
 
 
 def spread(labels: Integer[np.ndarray, " n"]) -> list[int]:

@@ -35,6 +35,9 @@ UNFAMILIAR = 0.01
 # Answers as a person gives them.
 ANSWERS = {"no": 0.0, "not sure": 0.5, "yes": 1.0}
 
+# What an explanation may lack.
+OPTIONAL = ("labels", "picture")
+
 BEFORE = "before any question"
 NONE_OF_THE_CLASSES = (
     "It looks like none of the classes: fewer than 1 % of held-out images have answers as unlikely."
@@ -89,6 +92,8 @@ class Step:
             a person chose it.
         runners_up: the questions that came next by the same criterion, the best first.
         overridden: whether a person gave the answer instead of the image.
+        where: how much each patch of the picture speaks for an answer yes, in rows from the top
+            left corner; 0 at the least, 255 at the most. None if that is not known.
     """
 
     query: str
@@ -98,6 +103,7 @@ class Step:
     value: float | None = None
     runners_up: tuple[Candidate, ...] = ()
     overridden: bool = False
+    where: tuple[tuple[int, ...], ...] | None = None
 
     @property
     def leader(self) -> int:
@@ -144,6 +150,8 @@ class Explanation:
             from; None if one question was asked after another.
         labels: the c class labels if they are no texts, such as integers; None if the class names
             are the labels.
+        picture: the image as the model saw it, small, as a data address; None if no answer has a
+            place (`Step.where`).
     """
 
     image: str
@@ -156,6 +164,7 @@ class Explanation:
     familiarity: float | None = None
     chosen_from: int | None = None
     labels: tuple[Any, ...] | None = None
+    picture: str | None = None
 
     @property
     def unfamiliar(self) -> bool:
@@ -203,7 +212,10 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; `from_dict` gives an equal explanation."""
         values = asdict(self)
-        return {key: each for key, each in values.items() if key != "labels" or each}
+        for step in values["steps"]:
+            if step["where"] is None:
+                del step["where"]
+        return {key: each for key, each in values.items() if key not in OPTIONAL or each}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Explanation:
@@ -216,6 +228,8 @@ class Explanation:
         for step in values["steps"]:
             runners_up = tuple(Candidate(**each) for each in step["runners_up"])
             parts = {"posterior": tuple(step["posterior"]), "runners_up": runners_up}
+            if step.get("where"):
+                parts["where"] = tuple(map(tuple, step["where"]))
             steps.append(Step(**{**step, **parts}))
         parts = {
             "class_names": tuple(values["class_names"]),

@@ -33,6 +33,7 @@ from PIL import Image
 from infopursuit.core.numbers import percent
 from infopursuit.pursuit.explanation import Explanation, question, stops_when
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.report.places import marked_picture
 
 INK, QUIET, RULE = "#1c2330", "#5b6472", "#d5dae1"
 YES, NO = "#14692f", "#a81e2d"  # dark enough on white; each answer is also a word
@@ -42,6 +43,8 @@ DPI = 150
 MARGIN, GAP = 0.22, 0.18
 PICTURE = 1.9
 CELL, ROW, LINE = 0.46, 0.3, 0.155
+# A small picture with the place of an answer, and the row that has it.
+PLACE, PLACE_ROW = 0.66, 0.74
 SIZE, SMALL = 9.5, 8.0
 WIDEST_QUESTION = 3.3
 BEFORE = "before any question"
@@ -79,9 +82,9 @@ class _Layout(NamedTuple):
     questions: float
     answers: float
     cells: float
+    places: float
     entropies: float
-    top: float
-    row: float
+    tops: list[float]
     width: float
     height: float
 
@@ -148,22 +151,24 @@ def _draw(
     _heads(axes, explanation, classes, place)
     posteriors = [explanation.prior] + [step.posterior for step in explanation.steps]
     for row, (asked, posterior) in enumerate(zip(questions, posteriors, strict=True)):
-        top = place.top + row * place.row
-        middle = top + place.row / 2
+        top, below = place.tops[row : row + 2]
+        middle = (top + below) / 2
         axes.plot([place.numbers, place.entropies + 0.62], [top, top], color=RULE, linewidth=0.6)
         if row:
             step = explanation.steps[row - 1]
             _text(axes, place.numbers + 0.2, middle, str(row), SMALL, QUIET, ha="right")
             _text(axes, place.questions, middle, asked)
             _answer(axes, place.answers, middle, step.marked, step.yes)
+            marked = marked_picture(explanation, step, round(PLACE * DPI))
+            if marked is not None:
+                _picture(axes, marked, place.places, middle - PLACE / 2, PLACE)
             entropy = f"{step.entropy:.2f}"
             _text(axes, place.entropies + 0.56, middle, entropy, SMALL, QUIET, ha="right")
         else:
             _text(axes, place.questions, middle, asked, color=QUIET, style="italic")
         for column, index in enumerate(classes):
-            _cell(axes, place.cells + column * CELL, top, place.row, posterior[index])
-    bottom = place.top + len(questions) * place.row
-    corner, height = (place.cells, place.top), bottom - place.top
+            _cell(axes, place.cells + column * CELL, top, below - top, posterior[index])
+    corner, height = (place.cells, place.tops[0]), place.tops[-1] - place.tops[0]
     edge = Rectangle(corner, CELL, height, fill=False, edgecolor=INK, linewidth=1.3, zorder=3)
     axes.add_patch(edge)
     return figure
@@ -180,17 +185,22 @@ def _layout(
     numbers = MARGIN + PICTURE + GAP
     questions_at = numbers + 0.3
     answers = questions_at + widest + GAP
-    cells = answers + answer + GAP
+    places = answers + answer + GAP
+    seen = explanation.picture is not None
+    cells = places + (PLACE + GAP if seen else 0.0)
     entropies = cells + len(classes) * CELL + 0.08
     # Class names lean at 45 degrees: the right-most ones reach beyond the cells.
     reach = [cells + (column + 0.5) * CELL + 0.72 * length for column, length in enumerate(lengths)]
     top = MARGIN + max(0.72 * max(lengths) + 0.2, 0.5)
     row = max(ROW, lines * LINE + 0.12)
-    table = top + len(questions) * row + MARGIN
+    shown = [seen and step.where is not None for step in explanation.steps]
+    heights = [row] + [max(row, PLACE_ROW) if each else row for each in shown]
+    tops = [top, *(top + np.cumsum(heights)).tolist()]
+    table = tops[-1] + MARGIN
     side = MARGIN + PICTURE + 0.22 + sum(fact.height for fact in facts) + MARGIN
     width = max([entropies + 0.66, *reach]) + MARGIN
     return _Layout(
-        numbers, questions_at, answers, cells, entropies, top, row, width, max(table, side)
+        numbers, questions_at, answers, cells, places, entropies, tops, width, max(table, side)
     )
 
 
@@ -226,13 +236,7 @@ def _side(axes: Axes, facts: list[_Fact], picture: Image.Image | None) -> None:
     """Draw the picture and the facts, left of the heat map."""
     top = MARGIN
     if picture is not None:
-        wide, high = picture.size
-        scale = PICTURE / max(wide, high)
-        pixels = (max(1, round(wide * scale * DPI)), max(1, round(high * scale * DPI)))
-        shown = picture.convert("RGB").resize(pixels, Image.Resampling.LANCZOS)
-        extent = (MARGIN, MARGIN + wide * scale, top + high * scale, top)
-        axes.imshow(np.asarray(shown), extent=extent, aspect="auto", interpolation="nearest")
-        top += high * scale
+        top += _picture(axes, picture, MARGIN, top, PICTURE)
     top += 0.22
     for fact in facts:
         _text(axes, MARGIN, top, fact.label, SMALL, QUIET, va="top")
@@ -241,17 +245,30 @@ def _side(axes: Axes, facts: list[_Fact], picture: Image.Image | None) -> None:
         top += fact.height
 
 
+def _picture(axes: Axes, picture: Image.Image, left: float, top: float, side: float) -> float:
+    """Draw a picture, its longer side this many inches; return its height."""
+    wide, high = picture.size
+    scale = side / max(wide, high)
+    pixels = (max(1, round(wide * scale * DPI)), max(1, round(high * scale * DPI)))
+    shown = picture.convert("RGB").resize(pixels, Image.Resampling.LANCZOS)
+    extent = (left, left + wide * scale, top + high * scale, top)
+    axes.imshow(np.asarray(shown), extent=extent, aspect="auto", interpolation="nearest")
+    return high * scale
+
+
 def _heads(axes: Axes, explanation: Explanation, classes: list[int], place: _Layout) -> None:
     """Write names above the columns; the prediction in bold, the true class with a mark."""
-    above = place.top - 0.08
+    above = place.tops[0] - 0.08
     _text(axes, place.questions, above, "Question", SMALL, QUIET, va="bottom")
     _text(axes, place.answers, above, "Answer", SMALL, QUIET, va="bottom")
+    if explanation.picture is not None:
+        _text(axes, place.places, above, "Where", SMALL, QUIET, va="bottom")
     for column, index in enumerate(classes):
         left, name = place.cells + (column + 0.5) * CELL - 0.05, _class_label(explanation, index)
         leaning = {"rotation": 45, "rotation_mode": "anchor", "ha": "left", "va": "bottom"}
         weight = "normal" if column else "bold"
         axes.text(left, above, _plain(name), size=SIZE, color=INK, weight=weight, **leaning)
-    middle = place.top + place.row / 2
+    middle = sum(place.tops[:2]) / 2
     right = place.entropies + 0.56
     _text(axes, right, middle, "entropy", SMALL, QUIET, ha="right", style="italic")
 

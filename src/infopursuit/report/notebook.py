@@ -11,11 +11,15 @@ from infopursuit.pursuit.explanation import (
     BY_A_PERSON,
     NONE_OF_THE_CLASSES,
     Explanation,
+    Step,
     ending,
     leaders,
     question,
 )
+from infopursuit.report.places import marked_address
 
+# Pixels of the longer side of a picture with the place of an answer.
+PLACE = 96
 CELL = "text-align:left;padding:2px 10px"
 # Classes and questions of a model that are listed.
 SHOWN = 200
@@ -24,9 +28,11 @@ SHOWN = 200
 def explanation_html(explanation: Explanation) -> str:
     """Return a row for each question: its answer, the leading class and its probability."""
     names = explanation.class_names
-    head = "".join(
-        f'<th style="{CELL}">{name}</th>' for name in ("", "question", "answer", "most probable")
-    )
+    columns = ["", "question", "answer", "most probable"]
+    if explanation.picture is not None:
+        columns.insert(3, "where")
+    head = "".join(f'<th style="{CELL}">{name}</th>' for name in columns)
+    places = ["", *(_place(explanation, step) for step in explanation.steps)]
     rows = [("", BEFORE, "", *leaders(names, explanation.prior))]
     rows += [
         (str(number), question(step.query), step.marked, *leaders(names, step.posterior))
@@ -35,8 +41,9 @@ def explanation_html(explanation: Explanation) -> str:
     body = "".join(
         "<tr>"
         + "".join(f'<td style="{CELL}">{escape(cell)}</td>' for cell in (number, asked, said))
+        + (f'<td style="{CELL}">{place}</td>' if "where" in columns else "")
         + f'<td style="{CELL}">{escape(leader)}, {probability}</td></tr>'
-        for number, asked, said, leader, probability in rows
+        for (number, asked, said, leader, probability), place in zip(rows, places, strict=True)
     )
     caption = (
         f"<b>{escape(str(explanation.predicted_class))}</b>, {percent(explanation.probability)}, "
@@ -50,6 +57,11 @@ def explanation_html(explanation: Explanation) -> str:
         f'<table><caption style="caption-side:bottom;text-align:left">{escape(explanation.image)}:'
         f" {caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
+
+
+def _place(explanation: Explanation, step: Step) -> str:
+    address = marked_address(explanation, step, PLACE)
+    return f'<img src="{address}" width="{PLACE}" alt="marked on the image">' if address else ""
 
 
 def model_html(model: PursuitClassifier) -> str:

@@ -5,7 +5,7 @@ import random
 import numpy as np
 from PIL import Image, ImageDraw
 
-from menagerie.pen import Colour, shade, vary
+from menagerie.pen import Colour, PartMap, shade, vary
 from menagerie.scenes import Scene
 from menagerie.streams import Streams
 
@@ -171,9 +171,17 @@ def _weed(
     )
 
 
-def paint_backdrop(image: Image.Image, scene: Scene, horizon: int, chance: Streams) -> None:
-    """Sky, ground and surroundings of a scene, over the whole image."""
+def paint_backdrop(
+    image: Image.Image, scene: Scene, horizon: int, chance: Streams, parts: PartMap | None = None
+) -> None:
+    """Sky, ground and surroundings of a scene, over the whole image; `parts` keeps their places."""
+
+    def begin(part: str) -> None:
+        if parts:
+            parts.begin(part)
+
     size = image.width
+    begin("place" if scene.place == "underwater" else "sky")
     if scene.place == "underwater":
         _underwater(image, chance("underwater"))
         return
@@ -181,10 +189,12 @@ def paint_backdrop(image: Image.Image, scene: Scene, horizon: int, chance: Strea
     draw = ImageDraw.Draw(image)
     near = chance("near")
     base = size if scene.place == "sky" else horizon
+    begin("near")
     if scene.near == "mountains":
         _mountains(draw, size, base, near)
     if scene.place == "sky":
         return
+    begin("place")
     ground = chance("ground")
     high, low = (vary(colour, ground, 16) for colour in GROUND[scene.place])
     image.paste(gradient(size, high, low, size - horizon), (0, horizon))
@@ -193,6 +203,7 @@ def paint_backdrop(image: Image.Image, scene: Scene, horizon: int, chance: Strea
             (0, horizon, size, horizon + size * 0.05), fill=vary((120, 150, 90), ground, 14)
         )
     _texture(draw, scene, size, horizon + round(size * 0.05), ground)
+    begin("near")
     if scene.place == "forest":
         wood = chance("forest")
         for _ in range(6):

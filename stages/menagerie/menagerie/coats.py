@@ -11,6 +11,7 @@ SKINS: tuple[Colour, ...] = ((232, 190, 160), (190, 135, 100), (120, 80, 60))
 
 def draw_person(pen: Pen, x: float, y: float, size: float, lean: float, rng: random.Random) -> None:
     """A seated person whose hips are at (x, y)."""
+    pen.part("rider")
     shirt = PALETTE[rng.choice(("red", "blue", "yellow", "green", "orange", "white"))]
     skin = rng.choice(SKINS)
     shoulder = (x + lean * size, y - 0.55 * size)

@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw
 from menagerie import birds_and_fish, quadrupeds, vehicles
 from menagerie.backdrop import paint_backdrop
 from menagerie.covers import apply_weather, paint_cover, soften
-from menagerie.pen import PALETTE, Colour, Pen, vary
+from menagerie.pen import COAT, PALETTE, PARTS, Colour, PartMap, Pen, vary
 from menagerie.scenes import Scene
 from menagerie.streams import Streams
 
@@ -112,30 +112,54 @@ def render(scene: Scene, rng: random.Random, size: int) -> Image.Image:
     Equal generator states draw two scenes that differ in one attribute alike in all others.
     """
     chance = Streams(rng)
-    large = size * OVERSAMPLING
-    image = Image.new("RGB", (large, large))
+    image = Image.new("RGB", (size * OVERSAMPLING, size * OVERSAMPLING))
+    _paint(image, scene, chance, None)
+    seen = apply_weather(image, scene, chance("weather")).reduce(OVERSAMPLING)
+    return _finish(seen, chance("camera"))
+
+
+def part_map(scene: Scene, rng: random.Random, size: int) -> Image.Image:
+    """Draw the scene that `render` draws; return which part each of its pixels shows (`pen.PARTS`).
+
+    COAT is added where the coat is.
+    """
+    image = Image.new("RGB", (size * OVERSAMPLING, size * OVERSAMPLING))
+    parts = PartMap(image)
+    pen = _paint(image, scene, Streams(rng), parts)
+    coat = (np.asarray(pen.coat) > 0) & (parts.numbers >= PARTS.index("body"))
+    middle = slice(OVERSAMPLING // 2, None, OVERSAMPLING)
+    return Image.fromarray((parts.numbers + np.uint8(COAT) * coat)[middle, middle])
+
+
+def _paint(image: Image.Image, scene: Scene, chance: Streams, parts: PartMap | None) -> Pen:
+    """Paint backdrop, body and cover over the whole image; return the pen of the body."""
+    large = image.width
     centre, scale, tilt, horizon = _pose(scene, large, chance("pose"))
-    paint_backdrop(image, scene, horizon, chance)
+    paint_backdrop(image, scene, horizon, chance, parts)
     left = scene.facing_left
     if scene.cover == "edge":
         towards_right = (scene.hidden == "front") != left
         reach = 0.4 if scene.hidden == "front" else 0.42
         x = large - reach * scale if towards_right else reach * scale
         centre = (x, centre[1])
-    pen = Pen(image, centre, scale, tilt, left)
+    pen = Pen(image, centre, scale, tilt, left, parts)
+    pen.part("place")
     if scene.action in ("standing", "walking", "running", "driving", "parked"):
         feet = FEET[scene.species.name]
         pen.oval(0.0, feet, 0.85, 0.07, (60, 66, 56))
     if scene.action == "perching":
         perch = pen.place([(-3.0, 0.45), (3.0, 0.4)])
         ImageDraw.Draw(image).line(perch, fill=(96, 66, 42), width=max(4, round(scale * 0.13)))
+    pen.part("body")
     colour = vary(PALETTE[scene.colour], chance("colour"), 16)
     BODIES[scene.species.name](pen, scene, chance, colour)
+    pen.part("place")
     if scene.action in WATERLINE and scene.place == "water":
         _water_line(image, pen, scene, chance("water"))
+    pen.part("cover")
     _hide(pen, scene, left, chance("cover"))
-    seen = apply_weather(image, scene, chance("weather")).reduce(OVERSAMPLING)
-    return _finish(seen, chance("camera"))
+    pen.part(None)
+    return pen
 
 
 def _finish(image: Image.Image, rng: random.Random) -> Image.Image:

@@ -71,14 +71,18 @@ def draw_quadruped(pen: Pen, scene: Scene, chance: Streams, colour: Colour) -> N
     """Zebra, horse, tiger, cow, giraffe or elephant."""
     name, build = scene.species.name, BUILDS[scene.species.name]
     nod = chance("nod").uniform(-0.3, 0.15)
+    pen.part("legs")
     near_swings = _legs(pen, build, scene, chance("legs"), colour)
     if "tail" in scene.parts:
+        pen.part("tail")
         _tail(pen, name, build, chance("tail"), colour)
+    pen.part("body")
     pen.oval(0.0, 0.0, build.rx, build.ry, colour, coat=True)
     base = (build.rx * 0.68, -build.ry * 0.3)
     angle = build.neck_angle + nod
     head = (base[0] + build.neck * math.cos(angle) + 0.08, base[1] - build.neck * math.sin(angle))
     half = build.neck_width / 2
+    pen.part("neck")
     pen.shape(
         [
             (base[0] - half * 1.3, base[1] - 0.02),
@@ -89,8 +93,10 @@ def draw_quadruped(pen: Pen, scene: Scene, chance: Streams, colour: Colour) -> N
         colour,
         coat=True,
     )
+    pen.part("legs")
     for x, swing in zip((-build.rx * 0.72, build.rx * 0.55), near_swings, strict=True):
         _leg(pen, build, x, build.ry * 0.55, swing, colour)
+    pen.part("body")
     if name == "cow":
         pen.oval(-0.32, build.ry + 0.02, 0.14, 0.11, (228, 165, 155))
     droop = chance("droop").uniform(0.25, 0.6)
@@ -109,6 +115,7 @@ def draw_quadruped(pen: Pen, scene: Scene, chance: Streams, colour: Colour) -> N
     _mark(pen, scene, chance("coat"), colour)
     _face(pen, scene, build, head, droop, chance("face"), colour)
     if "mane" in scene.parts:
+        pen.part("mane")
         ink = DARK if scene.colour != "black" else (110, 100, 95)
         if name == "horse" and scene.colour == "brown":
             ink = chance("mane").choice((DARK, (225, 205, 165)))
@@ -165,8 +172,10 @@ def _face(
     )
     if name == "elephant":
         if "big_ears" in scene.parts:
+            pen.part("ears")
             pen.oval(x - 0.2, y + 0.04, 0.27, 0.36, shade(colour, 0.78), tilt=0.2)
             pen.oval(x - 0.2, y + 0.04, 0.19, 0.27, shade(colour, 0.9), tilt=0.2)
+        pen.part("trunk")
         curl = rng.uniform(-0.12, 0.22)
         pen.line(
             [(x + 0.2, y), (x + 0.38, y + 0.3), (x + 0.38, y + 0.62), (x + 0.45 + curl, y + 0.8)],
@@ -174,6 +183,7 @@ def _face(
             shade(colour, 0.92),
         )
         if "tusks" in scene.parts:
+            pen.part("tusks")
             pen.line(
                 [(x + 0.22, y + 0.24), (x + 0.45, y + 0.42), (x + 0.62, y + 0.36)],
                 0.08,
@@ -186,6 +196,7 @@ def _face(
         pen.oval(nose[0] - 0.06, nose[1] + 0.02, 0.11, 0.09, (245, 238, 228))
         pen.oval(nose[0] + 0.0, nose[1] - 0.03, 0.045, 0.035, (190, 90, 95))
         if "whiskers" in scene.parts:
+            pen.part("whiskers")
             for rise in (-0.12, 0.0, 0.12):
                 pen.line(
                     [(nose[0] - 0.05, nose[1]), (nose[0] + 0.26, nose[1] + rise)],
@@ -199,6 +210,7 @@ def _face(
         elif name in ("zebra", "giraffe"):
             pen.oval(nose[0] - 0.07, nose[1], 0.09, 0.075, shade(colour, 0.45), tilt=droop)
     if "horns" in scene.parts:
+        pen.part("horns")
         if name == "cow":
             for lean in (-0.16, 0.16):
                 pen.line(
@@ -216,4 +228,5 @@ def _face(
                     [(x + lean, y - 0.08), (x + lean * 1.3, y - 0.3)], 0.05, shade(colour, 0.7)
                 )
                 pen.oval(x + lean * 1.3, y - 0.3, 0.045, 0.045, DARK)
+    pen.part("body")
     pen.oval(x + 0.06, y - 0.05, 0.04, 0.045, (15, 15, 15) if max(colour) > 80 else (235, 235, 235))

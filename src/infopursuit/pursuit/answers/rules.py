@@ -34,6 +34,11 @@ class AnswerRule(ABC):
     def of_scores(self, scores: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
         """Return answers in [0, 1] from the scores of all k queries."""
 
+    @property
+    def directions_of_scores(self) -> Float[Tensor, "k d"] | None:
+        """What images are multiplied with to give scores; None if scores are no products."""
+        return None
+
     def answers(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
         """Return answers in [0, 1] of images to all k queries."""
         return self.of_scores(self.scores(images))
@@ -69,6 +74,11 @@ class MinMaxAnswers(AnswerRule):
     queries: Float[Tensor, "k d"]
     hard: bool = True
 
+    @property
+    def directions_of_scores(self) -> Float[Tensor, "k d"]:
+        """Return the queries."""
+        return self.queries
+
     def scores(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
         """Return cosines of unit-norm images and queries."""
         return images @ self.queries.T
@@ -91,6 +101,11 @@ class ThresholdAnswers(AnswerRule):
     directions: Float[Tensor, "k d"]
     thresholds: Float[Tensor, " k"]
     upper: Float[Tensor, " k"] | None = None
+
+    @property
+    def directions_of_scores(self) -> Float[Tensor, "k d"]:
+        """Return the directions."""
+        return self.directions
 
     def scores(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
         """Return unit-norm images along the directions of the queries."""
