@@ -11,6 +11,7 @@ import torch
 
 from infopursuit.core.errors import InputError
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.pursuit.answers.rules import LEVELS
 from infopursuit.pursuit.explanation import Explanation
 from infopursuit.pursuit.naive_bayes.model import NaiveBayes
 from infopursuit.pursuit.stopping import StoppingRule
@@ -42,15 +43,16 @@ def test_fitted_rates_change_rates_alone(world: World, settings: dict) -> None:
     assert fitted.score(world.unseen, world.unseen_y) > 0.8
 
 
-def test_answers_are_coded(world: World, model) -> None:
+def test_answers_are_even_steps_from_no_to_yes(world: World, model) -> None:
     answers = model.answer(world.unseen)
-    assert answers.dtype == np.int8
+    assert answers.dtype == np.float32
     assert answers.shape == (200, 6)
-    assert set(np.unique(answers)) == {-1, 0, 1}
-    assert set(np.unique(world.fitted(answers="threshold").answer(world.unseen))) == {-1, 1}
+    for name, levels in LEVELS.items():
+        found = np.unique(world.fitted(answers=name).answer(world.unseen))
+        assert found.tolist() == [each / (levels - 1) for each in range(levels)]
     column = model.queries_.index("four legs")
     horse, parrot = (answers[world.unseen_y == name, column].mean() for name in ("horse", "parrot"))
-    assert horse > 0 > -0.5 > parrot
+    assert horse > 0.5 > 0.25 > parrot
 
 
 def test_the_dictionary_can_be_given_or_texts_banned(world: World) -> None:

@@ -47,8 +47,9 @@ def naive_bayes(
     shares = torch.rand(levels, k, len(classes), generator=generator) + 0.02
     prior = (torch.rand(len(classes), generator=generator) + 0.1).log_softmax(dim=0)
     table = AnswerTable((shares / shares.sum(dim=0)).log(), prior, 12.0)
-    upper = torch.full((k,), 0.2) if levels == 3 else None
-    rule = ThresholdAnswers(unit(k, seed), torch.full((k,), -0.1), upper)
+    upper = None if levels == 2 else torch.full((k,), 0.2)
+    certain = torch.tensor([[-0.4, 0.5]] * k) if levels == 5 else None
+    rule = ThresholdAnswers(unit(k, seed), torch.full((k,), -0.1), upper, certain)
     known = {"familiarity": Familiarity(table, rule.answers(unit(30, 7)))}
     queries = more.pop("queries", None) or tuple(f"query {number}" for number in range(k))
     return Pursuit(
@@ -105,10 +106,10 @@ def read_labels(text: str) -> np.ndarray:
     return np.frombuffer(base64.b64decode(text, validate=True), dtype="<u2")
 
 
-def read_levels(text: str, k: int) -> np.ndarray:
+def read_levels(text: str, k: int, levels: int = 3) -> np.ndarray:
     """Return what `payload.levels` wrote of k queries."""
-    width = -(-k // payload.LEVELS_A_BYTE)
+    bits = 2 if levels < 5 else 4
+    width = -(-k * bits // 8)
     packed = np.frombuffer(base64.b64decode(text, validate=True), dtype=np.uint8).reshape(-1, width)
-    shifts = payload.BITS * np.arange(payload.LEVELS_A_BYTE, dtype=np.uint8)
-    unpacked = (packed[:, :, None] >> shifts) & 3
-    return unpacked.reshape(len(packed), width * payload.LEVELS_A_BYTE)[:, :k]
+    unpacked = (packed[:, :, None] >> np.arange(0, 8, bits, dtype=np.uint8)) & (2**bits - 1)
+    return unpacked.reshape(len(packed), -1)[:, :k]

@@ -39,7 +39,7 @@ from tests.explorer.made_up import (
 )
 
 
-@pytest.mark.parametrize("levels", [2, 3])
+@pytest.mark.parametrize("levels", [2, 3, 5])
 def test_the_page_holds_the_exact_table_of_a_naive_bayes_model(levels: int) -> None:
     pursuit = naive_bayes(levels=levels)
     found = described(pursuit, Facts("m", STOP, {"query 1": "captions"}))
@@ -68,19 +68,19 @@ def test_large_networks_stay_at_the_server() -> None:
 
 
 def test_samples_are_spread_over_the_classes_and_all_others_are_scored() -> None:
-    pursuits = [naive_bayes(), naive_bayes(levels=2)]
+    pursuits = [naive_bayes(), naive_bayes(levels=5)]
     test = images(pursuits, 25)
     named = [(pursuit, Facts(f"m{n}", STOP)) for n, pursuit in enumerate(pursuits)]
     found = contents(named, test, images(pursuits, 9, 3), chosen=Chosen(test=8, train=3))
     assert [each.label for each in found.images.test] == [0, 1, 2, 3, 4, 5, 0, 1]
     assert len({each.id for each in found.images.test}) == 8
     assert [each.label for each in found.images.train] == [0, 1, 2]
-    for number, (pursuit, steps) in enumerate(zip(pursuits, (2, 1), strict=True)):
+    for number, (pursuit, steps) in enumerate(zip(pursuits, (2, 4), strict=True)):
         for each in found.images.test:
             row = int(each.id.split()[1])
-            levels = read_levels(each.answers[number], 9)[0]
+            levels = read_levels(each.answers[number], 9, steps + 1)[0]
             assert levels.tolist() == (steps * test.answers[number][row]).tolist()
-        others = read_levels(found.images.scored.answers[number], 9)
+        others = read_levels(found.images.scored.answers[number], 9, steps + 1)
         assert others.shape == (17, 9)
         left = [row for row in range(25) if f"image {row}" not in {e.id for e in found.images.test}]
         assert np.array_equal(others, (steps * test.answers[number][left]).numpy())

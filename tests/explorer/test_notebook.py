@@ -44,13 +44,14 @@ def test_images_and_labels_are_those_given(
     found = payload_of(model.explore(world.unseen, world.unseen_y, train=train).html)
     assert len(found.images.test) == 200
     assert len(found.images.train) == 30
-    coded = model.answer(world.unseen)
+    answers = model.answer(world.unseen)
     for each in found.images.test:
         row = int(each.id.removeprefix("image "))
         assert each.label is not None
         assert found.models[0].classes[each.label] == world.unseen_y[row]
-        levels = read_levels(each.answers[0], 6)[0].astype(int)
-        assert (levels - 1).tolist() == coded[row].tolist()
+        count = model.pursuit_.rule.levels
+        levels = read_levels(each.answers[0], 6, count)[0].astype(int)
+        assert (levels / (count - 1)).tolist() == answers[row].tolist()
     unlabelled = payload_of(model.explore(world.unseen[:3]).html)
     assert [each.label for each in unlabelled.images.test] == [None] * 3
     assert payload_of(model.explore().html).images.test == []

@@ -154,6 +154,7 @@ def redundant_case() -> Case:
 CASES: dict[str, Callable[[], Case]] = {
     "two answers": partial(naive_bayes_case, k=48, count=200, levels=2),
     "three answers, weights of questions, a fixed first question": usefulness_case,
+    "five answers": partial(naive_bayes_case, k=48, count=200, levels=5),
     "less certainty, 5 questions": partial(naive_bayes_case, StoppingRule(0.6, 5)),
     "all questions": partial(naive_bayes_case, StoppingRule(None, None)),
     "entropy": partial(naive_bayes_case, StoppingRule(None, 30, entropy=0.4)),
@@ -177,7 +178,12 @@ def test_images_are_asked_and_judged_as_in_python(open_page: Opened, name: str) 
 
 
 @pytest.mark.parametrize(
-    ("levels", "given"), [(3, {3: 1.0, 5: 0.5, 9: 0.0}), (2, {3: 0.5, 8: 0.75})]
+    ("levels", "given"),
+    [
+        (3, {3: 1.0, 5: 0.5, 9: 0.0}),
+        (2, {3: 0.5, 8: 0.75}),
+        (5, {3: 0.75, 5: 0.25, 8: 0.0, 9: 0.6}),
+    ],
 )
 def test_a_changed_answer_acts_like_an_override_in_python(
     open_page: Opened, levels: int, given: dict[int, float]

@@ -13,7 +13,6 @@ from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.meaning.measures import (
     Judgements,
     MeaningOfRun,
-    coded,
     explained_shares,
     hard_answers,
     measure_meaning,
@@ -178,7 +177,7 @@ def test_queries_between_texts_are_not_measured_as_words(world) -> None:
     assert found.worst == []
 
 
-@pytest.mark.parametrize("answers", ["three_valued", "threshold", "minmax"])
+@pytest.mark.parametrize("answers", ["five_valued", "three_valued", "threshold", "minmax"])
 def test_the_rule_of_other_texts_is_of_the_same_kind(world, answers: str) -> None:
     train, _, universe, _ = world
 
@@ -198,7 +197,6 @@ def test_the_rule_of_other_texts_is_of_the_same_kind(world, answers: str) -> Non
 def test_soft_answers_count_by_their_side() -> None:
     asked = drawn_roll_out(0)._replace(answers=torch.tensor([[0.2, 0.5, 0.9, 1.0]]))
     assert hard_answers(asked).answers.tolist() == [[0.0, 0.5, 1.0, 1.0]]
-    assert coded(torch.tensor([[0.2, 0.5, 0.9]])).tolist() == [[-1, 0, 1]]
 
 
 def test_chance_of_truth_is_the_mean_over_the_shuffled_names() -> None:

@@ -20,12 +20,12 @@ def slow(answers: np.ndarray, table: np.ndarray, labels: np.ndarray) -> TruthOfA
             if truth not in (0, 1):
                 continue
             count["known"] += 1
-            count["answered"] += answer != 0
+            count["answered"] += answer != 0.5
             count["true" if truth == 1 else "false"] += 1
-            count["yes"] += answer == 1
-            count["true_yes"] += answer == 1 and truth == 1
-            count["no_false"] += answer == -1 and truth == 0
-            count["no_true"] += answer == -1 and truth == 1
+            count["yes"] += answer > 0.5
+            count["true_yes"] += answer > 0.5 and truth == 1
+            count["no_false"] += answer < 0.5 and truth == 0
+            count["no_true"] += answer < 0.5 and truth == 1
         if not count["true"] or not count["false"]:
             continue
         texts += 1
@@ -51,14 +51,14 @@ def slow(answers: np.ndarray, table: np.ndarray, labels: np.ndarray) -> TruthOfA
 def test_as_counted_one_by_one(seed: int) -> None:
     draw = np.random.default_rng(seed)
     table, labels = drawn_table(seed), draw.integers(0, 5, 30)
-    answers = draw.integers(-1, 2, (30, 9)).astype(np.int8)
-    answers[:, 4] = np.minimum(answers[:, 4], 0)  # a text that never gets a yes
+    answers = draw.integers(0, 5, (30, 9)) / 4
+    answers[:, 4] = np.minimum(answers[:, 4], 0.5)  # a text that never gets a yes
     assert truth_of_answers(answers, table, labels) == pytest.approx(slow(answers, table, labels))
 
 
 def test_texts_that_no_class_tells_apart_do_not_count() -> None:
     table = np.array([[1, 0, np.nan], [1, 0, 0]], dtype=np.float32)
-    answers = np.ones((4, 3), dtype=np.int8)
+    answers = np.ones((4, 3))
     found = truth_of_answers(answers, table, np.array([0, 1, 0, 1]))
     assert found == TruthOfAnswers(None, None, None, None, None, 0, 0)
 

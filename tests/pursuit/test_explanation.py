@@ -61,16 +61,19 @@ def test_the_prediction_is_the_most_probable_class_and_the_first_of_equals() -> 
 def test_answers_in_words_keep_the_value_of_soft_ones() -> None:
     words = [Step("q", answer, (1.0,), 0.0).said for answer in (1.0, 0.0, 0.5, 0.73, 0.4)]
     assert words == ["yes", "no", "not sure", "yes 0.73", "no 0.40"]
+    words = [Step("q", answer, (1.0,), 0.0).said for answer in (0.75, 0.25)]
+    assert words == ["probably", "probably not"]
 
 
 def test_answers_as_people_give_them() -> None:
-    given = ("yes", "no", "not sure", 1.0, 0.25)
-    assert [answer_value(answer) for answer in given] == [1.0, 0.0, 0.5, 1.0, 0.25]
+    given = ("yes", "probably", "not sure", "probably not", "no", 1.0, 0.25, True)
+    expected = [1.0, 0.75, 0.5, 0.25, 0.0, 1.0, 0.25, 1.0]
+    assert [answer_value(answer) for answer in given] == expected
 
 
 @pytest.mark.parametrize("answer", ["maybe", "", 1.5, -0.1, float("nan")])
 def test_other_answers_are_refused(answer: str | float) -> None:
-    with pytest.raises(InputError, match="expected 'yes', 'no', 'not sure', or a number from 0"):
+    with pytest.raises(InputError, match="'probably not', 'no', or a number from 0 to 1"):
         answer_value(answer)
 
 

@@ -18,7 +18,7 @@ def test_every_method_and_init_has_a_meaning():
         for one, two, three in product(DICTIONARIES, ANSWERS, (True, False))
     ]
     every += [{"method": "naive_bayes", "answers": answers} for answers in ANSWERS]
-    assert len({meaning(settings) for settings in every}) == len(every) == 28
+    assert len({meaning(settings) for settings in every}) == len(every) == 35
     assert meaning(every[-1]) == (
         "fixed dictionary, no, not sure and yes by two thresholds for each answer, "
         "naive Bayes in place of networks"

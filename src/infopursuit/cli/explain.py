@@ -21,8 +21,8 @@ from infopursuit.estimators.base import (
     PursuitClassifier,
     load_fitted,
 )
+from infopursuit.pursuit.answers.rules import WORDS, in_words
 from infopursuit.pursuit.explanation import (
-    ANSWERS,
     Explanation,
     leaders,
     most_probable,
@@ -43,8 +43,11 @@ STYLE = "body{font:15px system-ui,sans-serif;margin:2rem;color:#1c2330}table{mar
 # Where --where puts figures if nothing else is said.
 FIGURES = Path("figures")
 # What a person may type, and what it means.
-WORDS = {"y": "yes", "n": "no", "?": "not sure", **{word: word for word in ANSWERS}}
-HELP = "y yes, n no, ? not sure, u undo, w why this question, q quit"
+SAID = {
+    "y": "yes", "p": "probably", "?": "not sure", "pn": "probably not", "n": "no",
+    **{word: word for word in WORDS},
+}  # fmt: skip
+HELP = "y yes, p probably, ? not sure, pn probably not, n no, u undo, w why this question, q quit"
 WITH_IMAGE = f"Enter takes the answer of the image; {HELP}"
 
 
@@ -234,7 +237,7 @@ def converse(
         write(f"[{belief}] {asked + 1}. {one_line(question(wanted))} ")
         if dialogue.image_answers is not None:
             own = float(dialogue.image_answers[dialogue.pursuit.number(wanted)])
-            write(f"({'yes' if own > 0.5 else 'no'}) ")
+            write(f"({in_words(own)}) ")
         line = next(lines, "")
         said = line.strip().lower()
         if not line or said in ("q", "quit"):
@@ -246,8 +249,8 @@ def converse(
 def _obey(dialogue: Dialogue, said: str, write: Callable[[str], object]) -> None:
     if not said and dialogue.image_answers is not None:
         dialogue.step()
-    elif said in WORDS:
-        dialogue.answer(WORDS[said])
+    elif said in SAID:
+        dialogue.answer(SAID[said])
     elif said in ("u", "undo"):
         if dialogue.explanation().steps:
             dialogue.undo()

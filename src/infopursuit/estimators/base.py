@@ -104,14 +104,11 @@ class PursuitClassifier:
         return posterior / posterior.sum(axis=1, keepdims=True)
 
     def answer(self, X: Any) -> np.ndarray:
-        """Return the answers of each row to all k questions: (n, k) int8, -1 no, 0 not sure, 1 yes.
+        """Return the answers of each row to all k questions: (n, k) float32 in [0, 1].
 
-        Soft answers of the paper's ablation are (n, k) float32 in [0, 1].
+        0.5 is not sure, less is a no and more a yes; 0 and 1 are the firmest answers there are.
         """
-        answers = self._answers(X).cpu().numpy()
-        if not np.isin(answers, (0.0, 0.5, 1.0)).all():
-            return answers.astype(np.float32)
-        return np.round(2 * answers - 1).astype(np.int8)
+        return self._answers(X).cpu().numpy().astype(np.float32)
 
     def roll_out(self, X: Any, budget: int | None = None) -> RollOut:
         """Ask `budget` questions (default k) of each row; the whole course, as tensors."""
@@ -155,8 +152,9 @@ class PursuitClassifier:
         Args:
             X: (n, d) embeddings, or pictures if the model knows its CLIP.
             stop: when to ask no more; None for the model's own rule.
-            overrides: answers that replace those of the images, by question: `yes`, `no`,
-                `not sure`, or a number in [0, 1]. The questions after them are chosen again.
+            overrides: answers that replace those of the images, by question: `yes`,
+                `probably`, `not sure`, `probably not`, `no`, or a number in [0, 1]. The questions
+                after them are chosen again.
             names: of the rows; None for paths, or `image 0`, ...
             where: whether each answer yes gets its place in the picture (`Step.where`), which its
                 figure and its HTML show; for pictures only.

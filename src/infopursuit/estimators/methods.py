@@ -17,14 +17,15 @@ class NaiveBayesSettings:
     """Information Pursuit with naive Bayes and information gain.
 
     Attributes:
-        answers: `three_valued`: no, not sure or yes; `threshold`: no or yes. Both depend on their
-            own query and the image alone. `minmax`: the paper's rule.
+        answers: `five_valued`: no, probably not, not sure, probably or yes; `three_valued`: no,
+            not sure or yes; `threshold`: no or yes. They depend on their own query and the image
+            alone. `minmax`: the paper's rule.
         rates: `counted`, or `fitted` to tell the classes apart.
         knowledge: whether the knowledge table of the data set is used.
         leakage: weight, from 0 to 1, of information that the words of a query do not explain.
     """
 
-    answers: Literal["three_valued", "threshold", "minmax"] = "three_valued"
+    answers: Literal["five_valued", "three_valued", "threshold", "minmax"] = "three_valued"
     rates: Literal["counted", "fitted"] = "counted"
     knowledge: bool = True
     leakage: float = 1.0

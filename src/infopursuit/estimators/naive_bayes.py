@@ -49,6 +49,7 @@ from infopursuit.pursuit.answers.columns import (
 from infopursuit.pursuit.answers.directions import TextDirections
 from infopursuit.pursuit.answers.rules import (
     GAP,
+    LEVELS,
     AnswerRule,
     ColumnAnswers,
     MinMaxAnswers,
@@ -120,8 +121,9 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         keep: questions that are in the dictionary whatever is chosen, some of `texts`, or of the
             form `column > number` or `column is category`; no more than k.
         first_query: the question that every image is asked first; None for the best.
-        answers: `three_valued`: no, not sure or yes; `threshold`: no or yes. Both depend on their
-            own question and the image alone. `minmax`: the paper's rule. Questions about columns
+        answers: `five_valued`: no, probably not, not sure, probably or yes; `three_valued`: no,
+            not sure or yes; `threshold`: no or yes. They depend on their own question and the image
+            alone. `minmax`: the paper's rule. Questions about columns
             are answered with no or yes.
         knowledge: (c, u) how true each text is of each class, in the order of `classes_` and
             `texts`: 1 true, 0.5 of some pictures, 0 not true, NaN not known; or a
@@ -643,7 +645,7 @@ def validation_set(rows: Matrix, y: Any, classes: np.ndarray) -> InMemorySet:
 
 
 # The settings that are one of a few words, and those that are numbers in a range.
-WORDS = {"answers": ("three_valued", "threshold", "minmax"), "rates": ("counted", "fitted")}
+WORDS = {"answers": (*LEVELS, "minmax"), "rates": ("counted", "fitted")}
 SHARES = {
     "validation_fraction": (lambda share: 0 <= share < 1, "0 or more and less than 1"),
     "leakage": (lambda share: 0 <= share <= 1, "a number from 0 to 1"),
@@ -749,7 +751,7 @@ class TextQuestions:
         self.candidates = CandidateTexts(
             texts.unit_matrix,
             TextDirections(reference, data.moments.discounted, truth),
-            ThresholdFit(model.answers != "threshold", shares),
+            ThresholdFit(LEVELS.get(model.answers, 3), shares),
             weights,
             texts.shared(),
         )

@@ -449,6 +449,7 @@ def _plain(value: Any) -> Any:
 
 OPTIONAL = (
     "rule.upper",
+    "rule.certain",
     "classifier.evidence_weight",
     "classifier.growth",
     "querier.worth",
@@ -476,7 +477,8 @@ def _rule(name: str, tensors: dict[str, Tensor]) -> AnswerRule:
     if name in ("minmax", "soft"):
         return MinMaxAnswers(tensors["queries"], name == "minmax")
     if name == "threshold":
-        return ThresholdAnswers(tensors["directions"], tensors["thresholds"], tensors.get("upper"))
+        extra = tensors.get("upper"), tensors.get("certain")
+        return ThresholdAnswers(tensors["directions"], tensors["thresholds"], *extra)
     return ColumnAnswers(tensors["columns"], tensors["cuts"])
 
 
@@ -544,9 +546,11 @@ def _shapes(
     """Return the shape of each tensor of a model; nothing of a size only claimed is allocated."""
     k, c, d = sizes
     rows = {name: len(tensor) if tensor.ndim else 0 for name, tensor in weights.items()}
+    levels = 2 + ("rule.upper" in weights) + 2 * ("rule.certain" in weights)
+    if levels == 4:
+        raise ValueError("a tensor rule.certain without rule.upper")
 
     def table(part: str) -> dict[str, tuple[int, ...]]:
-        levels = 3 if rows.get(f"{part}.log_likelihood") == 3 else 2
         shapes = {"log_likelihood": (levels, k, c), "log_prior": (c,), "independent_answers": ()}
         shapes |= {"evidence_weight": (), "growth": ()}
         return {f"{part}.{name}": shape for name, shape in shapes.items()}
@@ -554,7 +558,12 @@ def _shapes(
     rules: dict[str, dict[str, tuple[int, ...]]] = {
         "minmax": {"queries": (k, d)},
         "soft": {"queries": (k, d)},
-        "threshold": {"directions": (k, d), "thresholds": (k,), "upper": (k,)},
+        "threshold": {
+            "directions": (k, d),
+            "thresholds": (k,),
+            "upper": (k,),
+            "certain": (k, 2),
+        },
         "columns": {"columns": (k,), "cuts": (k,)},
     }
     if rule not in rules:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-NOT_SURE = 0.5
+from infopursuit.pursuit.answers.rules import NOT_SURE
 
 
 class AnswerCounts(NamedTuple):

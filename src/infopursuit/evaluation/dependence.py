@@ -17,8 +17,7 @@ from tqdm import tqdm
 
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.labelled_images import LabelledImages
-from infopursuit.evaluation.agreement import NOT_SURE
-from infopursuit.pursuit.answers.rules import AnswerRule
+from infopursuit.pursuit.answers.rules import NOT_SURE, AnswerRule
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.querier import Classifier
 

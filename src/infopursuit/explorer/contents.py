@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import torch
@@ -323,13 +323,11 @@ def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
     )
 
 
-def answer_levels(pursuit: Pursuit) -> Literal[2, 3] | None:
-    """Return how many answers a model knows, 2 or 3; None if they are soft."""
+def answer_levels(pursuit: Pursuit) -> Literal[2, 3, 5] | None:
+    """Return how many answers a model knows; None if they are soft."""
     if isinstance(pursuit.rule, MinMaxAnswers) and not pursuit.rule.hard:
         return None
-    if isinstance(pursuit.classifier, NaiveBayes) and pursuit.classifier.table.levels == 3:
-        return 3
-    return 2
+    return cast(Literal[2, 3, 5], pursuit.rule.levels)
 
 
 def joined_answers(pursuit: Pursuit, answers: Float[Tensor, "n k"]) -> str:
@@ -338,7 +336,7 @@ def joined_answers(pursuit: Pursuit, answers: Float[Tensor, "n k"]) -> str:
     answers = answers.cpu()
     if count is None:
         return payload.floats(answers.float().numpy())
-    return payload.levels((answers * (count - 1)).round().numpy().astype(np.uint8))
+    return payload.levels((answers * (count - 1)).round().numpy().astype(np.uint8), count)
 
 
 def _table(querier: InformationGain, table: AnswerTable) -> payload.Table:

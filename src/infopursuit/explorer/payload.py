@@ -4,8 +4,9 @@ Arrays travel as base64 of little-endian numbers, so that the page reads them as
 
 float32     tables, weights, soft answers; the shape is given with each field
 uint16      labels of images
-levels      answers: 2 bits a query, query i in byte i // 4 from bit 2 (i % 4) on; ceil(k / 4) bytes
-            a row. Level 0 is no, the highest is yes; of three levels 1 is not sure
+levels      answers: b bits a query, 2 if there are 2 or 3 answers and 4 if there are 5. With
+            n = 8 / b, query i is in byte i // n from bit b (i % n) on; ceil(k / n) bytes a row.
+            Level 0 is the firmest no, the highest the firmest yes
 
 All texts are inert: the page shows them and runs none.
 """
@@ -25,7 +26,6 @@ from infopursuit.core.errors import InputError
 FORMAT = 1
 # Bytes of an exported page, so that it can be mailed.
 LIMIT = 5_000_000
-LEVELS_A_BYTE, BITS = 4, 2
 
 Base64 = Annotated[str, Field(pattern=r"^[A-Za-z0-9+/]*={0,2}$")]
 Thumbnail = Annotated[str, Field(pattern=r"^data:image/webp;base64,[A-Za-z0-9+/]+={0,2}$")]
@@ -159,7 +159,7 @@ class Model(Part):
         origins: where each comes from, null if unknown.
         first: the question that every image is asked first, null for the model's choice.
         stop: the model's own stopping rule.
-        answers: 2 or 3 levels; null for soft answers.
+        answers: 2, 3 or 5 levels; null for soft answers.
         truth: of each query; null if unknown.
         familiar: null if no images were held out, or the answers are soft.
         sees: whether the server can take pictures for this model (it has the CLIP).
@@ -173,7 +173,7 @@ class Model(Part):
     origins: list[str | None]
     first: int | None
     stop: Stop
-    answers: Literal[2, 3] | None
+    answers: Literal[2, 3, 5] | None
     table: Table | None
     networks: Networks | None
     truth: list[Truth | None] | None
@@ -184,7 +184,7 @@ class Model(Part):
 class Image(Part):
     """An image that the page can show: path or id, class, picture, and for each model its answers.
 
-    Answers are levels of 2 bits, or float32 (k,) of soft answers.
+    Answers are levels, or float32 (k,) of soft answers.
     """
 
     id: str
@@ -196,8 +196,7 @@ class Image(Part):
 class Scored(Part):
     """More test images, without pictures: for accuracies.
 
-    Labels are uint16 (n,); answers, for each model, (n, ceil(k / 4)) bytes of levels, or float32
-    (n, k).
+    Labels are uint16 (n,); answers, for each model, are n rows of levels, or float32 (n, k).
     """
 
     labels: Base64
@@ -240,14 +239,15 @@ def labels(values: Integer[np.ndarray, "*shape"]) -> str:
     return _base64(np.ascontiguousarray(values, dtype="<u2").tobytes())
 
 
-def levels(values: Integer[np.ndarray, "n k"]) -> str:
-    """Return levels 0..3 as base64 of 2 bits each; every row starts a byte."""
+def levels(values: Integer[np.ndarray, "n k"], count: int) -> str:
+    """Return levels 0..count-1 as base64 of 2 or 4 bits each; every row starts a byte."""
     rows, k = values.shape
-    width = -(-k // LEVELS_A_BYTE)
-    padded = np.zeros((rows, width * LEVELS_A_BYTE), dtype=np.uint8)
+    bits = 2 if count <= 4 else 4
+    width = -(-k * bits // 8)
+    padded = np.zeros((rows, width * 8 // bits), dtype=np.uint8)
     padded[:, :k] = values
-    shifts = BITS * np.arange(LEVELS_A_BYTE, dtype=np.uint8)
-    packed = padded.reshape(rows, width, LEVELS_A_BYTE) << shifts
+    shifts = np.arange(0, 8, bits, dtype=np.uint8)
+    packed = padded.reshape(rows, width, 8 // bits) << shifts
     return _base64(np.bitwise_or.reduce(packed, axis=2).tobytes())
 
 

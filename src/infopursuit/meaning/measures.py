@@ -9,20 +9,18 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from jaxtyping import Float, Int
 
 from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
-from infopursuit.evaluation.agreement import NOT_SURE
 from infopursuit.evaluation.measurement import FIRST as FIRST
 from infopursuit.meaning.questions import plausible_questions, supported_yes
 from infopursuit.meaning.reader import reader_accuracy
 from infopursuit.meaning.truth import truth_of_answers
 from infopursuit.meaning.worst_answers import FalseAnswer, denied, worst_answers
 from infopursuit.pursuit.answers.information import ROUNDING, information_of_words
-from infopursuit.pursuit.answers.rules import AnswerRule, MinMaxAnswers, ThresholdAnswers
+from infopursuit.pursuit.answers.rules import LEVELS, NOT_SURE, AnswerRule, MinMaxAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import NaiveBayes
 from infopursuit.pursuit.rollout import RollOut
@@ -86,7 +84,7 @@ def measure_meaning(
     if said.strict.texts:
         figures["truth"] = _strict_truth(model, train, test, universe, said, shuffles)
     elif asks_texts and np.isin(known, (0.0, 1.0)).any():
-        answers = coded(pursuit.answers(test.embeddings.to(pursuit.device)))
+        answers = pursuit.answers(test.embeddings.to(pursuit.device)).cpu().numpy()
         figures["truth"] = {"by": "knowledge", **truth_measures(answers, known, labels, shuffles)}
     if not asks_texts:
         return MeaningOfRun(figures, [])
@@ -120,7 +118,7 @@ def _strict_truth(
         table = said.knowledge.for_classes_and_texts(names, universe.texts)
     rule = rule_of_texts(model.pursuit_.rule, universe, texts, train, table)
     truth = said.strict.for_classes_and_texts(names, texts)
-    answers = coded(rule.answers(test.embeddings))
+    answers = rule.answers(test.embeddings).numpy()
     return {"by": "strict", **truth_measures(answers, truth, test.labels.numpy(), shuffles)}
 
 
@@ -135,8 +133,7 @@ def rule_of_texts(
 
     So models with different dictionaries are compared on the same questions.
     """
-    two_valued = isinstance(rule, ThresholdAnswers) and rule.upper is None
-    kind = "threshold" if two_valued else "three_valued"
+    kind = {levels: name for name, levels in LEVELS.items()}[rule.levels]
     model = InformationPursuitClassifier(
         universe.texts,
         universe.embeddings,
@@ -148,13 +145,8 @@ def rule_of_texts(
     return model.fit(train.embeddings, train.labels.numpy()).pursuit_.rule
 
 
-def coded(answers: Float[torch.Tensor, "n q"]) -> Int[np.ndarray, "n q"]:
-    """Turn answers in [0, 1] into -1 for no, 0 for not sure, 1 for yes."""
-    return (answers - NOT_SURE).sign().to(torch.int8).cpu().numpy()
-
-
 def hard_answers(asked: RollOut) -> RollOut:
-    """Return a roll-out whose soft answers are yes above 0.5 and no below."""
+    """Return a roll-out whose answers are 1 for any yes, 0 for any no and 0.5 for not sure."""
     return asked._replace(answers=((asked.answers - NOT_SURE).sign() + 1) / 2)
 
 
@@ -165,7 +157,7 @@ def shuffled_names(classes: int, seed: int, count: int = SHUFFLES) -> Shuffles:
 
 
 def truth_measures(
-    answers: Int[np.ndarray, "n q"],
+    answers: Float[np.ndarray, "n q"],
     table: Float[np.ndarray, "c q"],
     labels: Int[np.ndarray, " n"],
     shuffles: Shuffles,

@@ -34,7 +34,9 @@ class TruthOfAnswers(NamedTuple):
 
 
 def truth_of_answers(
-    answers: Int[np.ndarray, "n q"], table: Float[np.ndarray, "c q"], labels: Int[np.ndarray, " n"]
+    answers: Float[np.ndarray, "n q"],
+    table: Float[np.ndarray, "c q"],
+    labels: Int[np.ndarray, " n"],
 ) -> TruthOfAnswers:
     """Compare the answers of n images to q texts with what is true of their classes.
 
@@ -42,13 +44,13 @@ def truth_of_answers(
     are known to be true of none of the images, or of all, are left out.
 
     Args:
-        answers: as `model.answer(X)` gives them: -1 no, 0 not sure, 1 yes.
+        answers: in [0, 1], as `model.answer(X)` gives them.
         table: 1 where a text is true of every image of a class, 0 where of none; anything else
             (0.5, NaN) where the class does not tell.
         labels: the class of each image, 0..c-1.
     """
     truth = table[labels]
-    counts = count_answers((answers + 1) / 2, truth == 1, np.isin(truth, (0.0, 1.0)))
+    counts = count_answers(answers, truth == 1, np.isin(truth, (0.0, 1.0)))
     tells = (counts.of_true > 0) & (counts.of_true < counts.all)
     shares = {name: share[tells] for name, share in counts.shares.items()}
     return TruthOfAnswers(

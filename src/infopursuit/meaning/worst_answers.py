@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from PIL import Image
 
 from infopursuit.core.files import atomic_folder, write_text
-from infopursuit.evaluation.agreement import NOT_SURE
+from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.explanation import rounded
 from infopursuit.pursuit.rollout import RollOut
 

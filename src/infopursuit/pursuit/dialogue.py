@@ -98,7 +98,7 @@ class Dialogue:
         forgotten, since they were chosen by it.
 
         Args:
-            answer: `yes`, `no`, `not sure`, or a number from 0 to 1.
+            answer: `yes`, `probably`, `not sure`, `probably not`, `no`, or a number from 0 to 1.
             question: None for the model's next question.
 
         Raises:

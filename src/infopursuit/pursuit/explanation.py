@@ -19,6 +19,7 @@ from infopursuit.core.errors import InputError, one_line
 from infopursuit.core.files import write_text
 from infopursuit.core.numbers import percent
 from infopursuit.core.renderers import renderer
+from infopursuit.pursuit.answers.rules import NOT_SURE, WORDS, in_words
 from infopursuit.pursuit.querier import Criterion
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts import wording
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 DIGITS = 6
 # An image is unfamiliar if fewer images of the classes than this share are as unusual.
 UNFAMILIAR = 0.01
-# Answers as a person gives them.
-ANSWERS = {"no": 0.0, "not sure": 0.5, "yes": 1.0}
 
 # What an explanation may lack.
 OPTIONAL = ("labels", "picture")
@@ -55,15 +54,14 @@ def answer_value(answer: str | float) -> float:
     """Return an answer as a number in [0, 1].
 
     Raises:
-        InputError: it is neither `yes`, `no` or `not sure` nor such a number.
+        InputError: it is neither one of `rules.WORDS` nor such a number.
     """
-    if isinstance(answer, str) and answer in ANSWERS:
-        return ANSWERS[answer]
+    if isinstance(answer, str) and answer in WORDS:
+        return WORDS[answer]
     if isinstance(answer, (bool, int, float)) and 0 <= answer <= 1:
         return float(answer)
-    raise InputError(
-        f"the answer {answer!r}; expected 'yes', 'no', 'not sure', or a number from 0 to 1"
-    )
+    words = ", ".join(map(repr, reversed(WORDS)))
+    raise InputError(f"the answer {answer!r}; expected {words}, or a number from 0 to 1")
 
 
 def rounded(probabilities: Iterable[float]) -> tuple[float, ...]:
@@ -85,7 +83,7 @@ class Step:
 
     Attributes:
         query: the text of the query.
-        answer: 1 for yes, 0 for no, 0.5 for not sure; any value in [0, 1] for soft answers.
+        answer: in [0, 1]: below 0.5 for no, above for yes, 0.5 for not sure.
         posterior: probability of each of the c classes, in the order of the class names.
         entropy: of that posterior, in nats.
         value: how much the querier expected of the question, by `Explanation.criterion`; None if
@@ -113,15 +111,12 @@ class Step:
     @property
     def yes(self) -> bool:
         """Whether the answer is closer to yes."""
-        return self.answer > 0.5
+        return self.answer > NOT_SURE
 
     @property
     def said(self) -> str:
-        """The answer in words: `yes`, `no`, `not sure`, or a soft one with its value."""
-        if self.answer == 0.5:
-            return "not sure"
-        word = "yes" if self.yes else "no"
-        return word if self.answer in (0.0, 1.0) else f"{word} {self.answer:.2f}"
+        """The answer in words (`rules.WORDS`); a soft one is yes or no with its value."""
+        return in_words(self.answer)
 
     @property
     def marked(self) -> str:

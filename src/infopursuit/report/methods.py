@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from infopursuit.pursuit.answers.rules import LEVELS
+
 INITS = {
     "llm": "asked of a language model",
     "list": "your own questions",
@@ -29,6 +31,7 @@ ANSWERS = {
     "minmax": "",
     "soft": "soft answers",
     "threshold": "a threshold for each answer",
+    "five_valued": "five answers, from no to yes, by four thresholds for each answer",
     "three_valued": "no, not sure and yes by two thresholds for each answer",
 }
 METHODS = {"variational": "", "naive_bayes": "naive Bayes in place of networks"}
@@ -73,7 +76,7 @@ def explains_in_words(settings: Mapping[str, Any]) -> bool:
 
 def stands_alone(settings: Mapping[str, Any]) -> bool:
     """Whether every answer depends on its own question and the image alone."""
-    return settings["answers"] in ("threshold", "three_valued")
+    return settings["answers"] in LEVELS
 
 
 def is_paper_method(

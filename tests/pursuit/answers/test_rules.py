@@ -27,6 +27,7 @@ from infopursuit.pursuit.answers.rules import (
     ColumnAnswers,
     MinMaxAnswers,
     ThresholdAnswers,
+    in_words,
     minmax_answers,
 )
 from infopursuit.pursuit.answers.thresholds import (
@@ -38,7 +39,7 @@ from infopursuit.pursuit.answers.thresholds import (
     SHARES_OF_YES,
     UPPER,
     ThresholdFit,
-    fit_three_valued,
+    fit_graded,
     fit_thresholds,
 )
 from tests.pursuit.answers.drawn import counts, drawn, unit
@@ -50,6 +51,9 @@ RULES: dict[str, AnswerRule] = {
     "soft": MinMaxAnswers(unit(K, D), hard=False),
     "threshold": ThresholdAnswers(unit(K, D), 0.1 * drawn(K)),
     "three-valued": ThresholdAnswers(unit(K, D), 0.1 * drawn(K), 0.1 * drawn(K) + 0.2),
+    "five-valued": ThresholdAnswers(
+        unit(K, D), torch.full((K,), -0.1), torch.full((K,), 0.2), torch.tensor([[-0.4, 0.5]] * K)
+    ),
     "columns": ColumnAnswers(torch.arange(K) % D, 0.1 * drawn(K).double()),
 }
 
@@ -93,7 +97,7 @@ def test_a_rule_answers_images_one_by_one_and_restores_from_its_tensors(name: st
     answers = rule.answers(images)
     assert answers.shape == (40, K)
     assert torch.equal(answers, rule.of_scores(rule.scores(images)))
-    levels = {"three-valued": {0.0, 0.5, 1.0}}.get(name, {0.0, 1.0})
+    levels = {each / (rule.levels - 1) for each in range(rule.levels)}
     assert (set(answers.unique().tolist()) == levels) == (name != "soft")
     assert answers.amin() >= 0
     assert answers.amax() <= 1
@@ -125,6 +129,14 @@ def test_a_score_at_the_threshold_says_no_and_not_sure_is_in_between() -> None:
     expected = [[0.0, 0.5, 0.0], [0.5, 1.0, 1.0], [1.0, 0.0, 0.0]]
     assert rule.of_scores(scores).tolist() == expected
     assert list(rule.tensors()) == ["directions", "thresholds", "upper"]
+    of_five = ThresholdAnswers(
+        torch.eye(1), torch.zeros(1), torch.ones(1), torch.tensor([[-1.0, 2.0]])
+    )
+    scores = torch.tensor([[-1.0], [0.0], [0.5], [1.0], [1.5], [2.0], [2.1]])
+    expected = [
+        "no", "probably not", "not sure", "not sure", "probably", "probably", "yes",
+    ]  # fmt: skip
+    assert [in_words(each) for each in of_five.of_scores(scores).flatten().tolist()] == expected
 
 
 def entropy(p: list[float]) -> float:
@@ -213,12 +225,32 @@ def test_of_thresholds_that_tell_almost_the_most_the_one_with_fewest_yes_is_take
     assert ((scores > found.values).float().mean(dim=0) <= 0.5).all()
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_half_of_the_images_that_say_no_or_yes_are_certain(weighted: bool) -> None:
+    scores, labels = problem(400)
+    weights = torch.rand(400, generator=torch.Generator().manual_seed(1)).double() + 0.1
+    weights = weights if weighted else None
+    three, five = (fit_graded(scores, labels, weights, None, each) for each in (False, True))
+    assert five.upper is not None
+    assert five.certain is not None
+    assert torch.equal(five.values, three.values)
+    assert torch.equal(five.upper, three.upper)
+    counted = torch.ones(400).double() if weights is None else weights
+    no, yes = scores <= five.values, scores > five.upper
+    surely_not, surely = scores <= five.certain[:, 0], scores > five.certain[:, 1]
+    for side, ends in ((no, surely_not), (yes, surely)):
+        share = (counted @ ends.double()) / (counted @ side.double())
+        assert (share - 0.5).abs().max() <= counted.max() / (counted @ side.double()).min()
+        assert not (ends & ~side).any()
+    assert five.information.mean() > three.information.mean()
+
+
 @pytest.mark.parametrize("images", [90, 411])
 @pytest.mark.parametrize("known", [False, True])
 def test_both_thresholds_are_those_of_a_search(images: int, known: bool) -> None:
     scores, labels = problem(images)
     shares = torch.tensor([0.125] * 8 + [0.375] * 8 + [0.0, math.nan] * 4) if known else None
-    found = fit_three_valued(scores, labels, None, shares)
+    found = fit_graded(scores, labels, None, shares, False)
     assert found.upper is not None
     apart = 0
     for column in range(24):
@@ -236,27 +268,27 @@ def test_yes_is_said_of_one_class_if_a_query_names_it() -> None:
     labels = torch.arange(2000) % 40
     scores = drawn(2000, 1)
     scores[:, 0] += 8 * (labels == 7).float() + 0.8 * (labels < 20).float()
-    found = fit_three_valued(scores, labels)
+    found = fit_graded(scores, labels)
     assert found.upper is not None
     yes = scores[:, 0] > found.upper
     assert (labels[yes] == 7).all()
     assert yes[labels == 7].float().mean() >= PART_OF_A_CLASS
 
 
-@pytest.mark.parametrize("three_valued", [False, True])
+@pytest.mark.parametrize("levels", [2, 3, 5])
 def test_blocks_of_queries_change_nothing_and_shares_are_those_of_the_texts(
-    three_valued: bool, monkeypatch: pytest.MonkeyPatch
+    levels: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scores, labels = problem()
     shares = torch.rand(100, generator=torch.Generator().manual_seed(0))
     rows = torch.arange(0, 96, 4)
-    if three_valued:
-        expected = fit_three_valued(scores, labels, None, shares[rows])
+    if levels > 2:
+        expected = fit_graded(scores, labels, None, shares[rows], levels == 5)
     else:
         expected = fit_thresholds(scores, labels)
     assert COLUMNS > 24
     monkeypatch.setattr(thresholds, "COLUMNS", 7)
-    found = ThresholdFit(three_valued, shares).fit(rows, scores, labels)
+    found = ThresholdFit(levels, shares).fit(rows, scores, labels)
     for one, other in zip(found, expected, strict=True):
         assert (one is None) == (other is None)
         torch.testing.assert_close(one, other)
@@ -268,7 +300,7 @@ def test_one_class_or_equal_scores_give_finite_thresholds_that_say_no() -> None:
         for weights in (None, torch.rand(12).double() + 0.1):
             for found in (
                 fit_thresholds(scores, labels, weights),
-                fit_three_valued(scores, labels),
+                fit_graded(scores, labels, weights),
             ):
                 assert not (scores > found.values).any()
                 # Half an image of each answer is added.

@@ -13,7 +13,7 @@ from infopursuit.pursuit.answers.information import binary_entropy, entropy, inf
 from infopursuit.pursuit.answers.moments import ClassMoments, class_moments
 from infopursuit.pursuit.answers.table import (
     LEAST,
-    LEAST_OF_THREE,
+    LEAST_OF_MANY,
     MOST,
     AnswerTable,
     answer_probabilities,
@@ -98,7 +98,7 @@ def test_probabilities_of_three_answers_sum_to_one_and_none_is_impossible() -> N
     found = answer_probabilities(not_no, yes)
     torch.testing.assert_close(found.sum(dim=0), torch.ones(2, 1))
     torch.testing.assert_close(found[:, 0, 0], torch.tensor([0.1, 0.6, 0.3]))
-    assert found[1, 1, 0].item() == pytest.approx(LEAST_OF_THREE / (1 + LEAST_OF_THREE))
+    assert found[1, 1, 0].item() == pytest.approx(LEAST_OF_MANY / (1 + LEAST_OF_MANY))
     torch.testing.assert_close(answer_probabilities(yes)[:, 0, 0], torch.tensor([0.7, 0.3]))
 
 

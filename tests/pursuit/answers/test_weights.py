@@ -14,7 +14,7 @@ from infopursuit.pursuit.answers.directions import TextDirections
 from infopursuit.pursuit.answers.moments import class_moments
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.pursuit.answers.table import count_yes
-from infopursuit.pursuit.answers.thresholds import fit_three_valued, fit_thresholds
+from infopursuit.pursuit.answers.thresholds import fit_graded, fit_thresholds
 from infopursuit.pursuit.naive_bayes.fit import fit_table
 from tests.pursuit.answers.drawn import counts, drawn, unit
 
@@ -43,8 +43,8 @@ FITS: dict[str, Fit] = {
         [(slice(None), (images > 0).float())], labels, weights
     ),
     "thresholds": lambda images, labels, weights: fit_thresholds(images, labels, weights)[:2],
-    "three-valued": lambda images, labels, weights: [
-        each for each in fit_three_valued(images, labels, weights) if each is not None
+    "five-valued": lambda images, labels, weights: [
+        each for each in fit_graded(images, labels, weights) if each is not None
     ],
     "columns": lambda images, _, weights: (
         column_questions(images.double(), weights).tensors().values()

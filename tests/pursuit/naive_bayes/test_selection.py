@@ -64,7 +64,7 @@ def informative(
     data = InMemorySet(rows, labels, None, np.arange(int(labels.max()) + 1))
     directions = TextDirections(universe, data.moments.within)
     counts = None if query_weights is None else lambda rows, *_: query_weights[rows]
-    candidates = CandidateTexts(universe, directions, ThresholdFit(True), counts)
+    candidates = CandidateTexts(universe, directions, ThresholdFit(3), counts)
     return informative_rows(candidates, data, k, 0, allowed)
 
 
@@ -145,7 +145,7 @@ def test_a_large_universe_is_screened_for_the_texts_most_informative_alone(
     query_weights = torch.ones(100)
     query_weights[40:] = 0.01
     scores = images @ directions.maps[0].directions(texts[rows]).T
-    for fit in (ThresholdFit(False), ThresholdFit(True)):
+    for fit in map(ThresholdFit, (2, 3, 5)):
         how = CandidateTexts(
             universe, directions, fit, lambda rows, *_: query_weights[rows], source
         )

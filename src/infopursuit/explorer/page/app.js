@@ -184,7 +184,12 @@ export class App {
   /** How often a class answers yes. @param {number} query @param {number} y @param {number} [number] */
   yesRate(query, y, number = this.state.model) {
     const { k, c, levels } = this.payload.models[number];
-    return this.rates(number)[(((levels ?? 2) - 1) * k + query) * c + y];
+    const rates = this.rates(number);
+    let share = 0;
+    for (let level = (levels ?? 2) - 1; 2 * level > (levels ?? 2) - 1; level--) {
+      share += rates[(level * k + query) * c + y];
+    }
+    return share;
   }
 
   /** How often a class gives an answer. @param {number} answer @param {number} query @param {number} y

@@ -5,7 +5,7 @@
 import { fill, h, hidden, isolated } from "./dom.js";
 import { breathe } from "./outcomes.js";
 import { largest } from "./pursuit.js";
-import { answerText, counted, percent } from "./words.js";
+import { answerClass, answerText, counted, percent } from "./words.js";
 /** @import { App, Image } from "./app.js" */
 /** @import { Plan, Answered, WhatIf } from "./pursuit.js" */
 
@@ -98,7 +98,7 @@ export class MindChange {
       const { query, answer: said } = plan.steps[t];
       // What comes after was chosen by the answers before it.
       const chosen = new Map([...whatIf.chosen].filter(([place]) => place <= t));
-      for (const answer of said === 0.5 ? [0, 1] : [said > 0.5 ? 0 : 1]) {
+      for (const answer of said === 0.5 ? [0, 1] : [1 - said]) {
         const turned = [{ query, answer }];
         const given = givenWith(whatIf.given, turned);
         const after = await this.app.plan(this.app.state.model, image, {
@@ -172,7 +172,7 @@ export class MindChange {
             {},
             isolated(questions[query]),
             " ",
-            h("span", { class: `answer ${answer ? "yes" : "no"}` }, answerText(answer)),
+            h("span", { class: `answer ${answerClass(answer)}` }, answerText(answer)),
           ),
         ),
       ),

@@ -143,13 +143,18 @@ function putOffOf(raw, k, where) {
   return { pairs, counts: raw.counts };
 }
 
+/** Bits of one answer. @param {number} levels */
+function bitsOf(levels) {
+  return levels <= 4 ? 2 : 4;
+}
+
 /** Bytes of one row of answers. @param {Model} model */
 function widthOf(model) {
-  return model.levels === null ? 4 * model.k : Math.ceil(model.k / 4);
+  return model.levels === null ? 4 * model.k : Math.ceil((model.k * bitsOf(model.levels)) / 8);
 }
 
 /**
- * The answers of rows of images, in [0, 1]: levels of two bits, or soft answers as they are.
+ * The answers of rows of images, in [0, 1]: levels of 2 or 4 bits, or soft answers as they are.
  * @param {string} text
  * @param {Model} model
  * @param {number} rows
@@ -168,7 +173,8 @@ export function answersOf(text, model, rows, where) {
       if (levels === null) {
         answers[row * k + query] = view.getFloat32(4 * (row * k + query), true);
       } else {
-        const level = (bytes[row * width + (query >> 2)] >> (2 * (query & 3))) & 3;
+        const bit = bitsOf(levels) * query;
+        const level = (bytes[row * width + (bit >> 3)] >> (bit & 7)) & (2 ** bitsOf(levels) - 1);
         expect(
           level < levels,
           where,
@@ -267,7 +273,8 @@ function modelOf(raw, where) {
   expect(classes.length > 0, `${where}.classes`, "the model has no class; expected at least one");
   const [k, c] = [queries.length, classes.length];
   const levels = raw.answers;
-  expect([2, 3, null].includes(levels), `${where}.answers`, `${levels}; expected 2, 3 or null`);
+  const known = [2, 3, 5, null].includes(levels);
+  expect(known, `${where}.answers`, `${levels}; expected 2, 3, 5 or null`);
   const { first } = raw;
   expect(
     first === null || (Number.isInteger(first) && first >= 0 && first < k),

@@ -170,8 +170,9 @@ export class NaiveBayes {
     const answers = new Map(history.map(({ query, answer }) => [query, answer]));
     for (let i = 0; i < pairs.length; i += 3) {
       const answer = answers.get(pairs[i]);
-      const given = answer === 1 ? YES : answer === 0 ? NO : answer === 0.5 ? UNSURE : ANY;
-      if (answer !== undefined && [ANY, given].includes(pairs[i + 2])) late.add(pairs[i + 1]);
+      if (answer === undefined) continue;
+      const given = answer > 0.5 ? YES : answer < 0.5 ? NO : UNSURE;
+      if ([ANY, given].includes(pairs[i + 2])) late.add(pairs[i + 1]);
     }
     return late;
   }

@@ -7,7 +7,16 @@ import { fill, h, hidden, keyed, mayMove, isolated } from "./dom.js";
 import { smallGallery, trueClass } from "./pictures.js";
 import { largest } from "./pursuit.js";
 import { chosenUpTo } from "./state.js";
-import { ANSWERS, answerText, answerWord, counted, leaderName, nats, percent } from "./words.js";
+import {
+  answerClass,
+  answerText,
+  answerWord,
+  answersTo,
+  counted,
+  leaderName,
+  nats,
+  percent,
+} from "./words.js";
 /** @import { App, Image } from "./app.js" */
 /** @import { Plan, Step } from "./pursuit.js" */
 
@@ -48,10 +57,10 @@ export class Steps {
   makeStep(step) {
     const question = this.app.model.questions[step.query];
     const legend = h("legend", { class: "hidden" }, `Answer to: ${question}`);
-    const choices = ANSWERS.map(({ word, value }) =>
+    const choices = answersTo(this.app.model).map(({ word, value }) =>
       h(
         "label",
-        { class: `choice ${word.replace(" ", "-")}` },
+        { class: `choice ${answerClass(value)}` },
         h("input", {
           type: "radio",
           name: `answer-${step.query}`,
@@ -94,11 +103,15 @@ export class Steps {
     const { image, own } = this;
     if (!image || !own) return;
     const leader = largest(step.posterior);
+    const choices = answersTo(app.model);
+    const said =
+      choices.find(({ value }) => value === step.answer) ??
+      choices.find(({ value }) => answerWord(value) === answerWord(step.answer));
     for (const input of element.querySelectorAll("input")) {
       const value = Number(input.value);
-      input.checked = answerWord(step.answer) === answerWord(value);
+      input.checked = value === said?.value;
       const text = /** @type {HTMLElement} */ (input.nextElementSibling);
-      text.textContent = input.checked ? answerText(step.answer) : answerWord(value);
+      text.textContent = answerText(input.checked ? step.answer : value);
     }
     const rate = image.label === null ? null : app.answerRate(step.answer, step.query, image.label);
     const added = !own.steps.some((each) => each.query === step.query);
@@ -196,8 +209,10 @@ export class Steps {
     const { app } = this;
     const { model } = app.state;
     const label = this.image?.label ?? null;
-    const answer = answerWord(step.answer);
-    const same = app.train.filter((each) => answerWord(each.answers(model)[step.query]) === answer);
+    const answer = answerText(step.answer);
+    const same = app.train.filter(
+      (each) => answerText(each.answers(model)[step.query]) === answer,
+    );
     // Of the same class first: they may be odd in the same way.
     same.sort((a, b) => Number(b.label === label) - Number(a.label === label));
     const words = [];

@@ -294,7 +294,7 @@ export class ClassesView {
 
   /** Not being sure tells something, too. @param {number} query @param {number} y */
   unsure(query, y) {
-    if (this.app.model.levels !== 3) return null;
+    if ((this.app.model.levels ?? 2) < 3) return null;
     const unsure = this.app.answerRate(0.5, query, y) ?? 0;
     return unsure < UNSURE ? null : h("span", { class: "quiet" }, `not sure: ${percent(unsure)}`);
   }

@@ -8,8 +8,10 @@ import { NaiveBayes, dialogue, largest } from "./pursuit.js";
 import {
   ANSWERS,
   DEGREES,
+  answerClass,
   answerText,
   answerWord,
+  answersTo,
   counted,
   percent,
   probableWords,
@@ -375,7 +377,7 @@ export class YouView {
 
   /** The most frequent answer of a class. @param {number} query @param {number} y */
   usual(query, y) {
-    const rates = ANSWERS.map(({ value }) => ({
+    const rates = answersTo(this.app.model).map(({ value }) => ({
       value,
       rate: this.app.answerRate(value, query, y) ?? 0,
     }));
@@ -577,5 +579,5 @@ export class YouView {
 
 /** An answer. @param {number} answer */
 export function chip(answer) {
-  return h("span", { class: `answer ${answerWord(answer).replace(" ", "-")}` }, answerText(answer));
+  return h("span", { class: `answer ${answerClass(answer)}` }, answerText(answer));
 }

@@ -53,6 +53,16 @@ export const DEGREES = /** @type {const} */ ([
   { word: "no", value: 0, letter: "n" },
 ]);
 
+/** The answers that images give a model, and what a person may change them to. @param {Model} model */
+export function answersTo(model) {
+  return model.levels === 5 ? DEGREES : ANSWERS;
+}
+
+/** The class of style of an answer. @param {number} answer */
+export function answerClass(answer) {
+  return answerWord(answer).replace(" ", "-");
+}
+
 /** @param {number} count @param {string} noun @param {string} [plural] */
 export function counted(count, noun, plural = `${noun}s`) {
   return `${count.toLocaleString("en")} ${count === 1 ? noun : plural}`;

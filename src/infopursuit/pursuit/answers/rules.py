@@ -4,8 +4,8 @@
 `ThresholdAnswers` an answer depends on its own query and the image alone. `ColumnAnswers` asks
 about the columns of a table.
 
-Answers are numbers in [0, 1]: 0 is no, 1 is yes, 0.5 is not sure; a soft answer lies anywhere in
-between.
+Answers are numbers in [0, 1], in v even steps: below 0.5 for no, above it for yes (`WORDS`); a soft
+answer lies anywhere.
 """
 
 from __future__ import annotations
@@ -21,10 +21,29 @@ from torch import Tensor
 
 Rule = TypeVar("Rule", bound="AnswerRule")
 
+NOT_SURE = 0.5
+# Answers in words. Of two and three answers, no and yes are firm.
+WORDS = {"no": 0.0, "probably not": 0.25, "not sure": NOT_SURE, "probably": 0.75, "yes": 1.0}
+# How many answers a threshold rule gives, by the setting `answers`.
+LEVELS = {"five_valued": 5, "three_valued": 3, "threshold": 2}
+
+
+def in_words(answer: float) -> str:
+    """Return an answer in words: one of `WORDS`, or yes or no with its value."""
+    for word, value in WORDS.items():
+        if answer == value:
+            return word
+    return f"{'yes' if answer > NOT_SURE else 'no'} {answer:.2f}"
+
 
 @dataclass(frozen=True)
 class AnswerRule(ABC):
     """How images answer k queries; its tensors have one row for each query."""
+
+    @property
+    def levels(self) -> int:
+        """v, how many answers there are."""
+        return 2
 
     @abstractmethod
     def scores(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
@@ -90,17 +109,31 @@ class MinMaxAnswers(AnswerRule):
 
 @dataclass(frozen=True)
 class ThresholdAnswers(AnswerRule):
-    """Yes if the score of a query exceeds the query's own threshold; or no, not sure and yes.
+    """The score of a query is compared with its own thresholds, 1, 2 or 4 of them.
 
     Attributes:
         directions: (k, d), what images are multiplied with to give scores.
         thresholds: (k,), no at most here.
         upper: (k,), yes above; not sure in between. None for yes whenever it is not no.
+        certain: (k, 2), a no is firm at most at the first and a yes above the second; in between
+            it is probable. None if all are firm; needs `upper`.
     """
 
     directions: Float[Tensor, "k d"]
     thresholds: Float[Tensor, " k"]
     upper: Float[Tensor, " k"] | None = None
+    certain: Float[Tensor, "k 2"] | None = None
+
+    @property
+    def cuts(self) -> list[Float[Tensor, " k"]]:
+        """All thresholds, ascending."""
+        cuts = [self.thresholds] if self.upper is None else [self.thresholds, self.upper]
+        return cuts if self.certain is None else [self.certain[:, 0], *cuts, self.certain[:, 1]]
+
+    @property
+    def levels(self) -> int:
+        """v, how many answers there are."""
+        return len(self.cuts) + 1
 
     @property
     def directions_of_scores(self) -> Float[Tensor, "k d"]:
@@ -112,17 +145,18 @@ class ThresholdAnswers(AnswerRule):
         return images @ self.directions.T
 
     def of_scores(self, scores: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
-        """Return 1 for yes, 0.5 for not sure and 0 for no."""
-        not_no = (scores > self.thresholds).to(scores.dtype)
-        if self.upper is None:
-            return not_no
-        return (not_no + (scores > self.upper).to(scores.dtype)) / 2
+        """Return which share of its thresholds each score exceeds."""
+        first, *others = self.cuts
+        above = (scores > first).to(scores.dtype)
+        for cut in others:
+            above += scores > cut
+        return above.div_(1 + len(others))
 
 
 # After which answer of a question another one is redundant.
 ANY, YES, NO, UNSURE = 0, 1, 2, 3
 # The answer of a gap in a table: between no and yes, it tells nothing.
-GAP = 0.5
+GAP = NOT_SURE
 
 
 @dataclass(frozen=True)

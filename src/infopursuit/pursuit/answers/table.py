@@ -14,8 +14,8 @@ from torch import Tensor
 LEVEL = 1e-4
 # Nothing is certain, however many images agree.
 LEAST, MOST = 0.01, 0.99
-# Two thresholds may have no image in between, so each of three answers gets at least this.
-LEAST_OF_THREE = 0.005
+# Two thresholds may have no image in between, so each of three or more answers gets at least this.
+LEAST_OF_MANY = 0.005
 # Images that the prior estimate of a rate counts for.
 PSEUDO_IMAGES = 2.0
 # Rounding alone spreads scores of about 0.1 by less. If scores do not differ within classes, a mean
@@ -27,9 +27,8 @@ LEAST_SPREAD = 1e-5
 class AnswerTable:
     """How probable each answer to each query is in each class.
 
-    Answers are v levels in [0, 1]: 0, 1 for no and yes; 0, 0.5, 1 for no, not sure and yes. An
-    answer between two levels is one or the other, with probabilities by its distance to them: 0.5
-    between no and yes tells nothing.
+    Answers are v even levels in [0, 1]. An answer between two levels is one or the
+    other, with probabilities by its distance to them: 0.5 between no and yes tells nothing.
 
     Attributes:
         log_likelihood: (v, k, c), log P(answer | class); the answers of a query sum to one.
@@ -162,17 +161,17 @@ def threshold_rates(
 
 
 def answer_probabilities(*at_least: Float[Tensor, "c k"]) -> Float[Tensor, "v k c"]:
-    """Return P(answer | class) of no and yes, or of no, not sure and yes.
+    """Return P(answer | class) of v answers.
 
     Args:
-        at_least: how probable a yes is in each class; or, for three answers, how probable it is
-            that an answer is not a no, and that it is a yes.
+        at_least: how probable it is in each class that an answer is at level 1 or above, 2 or
+            above, ...; for no and yes, how probable a yes is.
     """
     if len(at_least) == 1:
         (yes,) = at_least
         return torch.stack([(1 - yes).T, yes.T])
-    not_no, yes = at_least
-    answers = torch.stack([(1 - not_no).T, (not_no - yes).T, yes.T]).clamp_min(LEAST_OF_THREE)
+    above = torch.stack([torch.ones_like(at_least[0]), *at_least, torch.zeros_like(at_least[0])])
+    answers = (above[:-1] - above[1:]).mT.clamp_min(LEAST_OF_MANY)
     return answers / answers.sum(dim=0)
 
 

@@ -9,6 +9,9 @@ yes, and in between it is not sure. A yes is said of few images: the upper thres
 that still tells a fair share of what the best one tells. Both reach down to where the answer
 depends on little but the class. If a knowledge table says how many images a text is true of, the
 share of yes follows it (docs/method/answers.md).
+
+Five-valued answers split the images that say no, and those that say yes, once more: half of each,
+those with the most extreme scores, say it firmly, the others say probably (not).
 """
 
 from __future__ import annotations
@@ -33,6 +36,8 @@ ALMOST = 0.95
 PURE, UPPER = 0.25, 0.3
 # Of three-valued answers, a yes is said of at least this share of the images of one class.
 PART_OF_A_CLASS = 0.75
+# Of five answers, this share of the images that say no, and of those that say yes, are certain.
+CERTAIN = 0.5
 # Of more images than these, thresholds are fitted on a sample of this size.
 THRESHOLD_IMAGES = 32768
 # Queries whose rates in all classes are held at once.
@@ -47,23 +52,31 @@ class Thresholds(NamedTuple):
         information: mutual information of answer and class on the training images, in nats.
         upper: an image answers yes if its score is above; None if there are two answers, and it
             answers yes above `values`.
+        certain: an image answers a firm no if its score is at most the first, a firm yes if it is
+            above the second; None if all are firm.
     """
 
     values: Float[Tensor, " m"]
     information: Float[Tensor, " m"]
     upper: Float[Tensor, " m"] | None = None
+    certain: Float[Tensor, "m 2"] | None = None
+
+    @property
+    def cuts(self) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """The thresholds as `ThresholdAnswers` has them."""
+        return self.values, self.upper, self.certain
 
 
 class ThresholdFit(NamedTuple):
     """How the thresholds of texts are fitted.
 
     Attributes:
-        three_valued: whether there is a `not sure`.
+        levels: how many answers there are, 2, 3 or 5.
         true_shares: (u,) of how many images each text of the universe is true, NaN or 0 if that is
-            not known; None if nothing is. For three-valued answers.
+            not known; None if nothing is. Two answers make nothing of it.
     """
 
-    three_valued: bool
+    levels: int
     true_shares: Float[Tensor, " u"] | None = None
 
     def fit(
@@ -74,10 +87,10 @@ class ThresholdFit(NamedTuple):
         weights: Float[Tensor, " n"] | None = None,
     ) -> Thresholds:
         """Fit the thresholds of texts, given by their rows in the universe, on scored images."""
-        if not self.three_valued:
+        if self.levels == 2:
             return fit_thresholds(scores, labels, weights)
         shares = None if self.true_shares is None else self.true_shares[rows]
-        return fit_three_valued(scores, labels, weights, shares)
+        return fit_graded(scores, labels, weights, shares, self.levels == 5)
 
 
 class _Candidates(NamedTuple):
@@ -104,7 +117,7 @@ def fit_thresholds(
         shares: of images that say yes, those to choose from, the largest first.
     """
     blocks: list[Thresholds] = []
-    for _, candidates, _ in _blocks(scores, labels, weights, shares):
+    for _, _, candidates, _ in _blocks(scores, labels, weights, shares):
         information = candidates.information
         last = _last(information >= ALMOST * information.amax(dim=0))
         blocks.append(Thresholds(_at(candidates.values, last), _at(information, last)))
@@ -114,14 +127,15 @@ def fit_thresholds(
     )
 
 
-def fit_three_valued(
+def fit_graded(
     scores: Float[Tensor, "n m"],
     labels: Int[Tensor, " n"],
     weights: Float[Tensor, " n"] | None = None,
     true_shares: Float[Tensor, " m"] | None = None,
+    certain: bool = True,
     shares: Sequence[float] = FINE_SHARES,
 ) -> Thresholds:
-    """Return the lower and the upper threshold of each of m queries.
+    """Return the two thresholds of each of m queries that three answers have, or the four of five.
 
     Args:
         scores: of n training images.
@@ -129,6 +143,7 @@ def fit_three_valued(
         weights: of the images; None for 1 each.
         true_shares: of how many of the images each query is true; NaN or 0 if that is not known.
             None if nothing is known.
+        certain: whether there are five answers.
         shares: of images that say yes, those to choose from, the largest first.
     """
     classes = int(labels.max()) + 1
@@ -136,8 +151,8 @@ def fit_three_valued(
     # A yes of less than a class says nothing of classes; the most frequent yes is always allowed.
     of_a_class = (share >= PART_OF_A_CLASS / classes) | (share == share.max())
     of_binary = (share >= SHARES_OF_YES[-1]) | (share == share.max())
-    blocks: list[tuple[Tensor, Tensor, Tensor]] = []
-    for place, candidates, counts in _blocks(scores, labels, weights, shares):
+    blocks: list[Thresholds] = []
+    for place, ordered, candidates, counts in _blocks(scores, labels, weights, shares):
         most = candidates.information.amax(dim=0)
         binary = candidates.information.masked_fill(~of_binary, -1)
         informative = _last(binary >= ALMOST * binary.amax(dim=0))
@@ -153,17 +168,52 @@ def fit_three_valued(
             high = torch.where(wanted > 0, distance.argmin(dim=0), high)  # NaN is not above 0
             low = torch.minimum(low, high)
         high = torch.maximum(low, high)
-        information = _three_valued_information(
-            _yes(candidates, low), _yes(candidates, high), counts
-        )
-        blocks.append((_at(candidates.values, low), information, _at(candidates.values, high)))
-    return Thresholds(*(torch.cat(parts) for parts in zip(*blocks, strict=True)))
+        lower, upper = _at(candidates.values, low), _at(candidates.values, high)
+        above, ends = [_yes(candidates, low), _yes(candidates, high)], None
+        if certain:
+            first, last = ordered.certain(lower, upper)
+            above = [ordered.above(first), *above, ordered.above(last)]
+            ends = torch.stack([first, last], dim=1)
+        blocks.append(Thresholds(lower, _information(above, counts), upper, ends))
+    values, information, upper, ends = zip(*blocks, strict=True)
+    return Thresholds(
+        torch.cat(values),
+        torch.cat(information),
+        torch.cat(upper),
+        torch.cat(ends) if certain else None,
+    )
+
+
+class _Ordered(NamedTuple):
+    """Scores of images in the order of their classes."""
+
+    scores: Float[Tensor, "n m"]
+    sizes: list[int]  # of the classes
+    weights: Float[Tensor, " n"] | None
+
+    def above(self, threshold: Float[Tensor, " m"]) -> Float[Tensor, "c m"]:
+        """Count the images of each class above the threshold of each query."""
+        above = (self.scores > threshold).to(self.scores.dtype)
+        if self.weights is not None:
+            above *= self.weights.unsqueeze(1)
+        return class_sums(above, self.sizes)
+
+    def certain(
+        self, lower: Float[Tensor, " m"], upper: Float[Tensor, " m"]
+    ) -> Float[Tensor, "2 m"]:
+        """Return thresholds that split the images that say no, and those that say yes."""
+        no, yes = self.scores <= lower, self.scores > upper
+        weights = self.scores.new_ones(len(self.scores)) if self.weights is None else self.weights
+        of_no, of_yes = (weights @ side.to(weights.dtype) / weights.sum() for side in (no, yes))
+        shares = torch.stack([1 - CERTAIN * of_no, CERTAIN * of_yes])
+        ends = _quantiles(self.scores, self.weights, shares)
+        return torch.stack([torch.minimum(ends[0], lower), torch.maximum(ends[1], upper)])
 
 
 def _blocks(
     scores: Tensor, labels: Tensor, weights: Tensor | None, shares: Sequence[float]
-) -> Iterator[tuple[slice, _Candidates, Tensor]]:
-    """Yield (place, candidates, (c, 1) sizes of the classes) of some queries at a time."""
+) -> Iterator[tuple[slice, _Ordered, _Candidates, Tensor]]:
+    """Yield (place, scores, candidates, (c, 1) sizes of the classes) of some queries at a time."""
     by_class = labels.argsort(stable=True)
     sizes = torch.bincount(labels).tolist()
     grouped = None if weights is None else weights[by_class].to(scores.dtype)
@@ -171,27 +221,19 @@ def _blocks(
     counts = class_sums(ones, sizes)
     for start in range(0, scores.shape[1], COLUMNS):
         place = slice(start, min(start + COLUMNS, scores.shape[1]))
-        block = scores[:, place][by_class]
-        yield place, _candidates(block, sizes, counts, grouped, shares), counts
+        block = _Ordered(scores[:, place][by_class], sizes, grouped)
+        yield place, block, _candidates(block, counts, shares), counts
 
 
-def _candidates(
-    scores: Tensor,
-    sizes: list[int],
-    counts: Tensor,
-    weights: Tensor | None,
-    shares: Sequence[float],
-) -> _Candidates:
-    """Return the candidates of images in the order of their classes, of these sizes."""
-    values = _quantiles(scores, weights, shares)
+def _candidates(block: _Ordered, counts: Tensor, shares: Sequence[float]) -> _Candidates:
+    values = _quantiles(
+        block.scores, block.weights, torch.tensor(shares, dtype=torch.float64).unsqueeze(1)
+    )
     prior = (counts / counts.sum()).squeeze(1)
     information, share = torch.empty_like(values), torch.empty_like(values)
-    yes = values.new_empty(len(values), len(sizes), values.shape[1])
+    yes = values.new_empty(len(values), len(block.sizes), values.shape[1])
     for place, threshold in enumerate(values):
-        above = (scores > threshold).to(scores.dtype)
-        if weights is not None:
-            above *= weights.unsqueeze(1)
-        yes[place] = class_sums(above, sizes)
+        yes[place] = block.above(threshold)
         # Half an image of each answer is added: a class of few images is never certain.
         rates = (yes[place] + 0.5) / (counts + 1)
         share[place] = prior @ rates
@@ -200,16 +242,17 @@ def _candidates(
     return _Candidates(values, information, share, yes)
 
 
-def _three_valued_information(
-    lower: Float[Tensor, "c m"], upper: Float[Tensor, "c m"], counts: Float[Tensor, "c 1"]
+def _information(
+    above: Sequence[Float[Tensor, "c m"]], counts: Float[Tensor, "c 1"]
 ) -> Float[Tensor, " m"]:
-    """Return what three answers tell of the class.
+    """Return what answers tell of the class.
 
-    `lower` and `upper` count the images of each class above the two thresholds, `counts` all.
+    `above` counts the images of each class above each threshold, `counts` all.
     """
     prior = (counts / counts.sum()).squeeze(1)
-    answers = torch.stack([counts - lower, lower - upper, upper])
-    rates = (answers + 0.5) / (counts + 1.5)
+    all_of_them = torch.stack([counts.expand_as(above[0]), *above])
+    answers = all_of_them - torch.cat([all_of_them[1:], torch.zeros_like(all_of_them[:1])])
+    rates = (answers + 0.5) / (counts + 0.5 * len(answers))
     of_all = torch.special.entr(torch.einsum("c,vcm->vm", prior, rates)).sum(dim=0)
     return of_all - prior @ torch.special.entr(rates).sum(dim=0)
 
@@ -236,19 +279,20 @@ def class_sums(values: Float[Tensor, "n m"], sizes: list[int]) -> Float[Tensor, 
     return torch.stack([rows.sum(dim=0) for rows in values.split(sizes)])
 
 
-def _quantiles(scores: Tensor, weights: Tensor | None, shares: Sequence[float]) -> Tensor:
-    """Return (s, m): of each column the scores that these shares of the images exceed."""
+def _quantiles(
+    scores: Float[Tensor, "n m"], weights: Float[Tensor, " n"] | None, shares: Tensor
+) -> Float[Tensor, "s m"]:
+    """Return of each column the scores that these shares (s, m or 1) of the images exceed."""
+    shares = shares.double().expand(-1, scores.shape[1]).to(scores.device)
     if weights is None:
         # 0.7 * 90 is a hair below 63.
-        places = [min(int((1 - share) * len(scores) + 1e-6), len(scores) - 1) for share in shares]
-        return _sorted(scores)[:, places].T.contiguous()
+        places = ((1 - shares) * len(scores) + 1e-6).long().clamp(0, len(scores) - 1)
+        return _sorted(scores).gather(1, places.T).T.contiguous()
     order = scores.argsort(dim=0)
     ordered = scores.gather(0, order)
     below = weights[order].cumsum(dim=0) / weights.sum()
-    wanted = torch.tensor([1 - share for share in shares], dtype=scores.dtype).unsqueeze(1)
-    places = torch.searchsorted(
-        below.T.contiguous(), wanted.T.repeat(scores.shape[1], 1), right=True
-    )
+    wanted = (1 - shares).to(scores.dtype).T.contiguous()
+    places = torch.searchsorted(below.T.contiguous(), wanted, right=True)
     return ordered.gather(0, places.T.clamp_max(len(scores) - 1))
 
 

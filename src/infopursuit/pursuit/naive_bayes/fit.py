@@ -111,37 +111,31 @@ def table_of_counts(
         yes, answered = sums.chunk(2, dim=1)
         rates = [yes_rates(yes, answered)]
         return AnswerTable(answer_probabilities(*rates).log(), prior.log())
-    k = sums.shape[1] // (1 if _upper_thresholds(rule) is None else 2)
-    counts = sums.split(k, dim=1)
+    counts = sums.chunk(rule.levels - 1, dim=1)
     if moments is None or not isinstance(rule, ThresholdAnswers):
         rates = [yes_rates(each, totals) for each in counts]
     else:
         means = moments.score_means(rule.directions)
         spread = moments.predictive_spread(rule.directions)
-        cuts = [rule.thresholds] if rule.upper is None else [rule.thresholds, rule.upper]
         rates = [
             threshold_rates(each, totals, means, spread, cut)
-            for each, cut in zip(counts, cuts, strict=True)
+            for each, cut in zip(counts, rule.cuts, strict=True)
         ]
     return AnswerTable(answer_probabilities(*rates).log(), prior.log())
 
 
-def _upper_thresholds(rule: AnswerRule) -> Float[Tensor, " k"] | None:
-    """Return where not sure turns to yes; None for a rule without not sure."""
-    return rule.upper if isinstance(rule, ThresholdAnswers) else None
-
-
 def at_least(rule: AnswerRule, blocks: Blocks) -> Iterator[tuple[slice, Tensor]]:
-    """Yield (place, (m, k) answers); of three answers (m, 2k): if not a no, and if a yes.
+    """Yield (place, (m, (v - 1) k) if an answer is at least at level 1, ..., v - 1).
 
-    Of columns (m, 2k): if a yes, and if there is an answer.
+    Of two answers, those themselves; of columns (m, 2k): if a yes, and if there is an answer.
     """
     for place, images in blocks:
         answers = rule.answers(images)
         if isinstance(rule, ColumnAnswers):
             answers = torch.cat([answers == 1, answers != GAP], dim=1).to(answers.dtype)
-        if _upper_thresholds(rule) is not None:
-            answers = torch.cat([answers > 0, answers == 1], dim=1).to(answers.dtype)
+        if rule.levels > 2:
+            steps = (torch.arange(1, rule.levels) - 0.5) / (rule.levels - 1)
+            answers = torch.cat([answers > step for step in steps], dim=1).to(answers.dtype)
         yield place, answers
 
 

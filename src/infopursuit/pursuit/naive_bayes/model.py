@@ -21,6 +21,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from infopursuit.pursuit.answers.information import entropy, information_gain
+from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.querier import Criterion
 
@@ -29,8 +30,8 @@ from infopursuit.pursuit.querier import Criterion
 ROUNDING = 1e-9
 # The gain of a redundant question is multiplied by this: it is asked after all others.
 REDUNDANT_WEIGHT = 1e-3
-# The answers yes, no and not sure, in the order of their numbers in redundant pairs.
-SAID = (1.0, 0.0, 0.5)
+# The answers yes, no and not sure, less 0.5, in the order of their numbers in redundant pairs.
+SIGNS = (1, -1, 0)
 
 
 class NaiveBayes:
@@ -94,7 +95,7 @@ class RedundantQuestions:
     ) -> Bool[Tensor, "b k"]:
         """Return what is redundant after the history that `mask` selects of all answers."""
         mask = mask.to(self.after.dtype)
-        said = [mask * (answers == value) for value in SAID]
+        said = [mask * ((answers - NOT_SURE).sign() == sign) for sign in SIGNS]
         given = torch.stack([mask, *said])
         return (given @ self.after).sum(dim=0) > 0
 
@@ -103,8 +104,9 @@ class RedundantQuestions:
     ) -> Bool[Tensor, "r k"]:
         """Return what one query and its answer make redundant."""
         any_answer, *after = self.after[:, queries]
-        for value, redundant in zip(SAID, after, strict=True):
-            any_answer = any_answer + (answers == value).unsqueeze(1) * redundant
+        for sign, redundant in zip(SIGNS, after, strict=True):
+            said = (answers - NOT_SURE).sign() == sign
+            any_answer = any_answer + said.unsqueeze(1) * redundant
         return any_answer > 0
 
     def select(self, columns: Int[Tensor, " m"]) -> RedundantQuestions:

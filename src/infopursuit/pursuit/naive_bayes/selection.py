@@ -82,7 +82,7 @@ class CandidateTexts:
         texts = self.universe.take(rows)
         directions, auroc = self.directions.fitted(rows, texts, images, labels, weights)
         fitted = self.thresholds.fit(rows, images @ directions.T, labels, weights)
-        return ThresholdAnswers(directions, fitted.values, fitted.upper), auroc
+        return ThresholdAnswers(directions, *fitted.cuts), auroc
 
 
 def informative_rows(
