@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from safetensors.numpy import load, save
 
 import infopursuit
 from campaigns.bad_files import DEEP, Trap
 from campaigns.kinds import Kind, family
+from campaigns.mutations import saved
 from campaigns.readers import (
     CLIP_CONFIG,
     COLUMNS,
@@ -23,8 +25,10 @@ from campaigns.readers import (
     put_model,
     sealed,
 )
+from infopursuit.clip.towers import load_clip
 from infopursuit.clip.weights import find_clip_files
 from infopursuit.estimators.persistence import DESCRIPTION, WEIGHTS
+from tests.clip.conftest import MODEL
 
 Make = Callable[[Path], Path]
 
@@ -45,6 +49,10 @@ def _model(name: str, content: bytes | None, model: str = TEXTS) -> Make:
     if name == WEIGHTS and content is not None:
         kept = sealed(kept)
     return lambda folder: put_model(kept, folder)
+
+
+def _embedded(folder: Path) -> Any:
+    return load_clip(folder, "cpu").encode_texts(["a"])
 
 
 def _fits(model: Any) -> bool:
@@ -180,19 +188,54 @@ def _clips() -> list[Kind]:
         (folder / "open_clip_config.json").write_text("{")
         return folder
 
+    def vision(**more: Any) -> Make:
+        return clip({"model_cfg": {**CLIP_CONFIG["model_cfg"], "vision_cfg": more}}, "a.bin")
+
+    def text(**more: Any) -> Make:
+        return clip({"model_cfg": {**CLIP_CONFIG["model_cfg"], "text_cfg": more}}, "a.bin")
+
     text_width = {"model_cfg": {"embed_dim": "8", "text_cfg": {}}}
     configurations = [
         ("missing", lambda folder: folder / "x", "expected a folder with open_clip_config"),
         ("no configuration", lambda folder: folder, "no open_clip_config.json"),
         ("broken JSON", broken, "not valid JSON, line 1"),
         ("no width", clip({"model_cfg": {}}, "a.bin"), "no key 'embed_dim'"),
+        ("10^6 layers", vision(layers=10**6), "layers is 1000000; expected at most 256"),
+        ("more than its weights", vision(layers=99, width=9999), "weights is too small for them"),
+        ("pictures of 40000", vision(image_size=[40000, 2]), "image_size is 40000"),
+        ("6e7 words", text(vocab_size=6e7), "vocab_size is 60000000.0"),
+        ("a tower of transformers", text(hf_model_name="x/y"), "hf_model_name, .* bring code"),
+        ("code for a tokenizer", text(tokenizer_kwargs={"trust_remote_code": True}), "sets trust"),
         ("a width as text", clip(text_width, "a.safetensors"), "embed_dim is '8'; expected 1 to"),
     ]
     weights = [
         ("no weights", clip(CLIP_CONFIG), "expected one file of weights .*found none"),
         ("two weights", clip(CLIP_CONFIG, "a.bin", "b.pt"), "found a.bin, b.pt"),
     ]
+
+    def weighed(content: bytes, name: str = "a.bin") -> Make:
+        def make(folder: Path) -> Path:
+            (folder / "open_clip_config.json").write_text(json.dumps({"model_cfg": MODEL}))
+            (folder / name).write_bytes(content)
+            return folder
+
+        return make
+
+    def pickled(value: Any) -> bytes:
+        return saved(lambda file: torch.save(value, file))
+
+    damaged = [
+        ("empty", weighed(b""), "cannot load"),
+        ("a text", weighed(b"weights", "a.pt"), "cannot load"),
+        ("a list", weighed(pickled([1])), "cannot load"),
+        ("None", weighed(pickled(None)), "cannot load"),
+        ("numbers as keys", weighed(pickled({1: torch.zeros(1)})), "cannot load"),
+        ("no tensors", weighed(pickled({})), "cannot load"),
+        ("a program", weighed(pickled(Trap())), "cannot load"),
+        ("half an archive", weighed(pickled({"a": torch.zeros(9)})[:300]), "cannot load"),
+    ]
     return [
+        *family("weights of CLIPs", _embedded, "", damaged),
         *family("CLIPs", find_clip_files, "open_clip_config.json", configurations),
         *family("CLIPs", find_clip_files, "", weights),
     ]

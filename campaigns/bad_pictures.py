@@ -51,6 +51,13 @@ def _blank(side: int, bits: int = 8, *more: tuple[bytes, bytes]) -> bytes:
     return png(side, pixels, *more, bits=bits)
 
 
+def _scans(count: int) -> bytes:
+    """Return a progressive JPEG whose last scan stands there many times."""
+    content = saved(lambda file: Image.new("RGB", (12, 10)).save(file, "JPEG", progressive=True))
+    last = content.rindex(b"\xff\xda")
+    return content[:last] + content[last:-2] * count + content[-2:]
+
+
 def _refused() -> list[Kind]:
     jpeg, not_numbers = picture("JPEG"), np.full((3, 3), np.nan, np.float32)
     nan = saved(lambda target: Image.fromarray(not_numbers).save(target, "TIFF"))
@@ -61,6 +68,7 @@ def _refused() -> list[Kind]:
         ("a text called .jpg", file("a.jpg", "hello"), unknown),
         ("a drawing (SVG)", file("a.svg", '<svg onload="x()"/>'), unknown),
         ("a truncated JPEG", file("a.jpg", jpeg[: len(jpeg) // 2]), "damaged: .*[Tt]runc"),
+        ("300 scans", _scans(300), "more than 200 scans"),
         ("30,000 x 30,000 claimed", png(30_000, b""), "too large: .*178,9"),
         ("2^31 x 2^31 claimed", png(2**31 - 1, b""), "too large"),
         ("a note of 20 MB", _blank(1, 8, NOTE), "damaged: .*too large"),
@@ -84,6 +92,8 @@ def _accepted() -> list[Kind]:
     profile = (b"iCCP", b"x\0\0" + zlib.compress(b"no profile"))
     rows = [
         ("CMYK", picture("JPEG", "CMYK"), rgb(12, 10)),
+        ("100 scans", _scans(100), rgb(12, 10)),
+        ("a film after its end", picture("JPEG") + b"\xff\xda\0\2" * 999, rgb(12, 10)),
         ("16 bits", picture("PNG", "I;16"), rgb(12, 10)),
         ("animated", saved(animated), rgb(6, 5)),
         ("1 x 3000", picture(size=(1, 3000)), rgb(1, 3000)),

@@ -234,7 +234,7 @@ def read_rows(path: Path) -> Any:
 
 def read_reply(content: bytes) -> Answer:
     """Read the reply of a language-model server."""
-    return read_completion(httpx.Response(200, content=content), "http://localhost/v1")
+    return read_completion(content.decode(errors="replace"), "http://localhost/v1")
 
 
 def _described(answer: tuple[str, str, int], folder: Path) -> Corpus:

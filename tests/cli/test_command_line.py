@@ -165,7 +165,7 @@ def test_a_model_without_a_clip_is_served_and_takes_no_pictures(
     assert "pictures of your own are refused: the model does not know where its CLIP is" in log[0]
     status, answer = fetch(f"{address}api/images", b"x")
     assert status == 409
-    assert json.loads(answer)["error"].startswith("the model does not know where its CLIP is")
+    assert json.loads(answer)["error"].startswith("The CLIP of the model is not there")
     assert json.loads(fetch(f"{address}api/payload")[1])["models"][0]["sees"] is False
 
 

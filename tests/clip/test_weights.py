@@ -23,6 +23,7 @@ from safetensors.torch import load_file, save_file
 from infopursuit.clip import weights
 from infopursuit.clip.towers import OpenClip, load_clip
 from infopursuit.clip.weights import (
+    HOSTS,
     OPENAI,
     OPENAI_SHA256,
     DownloadedWeights,
@@ -139,6 +140,14 @@ def test_messages_about_pins(tmp_path: Path, text: str, message: str) -> None:
 class _Quiet(SimpleHTTPRequestHandler):
     asked: list[str]
 
+    def do_GET(self) -> None:
+        if self.path != "/redirected.pt":
+            super().do_GET()
+            return
+        self.send_response(302)
+        self.send_header("Location", "ftp://127.0.0.1/w.pt")
+        self.end_headers()
+
     def log_message(self, format: str, *args: object) -> None:
         self.asked.append(self.path)
 
@@ -147,6 +156,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 def web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The address of a server of the files in the test's folder, which is the home folder."""
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv(HOSTS, "127.0.0.1")
     _Quiet.asked = []
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(tmp_path))) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -156,13 +166,13 @@ def web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 def test_a_download_is_verified_and_kept(tmp_path: Path, web: str) -> None:
     (tmp_path / "w.pt").write_bytes(b"weights")
-    kept = tmp_path / ".cache" / "clip" / "w.pt"
+    digest = hashlib.sha256(b"weights").hexdigest()
+    kept = tmp_path / ".cache" / "clip" / f"{digest[:16]}-w.pt"
     keys = {"architecture": "RN50", "url": f"{web}/w.pt"}
     wrong = write_pinned(tmp_path / "wrong.yaml", **keys, sha256="f" * 64)
     with pytest.raises(InputError, match=r"w\.pt has the SHA-256 .*; expected ffff"):
         find_clip_files(wrong)
-    assert [path.name for path in kept.parent.iterdir()] in ([], ["w.pt.lock"])
-    digest = hashlib.sha256(b"weights").hexdigest()
+    assert [path.suffix for path in kept.parent.iterdir()] in ([], [".lock"])
     pinned = write_pinned(tmp_path / "right.yaml", **keys, sha256=digest)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_Quiet, "asked", [])
@@ -179,12 +189,37 @@ def test_a_download_is_verified_and_kept(tmp_path: Path, web: str) -> None:
         find_clip_files(pinned)
 
 
+@pytest.mark.parametrize(
+    ("url", "hosts", "message"),
+    [
+        ("{web}/w.pt", "other.example", "is not at one of .*allow it with INFOPURSUIT_HOSTS=127"),
+        ("http://huggingface.co/w.pt", "", "by https"),
+        ("https://evil-github.com/w.pt", "", "is not at one of"),
+        ("{web}/redirected.pt", "127.0.0.1", "ftp://127.0.0.1/w.pt is not at one of"),
+        ("{web}/endless.pt", "127.0.0.1", "more than 0 GB or 6 hours"),
+    ],
+)
+def test_a_stranger_s_address_is_not_asked(
+    tmp_path: Path, web: str, monkeypatch: pytest.MonkeyPatch, url: str, hosts: str, message: str
+) -> None:
+    """The file that pins a CLIP travels with a model."""
+    (tmp_path / "endless.pt").write_bytes(bytes(100_000))
+    monkeypatch.setenv(HOSTS, hosts)
+    monkeypatch.setattr(weights, "MOST_BYTES", 10_000)
+    keys = {"architecture": "RN50", "url": url.format(web=web), "sha256": "f" * 64}
+    with pytest.raises(InputError, match=message):
+        find_clip_files(write_pinned(tmp_path / "clip.yaml", **keys))
+    assert bool(_Quiet.asked) == ("127.0.0.1" in hosts)
+    assert not list(tmp_path.glob(".cache/clip/*.pt*partial"))
+
+
 def test_without_a_network_messages_say_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import huggingface_hub
 
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv(HOSTS, "127.0.0.1")
     pinned = write_pinned(
         tmp_path / "pinned.yaml",
         architecture="ViT-B-32-quickgelu",
@@ -252,14 +287,17 @@ def test_openai_s_archives_load_whatever_open_clip_lists(
     tiny_clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    digest = write_archive(load_file(tiny_clip / SAFE), tmp_path / ".cache" / "clip" / "tiny.pt")
+    cache = tmp_path / ".cache" / "clip"
+    digest = write_archive(load_file(tiny_clip / SAFE), cache / "tiny.pt")
+    shutil.copy(cache / "tiny.pt", cache / f"{digest[:16]}-tiny.pt")
     monkeypatch.setitem(open_clip.factory._MODEL_CONFIGS, "tiny", MODEL)
     monkeypatch.setattr(open_clip, "list_pretrained", list)
     keys = {"architecture": "tiny", "url": "http://nowhere/tiny.pt", "sha256": digest}
     pinned = write_pinned(tmp_path / "tiny.yaml", **keys)
     with pytest.raises(InputError, match="which is a program"):
         load_clip(pinned, "cpu").encode_texts(TEXTS)
-    monkeypatch.setattr("infopursuit.clip.towers.OPENAI_SHA256", {digest})
+    for module in ("towers", "weights"):
+        monkeypatch.setattr(f"infopursuit.clip.{module}.OPENAI_SHA256", {digest})
     clip = load_clip(pinned, "cpu")
     assert (clip.name, clip.width) == (f"open_clip:tiny:{digest[:12]}", 16)
     wanted = load_clip(tiny_clip, "cpu").encode_texts(TEXTS)

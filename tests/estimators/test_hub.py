@@ -116,7 +116,7 @@ def test_the_card_says_what_a_stranger_must_know(world, model) -> None:
     card = model_card(measured.as_saved())
     assert "Accuracy 90 % on 11 test images" in card
     assert 'model.explain(["photo.png"])' in card
-    assert "of the CLIP `open_clip:tiny:1`" in card
+    assert "of the CLIP open\\_clip:tiny:1" in card
 
 
 def test_the_card_of_a_table_names_its_columns() -> None:

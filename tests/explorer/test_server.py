@@ -22,7 +22,7 @@ from starlette.testclient import TestClient
 from infopursuit.core.errors import InputError
 from infopursuit.explorer import payload
 from infopursuit.explorer.contents import Facts, contents
-from infopursuit.explorer.server import MAX_PIXELS, Served, address, bound, server
+from infopursuit.explorer.server import MAX_PIXELS, MOST_VALUES, Served, address, bound, server
 from infopursuit.pursuit.pursuit import Pursuit
 from tests.explorer.conftest import serving
 from tests.explorer.made_up import STOP, images, naive_bayes, networks
@@ -181,11 +181,13 @@ def test_a_body_of_unknown_length_is_limited(both: TestClient) -> None:
 def test_an_answer_has_a_limit() -> None:
     pursuit = naive_bayes(500)
     there = client([seen(pursuit)])
-    for count, status in ((1000, 200), (1001, 422)):
+    values = 500 + len(pursuit.class_names)
+    most = MOST_VALUES // values
+    for count, status in ((most, 200), (most + 1, 422)):
         asked = {"model": 0, "histories": [[]] * count}
         response = there.post("/api/steps", json=asked)
         assert response.status_code == status
-    assert "1001 histories are too many for 500 queries" in response.json()["error"]
+    assert f"are too many for {values} queries and classes" in response.json()["error"]
 
 
 def test_requests_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:

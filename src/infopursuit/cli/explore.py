@@ -136,7 +136,7 @@ def serve(chosen: argparse.Namespace) -> int:
             for model in models.values()
         ]
         names = [chosen.host, *chosen.allow]
-        run(server(served, content, names, reason), listening)
+        run(server(served, content, names), listening)
     return 0
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import pickle
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
@@ -41,8 +40,6 @@ from infopursuit.clip.weights import (
 from infopursuit.core.arrays import unit_rows
 from infopursuit.core.errors import InputError
 
-# What torch and open_clip raise for files that are damaged or of another architecture.
-LOADING_ERRORS = (OSError, RuntimeError, ValueError, TypeError, KeyError, pickle.UnpicklingError)
 # Entries of OpenAI's archives that the architecture implies.
 OPENAI_EXTRAS = ("input_resolution", "context_length", "vocab_size")
 # The least cosine of float16 to float32. Rounding to 11 bits leaves 1 - 3e-6 in the menagerie's
@@ -84,17 +81,7 @@ class OpenClip:
     @cached_property
     def width(self) -> int:
         """Width d of the embeddings."""
-        if self._files.model.startswith("local-dir:"):
-            config = Path(self._files.model.removeprefix("local-dir:")) / CONFIG
-            return json.loads(config.read_text(encoding="utf-8"))["model_cfg"]["embed_dim"]
-        import open_clip
-
-        config = open_clip.get_model_config(self._files.model)
-        if config is None:
-            raise InputError(
-                f"{self._files.where}: open_clip knows no architecture {self._files.model!r}"
-            )
-        return config["embed_dim"]
+        return _architecture(self._files)["embed_dim"]
 
     def encode_texts(
         self, texts: Sequence[str], batch_size: int = 64
@@ -365,7 +352,6 @@ def _load_towers(
 ) -> tuple[Any, Preprocessing, Callable[..., torch.Tensor]]:
     """Return the model with its weights, the preprocessing of images, and the tokenizer."""
     import open_clip
-    from safetensors import SafetensorError
 
     create: Callable[..., tuple[Any, Any, Any]] = open_clip.create_model_and_transforms
     torchscript = _is_torchscript(files.weights)
@@ -379,7 +365,11 @@ def _load_towers(
             built, _, preprocess = create(
                 files.model, load_weights=False, pretrained_text=False, **files.preprocessing
             )
-            tokenizer: Any = open_clip.get_tokenizer(files.model)
+            # Without this, transformers asks on standard input whether to run code of the folder.
+            safe = {}
+            if _architecture(files).get("text_cfg", {}).get("hf_tokenizer_name"):
+                safe["trust_remote_code"] = False
+            tokenizer: Any = open_clip.get_tokenizer(files.model, **safe)
             if torchscript:
                 # torch is retiring TorchScript; reading an archive still works.
                 warnings.simplefilter("ignore", FutureWarning)
@@ -387,11 +377,25 @@ def _load_towers(
                 built.load_state_dict({k: v for k, v in state.items() if k not in OPENAI_EXTRAS})
             else:
                 open_clip.load_checkpoint(built, str(files.weights))
-    except (*LOADING_ERRORS, SafetensorError) as error:
+        return built.to(device).eval().requires_grad_(False), Preprocessing(preprocess), tokenizer
+    except Exception as error:  # what a stranger wrote may raise anything
+        reason = str(error).strip() or type(error).__name__
         raise InputError(
-            f"{files.where}: open_clip cannot load {files.weights} as {files.model} ({error})"
+            f"{files.where}: open_clip cannot load {files.weights} as {files.model} ({reason})"
         ) from error
-    return built.to(device).eval().requires_grad_(False), Preprocessing(preprocess), tokenizer
+
+
+def _architecture(files: ClipFiles) -> dict[str, Any]:
+    """Return the configuration of a CLIP, of its folder or of open_clip."""
+    if files.model.startswith("local-dir:"):
+        config = Path(files.model.removeprefix("local-dir:")) / CONFIG
+        return json.loads(config.read_text(encoding="utf-8"))["model_cfg"]
+    import open_clip
+
+    config = open_clip.get_model_config(files.model)
+    if config is None:
+        raise InputError(f"{files.where}: open_clip knows no architecture {files.model!r}")
+    return config
 
 
 def _is_torchscript(path: Path) -> bool:

@@ -17,13 +17,15 @@ import difflib
 import hashlib
 import json
 import logging
+import os
 import re
-import shutil
+import time
 import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
+from urllib.parse import urlsplit
 
 from filelock import FileLock
 from pydantic import Field
@@ -38,14 +40,38 @@ T = TypeVar("T")
 
 CONFIG = "open_clip_config.json"
 WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth")
-TOKENIZERS = ["tokenizer*", "special_tokens_map.json", "vocab*", "merges.txt"]
+# No pattern takes a .py: nothing that could be run is fetched.
+TOKENIZERS = [
+    "tokenizer*.json",
+    "tokenizer.model",
+    "special_tokens_map.json",
+    "vocab*.json",
+    "vocab*.txt",
+    "merges.txt",
+]
 CONNECT_SECONDS = 30
+# Where weights may be downloaded from, subdomains included; HOSTS names more, with blanks between.
+# The file that pins them may come with a stranger's model.
+KNOWN_HOSTS = (
+    "openaipublic.azureedge.net",
+    "huggingface.co",
+    "hf.co",
+    "github.com",
+    "githubusercontent.com",
+)
+HOSTS = "INFOPURSUIT_HOSTS"
+# The largest download, and the longest: bytes and seconds.
+MOST_BYTES, MOST_SECONDS = 2**35, 6 * 3600
 # The name of a file, without a folder.
 FILE = r"[\w-][\w.-]*"
 # What a configuration may set for a tokenizer. Other options name files to read, or load code.
 TOKENIZER_OPTIONS = {"additional_special_tokens", "clean", "language", "strip_sep_token"}
-# Numbers of an embedding; the largest CLIP has 1280.
-WIDEST = 2**16
+# The largest numbers of a configuration; of others LARGEST. The largest CLIP has an embedding of
+# 1280 numbers and 48 layers of width 1664.
+SIZES = {"layers": 256, "image_size": 4096, "vocab_size": 2**21, "context_length": 2**13}
+LARGEST = 2**16
+# Bytes of weights that are taken without a look at how many a file holds.
+SMALL = 2**24
 # Names never end like this, so these paths need no import of open_clip.
 ENDINGS = (".yaml", ".yml", ".parquet")
 DEFAULT_TAG = "openai"
@@ -262,6 +288,7 @@ def _folder_files(where: Path, folder: Path, weights: str | None = None) -> Clip
     canonical = json.dumps(config, sort_keys=True, separators=(",", ":"))
     config_hash = hashlib.sha256(canonical.encode()).hexdigest()[:12]
     file = folder / weights if weights else _only_weights(where, folder)
+    _check_sizes(folder / CONFIG, config, file.stat().st_size)
     sha256 = file_sha256(file)
     return ClipFiles(
         where=str(where),
@@ -279,7 +306,8 @@ def _model_config(where: Path, file: Path) -> dict[str, Any]:
     try:
         model = config["model_cfg"]
         width = model["embed_dim"]
-        options = set(model["text_cfg"].get("tokenizer_kwargs") or {}) - TOKENIZER_OPTIONS
+        text = model["text_cfg"]
+        options = set(text.get("tokenizer_kwargs") or {}) - TOKENIZER_OPTIONS
     except KeyError as error:
         raise InputError(f"{file}: no key {error}; expected model_cfg with embed_dim") from error
     except (TypeError, ValueError, AttributeError) as error:
@@ -289,9 +317,36 @@ def _model_config(where: Path, file: Path) -> dict[str, Any]:
             f"{file}: tokenizer_kwargs sets {', '.join(sorted(options))}; expected none but "
             f"{', '.join(sorted(TOKENIZER_OPTIONS))}"
         )
-    if isinstance(width, bool) or not isinstance(width, int) or not 1 <= width <= WIDEST:
-        raise InputError(f"{file}: embed_dim is {width!r}; expected 1 to {WIDEST}")
+    if text.get("hf_model_name"):
+        raise InputError(
+            f"{file}: hf_model_name, a text tower of transformers, which may bring code; expected "
+            "a tower that open_clip builds itself"
+        )
+    if isinstance(width, bool) or not isinstance(width, int) or not 1 <= width <= LARGEST:
+        raise InputError(f"{file}: embed_dim is {width!r}; expected 1 to {LARGEST}")
     return model
+
+
+def _check_sizes(file: Path, config: Any, weights: int, key: str = "model_cfg") -> None:
+    """Raise InputError for a number that no CLIP has, or for more weights than their file holds."""
+    if isinstance(config, list):
+        for each in config:
+            _check_sizes(file, each, weights, key)
+    elif isinstance(config, dict):
+        for name, value in config.items():
+            _check_sizes(file, value, weights, name)
+        layers, width = config.get("layers"), config.get("width")
+        # Attention alone has 4 width^2 weights a layer, of two bytes or more.
+        claimed = 0
+        if isinstance(layers, int) and isinstance(width, int):
+            claimed = 8 * layers * width**2
+        if claimed > max(weights, SMALL):
+            raise InputError(
+                f"{file}: {key} has {layers} layers of width {width}; the file of weights is too "
+                "small for them"
+            )
+    elif isinstance(config, int | float) and not abs(config) <= (most := SIZES.get(key, LARGEST)):
+        raise InputError(f"{file}: {key} is {config!r}; expected at most {most}")
 
 
 def _only_weights(where: Path, folder: Path) -> Path:
@@ -327,8 +382,12 @@ def _hub_folder(path: Path, pinned: HubWeights) -> Path:
 
 def _download(where: str, pinned: DownloadedWeights) -> Path:
     """Return the weights in the cache folder of open_clip, downloaded and checked if need be."""
-    target = Path.home() / ".cache" / "clip" / pinned.url.rsplit("/", 1)[-1]
+    name = pinned.url.rsplit("/", 1)[-1]
+    if pinned.sha256 not in OPENAI_SHA256:  # other weights cannot take the place of OpenAI's
+        name = f"{pinned.sha256[:16]}-{name}"
+    target = Path.home() / ".cache" / "clip" / name
     if not target.is_file():
+        _check_host(where, pinned.url)
         target.parent.mkdir(parents=True, exist_ok=True)
         # Of several processes one downloads, and the others wait for its file.
         with FileLock(f"{target}.lock"):
@@ -347,11 +406,19 @@ def _download(where: str, pinned: DownloadedWeights) -> Path:
 def _download_to(partial: Path, target: Path, where: str, pinned: DownloadedWeights) -> None:
     def download() -> None:
         logger.info("%s: downloading %s", where, pinned.url)
+        ends, taken = time.monotonic() + MOST_SECONDS, 0
+        opener = urllib.request.build_opener(_CheckedRedirects(where))
         with (
-            urllib.request.urlopen(pinned.url, timeout=CONNECT_SECONDS) as source,
+            opener.open(pinned.url, timeout=CONNECT_SECONDS) as source,
             partial.open("wb") as file,
         ):
-            shutil.copyfileobj(source, file, length=1 << 20)
+            while block := source.read1(1 << 20):
+                file.write(block)
+                taken += len(block)
+                if taken > MOST_BYTES or time.monotonic() > ends:
+                    raise ValueError(
+                        f"more than {MOST_BYTES / 1e9:.0f} GB or {MOST_SECONDS // 3600} hours"
+                    )
 
     _fetch(f"{where}: cannot download {pinned.url}", f"place the file at {target}", download)
     sha256 = file_sha256(partial)
@@ -359,6 +426,28 @@ def _download_to(partial: Path, target: Path, where: str, pinned: DownloadedWeig
         raise InputError(
             f"{where}: {pinned.url} has the SHA-256 {sha256}; expected {pinned.sha256}"
         )
+
+
+def _check_host(where: str, url: str) -> None:
+    """Raise InputError for an address on a host that nobody allowed."""
+    parts = urlsplit(url)
+    named = os.environ.get(HOSTS, "").split()
+    known = any(f".{parts.hostname}".endswith(f".{host}") for host in KNOWN_HOSTS)
+    schemes = ("http", "https") if parts.hostname in named else ("https",) if known else ()
+    if parts.scheme not in schemes:
+        raise InputError(
+            f"{where}: {url} is not at one of {', '.join(KNOWN_HOSTS)} by https; if you trust it, "
+            f"allow it with {HOSTS}={parts.hostname}, or place the file at a path"
+        )
+
+
+class _CheckedRedirects(urllib.request.HTTPRedirectHandler):
+    def __init__(self, where: str) -> None:
+        self.where = where
+
+    def redirect_request(self, req: Any, fp: Any, code: Any, msg: Any, headers: Any, newurl: str):
+        _check_host(self.where, newurl)
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 def _fetch(problem: str, otherwise: str, download: Callable[[], T]) -> T:

@@ -58,6 +58,10 @@ WITH_ALPHA = ("LA", "La", "PA", "RGBA", "RGBa")
 CHANNELS = (1, 3, 4)
 # Pixels of the longer side of a thumbnail, and WebP's quality.
 SIDE, QUALITY = 128, 70
+# Scans of a progressive JPEG: cameras and programs write about ten.
+MOST_SCANS = 200
+# A marker of a JPEG; what stands in coded pixels, 0xFF 0x00 and restarts, is none.
+_MARKER = re.compile(rb"\xff([\x01-\xcf\xd8-\xfe])", re.DOTALL)
 # Rows of pixels that are computed with at a time.
 ROWS = 256
 
@@ -89,6 +93,8 @@ def to_rgb(picture: Any) -> Image.Image:
             picture = io.BytesIO(picture)
         elif not isinstance(picture, str | Path) and not hasattr(picture, "read"):
             raise UnreadableError(f"a {type(picture).__name__}; expected a path, bytes or pixels")
+        if isinstance(picture, str | Path) and Path(picture).is_fifo():
+            raise UnreadableError("a pipe; expected a file")
         with Image.open(picture, formats=_formats()) as image:
             return _rgb(image)
     except FileNotFoundError as error:
@@ -164,12 +170,28 @@ def prepared_ahead(
 
 
 def _rgb(image: Image.Image) -> Image.Image:
+    if image.format in ("JPEG", "MPO") and (file := getattr(image, "fp", None)) is not None:
+        place = file.tell()
+        file.seek(0)
+        if more_scans_than(file.read(), MOST_SCANS):
+            raise UnreadableError(f"damaged: a JPEG of more than {MOST_SCANS} scans")
+        file.seek(place)
     image.load()
     image = _upright(image)
     if image.mode in WITH_ALPHA or "transparency" in image.info:
         return _on_white(image)
     # An image that is RGB already would only be copied.
     return image if image.mode == "RGB" else _opaque(image)
+
+
+def more_scans_than(jpeg: bytes, most: int) -> bool:
+    """Whether a JPEG has more scans than this; each takes as long as the whole picture once."""
+    place, scans = 2, 0
+    while (marker := _MARKER.search(jpeg, place)) and marker[1] != b"\xd9" and scans <= most:
+        scans += marker[1] == b"\xda"
+        end = marker.end()
+        place = end + int.from_bytes(jpeg[end : end + 2], "big")
+    return scans > most
 
 
 def _upright(image: Image.Image) -> Image.Image:

@@ -30,7 +30,8 @@ tags:
 ---
 """
 # What Markdown, or HTML in it, could read as markup.
-MARKUP = re.compile(r"([\\`*_\[\]<>|&])")
+MARKUP = re.compile(r"([\\`*_\[\]<>|&]|(?<=:)//|(?<=www)\.)")
+LEADING = re.compile(r"^(\d*)([#+\-=~.)])")
 ACCURACIES = {
     "test_accuracy": ("test_images", "test images"),
     "held_out_accuracy": ("held_out_images", "images held out of the training images"),
@@ -137,13 +138,14 @@ def _inputs(model: SavedModel, table: bool) -> str:
     if table:
         names = ", ".join(_plain(str(each)) for each in model.columns)
         return f"It takes rows of {model.width} columns{f': {names}' if names else ''}."
-    named = f" of the CLIP `{model.clip}`" if model.clip else ""
+    named = f" of the CLIP {_plain(model.clip)}" if model.clip else ""
     return f"It takes image embeddings of width {model.width}{named}."
 
 
 def _accuracy(model: SavedModel) -> str:
     measured = [
-        f"- Accuracy {percent(model.provenance[key])} on {model.provenance.get(count, '?')} "
+        f"- Accuracy {percent(float(model.provenance[key]))} on "
+        f"{int(model.provenance.get(count, 0)) or '?'} "
         f"{what}, with the model's own stopping rule."
         for key, (count, what) in ACCURACIES.items()
         if key in model.provenance
@@ -157,4 +159,4 @@ def _listed(lines: list[str]) -> str:
 
 def _plain(text: str) -> str:
     """Return any text as one line that Markdown shows as it is."""
-    return MARKUP.sub(r"\\\1", " ".join(text.split()))
+    return LEADING.sub(r"\1\\\2", MARKUP.sub(r"\\\1", " ".join(text.split())))

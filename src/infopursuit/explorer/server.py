@@ -47,7 +47,7 @@ from infopursuit.pursuit.pursuit import Pursuit
 
 logger = logging.getLogger("infopursuit")
 
-# Histories in one request, and values of queries in one answer; the page asks for no more at once.
+# Histories in one request, and numbers in one answer; the page asks for no more at once.
 MOST = 4096
 MOST_VALUES = 500_000
 # A photo of a telephone has 3 to 15 MB and 12 to 50 million pixels.
@@ -55,7 +55,7 @@ MAX_BYTES = 20_000_000
 MAX_PIXELS = 64_000_000
 # Everything else that is sent is JSON, which is read at once.
 MAX_JSON_BYTES = 2_000_000
-# Bytes of all requests that are being answered: each may wait for those before it.
+# Bytes of all requests that are being answered, and of answers that are not yet taken.
 MAX_BYTES_AT_ONCE = 20 * MAX_BYTES
 # Seconds for the body of a request: 20 MB over 1.4 Mbit/s.
 BODY_SECONDS = 120.0
@@ -155,7 +155,6 @@ def server(
     models: Sequence[Served],
     content: payload.Payload,
     names: Collection[str] = (),
-    blind: str | None = None,
 ) -> Guard:
     """Return the application, guarded."""
     app = FastAPI(
@@ -182,7 +181,9 @@ def server(
     @app.post(PICTURES, openapi_extra=PICTURE)
     async def post_picture(request: Request) -> Answers:
         if any(model.answer is None for model in models):
-            raise HTTPException(409, blind or "The model does not know its CLIP.")
+            raise HTTPException(
+                409, "The CLIP of the model is not there; the server's log says why."
+            )
         sent = await request.body()
         return await asyncio.get_running_loop().run_in_executor(
             worker, answer_picture, models, sent
@@ -193,10 +194,11 @@ def server(
         if asked.model >= len(models):
             raise HTTPException(422, f"There is no model {asked.model}.")
         pursuit, count = models[asked.model].pursuit, len(asked.histories)
-        if count > 1 and count * len(pursuit.queries) > MOST_VALUES:
+        values = len(pursuit.queries) + len(pursuit.class_names)
+        if count > 1 and count * values > MOST_VALUES:
             raise HTTPException(
                 422,
-                f"{count} histories are too many for {len(pursuit.queries)} queries; expected at "
+                f"{count} histories are too many for {values} queries and classes; expected at "
                 f"most {MOST_VALUES:,} values at once.",
             )
         loop = asyncio.get_running_loop()
@@ -231,11 +233,15 @@ async def _failure(request: Request, error: Exception) -> JSONResponse:
 def answer_picture(models: Sequence[Served], sent: bytes) -> Answers:
     """Return the answers of all models to a picture."""
     picture = decoded(sent)
-    answers = [
-        joined_answers(model.pursuit, model.answer(picture))
-        for model in models
-        if model.answer is not None
-    ]
+    try:
+        answers = [
+            joined_answers(model.pursuit, model.answer(picture))
+            for model in models
+            if model.answer is not None
+        ]
+    except InputError as error:  # it names paths of this machine
+        logger.error("a picture was not answered: %s", error)
+        raise HTTPException(409, "The CLIP cannot be loaded; the server's log says why.") from error
     return Answers(
         id=f"your image {hashlib.sha256(sent).hexdigest()[:6]}",
         thumbnail=thumbnail(picture),
@@ -333,10 +339,16 @@ class Guard:
                 MutableHeaders(scope=message).update(self.headers)
             elif message["type"] == "http.response.body":
                 body, more = memoryview(message.get("body", b"")), message.get("more_body", False)
-                while len(body) > PIECE:
-                    piece, body = body[:PIECE], body[PIECE:]
-                    await send({"type": message["type"], "body": piece, "more_body": True})
-                message = {"type": message["type"], "body": body, "more_body": more}
+                own = len(body) if scope["path"].startswith("/api/") else 0  # the page is shared
+                self.held += own
+                try:
+                    while len(body) > PIECE:
+                        piece, body = body[:PIECE], body[PIECE:]
+                        await send({"type": message["type"], "body": piece, "more_body": True})
+                    await send({"type": message["type"], "body": body, "more_body": more})
+                finally:
+                    self.held -= own
+                return
             await send(message)
 
         most = MAX_BYTES if scope["path"] == PICTURES else MAX_JSON_BYTES
@@ -361,6 +373,8 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and origin.partition("://")[2].lower() != host.lower():
             return HTTPException(403, "The request comes from a page of another site.")
+        if self.held > MAX_BYTES_AT_ONCE:
+            return HTTPException(503, "The server has too much to do; try again in a moment.")
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > most:
             return _too_large(most)
@@ -459,5 +473,7 @@ class _Announcing(uvicorn.Server):
 
 def run(app: ASGIApp, listening: socket.socket) -> None:
     """Serve until Ctrl-C."""
+    # A line for each piece that a client who has left does not take.
+    logging.getLogger("asyncio").setLevel(logging.ERROR)
     with listening:
         _Announcing(configured(app)).run(sockets=[listening])

@@ -1,12 +1,14 @@
+import gzip
 import json
 import os
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import BaseRequestHandler, ThreadingTCPServer
 from typing import Any
 
 import pytest
@@ -194,6 +196,92 @@ def test_a_refusal_that_repeats_the_key_is_reported_without_it(
     assert SECRET not in f"{raised.value} {raised.value.__cause__} {caplog.text}"
 
 
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+LATE = "no whole reply within 0.5 s"
+ESCAPED = "".join(f"\\u{ord(letter):04x}" for letter in SECRET)
+
+
+@contextmanager
+def sending(pieces: Callable[[], Iterator[bytes]]) -> Iterator[str]:
+    """A server that sends any bytes; gives its address."""
+
+    class Handler(BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(1 << 16)
+            with suppress(OSError):
+                for piece in pieces():
+                    self.request.sendall(piece)
+                self.request.shutdown(socket.SHUT_WR)
+                while self.request.recv(1 << 16):
+                    pass
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+        server.shutdown()
+
+
+def dripped(start: bytes, piece: bytes) -> Callable[[], Iterator[bytes]]:
+    def pieces() -> Iterator[bytes]:
+        yield start
+        while True:
+            time.sleep(0.1)
+            yield piece
+
+    return pieces
+
+
+def whole(body: bytes, head: bytes = HEAD) -> Callable[[], Iterator[bytes]]:
+    return lambda: iter([head, b"Content-Length: %d\r\n\r\n" % len(body), body])
+
+
+def choice(content: object, reason: object = "stop") -> bytes:
+    return json.dumps(completion(content, reason)[1]).encode()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "message"),
+    [
+        (dripped(b"", b"H"), LATE),
+        (dripped(b"", b"HTTP/1.1 100 Continue\r\n\r\n"), LATE),
+        (dripped(HEAD, b"X: y\r\n"), LATE),
+        (dripped(HEAD + b"Content-Length: 9999\r\n\r\n", b" "), LATE),
+        (dripped(HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"), LATE),
+        (whole(bytes(2**20)), "the reply has more than 1 MB"),
+        (whole(gzip.compress(bytes(10**6)), HEAD + b"Content-Encoding: gzip\r\n"), "is compressed"),
+        (whole(b"x", HEAD + b"Content-Encoding: odd\r\n"), "is compressed"),
+        (whole(b"x", HEAD.replace(b"json", b"json; charset=hex")), "not a chat completion"),
+        (whole(choice([SECRET])), "as content and"),
+        (whole(choice("x", [SECRET])), "as finish_reason; expected texts"),
+        (whole(choice(f"no list, {SECRET}")), r"found 'no list, \*\*\*'"),
+        (whole(b"", b"HTTP/1.1 " + SECRET.encode() + b"\r\n"), "RemoteProtocolError"),
+        (whole(b"", HEAD + SECRET.encode() + b"\r\n"), "RemoteProtocolError"),
+    ],
+)
+def test_what_a_server_sends_is_bounded_and_never_shows_the_key(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, pieces: Any, message: str
+) -> None:
+    monkeypatch.setenv("SOME_KEY", SECRET)
+    monkeypatch.setattr(openai_server, "MOST_BYTES", 2**19)
+    started = time.monotonic()
+    with sending(pieces) as url, pytest.raises(InputError, match=message) as raised:
+        client(url, 0, api_key_variable="SOME_KEY", timeout_seconds=0.5).answer(["a"], LISTS)
+    assert time.monotonic() - started < 5
+    assert SECRET not in f"{raised.value} {raised.value.__cause__} {caplog.text}"
+
+
+@pytest.mark.parametrize("written", [SECRET, ESCAPED])
+def test_an_answer_that_repeats_the_key_is_kept_without_it(
+    monkeypatch: pytest.MonkeyPatch, written: str
+) -> None:
+    monkeypatch.setenv("SOME_KEY", SECRET)
+    body = choice("1. KEY", "stop").replace(b"KEY", written.encode())
+    with sending(whole(body)) as url:
+        server = client(url, 0, api_key_variable="SOME_KEY")
+        assert server.answer(["a"], SAMPLING) == [Answer("1. ***", "stop")]
+
+
 @pytest.mark.parametrize("key", [f"{SECRET}\nX: y", f"{SECRET}\x00", f"{SECRET}é"])
 def test_a_key_that_cannot_be_sent_is_not_shown(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
     monkeypatch.setattr(os, "environ", {"SOME_KEY": key})
@@ -207,6 +295,7 @@ def test_a_key_that_cannot_be_sent_is_not_shown(monkeypatch: pytest.MonkeyPatch,
     [
         ("localhost:8000/v1", r"base_url: expected http://.*'localhost:8000/v1'"),
         (f"https://user:{SECRET}@there.example/v1", "without a name and a password"),
+        (f"https://there.example/v1?key={SECRET}", r"and without `\?`"),
     ],
 )
 def test_a_bad_address_is_refused_without_its_password(address: str, message: str) -> None:

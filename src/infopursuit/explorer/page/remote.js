@@ -5,7 +5,7 @@ import { pictureOf } from "./payload.js";
 /** @import { Picture } from "./payload.js" */
 /** @import { Predictor, Prediction, Answered } from "./pursuit.js" */
 
-// Of one request; the server takes no more: histories, values of queries in its answer, and answers
+// Of one request; the server takes no more: histories, numbers in its answer, and answers
 // in its histories (each some 45 bytes of 2 MB).
 const MOST = 4096;
 const MOST_VALUES = 500_000;
@@ -55,13 +55,13 @@ export async function sendPicture(file, models) {
 
 /** A model that thinks on the server. @implements {Predictor} */
 export class RemoteMind {
-  /** @param {number} number of the model @param {number} k */
-  constructor(number, k) {
+  /** @param {number} number of the model @param {number} values of one history: questions and classes */
+  constructor(number, values) {
     this.name = /** @type {const} */ ("querier probability");
     this.rounding = 0;
     this.remote = true;
     this.number = number;
-    this.k = k;
+    this.values = values;
   }
 
   /** @param {Answered[]} history @param {ReadonlySet<number>} [banned] @returns {Promise<Prediction>} */
@@ -73,7 +73,7 @@ export class RemoteMind {
   async predictAll(histories, banned = new Set()) {
     /** @type {Prediction[]} */
     const predictions = [];
-    const most = Math.max(1, Math.min(MOST, Math.floor(MOST_VALUES / this.k)));
+    const most = Math.max(1, Math.min(MOST, Math.floor(MOST_VALUES / this.values)));
     let start = 0;
     while (start < histories.length) {
       let end = start + 1;

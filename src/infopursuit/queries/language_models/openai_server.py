@@ -1,10 +1,18 @@
-"""Any server that speaks OpenAI's chat completions: vLLM serve, Ollama, OpenAI itself."""
+"""Any server that speaks OpenAI's chat completions: vLLM serve, Ollama, OpenAI itself.
+
+What a server sends passes one place, `_Requests._sent`: it is at most MOST_BYTES long, whole within
+the time limit, not compressed, and the key is masked in it.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import logging
 import os
 import re
+import socket
+import ssl
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +33,10 @@ FIRST_PAUSE_SECONDS = 1.0  # before the first retry; each further pause is twice
 LONGEST_PAUSE_SECONDS = 60.0
 # Statuses that another try can cure: too early, too many requests, and the server's own failures.
 PASSING_STATUSES = frozenset({408, 425, 429, *range(500, 600)})
+# Bytes of one reply: an answer has some thousand.
+MOST_BYTES = 2**24
+# A shorter key could be a word of an answer.
+SHORTEST_KEY = 4
 UNSTRUCTURED = "set language_model.structured_output to false, or use vLLM's server"
 
 
@@ -40,10 +52,12 @@ class OpenAIServer:
                 f"language_model.openai.base_url: expected http://... or https://..., "
                 f"found {base_url!r}"
             )
-        if "@" in urlsplit(base_url).netloc:  # it would be written into caches and files
+        parts = urlsplit(base_url)
+        # They would be written into caches and files.
+        if "@" in parts.netloc or parts.query or parts.fragment:
             raise InputError(
                 "language_model.openai.base_url: expected an address without a name and a "
-                "password; a key comes from the environment variable "
+                "password, and without `?`; a key comes from the environment variable "
                 f"{settings.api_key_variable}"
             )
         self.settings = settings
@@ -72,15 +86,11 @@ class OpenAIServer:
                 f"the environment variable {variable}: expected a key of printable ASCII "
                 "characters on one line"
             )
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
         stopped = threading.Event()
-        with (
-            httpx.Client(
-                headers=headers, timeout=self.settings.timeout_seconds, verify=self._certificates
-            ) as client,
-            ThreadPoolExecutor(CONCURRENT_REQUESTS) as pool,
-        ):
-            requests = _Requests(self.settings, self.url, client, key, sampling, stopped)
+        with ThreadPoolExecutor(CONCURRENT_REQUESTS) as pool:
+            requests = _Requests(
+                self.settings, self.url, self._certificates, key, sampling, stopped
+            )
             futures = [pool.submit(requests.ask, prompt) for prompt in prompts]
             try:
                 return [future.result() for future in futures]
@@ -92,11 +102,11 @@ class OpenAIServer:
 
 @dataclass
 class _Requests:
-    """The requests of one call, which share a connection, a key and the end of all waiting."""
+    """The requests of one call, which share a key and the end of all waiting."""
 
     settings: OpenAISettings
     url: str
-    client: httpx.Client
+    certificates: ssl.SSLContext
     key: str
     sampling: Sampling
     stopped: threading.Event
@@ -119,15 +129,17 @@ class _Requests:
         tries = self.settings.max_retries + 1
         for attempt in range(tries):
             try:
-                response = self.client.post(self.url, json=body)
+                status, reply = self._sent(body)
             except httpx.TransportError as error:
-                failure = f"{type(error).__name__}: {error}"
+                failure = self._masked(f"{type(error).__name__}: {error}")
             else:
-                if response.status_code == 200:
-                    return read_completion(response, self.url, self.key, sampling.pattern)
-                failure = f"status {response.status_code}: {_start(response.text, self.key)}"
-                if response.status_code not in PASSING_STATUSES:
-                    hint = self._hint(response.status_code)
+                if status == 200:
+                    answer = read_completion(reply, self.url, sampling.pattern)
+                    # JSON may have spelled the key in escapes.
+                    return Answer(self._masked(answer.text), self._masked(answer.finish_reason))
+                failure = f"status {status}: {_start(reply)}"
+                if status not in PASSING_STATUSES:
+                    hint = self._hint(status)
                     raise InputError(f"{self.url} refused the request, {failure}{hint}")
             if attempt == tries - 1:
                 break
@@ -143,6 +155,52 @@ class _Requests:
             "the server runs, then run this again: answers so far are kept"
         )
 
+    def _sent(self, body: dict[str, Any]) -> tuple[int, str]:
+        """Send one request; return the status and the reply, without the key.
+
+        Raises:
+            InputError: the reply is too long, or compressed.
+            httpx.TransportError: it did not come, or was not whole after `timeout_seconds`.
+        """
+        headers = {"Accept-Encoding": "identity"}
+        if self.key:
+            headers["Authorization"] = f"Bearer {self.key}"
+        limit, deadline = self.settings.timeout_seconds, _Deadline()
+        watch = threading.Timer(limit, deadline.pass_)
+        watch.daemon = True
+        watch.start()
+        try:
+            with (
+                httpx.Client(timeout=limit, verify=self.certificates) as client,
+                client.stream(
+                    "POST",
+                    self.url,
+                    json=body,
+                    headers=headers,
+                    extensions={"trace": deadline.trace},
+                ) as response,
+            ):
+                if response.headers.get("Content-Encoding", "identity") != "identity":
+                    raise InputError(f"{self.url}: the reply is compressed; expected it as it is")
+                content = bytearray()
+                for chunk in response.iter_raw():
+                    content += chunk
+                    if len(content) > MOST_BYTES:
+                        raise InputError(
+                            f"{self.url}: the reply has more than {MOST_BYTES / 1e6:.0f} MB"
+                        )
+                return response.status_code, self._masked(content.decode(errors="replace"))
+        except httpx.TransportError as error:
+            if deadline.passed:
+                raise httpx.ReadTimeout(f"no whole reply within {limit:g} s") from error
+            raise
+        finally:
+            watch.cancel()
+
+    def _masked(self, text: str) -> str:
+        """Return what a server sent without the key, which it may repeat anywhere."""
+        return text.replace(self.key, "***") if len(self.key) >= SHORTEST_KEY else text
+
     def _hint(self, status: int) -> str:
         if status in (401, 403):
             return (
@@ -153,35 +211,53 @@ class _Requests:
         return ""
 
 
-def read_completion(
-    response: httpx.Response, url: str, key: str = "", pattern: str | None = None
-) -> Answer:
+class _Deadline:
+    """The end of one request: a server that sends a byte now and then would hold it for ever."""
+
+    def __init__(self) -> None:
+        self.passed = False
+        self._socket: socket.socket | None = None
+
+    def trace(self, event: str, details: dict[str, Any]) -> None:
+        """Take the socket of a request when it is there, as httpx reports it."""
+        if event == "connection.connect_tcp.complete":
+            self._socket = details["return_value"].get_extra_info("socket")
+
+    def pass_(self) -> None:
+        """End the connection; whoever waits for it goes on with an error."""
+        self.passed = True
+        if self._socket is not None:
+            with contextlib.suppress(OSError):  # it has ended by itself
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+
+def read_completion(reply: str, url: str, pattern: str | None = None) -> Answer:
     """Return the answer in a server's reply."""
     try:
-        choice = response.json()["choices"][0]
+        choice = json.loads(reply)["choices"][0]
         text, finish_reason = choice["message"]["content"], choice["finish_reason"]
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise InputError(
             f"{url}: the reply is not a chat completion; expected choices[0].message.content, "
-            f"found {_start(response.text, key)}"
+            f"found {_start(reply)}"
         ) from error
     # Null if the server withheld the text, for example with finish_reason content_filter.
     if not isinstance(text, str | None) or not isinstance(finish_reason, str | None):
         raise InputError(
-            f"{url}: the reply has {text!r} as content and {finish_reason!r} as finish_reason; "
-            "expected texts"
+            f"{url}: the reply has {_start(str(text))} as content and "
+            f"{_start(str(finish_reason))} as finish_reason; expected texts"
         )
     # JSON can escape half of a surrogate pair, which no UTF-8 file can hold.
     text = (text or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if pattern and finish_reason == "stop" and not re.fullmatch(pattern, text.strip()):
         raise InputError(
             f"{url}: expected answers of the form asked for by structured_outputs, found "
-            f"{_start(text, key)}: the server seems to ignore it; {UNSTRUCTURED}"
+            f"{_start(text)}: the server seems to ignore it; {UNSTRUCTURED}"
         )
     return Answer(text, finish_reason or "unknown")
 
 
-def _start(text: str, key: str) -> str:
-    """Return the start of a text for a message, without the key, which a refusal may repeat."""
-    text = " ".join((text.replace(key, "***") if key else text).split())
+def _start(text: str) -> str:
+    """Return the start of a text for a message."""
+    text = " ".join(text.split())
     return repr(text if len(text) <= 200 else text[:200] + "...")
