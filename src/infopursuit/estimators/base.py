@@ -535,6 +535,8 @@ class DecidingClassifier(PursuitClassifier):
         rolled = sufficient_subset(classifier, answers, min(most, k), querier)
         goal = full_posterior(classifier, answers)
         counts, sufficient = sufficient_counts(rolled.posteriors, goal, probability)
+        new = (rolled.values[:, :, 0] > -torch.inf).sum(dim=1)
+        counts, sufficient = counts.minimum(new), sufficient & (counts <= new)
         return pursuit.explanations_from_rollout(
             rolled, counts, sufficient, answers, images, true_classes, overridden, k
         )

@@ -19,7 +19,7 @@ from infopursuit.pursuit.answers.rules import MinMaxAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.explanation import UNFAMILIAR, question
 from infopursuit.pursuit.familiarity import ROUNDING as LIKELIHOOD_ROUNDING
-from infopursuit.pursuit.naive_bayes.model import REDUNDANT_WEIGHT, InformationGain, NaiveBayes
+from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.pursuit.vip.networks import HistoryNetwork
@@ -344,7 +344,7 @@ def _table(querier: InformationGain, table: AnswerTable) -> payload.Table:
     put_off = None
     if redundant is not None and len(redundant.pairs):
         pairs = payload.labels(redundant.pairs.cpu().numpy())
-        put_off = payload.PutOff(pairs=pairs, counts=REDUNDANT_WEIGHT)
+        put_off = payload.PutOff(pairs=pairs)
     palette = _palette(table.log_likelihood.cpu().numpy())
     likelihood, colors = (_numbers(table.log_likelihood), None) if palette is None else palette
     return payload.Table(

@@ -48,14 +48,13 @@ class Stop(Part):
 
 
 class PutOff(Part):
-    """Questions that are redundant after others: their gains are multiplied with `counts`.
+    """Questions that are not asked after others, since their answers are implied.
 
     `pairs` is uint16 (p, 3): a question that was asked, one that is redundant after it, and
     after which answer: 0 any, 1 yes, 2 no, 3 not sure.
     """
 
     pairs: Base64
-    counts: float
 
 
 class Table(Part):

@@ -61,7 +61,10 @@ class Dialogue:
 
     @torch.no_grad()
     def candidates(self, count: int = RUNNERS_UP + 1) -> list[Candidate]:
-        """Return the best questions to ask next, with their values, the best first."""
+        """Return the best questions to ask next, with their values, the best first.
+
+        Questions whose answers are implied are not among them.
+        """
         answers, masks = self._histories()
         outputs = self.pursuit.querier(answers, masks)[-1:]
         outputs = outputs.masked_fill(masks[-1:] > 0, -torch.inf)
@@ -70,7 +73,11 @@ class Dialogue:
         if not left:
             return []
         order = ranked(outputs, self.pursuit.querier.rounding, left)[0].tolist()
-        return [Candidate(self.pursuit.queries[each], float(values[each])) for each in order]
+        return [
+            Candidate(self.pursuit.queries[each], float(values[each]))
+            for each in order
+            if values[each] > -torch.inf
+        ]
 
     def next_question(self) -> str | None:
         """Return the question that the model would ask now; None if all have been asked."""
@@ -115,7 +122,8 @@ class Dialogue:
     def finish(self, stop: StoppingRule | None = None) -> Dialogue:
         """Ask the image what the model wants to know until the stopping rule holds."""
         stop = (stop or self.stop).checked()
-        while not self._stopped(stop) and len(self._asked) < stop.budget(len(self.pursuit.queries)):
+        budget = stop.budget(len(self.pursuit.queries))
+        while not self._stopped(stop) and len(self._asked) < budget and self.next_question():
             self.step()
         return self
 

@@ -138,6 +138,9 @@ class Pursuit:
         best = RUNNERS_UP + 1
         rolled = roll_out(self.querier, self.classifier, answers, budget, self.first, best)
         counts, confident = stop.steps(rolled.posteriors)
+        worth_asking = (rolled.values > -torch.inf).any(dim=2).sum(dim=1)
+        confident &= counts <= worth_asking
+        counts = counts.minimum(worth_asking)
         return self.explanations_from_rollout(
             rolled, counts, confident, answers, images, true_classes, overridden
         )

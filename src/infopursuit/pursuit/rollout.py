@@ -91,6 +91,12 @@ def ranked(outputs: Float[Tensor, "b k"], rounding: float, count: int) -> Int[Te
     return torch.cat(places, dim=1)
 
 
+def any_left(querier: Querier, outputs: Float[Tensor, "b k"]) -> Bool[Tensor, " b"]:
+    """Return whether there is a question to ask: not asked yet, and not implied by answers."""
+    values = querier.values(outputs).masked_fill(outputs == -torch.inf, -torch.inf)
+    return values.amax(dim=1) > -torch.inf
+
+
 class Asking:
     """b images that are asked one query after another, each given its answers so far."""
 
@@ -256,7 +262,18 @@ def _ask_until(
                 break
             asking.keep(left)
             histories.keep(left)
-        queries, given, _ = asking.ask(len(waiting), first if step == 0 else None)
+        queries, given, outputs = asking.ask(len(waiting), first if step == 0 else None)
+        over = ~any_left(querier, outputs)
+        if over.any():  # what is left is implied by what was said
+            rows = waiting[over]
+            ending.posterior[rows], ending.length[rows] = posterior[over], step
+            left = (~over).nonzero().squeeze(1)
+            waiting, unchanged, posterior = waiting[left], unchanged[left], posterior[left]
+            if not len(waiting):
+                break
+            asking.keep(left)
+            histories.keep(left)
+            queries, given = queries[left], given[left]
         histories.add(queries, given)
         before = posterior.argmax(dim=1)
         posterior = histories.outputs(len(waiting)).softmax(dim=1)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import (
-    REDUNDANT_WEIGHT,
+    IMPLIED,
     ROUNDING,
     InformationGain,
     NaiveBayes,
@@ -40,7 +40,7 @@ def with_pairs(levels: int) -> InformationGain:
 
 
 @LEVELS
-def test_gains_are_those_of_the_definition_and_redundant_ones_next_to_nothing(levels: int) -> None:
+def test_gains_are_those_of_the_definition_and_redundant_ones_come_last(levels: int) -> None:
     plain, reduced = both(levels)[0], with_pairs(levels)
     answers = textbook.answers(levels, count=20)
     mask = (torch.rand(20, K, generator=torch.Generator().manual_seed(1)) > 0.5).double()
@@ -58,8 +58,8 @@ def test_gains_are_those_of_the_definition_and_redundant_ones_next_to_nothing(le
             expected = textbook.gain(plain.table, asked, query)
             gain = float(found[image, query])
             assert math.isclose(gain, expected, rel_tol=1e-6, abs_tol=1e-9)
-            gain *= REDUNDANT_WEIGHT if query in redundant else 1.0
-            assert float(less[image, query]) == pytest.approx(gain, abs=1e-12)
+            gain -= IMPLIED if query in redundant else 0.0
+            assert float(less[image, query]) == pytest.approx(gain, abs=1e-9)
     assert seen == {0, 2, 5, 7}
 
 
@@ -172,7 +172,8 @@ def by_hand(
             for asked, other, only_yes in pairs
             if asked in chosen and (not only_yes or chosen[asked] == 1)
         }
-        left = [query for query in sure if query not in late] or sure or left
+        new = [query for query in left if query not in late]
+        left = [query for query in sure if query in new] or new or left
         before = divergence(goal, textbook.posterior(of, chosen, independent, len(chosen) + 1))
         gain = {}
         for query in left:
@@ -180,7 +181,7 @@ def by_hand(
             gain[query] = before - divergence(goal, textbook.posterior(of, with_it, independent))
         best = max(left, key=lambda query: gain[query] * (weights[query] if gain[query] > 0 else 1))
         chosen[best] = answers[best]
-        gains.append(gain[best])
+        gains.append(-math.inf if best in late else gain[best])
     return list(chosen), gains
 
 

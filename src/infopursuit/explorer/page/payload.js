@@ -8,9 +8,8 @@
  * @typedef {{logLikelihood: Float32Array, logPrior: Float32Array, independentAnswers: number,
  *   evidenceWeight: number, growth: number, worth: Float32Array | null, putOff: PutOff | null,
  *   rounding: number}} Table  of shape (levels, k, c), (c), -, -, -, (k), -, -
- * @typedef {{pairs: Uint16Array, counts: number}} PutOff  (p, 3): a question that was asked, one
- *   that is redundant after it, and after which answer: 0 any, 1 yes, 2 no, 3 not sure; `counts`: what the gain
- *   of a question is multiplied by while it is redundant
+ * @typedef {{pairs: Uint16Array}} PutOff  (p, 3): a question that was asked, one that is not asked
+ *   after it, and after which answer: 0 any, 1 yes, 2 no, 3 not sure
  * @typedef {{widths: [number, number], outputs: number, epsilon: number,
  *   first: Affine, second: Affine, head: Affine}} Layers
  * @typedef {{weight: Float32Array, bias: Float32Array, scale: Float32Array, shift: Float32Array}}
@@ -140,7 +139,7 @@ function putOffOf(raw, k, where) {
   const pairs = numbersOf(raw.pairs, `${where}.pairs`);
   const known = pairs.length % 3 === 0 && pairs.every((each, i) => each < (i % 3 === 2 ? 4 : k));
   expect(known, `${where}.pairs`, `expected pairs of questions 0 to ${k - 1}`);
-  return { pairs, counts: raw.counts };
+  return { pairs };
 }
 
 /** Bits of one answer. @param {number} levels */

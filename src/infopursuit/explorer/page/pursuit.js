@@ -162,7 +162,7 @@ export class NaiveBayes {
     return gains;
   }
 
-  /** Questions that need no asking after these. @param {Answered[]} history @returns {Set<number>} */
+  /** Questions whose answers are implied by these. @param {Answered[]} history @returns {Set<number>} */
   late(history) {
     const late = new Set();
     const pairs = this.table.putOff?.pairs ?? [];
@@ -182,7 +182,7 @@ export class NaiveBayes {
     const evidence = this.evidence(history);
     const asked = new Set(history.map((answered) => answered.query));
     const order = this.gains(evidence, (query) => asked.has(query) || banned.has(query));
-    for (const query of this.late(history)) order[query] *= this.table.putOff?.counts ?? 1;
+    for (const query of this.late(history)) order[query] = -Infinity;
     // Rounding may leave a gain a hair below zero.
     const values = order.map((gain) => (gain < 0 && gain > -Infinity ? 0 : gain));
     return { posterior: this.posterior(evidence, history.length), values, order };

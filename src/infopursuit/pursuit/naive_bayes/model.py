@@ -28,8 +28,9 @@ from infopursuit.pursuit.querier import Criterion
 # Gains that differ by less, in nats, are equal: it is more than float64 loses in a sum, and less
 # than any choice could mean.
 ROUNDING = 1e-9
-# The gain of a redundant question is multiplied by this: it is asked after all others.
-REDUNDANT_WEIGHT = 1e-3
+# Taken from the gain of a question whose answer is implied: it comes after all others, and
+# explanations end before it.
+IMPLIED = 1e6
 # The answers yes, no and not sure, less 0.5, in the order of their numbers in redundant pairs.
 SIGNS = (1, -1, 0)
 
@@ -155,15 +156,18 @@ class InformationGain:
     def gains(
         self, evidence: Float[Tensor, "b c"], late: Bool[Tensor, "b k"] | None = None
     ) -> Float[Tensor, "b k"]:
-        """Return the weighted gain of every query, given the evidence; `late` ones are reduced."""
+        """Return the weighted gain of every query, given the evidence; `late` ones come last."""
         gain = information_gain(evidence.softmax(dim=1), self.likelihood, self.answer_entropy)
         if self.query_weights is not None:
             gain = gain * self.query_weights
-        return gain if late is None else torch.where(late, gain * REDUNDANT_WEIGHT, gain)
+        return gain if late is None else torch.where(late, gain - IMPLIED, gain)
 
     def values(self, outputs: Float[Tensor, "b k"]) -> Float[Tensor, "b k"]:
-        """Return the gains themselves; rounding may leave one a hair below zero."""
-        return outputs.clamp_min(0).masked_fill(outputs == -torch.inf, -torch.inf)
+        """Return the gains themselves, -inf if the answer is implied or known.
+
+        Rounding may leave a gain a hair below zero.
+        """
+        return outputs.clamp_min(0).masked_fill(outputs < -IMPLIED / 2, -torch.inf)
 
     def incremental(self, batch: int) -> _GainEvidence:
         """Start `batch` empty histories."""

@@ -8,7 +8,7 @@ by the answer a_i that brings the posterior of S closest to p. What it gains is
 
 where both posteriors are tempered by the number of answers (`AnswerTable`). The sums over classes
 are products of matrices for all answers at once. An answer that follows from a chosen one (turtle,
-after sea turtle) comes after all that do not.
+after sea turtle) comes after all that do not, and no explanation shows it.
 
 Such a set is a sufficient input subset of the decision (Carter et al., "What made you do this?",
 AISTATS 2019, who remove inputs instead of adding them). It is not a pursuit: every question has
@@ -38,7 +38,7 @@ def sufficient_subset(
     two levels is chosen as the nearer one, and its own evidence is added up.
 
     Returns:
-        In `best` the answer itself, and in `values` its gain in nats.
+        In `best` the answer itself, and in `values` its gain in nats, -inf if it is implied.
     """
     return RollOut(
         *in_blocks(lambda block: _sufficient_subset(classifier, block, budget, querier), answers)
@@ -68,11 +68,13 @@ def _sufficient_subset(
         surprise = _at_level(torch.stack([now @ each.T for each in likely]), level).log()
         gains = expected / divisor - surprise
         weighted = gains if weights is None else torch.where(gains > 0, gains * weights, gains)
-        eligible = _first_with_any(~(taken | unsure | late), ~(taken | unsure), ~taken)
+        eligible = _first_with_any(~(taken | unsure | late), ~(taken | late), ~taken)
         chosen = first_of_the_best(weighted.masked_fill(~eligible, -torch.inf), ROUNDING)
         given = answers.gather(1, chosen.unsqueeze(1)).squeeze(1)
         order[:, step] = chosen
-        values[:, step] = gains.gather(1, chosen.unsqueeze(1)).squeeze(1)
+        implied = late.gather(1, chosen.unsqueeze(1)).squeeze(1)
+        gained = gains.gather(1, chosen.unsqueeze(1)).squeeze(1)
+        values[:, step] = gained.masked_fill(implied, -torch.inf)
         taken.scatter_(1, chosen.unsqueeze(1), True)
         if redundant is not None:
             late |= redundant.mask_after(chosen, given)
