@@ -105,7 +105,7 @@ def row(title: str, runs: list[Figures]) -> list[str]:
     """Return a line of the table: means, and of shares the percent."""
     pooled = np.concatenate([run["ECE of all"] for run in runs], axis=1)
     gaps = [abs(run["stated"] - run["at stop"]) for run in runs]
-    means = {key: float(np.mean([run[key] for run in runs])) for key in runs[0]}
+    means = {key: float(np.mean([np.mean(run[key]) for run in runs])) for key in runs[0]}
     means["ECE of all"] = calibration_error(pooled[0], pooled[1] > 0)
     means["gap"] = max(gaps)
     shares = [f"{100 * value:.1f}" for key, value in means.items() if key != "asked"]

@@ -10,13 +10,14 @@ import pandas as pd
 import polars as pl
 import pytest
 import torch
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_iris
 
 import infopursuit
 from infopursuit.core.errors import InputError
 from infopursuit.estimators.base import load_fitted
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.pursuit.explanation import Explanation
+from infopursuit.pursuit.stopping import StoppingRule
 
 
 @pytest.fixture(scope="module")
@@ -186,3 +187,32 @@ def test_after_one_category_the_others_come_last() -> None:
         after = redundant.mask_after(torch.tensor([red]), torch.tensor([answer]))[0]
         assert bool(after[green]) is expected
         assert not after[water]
+
+
+def implied(asked: list[tuple[str, float, str]]) -> bool:
+    """Whether an answer follows from one before it, of (column, cut, answer)."""
+    for place, (column, cut, _) in enumerate(asked):
+        for before, known, answer in asked[:place]:
+            follows = known >= cut if answer == "yes" else known <= cut
+            if before == column and follows:
+                return True
+    return False
+
+
+def test_no_question_about_a_column_is_asked_whose_answer_is_known() -> None:
+    """Before, most explanations ended with a question whose answer followed."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    model = InformationPursuitClassifier(n_queries=60).fit(X[::3], y[::3])
+    tested, everything = X[1::3], StoppingRule(probability=None, max_queries=None)
+    long = model.explain(tested, everything)
+    for explained in (model.explain(tested), long, model.decisive_answers(tested)):
+        for explanation in explained:
+            asked = [(*step.query.rsplit(" > ", 1), step.said) for step in explanation.steps]
+            assert not implied([(name, float(cut), said) for name, cut, said in asked])
+    assert max(len(explanation.steps) for explanation in long) < 60
+    answers = model.pursuit_.answers(torch.tensor(tested.to_numpy()))
+    ending = model.pursuit_.ask_until(answers, everything)
+    assert ending.length.tolist() == [len(explanation.steps) for explanation in long]
+    dialogue = model.dialogue(tested[:1])
+    assert dialogue.finish(everything).explanation().questions == long[0].questions
+    assert dialogue.next_question() is None
