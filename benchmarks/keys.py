@@ -1,0 +1,220 @@
+"""Tables with gaps, models of knowledge alone, and the page of a large key.
+
+python -m benchmarks.keys cells ../shared/data/tables          # white blood cells of WBCAtt
+python -m benchmarks.keys columns                              # two tables of scikit-learn
+python -m benchmarks.keys knowledge ../shared/data/clip_vitb32 # against zero-shot CLIP
+python -m benchmarks.keys page                                 # 2,500 classes, 800 characters
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import torch
+from playwright.sync_api import sync_playwright
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from infopursuit.cli.key import open_key, write_page
+from infopursuit.estimators.from_knowledge import key_model
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.pursuit.stopping import StoppingRule
+
+ALL = StoppingRule(None, None)
+
+
+def cells(folder: Path) -> None:
+    """Measure answers of pathologists: as they are, a fifth at random, three of ten missing."""
+    tables = {
+        part: pd.read_parquet(folder / f"wbcatt_{part}.parquet")
+        for part in ("train", "val", "test")
+    }
+    X = {part: table.drop(columns=["img_name", "label"]) for part, table in tables.items()}
+    y = {part: table["label"].to_numpy() for part, table in tables.items()}
+    model = InformationPursuitClassifier().fit(
+        X["train"], y["train"], validation=(X["val"], y["val"])
+    )
+    rng = np.random.default_rng(0)
+    wrong, missing = X["test"].copy(), X["test"].astype(object)
+    for name in X["test"]:
+        hit = rng.random(len(wrong)) < 0.2
+        wrong.loc[hit, name] = rng.choice(X["train"][name].unique(), hit.sum())
+        missing.loc[rng.random(len(missing)) < 0.3, name] = None
+    one_hot = OneHotEncoder(sparse_output=False).fit(X["train"])
+    encoder = OrdinalEncoder().fit(X["train"])
+    shown = (1, 2, 3, 4, 5, 6, 10, len(model.queries_))
+    print("yes/no questions", *shown, sep="\t")
+    for name, table in (
+        ("as they are", X["test"]),
+        ("20 % at random", wrong),
+        ("30 % missing", missing),
+    ):
+        course = model.accuracy_by_budget(table, y["test"])
+        print(f"ours, {name}", *(f"{100 * course[t]:.1f}" for t in shown), sep="\t")
+        if table is missing:
+            continue
+        scores = []
+        for depth in shown:
+            tree = DecisionTreeClassifier(max_depth=depth, random_state=0)
+            tree.fit(one_hot.transform(X["train"]), y["train"])
+            scores.append(f"{100 * tree.score(one_hot.transform(table), y['test']):.1f}")
+        print(f"tree, {name}", *scores, sep="\t")
+    codes = np.tile(encoder.transform(X["train"]), (5, 1))
+    codes[rng.random(codes.shape) < 0.3] = np.nan
+    boosting = HistGradientBoostingClassifier(random_state=0)
+    boosting.fit(codes, np.tile(y["train"], 5))
+    gaps = encoder.transform(X["test"])
+    gaps[missing.isna().to_numpy()] = np.nan
+    print(
+        f"boosted trees fitted with gaps, 30 % missing\t{100 * boosting.score(gaps, y['test']):.1f}"
+    )
+    columns_asked = [_columns(model, X["test"], y["test"], count) for count in (1, 2, 5)]
+    print("columns looked at 1, 2, 5", *(f"{100 * each:.1f}" for each in columns_asked), sep="\t")
+
+
+def _columns(
+    model: InformationPursuitClassifier, X: pd.DataFrame, y: np.ndarray, count: int
+) -> float:
+    """Return the accuracy if a question shows its whole column: the category, not a yes or no."""
+    sources = model.columns_.sources[model.pursuit_.rule.columns.numpy()]
+    rolled = model.roll_out(X)
+    answers = (model.answer(X) + 1) / 2
+    masks = np.zeros_like(answers)
+    for row, order in enumerate(rolled.order.numpy()):
+        first = list(dict.fromkeys(sources[order]))[:count]
+        masks[row, np.isin(sources, first)] = 1
+    logits = model.pursuit_.classifier(*(torch.tensor(each).float() for each in (answers, masks)))
+    return float((model.classes_[logits.argmax(1).numpy()] == y).mean())
+
+
+def columns() -> None:
+    """Measure what explanations cost on two tables of numbers, in five folds."""
+    for name, load in (("breast cancer", load_breast_cancer), ("wine", load_wine)):
+        X, y = load(return_X_y=True, as_frame=True)
+        folds = StratifiedKFold(5, shuffle=True, random_state=0)
+        peers = {
+            "ours": InformationPursuitClassifier(),
+            "ours, fitted rates": InformationPursuitClassifier(rates="fitted"),
+            "decision tree": DecisionTreeClassifier(random_state=0),
+            "logistic regression": make_pipeline(
+                StandardScaler(), LogisticRegression(max_iter=1000)
+            ),
+            "boosted stumps (additive)": HistGradientBoostingClassifier(
+                interaction_cst="no_interactions", random_state=0
+            ),
+        }
+        for peer, model in peers.items():
+            scores = cross_val_score(model, X, y, cv=folds)
+            print(f"{name}\t{peer}\t{100 * scores.mean():.1f} ± {100 * scores.std():.1f}")
+
+
+def knowledge(folder: Path) -> None:
+    """Measure zero-shot classification that explains itself, and labels that come later."""
+    table = pq.read_table(folder / "texts.parquet")
+    texts, embedded = table["text"].to_pylist(), _unit(table)
+    for name in ("food10", "caltech101", "oxford_pets"):
+        images = pq.read_table(folder / f"{name}.parquet")
+        train = np.array(images["split"].to_pylist()) == "train"
+        X, y = _unit(images), np.array(images["class_name"].to_pylist())
+        known = f"params/precomputed/knowledge/{name}.jsonl"
+
+        settings = {"texts": texts, "text_embeddings": embedded, "unlabelled": X[train]}
+        made = partial(InformationPursuitClassifier.from_knowledge, known, **settings)
+        model = made()
+        k = len(model.queries_)
+        course = model.accuracy_by_budget(X[~train], y[~train])
+        shown = (1, 5, 10, 20, 50, k)
+        print(name, f"{k} questions", *(f"{t}: {100 * course[t]:.1f}" for t in shown), sep="\t")
+        places = {text.lower(): place for place, text in enumerate(texts)}
+        named = {each: places.get(each.lower()) for each in model.classes_}
+        there = [each for each, place in named.items() if place is not None]
+        if there:
+            rows = np.isin(y, there) & ~train
+            scores = X[rows] @ embedded[[named[each] for each in there]].T
+            zero_shot = (np.array(there)[scores.argmax(1)] == y[rows]).mean()
+            kept = np.isin(model.classes_, there)
+            posterior = model.predict_proba(X[rows], ALL)[:, kept]
+            ours = (model.classes_[kept][posterior.argmax(1)] == y[rows]).mean()
+            print(f"{len(there)} classes whose names are embedded: zero-shot CLIP "
+                  f"{100 * zero_shot:.1f}, ours among the same {100 * ours:.1f}")  # fmt: skip
+        for count in (1, 5, 20):
+            first = [np.flatnonzero(train & (y == each))[:count] for each in model.classes_]
+            rows = np.concatenate(first)
+            later = made().partial_fit(X[rows], y[rows])
+            print(f"{count} labels a class\t{100 * later.score(X[~train], y[~train]):.1f}")
+
+
+def _unit(table: pq.pa.Table) -> np.ndarray:
+    rows = np.stack(table["embedding"].to_numpy(zero_copy_only=False)).astype(np.float32)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+STEP = """async (answer) => {
+  const asked = () => document.querySelector(".stage h2").textContent;
+  const [before, start] = [asked(), performance.now()];
+  document.querySelector(`[data-answer="${answer}"]`).click();
+  while (asked() === before) await new Promise((done) => setTimeout(done, 0));
+  document.body.getBoundingClientRect();
+  return performance.now() - start;
+}"""
+
+
+def page(classes: int = 2500, characters: int = 800, steps: int = 20) -> None:
+    """Measure the page of a large key, a fifth of whose cells are empty, in chromium."""
+    rng = np.random.default_rng(0)
+    cells = rng.choice(["", "no", "yes"], (classes, characters), p=[0.2, 0.4, 0.4])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "large.csv"
+        with path.open("w", newline="", encoding="utf-8") as file:
+            rows = csv.writer(file)
+            rows.writerow(["species", *(f"character {i}" for i in range(characters))])
+            rows.writerows([f"species {row}", *each] for row, each in enumerate(cells))
+        key, _ = open_key(path)
+        out = path.with_suffix(".html")
+        write_page(key_model(key).pursuit, key, out)
+        print(f"{out.stat().st_size / 1e6:.1f} MB")
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"))
+            shown = browser.new_page()
+            start = time.perf_counter()
+            shown.goto(out.as_uri())
+            shown.wait_for_selector(".stage h2")
+            print(f"loaded in {time.perf_counter() - start:.2f} s")
+            took = [shown.evaluate(STEP, ["yes", "no"][step % 2]) for step in range(steps)]
+            print(f"a step: median {statistics.median(took):.0f} ms, slowest {max(took):.0f} ms")
+            browser.close()
+
+
+def main() -> None:
+    """Run one of the measurements."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("cells", "columns", "knowledge", "page"))
+    parser.add_argument("folder", nargs="?", type=Path)
+    chosen = parser.parse_args()
+    of_folder: dict[str, Callable[[Path], None]] = {"cells": cells, "knowledge": knowledge}
+    if chosen.what in of_folder:
+        if chosen.folder is None:
+            parser.error(f"{chosen.what}: expected the folder of the data")
+        of_folder[chosen.what](chosen.folder)
+    else:
+        {"columns": columns, "page": page}[chosen.what]()
+
+
+if __name__ == "__main__":
+    main()
