@@ -39,6 +39,7 @@ from infopursuit.texts.text_table import TextTable
 
 TESTED, BINS = 500, 10
 SIZES = (1, 3, 5, 10, 16)
+COUNTS = ("asked", "shown")
 TABLES = {"breast cancer": load_breast_cancer, "wine": load_wine, "iris": load_iris}
 Figures = dict[str, Any]
 
@@ -61,6 +62,7 @@ def figures(model: InformationPursuitClassifier, X: Any, y: np.ndarray) -> Figur
         "after all": right_at[:, -1].mean(),
         "by length": np.abs(gaps).max(),
         "asked": asked.mean(),
+        "shown": np.mean([sum(len(run) == 1 for run in each.folded()) for each in explained]),
         "asked all": (asked == len(model.queries_)).mean(),
     }
 
@@ -108,8 +110,8 @@ def row(title: str, runs: list[Figures]) -> list[str]:
     means = {key: float(np.mean([np.mean(run[key]) for run in runs])) for key in runs[0]}
     means["ECE of all"] = calibration_error(pooled[0], pooled[1] > 0)
     means["gap"] = max(gaps)
-    shares = [f"{100 * value:.1f}" for key, value in means.items() if key != "asked"]
-    return [title, str(len(runs)), *shares, f"{means['asked']:.1f}"]
+    shares = [f"{100 * value:.1f}" for key, value in means.items() if key not in COUNTS]
+    return [title, str(len(runs)), *shares, *(f"{means[key]:.1f}" for key in COUNTS)]
 
 
 def main() -> None:
@@ -134,7 +136,7 @@ def main() -> None:
                 print(f"{name}: skipped, since {error.filename} is missing", flush=True)
                 break
             rows.append(row(f"{name}, {size or 'all'}", runs))
-            header[2:] = [*(key for key in runs[0] if key != "asked"), "gap", "asked"]
+            header[2:] = [*(key for key in runs[0] if key not in COUNTS), "gap", *COUNTS]
             print(" | ".join(rows[-1]), flush=True)
     print(table(header, rows))
 

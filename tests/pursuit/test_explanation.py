@@ -148,6 +148,38 @@ def test_questions_answers_and_classes_line_up() -> None:
     assert ending(replace(explanation, chosen_from=9)) == "by 2 of 9 answers"
 
 
+def test_answers_that_changed_little_are_one_line() -> None:
+    """Yes moves the class by 40 points, the next three by less than 10, and the last by 15."""
+    beliefs = (0.7, 0.71, 0.65, 0.7, 0.85)
+    answers = (1.0, 0.0, 0.5, 0.0, 1.0)
+    steps = tuple(
+        Step(f"word {number}", answer, (belief, 1 - belief), 0.5)
+        for number, (answer, belief) in enumerate(zip(answers, beliefs, strict=True))
+    )
+    explanation = Explanation("photo.jpg", ("giraffe", "bus"), (0.3, 0.7), steps, True)
+    assert explanation.folded() == [[0], [1, 2, 3], [4]]
+    folded, whole = str(explanation), explanation.to_text(everything=True)
+    assert "  2-4  and 3 answers that changed little: 2 no, 1 not sure" in folded
+    assert [f"word {number}?" in folded for number in range(5)] == [True, *3 * [False], True]
+    assert all(f"word {number}?" in whole for number in range(5))
+    same = replace(explanation, steps=(*steps[:2], replace(steps[3], posterior=(0.72, 0.28))))
+    assert "and 2 answers of no that changed little" in str(same)
+    page = ElementTree.fromstring(f"<x>{explanation._repr_html_()}</x>")
+    assert [row.text for row in page.findall(".//details/ol/li")] == [
+        "word 1? no: giraffe, 71 %",
+        "word 2? not sure: giraffe, 65 %",
+        "word 3? no: giraffe, 70 %",
+    ]
+    for everything in (False, True):
+        (axes,) = explanation.plot(everything=everything).axes
+        words = " ".join(text.get_text().replace("\n", " ") for text in axes.texts)
+        assert ("and 3 answers that changed little" in words) is not everything
+        assert ("word 2?" in words) is everything
+    person = tuple(replace(step, overridden=True) for step in steps)
+    for shown in (replace(explanation, steps=person), replace(explanation, chosen_from=9)):
+        assert shown.folded() == [[number] for number in range(5)]
+
+
 @pytest.mark.parametrize(
     ("query", "asked"),
     [

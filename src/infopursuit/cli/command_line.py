@@ -201,6 +201,8 @@ def _add_explain(commands: Any) -> None:
     _option(command, "--classes", "N", shown, type=count, default=10, dest="classes_shown")
     interactive = "answer the questions yourself, or, with an image, change its answers"
     _option(command, "--interactive", None, interactive, action="store_true")
+    everything = "a line for each question, also for answers that changed little"
+    _option(command, "--all", None, everything, action="store_true", dest="everything")
     decisive = (
         "show the few answers, chosen from all, that alone lead to the class: up to a "
         "probability of --stop (0.95), or --max-queries (10) of them"

@@ -171,7 +171,10 @@ def _read(
 def _write(
     explained: Sequence[Explanation], rejected: Mapping[str, str], chosen: argparse.Namespace
 ) -> None:
-    content = FORMATS[chosen.format](explained, rejected)
+    write = FORMATS[chosen.format]
+    if chosen.everything and write is as_text:
+        write = as_whole_text
+    content = write(explained, rejected)
     if chosen.out is None:
         _show(content)
     else:
@@ -207,7 +210,8 @@ def _draw(
         explained,
         strict=True,
     ):
-        drawn = explanation_png(explanation, chosen.classes_shown, picture)
+        count, everything = chosen.classes_shown, chosen.everything
+        drawn = explanation_png(explanation, count, picture, everything=everything)
         write_out({name: drawn}, folder, "--figures", folder)
         logger.info("%s", folder / name)
 
@@ -269,6 +273,11 @@ def _obey(dialogue: Dialogue, said: str, write: Callable[[str], object]) -> None
 def as_text(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> str:
     """Return one block of lines an image."""
     return "\n".join(str(explanation) for explanation in explained)
+
+
+def as_whole_text(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> str:
+    """Return the same with a line for each question."""
+    return "\n".join(explanation.to_text(everything=True) for explanation in explained)
 
 
 def as_json(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -42,6 +43,9 @@ NONE_OF_THE_CLASSES = (
     "It looks like none of the classes: fewer than 1 % of held-out images have answers as unlikely."
 )
 BY_A_PERSON = "* A person gave this answer, not the image."
+# An answer changed little if it moved the probability of the class that is predicted in the end by
+# less than this. Several such answers in a row are read as one line.
+LITTLE = 0.1
 # A tie of more classes is given by their number.
 NAMED = 3
 # What a phrase of plain words is made of; a column of a table (`length > 2`) does not match.
@@ -200,6 +204,23 @@ class Explanation:
             else self.class_names[self.top_classes(1)[0]] == self.true_class
         )
 
+    def folded(self) -> list[list[int]]:
+        """Return the steps as they are read, by number from 0.
+
+        Each is alone, or in a row of those that changed little. Decisive answers are all shown.
+        """
+        runs: list[list[int]] = []
+        before, joins, predicted = self.prior, False, self.top_classes(1)[0]
+        for number, step in enumerate(self.steps):
+            moved = abs(step.posterior[predicted] - before[predicted])
+            small = moved < LITTLE and not step.overridden and self.chosen_from is None
+            if small and joins:
+                runs[-1].append(number)
+            else:
+                runs.append([number])
+            before, joins = step.posterior, small
+        return runs
+
     def top_classes(self, count: int) -> list[int]:
         """Return the `count` most probable classes at the end, the most probable first."""
         return sorted(range(len(self.posterior)), key=lambda i: (-self.posterior[i], i))[:count]
@@ -236,21 +257,36 @@ class Explanation:
         return cls(**{**values, **parts})
 
     def __str__(self) -> str:
-        """Return the explanation in lines of plain text."""
+        """Return the explanation in lines of plain text; what changed little is folded."""
         return explanation_text(self)
+
+    def to_text(self, *, everything: bool = False) -> str:
+        """Return the explanation in lines of plain text.
+
+        Args:
+            everything: whether answers that changed little have a line each, too.
+        """
+        return explanation_text(self, everything)
 
     def _repr_html_(self) -> str:
         """Return a table for notebooks."""
         return renderer("explanation_html")(self)
 
-    def plot(self, classes_shown: int = 10, picture: Image.Image | None = None) -> Figure:
+    def plot(
+        self,
+        classes_shown: int = 10,
+        picture: Image.Image | None = None,
+        *,
+        everything: bool = False,
+    ) -> Figure:
         """Return the explanation as a matplotlib figure: questions down, classes across.
 
         Args:
             classes_shown: how many of the most probable classes at the end become columns.
             picture: the image itself, drawn next to the heat map.
+            everything: whether answers that changed little have a row each, too.
         """
-        return renderer("explanation_figure")(self, classes_shown, picture)
+        return renderer("explanation_figure")(self, classes_shown, picture, everything)
 
 
 # -- files ----------------------------------------------------------------------------------
@@ -326,17 +362,22 @@ def _is_phrase(text: str) -> bool:
     return known or wording.grammatical_form(text) is not wording.Form.SINGULAR
 
 
-def explanation_text(explanation: Explanation) -> str:
+def explanation_text(explanation: Explanation, everything: bool = False) -> str:
     """Return one line for each question with its answer and the class it makes most probable.
 
-    Ends with the prediction and why the questions stopped; every line ends with a line break.
+    Answers that changed little are one line, unless `everything` is to be shown. The last line says
+    what is predicted and why the questions stopped; every line ends with a line break.
     Names are escaped: a terminal obeys none of them, and none looks like a line.
     """
     names = tuple(one_line(name) for name in explanation.class_names)
     rows = [("", BEFORE, "", " ".join(leaders(names, explanation.prior)))]
-    for number, step in enumerate(explanation.steps, start=1):
-        asked, belief = one_line(question(step.query)), " ".join(leaders(names, step.posterior))
-        rows.append((str(number), asked, step.marked, belief))
+    for run in shown_runs(explanation, everything):
+        step = explanation.steps[run[-1]]
+        asked, said = one_line(question(step.query)), step.marked
+        if len(run) > 1:
+            asked, said = changed_little(explanation, run), ""
+        belief = " ".join(leaders(names, step.posterior))
+        rows.append((numbered(run), asked, said, belief))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     lines = [one_line(explanation.image)]
     for number, asked, answer, first in rows:
@@ -350,6 +391,25 @@ def explanation_text(explanation: Explanation) -> str:
     if explanation.unfamiliar:
         lines.append(f"  {NONE_OF_THE_CLASSES}")
     return "".join(f"{line}\n" for line in lines)
+
+
+def shown_runs(explanation: Explanation, everything: bool) -> list[list[int]]:
+    """Return the rows of an explanation, each of one step or of several that changed little."""
+    return [[n] for n in range(len(explanation.steps))] if everything else explanation.folded()
+
+
+def numbered(run: Sequence[int]) -> str:
+    """Return the numbers of the questions of a row, from 1."""
+    return f"{run[0] + 1}" if len(run) == 1 else f"{run[0] + 1}-{run[-1] + 1}"
+
+
+def changed_little(explanation: Explanation, run: Sequence[int]) -> str:
+    """Say what was answered in a row of folded steps: `and 9 answers of no that changed little`."""
+    counts = Counter(explanation.steps[number].said for number in run)
+    if len(counts) == 1:
+        return f"and {len(run)} answers of {next(iter(counts))} that changed little"
+    parts = ", ".join(f"{count} {said}" for said, count in counts.most_common())
+    return f"and {len(run)} answers that changed little: {parts}"
 
 
 def most_probable(names: tuple[str, ...], posterior: tuple[float, ...]) -> tuple[str, float]:

@@ -31,7 +31,15 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from PIL import Image
 
 from infopursuit.core.numbers import percent
-from infopursuit.pursuit.explanation import Explanation, question, stops_when
+from infopursuit.pursuit.explanation import (
+    Explanation,
+    Step,
+    changed_little,
+    numbered,
+    question,
+    shown_runs,
+    stops_when,
+)
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.report.places import marked_picture
 
@@ -113,23 +121,29 @@ def explanation_png(
     classes_shown: int = 10,
     picture: Image.Image | None = None,
     stop: StoppingRule | None = None,
+    everything: bool = False,
 ) -> bytes:
     """Draw one explanation as PNG."""
     buffer = io.BytesIO()
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams["font.family"] = "DejaVu Sans"  # ships with matplotlib: same everywhere
-        figure = _draw(explanation, explanation.top_classes(classes_shown), picture, stop)
+        classes = explanation.top_classes(classes_shown)
+        figure = _draw(explanation, classes, picture, stop, everything)
         FigureCanvasAgg(figure).print_png(buffer, metadata={"Software": None})
     return buffer.getvalue()
 
 
 def explanation_figure(
-    explanation: Explanation, classes_shown: int = 10, picture: Image.Image | None = None
+    explanation: Explanation,
+    classes_shown: int = 10,
+    picture: Image.Image | None = None,
+    everything: bool = False,
 ) -> Figure:
     """Draw the same as a matplotlib figure, which a notebook shows."""
     with matplotlib.rc_context({"font.family": "DejaVu Sans"}):
-        figure = _draw(explanation, explanation.top_classes(classes_shown), picture)
+        classes = explanation.top_classes(classes_shown)
+        figure = _draw(explanation, classes, picture, None, everything)
     FigureCanvasAgg(figure)
     return figure
 
@@ -139,29 +153,41 @@ def _draw(
     classes: list[int],
     picture: Image.Image | None,
     stop: StoppingRule | None = None,
+    everything: bool = False,
 ) -> Figure:
-    questions = [BEFORE] + [_wrapped(question(step.query)) for step in explanation.steps]
+    runs = shown_runs(explanation, everything)
+    last = [explanation.steps[run[-1]] for run in runs]
+    questions = [BEFORE]
+    for run, step in zip(runs, last, strict=True):
+        alone = len(run) == 1
+        asked = question(step.query) if alone else changed_little(explanation, run)
+        questions.append(_wrapped(asked))
+    alone = [step if len(run) == 1 else None for run, step in zip(runs, last, strict=True)]
     facts = _facts(explanation, stop)
-    place = _layout(explanation, classes, questions, facts)
+    place = _layout(explanation, classes, questions, facts, alone)
     figure = Figure(figsize=(place.width, place.height), dpi=DPI, facecolor="white")
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set(xlim=(0, place.width), ylim=(place.height, 0))
     axes.axis("off")
     _side(axes, facts, picture)
     _heads(axes, explanation, classes, place)
-    posteriors = [explanation.prior] + [step.posterior for step in explanation.steps]
+    posteriors = [explanation.prior] + [step.posterior for step in last]
     for row, (asked, posterior) in enumerate(zip(questions, posteriors, strict=True)):
         top, below = place.tops[row : row + 2]
         middle = (top + below) / 2
         axes.plot([place.numbers, place.entropies + 0.62], [top, top], color=RULE, linewidth=0.6)
         if row:
-            step = explanation.steps[row - 1]
-            _text(axes, place.numbers + 0.2, middle, str(row), SMALL, QUIET, ha="right")
-            _text(axes, place.questions, middle, asked)
-            _answer(axes, place.answers, middle, step.marked, step.yes)
-            marked = marked_picture(explanation, step, round(PLACE * DPI))
-            if marked is not None:
-                _picture(axes, marked, place.places, middle - PLACE / 2, PLACE)
+            step, shown = last[row - 1], alone[row - 1]
+            number = numbered(runs[row - 1])
+            _text(axes, place.numbers + 0.2, middle, number, SMALL, QUIET, ha="right")
+            if shown is None:
+                _text(axes, place.questions, middle, asked, color=QUIET, style="italic")
+            else:
+                _text(axes, place.questions, middle, asked)
+                _answer(axes, place.answers, middle, step.marked, step.yes)
+                marked = marked_picture(explanation, step, round(PLACE * DPI))
+                if marked is not None:
+                    _picture(axes, marked, place.places, middle - PLACE / 2, PLACE)
             entropy = f"{step.entropy:.2f}"
             _text(axes, place.entropies + 0.56, middle, entropy, SMALL, QUIET, ha="right")
         else:
@@ -175,10 +201,15 @@ def _draw(
 
 
 def _layout(
-    explanation: Explanation, classes: list[int], questions: list[str], facts: list[_Fact]
+    explanation: Explanation,
+    classes: list[int],
+    questions: list[str],
+    facts: list[_Fact],
+    alone: list[Step | None],
 ) -> _Layout:
     widest = max(_width(line) for asked in questions for line in asked.split("\n"))
-    answer = max([0.5, *(_width(step.marked, SMALL, "bold") + 0.2 for step in explanation.steps)])
+    said = [step.marked for step in alone if step is not None]
+    answer = max([0.5, *(_width(each, SMALL, "bold") + 0.2 for each in said)])
     names = [_class_label(explanation, index) for index in classes]
     lengths = [_width(name, SIZE, "bold") for name in names]
     lines = max(asked.count("\n") + 1 for asked in questions)
@@ -193,7 +224,7 @@ def _layout(
     reach = [cells + (column + 0.5) * CELL + 0.72 * length for column, length in enumerate(lengths)]
     top = MARGIN + max(0.72 * max(lengths) + 0.2, 0.5)
     row = max(ROW, lines * LINE + 0.12)
-    shown = [seen and step.where is not None for step in explanation.steps]
+    shown = [seen and step is not None and step.where is not None for step in alone]
     heights = [row] + [max(row, PLACE_ROW) if each else row for each in shown]
     tops = [top, *(top + np.cumsum(heights)).tolist()]
     table = tops[-1] + MARGIN

@@ -12,8 +12,10 @@ from infopursuit.pursuit.explanation import (
     NONE_OF_THE_CLASSES,
     Explanation,
     Step,
+    changed_little,
     ending,
     leaders,
+    numbered,
     question,
 )
 from infopursuit.report.places import marked_address
@@ -32,18 +34,21 @@ def explanation_html(explanation: Explanation) -> str:
     if explanation.picture is not None:
         columns.insert(3, "where")
     head = "".join(f'<th style="{CELL}">{name}</th>' for name in columns)
-    places = ["", *(_place(explanation, step) for step in explanation.steps)]
-    rows = [("", BEFORE, "", *leaders(names, explanation.prior))]
-    rows += [
-        (str(number), question(step.query), step.marked, *leaders(names, step.posterior))
-        for number, step in enumerate(explanation.steps, start=1)
-    ]
+    rows = [("", escape(BEFORE), "", "", *leaders(names, explanation.prior))]
+    for run in explanation.folded():
+        step = explanation.steps[run[-1]]
+        asked, said, place = escape(question(step.query)), step.marked, ""
+        if len(run) > 1:
+            asked, said = _details(explanation, run), ""
+        else:
+            place = _place(explanation, step)
+        rows.append((numbered(run), asked, escape(said), place, *leaders(names, step.posterior)))
     body = "".join(
         "<tr>"
-        + "".join(f'<td style="{CELL}">{escape(cell)}</td>' for cell in (number, asked, said))
+        + "".join(f'<td style="{CELL}">{cell}</td>' for cell in (number, asked, said))
         + (f'<td style="{CELL}">{place}</td>' if "where" in columns else "")
         + f'<td style="{CELL}">{escape(leader)}, {probability}</td></tr>'
-        for (number, asked, said, leader, probability), place in zip(rows, places, strict=True)
+        for number, asked, said, place, leader, probability in rows
     )
     caption = (
         f"<b>{escape(str(explanation.predicted_class))}</b>, {percent(explanation.probability)}, "
@@ -57,6 +62,18 @@ def explanation_html(explanation: Explanation) -> str:
         f'<table><caption style="caption-side:bottom;text-align:left">{escape(explanation.image)}:'
         f" {caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
+
+
+def _details(explanation: Explanation, run: list[int]) -> str:
+    """Return answers that changed little, behind a click."""
+    names = explanation.class_names
+    items = []
+    for step in (explanation.steps[number] for number in run):
+        belief = ", ".join(leaders(names, step.posterior))
+        items.append(f"{question(step.query)} {step.said}: {belief}")
+    listed = "".join(f"<li>{escape(each)}</li>" for each in items)
+    summary = escape(changed_little(explanation, run))
+    return f'<details><summary>{summary}</summary><ol start="{run[0] + 1}">{listed}</ol></details>'
 
 
 def _place(explanation: Explanation, step: Step) -> str:
