@@ -178,6 +178,7 @@ def read_knowledge_csv(path: str | Path) -> KnowledgeTable:
     """
     text = read_text(path, "expected a CSV table of classes and texts")
     separator = text[len(CLASS_COLUMN) : len(CLASS_COLUMN) + 1]
+    separator = "," if separator in ("\r", "\n") else separator  # a table without texts
     try:
         rows = list(csv.reader(io.StringIO(text), delimiter=separator, strict=True))
         names = [each.strip() for each in rows[0]]

@@ -66,7 +66,7 @@ def fit_score_map(universe: UnitMatrix, within: Float[Tensor, "d d"]) -> ScoreMa
 
     Args:
         universe: all texts.
-        within: scatter of the images around the means of their classes (`ClassMoments.within`).
+        within: scatter of the images around the means of their classes (`ClassMoments.discounted`).
     """
     return fit_score_maps(universe, within, [(TEXT_DISCOUNT, CLASS_DISCOUNT)])[0]
 

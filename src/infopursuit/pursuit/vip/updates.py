@@ -229,7 +229,7 @@ def fit_threshold_rule(
 
     Scores are relative to what the texts of `universe` have in common.
     """
-    within = class_moments(images.blocks(), labels).within
-    directions = fit_score_map(universe, within).directions(queries)
+    scatter = class_moments(images.blocks(), labels).discounted
+    directions = fit_score_map(universe, scatter).directions(queries)
     thresholds = fit_thresholds(images.tensor() @ directions.T, labels).values
     return ThresholdAnswers(directions, thresholds)
