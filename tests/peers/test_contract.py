@@ -68,7 +68,7 @@ def test_a_second_fit_gives_the_same_and_leaves_the_settings(
 def test_malformed_inputs_are_reported(name: str, fitted: dict[str, Peer]) -> None:
     with pytest.raises(InputError, match="23 columns"):
         fitted[name].predict(unit(DATA.X_test[:, 1:]))
-    with pytest.raises(InputError, match="y has one class.* expected two or more classes"):
+    with pytest.raises(InputError, match="y has one class"):
         made(name, DATA).fit(DATA.X, np.zeros(len(DATA.X), int))
     with pytest.raises(NotFittedError):
         made(name, DATA).predict(DATA.X)
