@@ -46,6 +46,7 @@ from infopursuit.meaning.measures import (
 from infopursuit.meaning.questions import FITS, plausible_questions
 from infopursuit.meaning.traps import chain_trap, word_trap
 from infopursuit.meaning.truth import auroc_of_texts, truth_of_answers
+from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.texts.knowledge import KnowledgeTable, open_knowledge, read_judge, read_strict
 
 
@@ -71,9 +72,11 @@ TASKS = {
 ATTRIBUTES = {"rn50": "caltech101-rn50-attributes"}
 # What is measured: answers, whether T is known, and the weight of information beyond the words.
 ROWS = {
+    "five_valued": Row("five_valued"),
+    "five_valued, T": Row("five_valued", True),
+    "five_valued, T, leakage 0.35": Row("five_valued", True, 0.35),
     "three_valued": Row("three_valued"),
     "three_valued, T": Row("three_valued", True),
-    "three_valued, T, leakage 0.35": Row("three_valued", True, 0.35),
     "threshold": Row("threshold"),
     "minmax": Row("minmax"),
 }
@@ -198,6 +201,9 @@ def truth(task: Task, row: Row, seed: int, shuffles: Shuffles) -> Figures:
     texts, table = strict_truth(TASKS[task.name][2], task.classes)
     answers = fitted(task, row, seed, texts).answer(task.test.embeddings.numpy())
     measures = truth_measures(answers, table, task.labels, shuffles)
+    # Of five answers, those of a firm yes alone.
+    firm = np.where(answers == 1, 1, answers.clip(max=NOT_SURE))
+    measures["precision_of_firm_yes"] = truth_of_answers(firm, table, task.labels).precision_of_yes
     return {f"strict_{name}": value for name, value in measures.items()}
 
 
@@ -232,7 +238,7 @@ def unseen_classes(task: Task, row: Row, seed: int) -> Figures:
     folds = fold_of_class[task.labels]
     images = task.test.embeddings
     scores = np.empty((len(images), len(texts)), dtype=np.float32)
-    answers = np.empty((len(images), len(texts)), dtype=np.int8)
+    answers = np.empty((len(images), len(texts)), dtype=np.float32)
     for fold in range(FOLDS):
         model = fitted(task, row, seed, texts, np.flatnonzero(fold_of_class == fold))
         rows = torch.tensor(folds == fold)
@@ -259,7 +265,7 @@ def tables_compared(task: Task) -> Figures:
     figures: Figures = {}
     texts: set[str] = set()
     for known in (False, True):
-        model = fitted(task, Row("three_valued", known), 0)
+        model = fitted(task, Row("five_valued", known), 0)
         asked = model.roll_out(task.test.embeddings.numpy(), FIRST)
         texts |= {model.queries_[query] for query in asked.order.unique().tolist()}
         if known:

@@ -112,7 +112,7 @@ GOALS = [
     Goal("caltech", "reader", True, 0.40),
     Goal("pets", "reader", True, 0.25),
 ]
-DEFAULT = "three_valued"
+DEFAULT = "five_valued"
 
 
 def markdown(measured: dict[str, Any]) -> str:

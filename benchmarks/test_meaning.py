@@ -67,20 +67,20 @@ def test_figures_are_repeatable_fall_to_chance_and_skip_missing_tasks(
     assert figures["tables"]["trap_words"] == 60
     assert figures["tables"]["trap_words_given"] == 0
     assert figures["tables"]["trap_true_chains"] > 2 * figures["tables"]["trap_permuted_chains"]
-    for seed in figures["rules"]["three_valued, T"]:
+    for seed in figures["rules"]["five_valued, T"]:
         assert seed["auc"] > 0.6
         assert seed["strict_balanced"] > 0.75
         assert seed["strict_shuffled_balanced"] == pytest.approx(0.5, abs=0.06)
         assert seed["reader"] > 2 * seed["shuffled_reader"]
         assert seed["attributes_auroc"] > 0.75
-    more = figures["rules"]["three_valued, T"]
-    less = figures["rules"]["three_valued, T, leakage 0.35"]
+    more = figures["rules"]["five_valued, T"]
+    less = figures["rules"]["five_valued, T, leakage 0.35"]
     for with_all, with_less in zip(more, less, strict=True):
         assert with_less["explained"] >= with_all["explained"]
     for seed in figures["rules"]["minmax"]:
         assert seed["attributes_memory"] == 0, "cosines are not fitted"
     page = (tmp_path / "one/meaning.md").read_text(encoding="utf-8")
-    assert "| food10 | three_valued, T |" in page
+    assert "| food10 | five_valued, T |" in page
     assert "| food10 | with | explained | at least 80.0 |" in page
 
 

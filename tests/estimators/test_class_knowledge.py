@@ -82,7 +82,7 @@ def test_with_less_leakage_more_is_explained(world: World) -> None:
         model = world.fitted(queries=list(PROPERTIES), knowledge=knowledge, leakage=leakage)
         worth.append(dict(zip(model.queries_, model.pursuit_.querier.query_weights, strict=True)))
     assert worth[1]["four legs"] < 0.6 * worth[0]["four legs"]
-    assert worth[1]["striped coat"] > 0.9
+    assert worth[1]["striped coat"] > 0.8
 
 
 def test_what_texts_are_true_of() -> None:
@@ -164,12 +164,12 @@ def test_an_answer_comes_from_the_image_and_never_from_the_table(world: World) -
         maps = fit_score_maps(universe, within, STRENGTHS)
         rule = model.pursuit_.rule
         assert isinstance(rule, ThresholdAnswers)
-        assert rule.upper is not None
+        assert rule.levels == 5
         for row, direction in enumerate(rule.directions):
             candidates = torch.stack([each.directions(queries)[row] for each in maps])
             assert (candidates @ direction).max().item() == pytest.approx(1, abs=1e-5)
         scores = torch.from_numpy(world.unseen) @ rule.directions.T
-        expected = (scores > rule.thresholds).float() / 2 + (scores > rule.upper).float() / 2
+        expected = torch.stack([(scores > cut).float() for cut in rule.cuts]).mean(dim=0)
         assert np.array_equal(model.answer(world.unseen), expected.numpy())
 
 

@@ -188,7 +188,8 @@ def test_decisive_answers_alone_give_the_posterior(world: World, model) -> None:
     assert dialogue.explanation().posterior == pytest.approx(few.posterior, abs=1e-6)
 
 
-def test_the_most_decisive_answers_allowed_and_overrides_are_reported(world: World, model) -> None:
+def test_the_most_decisive_answers_allowed_and_overrides_are_reported(world: World) -> None:
+    model = world.fitted(answers="three_valued")
     few = model.decisive_answers(world.unseen, probability=1.0, most=1)
     assert {len(each.steps) for each in few} <= {0, 1}
     short = next(each for each in few if not each.confident)

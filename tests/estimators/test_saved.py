@@ -44,13 +44,22 @@ def contents(folder: Path) -> dict[str, bytes]:
     "settings",
     [
         {},
+        {"answers": "three_valued"},
         {"answers": "threshold"},
         {"answers": "minmax"},
         {"rates": "fitted"},
         {"first_query": "nothing 1", "stop": StoppingRule(0.7, 4, None, 2)},
         {"ban": ["legs"], "random_state": np.int64(3)},
     ],
-    ids=["three_valued", "threshold", "minmax", "fitted", "first query and stop", "ban"],
+    ids=[
+        "five_valued",
+        "three_valued",
+        "threshold",
+        "minmax",
+        "fitted",
+        "first query and stop",
+        "ban",
+    ],
 )
 def test_a_model_comes_back_the_same(world: World, tmp_path: Path, settings: dict) -> None:
     model = world.fitted(**settings)

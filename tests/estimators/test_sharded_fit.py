@@ -84,7 +84,7 @@ def assert_same_model(
     np.testing.assert_allclose(found.familiarity(READ), expected.familiarity(READ), atol=1e-6)
 
 
-@pytest.mark.parametrize("answers", ["three_valued", "threshold", "minmax"])
+@pytest.mark.parametrize("answers", ["five_valued", "three_valued", "threshold", "minmax"])
 @pytest.mark.parametrize("shard_rows", [None, 100])
 def test_a_fit_on_shards_is_the_fit_on_the_array(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shard_rows: int | None, answers: str

@@ -112,7 +112,7 @@ def world() -> tuple[LabelledImages, LabelledImages, TextTable, KnowledgeTable]:
 
 def measured(world, said: Judgements, **settings: object) -> MeaningOfRun:
     train, test, universe, _ = world
-    answers = settings.pop("answers", "three_valued")
+    answers = settings.pop("answers", "five_valued")
     model = InformationPursuitClassifier(
         universe.texts, universe.embeddings, queries=TEXTS[:16], answers=answers
     )

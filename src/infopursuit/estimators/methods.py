@@ -25,7 +25,7 @@ class NaiveBayesSettings:
         leakage: weight, from 0 to 1, of information that the words of a query do not explain.
     """
 
-    answers: Literal["five_valued", "three_valued", "threshold", "minmax"] = "three_valued"
+    answers: Literal["five_valued", "three_valued", "threshold", "minmax"] = "five_valued"
     rates: Literal["counted", "fitted"] = "counted"
     knowledge: bool = True
     leakage: float = 1.0

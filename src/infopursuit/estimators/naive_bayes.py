@@ -167,7 +167,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         ban: Sequence[str] = (),
         keep: Sequence[str] = (),
         first_query: str | None = None,
-        answers: str = "three_valued",
+        answers: str = "five_valued",
         knowledge: Any = None,
         leakage: float = 1.0,
         rates: str = "counted",

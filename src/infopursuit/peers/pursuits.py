@@ -164,7 +164,7 @@ class GenerativeIP(PursuitPeer):
 
 @dataclass(eq=False, repr=False)
 class Ours(PursuitPeer):
-    """Naive Bayes on answers of three values, as `InformationPursuitClassifier` fits it."""
+    """Naive Bayes on answers of five values, as `InformationPursuitClassifier` fits it."""
 
     learns_from_validation = True
 
