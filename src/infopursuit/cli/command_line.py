@@ -156,6 +156,10 @@ def _add_fit(commands: Any) -> None:
     _option(command, "--keep", "TEXT", keep, nargs="+", default=[])
     knowledge = "what is true of the classes: lists (.jsonl) or a table (.csv, .parquet)"
     _path(command, "--knowledge", "FILE", knowledge)
+    annotations = "what people say of single images: image,text,answer,by (.csv, .parquet)"
+    _path(command, "--annotations", "FILE", annotations)
+    certified = "ask only what people found right in at least 75 %% of the images"
+    _option(command, "--certified", None, certified, action="store_true")
     llm = (
         "ask a language model for questions, for what is true of the classes, and for its opinion "
         "of the questions chosen: the address of a server of OpenAI's chat completions (key in "
@@ -385,6 +389,7 @@ examples:
   infopursuit fit photos/ --out model
   infopursuit fit photos/ --texts my_texts.txt --queries 64 --out model     # a text a line
   infopursuit fit photos/ --llm http://localhost:11434/v1 --llm-model qwen3 --out model
+  infopursuit fit photos/ --annotations labels.csv --out model   # image,text,answer,by
   infopursuit fit photos/ --clip ViT-L-14 --ban photo --out model
   infopursuit fit images.npz --texts texts.parquet --out model              # embeddings
   infopursuit fit X.npy --labels y.txt --texts texts.npz --out model

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from infopursuit.core.numbers import percent
 from infopursuit.datasets.embedded_files import Embeddings, read_embedded_texts, read_embeddings
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier, check_before_work
 from infopursuit.estimators.trained_on import remember
+from infopursuit.texts.annotations import Annotations, read_annotations
 from infopursuit.texts.text_table import read_texts
 
 logger = logging.getLogger("infopursuit")
@@ -46,6 +48,14 @@ def fit(chosen: argparse.Namespace) -> int:
         raise InputError("--knowledge and --llm: both say what is true; expected one of them")
     if chosen.knowledge is not None:
         settings["knowledge"] = chosen.knowledge
+    if chosen.certified:
+        settings["certified_by"] = "annotations"
+    said = None
+    if chosen.annotations is not None:
+        if chosen.images.suffix in EMBEDDED:
+            raise InputError("--annotations: expected it with a folder of images, which have names")
+        said = settings["annotations"] = read_annotations(chosen.annotations)
+    names: list[str] = []
     language_model = _language_model(chosen)
     if chosen.images.suffix in EMBEDDED:
         model, test = _fit_embedded(chosen, settings, language_model)
@@ -72,7 +82,10 @@ def fit(chosen: argparse.Namespace) -> int:
         model, test = fitted.model, None
         if fitted.test is not None and fitted.test_rows is not None:
             test = Embeddings(fitted.test_rows, np.array(fitted.test.labels))
+            names = [str(each) for each in fitted.test.pictures]
     lines = [*summary(model), *judged(model, test)]
+    if said is not None:
+        lines += _by_people(model, said, test, names)
     model.save(chosen.out)
     for line in lines:
         logger.info("%s", line)
@@ -122,6 +135,39 @@ def judged(model: InformationPursuitClassifier, test: Embeddings | None) -> list
             f"{'no' if supported is None else percent(supported)} yes fit the class predicted; "
             f"a reader of the words alone is right in {percent(sense['reader'])} of the images"
         )
+    return lines
+
+
+def _by_people(
+    model: InformationPursuitClassifier,
+    said: Annotations,
+    test: Embeddings | None,
+    names: Sequence[str],
+) -> list[str]:
+    """Return how far annotators agree, and how true answers to test images are by them."""
+    from infopursuit.meaning.annotations import in_lines, truth_by_people
+
+    lines = [
+        f"annotations: {len(said.rows)} of {len(said.texts)} texts; "
+        f"{len(model.provenance_.get('annotated', ()))} questions follow them"
+    ]
+    pairs, same = said.agreement()
+    if pairs:
+        lines.append(f"annotators agree in {percent(same / pairs)} of {pairs} pairs of answers")
+    if test is not None:
+        of_test = said.of_images(names)
+        measured = truth_by_people(model, test.rows, test.labels, of_test)
+        model.provenance_["judged_by_people"] = {
+            each.question: {
+                "images": each.images,
+                "yes": list(each.yes),
+                "no": list(each.no),
+                "auroc": each.auroc,
+                "auroc_within": each.auroc_within,
+            }
+            for each in measured
+        }
+        lines += in_lines(measured)
     return lines
 
 

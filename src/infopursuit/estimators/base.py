@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 # changes it later (docs/findings.md, "When to stop").
 DEFAULT_STOP = StoppingRule(probability=0.95, max_queries=None, stability=20)
 # Settings that are data, and are not saved: the chosen questions are.
-DATA = ("texts", "text_embeddings", "queries", "reference_embeddings", "knowledge")
+DATA = ("texts", "text_embeddings", "queries", "reference_embeddings", "knowledge", "annotations")
 
 REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 
@@ -170,7 +170,9 @@ class PursuitClassifier:
             names = names_of(X, len(rows)) if names is None else names
             return located(self, self.explain(rows, stop, overrides, names), maps, X)
         answers, shown, replaced = self._given(X, overrides, names)
-        return self.pursuit_.explain(answers, self._rule(stop), shown, overridden=replaced)
+        found = self.pursuit_.explain(answers, self._rule(stop), shown, overridden=replaced)
+        judged = judged_by_people(self.provenance_)
+        return [replace(each, judged=judged) for each in found] if judged else found
 
     def where(self, X: Any, question: str | Sequence[str]) -> np.ndarray:
         """Map where in each picture something speaks for a question; (n, h, w) float32.
@@ -651,3 +653,19 @@ def names_of(X: Any, count: int) -> list[str]:
             for row, each in enumerate(X)
         ]
     return [f"image {row}" for row in range(count)]
+
+
+def judged_by_people(provenance: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    """Return, for questions that people annotated, how many answers were right, and how many given.
+
+    Of test images if there are annotated ones, of training images by fits without them otherwise.
+    """
+    counts = {
+        query: (facts["yes_right"] + facts["no_right"], facts["yes"] + facts["no"])
+        for query, facts in provenance.get("annotated", {}).items()
+    }
+    measured = {
+        query: (facts["yes"][0] + facts["no"][0], facts["yes"][1] + facts["no"][1])
+        for query, facts in provenance.get("judged_by_people", {}).items()
+    }
+    return {query: each for query, each in {**counts, **measured}.items() if each[1]}

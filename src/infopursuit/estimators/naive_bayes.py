@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -35,10 +35,12 @@ from infopursuit.core.files import settings_sha256
 from infopursuit.datasets.labelled_images import EmbeddedShards, ImageShards
 from infopursuit.datasets.matrix import Matrix, UnitMatrix, as_tensor
 from infopursuit.datasets.table_columns import TableColumns
+from infopursuit.estimators.annotated_texts import fit_annotations
 from infopursuit.estimators.base import DecidingClassifier, column_names, other_labels
 from infopursuit.estimators.class_knowledge import ClassKnowledge
 from infopursuit.estimators.from_knowledge import Counts, KnowledgeModel, read_knowledge_model
 from infopursuit.estimators.one_clip import MOST, warn_unless_one_clip
+from infopursuit.pursuit.answers.annotated import AnnotatedTexts, CrossFittedAnswers
 from infopursuit.pursuit.answers.columns import (
     column_questions,
     column_texts,
@@ -79,6 +81,7 @@ from infopursuit.pursuit.naive_bayes.selection import (
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, ShardedSet, TrainingSet
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.text_table import (
     TextTable,
     check_among,
@@ -135,6 +138,11 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         rates: `counted`: of each answer in each class, one question at a time; `fitted`: drawn from
             there to tell the classes apart (`pursuit.naive_bayes.fit`), on at most 32,768
             images. Takes seconds more, and may pay off if there are many images.
+        annotations: what people say of single training images: of each text (n,) 1 yes, 0 no, NaN
+            nothing, in the order of the rows of X. Cuts and directions of these texts follow the
+            people (`pursuit.answers.annotated`); a text need not be among `texts`.
+        certified_by: `annotations` to ask only texts whose answers people found right, in at least
+            75 % of the images that got one; None to ask all.
         reference_embeddings: (v, d) of the texts that scores are relative to; None for
             `text_embeddings`.
         stop: when to ask no more, in `predict` and `explain`; None to stop at a probability of
@@ -171,6 +179,8 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         knowledge: Any = None,
         leakage: float = 1.0,
         rates: str = "counted",
+        annotations: Mapping[str, Any] | None = None,
+        certified_by: str | None = None,
         reference_embeddings: Any = None,
         stop: StoppingRule | None = None,
         validation_fraction: float = 0.1,
@@ -181,6 +191,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         self.ban, self.keep, self.first_query = ban, keep, first_query
         self.answers, self.rates = answers, rates
         self.knowledge, self.leakage = knowledge, leakage
+        self.annotations, self.certified_by = annotations, certified_by
         self.reference_embeddings = reference_embeddings
         self.stop, self.validation_fraction = stop, validation_fraction
         self.random_state = random_state
@@ -212,10 +223,12 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             self._fit_table(X, y, sample_weight, validation)
         else:
             texts = self._texts_to_choose_from()
-            data = training_set(UnitMatrix(X, "X"), y, sample_weight)
+            rows = UnitMatrix(X, "X")
+            data = training_set(rows, y, sample_weight)
             check_width(texts, "X", data.rows.width)
             self._keep_column_names(X)
-            self._fit_texts(texts, data, validation)
+            texts, annotated = self._annotated(texts, rows, y, data)
+            self._fit_texts(texts, data, validation, annotated)
         self.clip_ = None
         vars(self).pop("counts_", None)
         return self
@@ -247,6 +260,8 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             InputError: a setting or an input is malformed, or there are no texts.
         """
         texts = self._texts_to_choose_from()
+        if self.annotations:
+            raise InputError("annotations: of rows in memory; expected `fit`, not `fit_shards`")
         shards = EmbeddedShards(images) if isinstance(images, (str, Path)) else images
         check_width(texts, shards.where, shards.width)
         left_out = None if left_out is None else np.asarray(left_out, bool)
@@ -341,8 +356,10 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             InputError: a setting or an input is malformed, or there are no texts.
         """
         texts = self._texts_to_choose_from()
-        data = training_set(UnitMatrix(X, "X"), y, sample_weight)
-        chosen = TextQuestions(self, texts, data).chosen(seed_of(self.random_state))
+        rows = UnitMatrix(X, "X")
+        data = training_set(rows, y, sample_weight)
+        texts, annotated = self._annotated(texts, rows, y, data)
+        chosen = TextQuestions(self, texts, data, annotated).chosen(seed_of(self.random_state))
         return [texts.texts[row] for row in chosen.tolist()]
 
     def candidates(self, X: Any, y: Any, count: int) -> list[str]:
@@ -369,7 +386,26 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         warn_of_idle_bans(table.texts, self.ban)
         return table
 
-    def _fit_texts(self, texts: TextTable, data: TrainingSet, validation: Any) -> None:
+    def _annotated(
+        self, texts: TextTable, rows: UnitMatrix, y: Any, data: InMemorySet
+    ) -> tuple[TextTable, AnnotatedTexts | None]:
+        """Return the universe with annotated texts that it lacks, and what people teach."""
+        if not self.annotations:
+            return texts, None
+        reference = texts.unit_matrix
+        if self.reference_embeddings is not None:
+            reference = UnitMatrix(self.reference_embeddings, "reference_embeddings")
+        within, labels = data.moments.discounted, np.asarray(y)
+        seed = seed_of(self.random_state)
+        return fit_annotations(self.annotations, texts, reference, rows, labels, within, seed)
+
+    def _fit_texts(
+        self,
+        texts: TextTable,
+        data: TrainingSet,
+        validation: Any,
+        annotated: AnnotatedTexts | None = None,
+    ) -> None:
         """Choose the questions, count their answers, temper the table."""
         seed = seed_of(self.random_state)
         if validation is not None:
@@ -379,7 +415,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         warn_unless_one_clip(texts, split.train.sample(MOST, seed))
 
         def fitted(train: TrainingSet) -> FittedQuestions:
-            questions = TextQuestions(self, texts, train)
+            questions = TextQuestions(self, texts, train, annotated)
             if questions.knowledge is not None:
                 self.knowledge_ = questions.knowledge.table()
             return questions.fitted(seed)
@@ -389,6 +425,11 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             self.provenance_["auroc_by_knowledge"] = [
                 None if math.isnan(share) else round(share, 4) for share in found.auroc.tolist()
             ]
+        if annotated is not None:
+            of_text = {texts.texts[row]: each.facts for row, each in annotated.fitted.items()}
+            self.provenance_["annotated"] = {
+                query: of_text[query] for query in self.queries_ if query in of_text
+            }
         self.provenance_["texts"] = len(texts.texts)
         self.provenance_["texts_sha256"] = settings_sha256({"texts": list(texts.texts)})
 
@@ -498,7 +539,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         self.pursuit_ = Pursuit(
             tuple(found.queries),
             tuple(str(each) for each in self.classes_),
-            found.rule,
+            found.rule.final if isinstance(found.rule, CrossFittedAnswers) else found.rule,
             InformationGain(table, found.querier.query_weights, found.querier.redundant),
             NaiveBayes(table),
             found.first,
@@ -645,7 +686,11 @@ def validation_set(rows: Matrix, y: Any, classes: np.ndarray) -> InMemorySet:
 
 
 # The settings that are one of a few words, and those that are numbers in a range.
-WORDS = {"answers": (*LEVELS, "minmax"), "rates": ("counted", "fitted")}
+WORDS = {
+    "answers": (*LEVELS, "minmax"),
+    "certified_by": (None, "annotations"),
+    "rates": ("counted", "fitted"),
+}
 SHARES = {
     "validation_fraction": (lambda share: 0 <= share < 1, "0 or more and less than 1"),
     "leakage": (lambda share: 0 <= share <= 1, "a number from 0 to 1"),
@@ -672,6 +717,10 @@ def check_settings(model: InformationPursuitClassifier) -> None:
         raise InputError(f"queries is {model.queries!r}; expected a list of queries, or None")
     if model.texts is None and model.text_embeddings is not None:
         raise InputError("text_embeddings come without texts; expected both or neither")
+    if model.certified_by is not None and not model.annotations:
+        raise InputError("certified_by: there are no annotations; expected some, or None")
+    if model.texts is None and model.annotations:
+        raise InputError("annotations are about texts; expected None if there are no texts")
     if model.texts is None and model.knowledge is not None:
         raise InputError("knowledge is about texts; expected None if there are no texts")
 
@@ -737,15 +786,24 @@ class TextQuestions:
     """The texts of a universe, measured on training images by the settings of a classifier."""
 
     def __init__(
-        self, model: InformationPursuitClassifier, texts: TextTable, data: TrainingSet
+        self,
+        model: InformationPursuitClassifier,
+        texts: TextTable,
+        data: TrainingSet,
+        annotated: AnnotatedTexts | None = None,
     ) -> None:
-        self.model, self.texts, self.data = model, texts, data
+        self.model, self.texts, self.data, self.annotated = model, texts, data, annotated
         reference = texts.unit_matrix
         if model.reference_embeddings is not None:
             reference = UnitMatrix(model.reference_embeddings, "reference_embeddings")
         self.knowledge = truth = shares = weights = None
         if model.knowledge is not None:
-            known = ClassKnowledge(model.knowledge, data.classes, texts.texts, model.leakage)
+            given = model.knowledge
+            if annotated is not None and not isinstance(given, KnowledgeTable | str | Path):
+                given = np.asarray(given, dtype=np.float32)  # of a text that people added: nothing
+                missing = max(len(texts.texts) - given.shape[-1], 0)
+                given = np.pad(given, ((0, 0), (0, missing)), constant_values=np.nan)
+            known = ClassKnowledge(given, data.classes, texts.texts, model.leakage)
             truth, shares = known.truth, known.true_shares(data.moments.prior)
             self.knowledge, weights = known, known.query_weights
         self.candidates = CandidateTexts(
@@ -754,6 +812,7 @@ class TextQuestions:
             ThresholdFit(LEVELS.get(model.answers, 3), shares),
             weights,
             texts.shared(),
+            annotated,
         )
 
     def chosen(self, seed: int) -> Int[Tensor, " k"]:
@@ -762,6 +821,14 @@ class TextQuestions:
         allowed, fixed, given = required_questions(model, self.texts)
         if given is not None:
             return given
+        if self.annotated is not None and model.certified_by is not None:
+            certified = self.annotated.certified(len(self.texts.texts))
+            allowed &= certified | torch.isin(torch.arange(len(allowed)), fixed)
+            if not allowed.any():
+                raise InputError(
+                    "certified_by: people found no text right often enough; expected None, or "
+                    "more annotations"
+                )
         count = min(model.n_queries, int(allowed.sum()))
         chosen = informative_rows(self.candidates, self.data, count, seed, allowed)
         others = chosen[~torch.isin(chosen, fixed)]

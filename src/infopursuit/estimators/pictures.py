@@ -32,6 +32,7 @@ from infopursuit.datasets.image_folders import (
 from infopursuit.estimators.base import names_of
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier, check_before_work
 from infopursuit.estimators.trained_on import remember
+from infopursuit.texts.annotations import Annotations, read_annotations
 from infopursuit.texts.knowledge import CSV_SUFFIX, read_knowledge_csv
 from infopursuit.texts.normalization import distinct
 from infopursuit.texts.vocabulary import phrase_kinds, visual_vocabulary
@@ -85,7 +86,8 @@ def fit(
             `vllm:MODEL@REVISION`; or a `LanguageModel`. None to ask none.
         answers_in: the folder where answers of the language model are kept; None for one in the
             cache folder.
-        settings: others of InformationPursuitClassifier, such as `ban` or `stop`.
+        settings: others of InformationPursuitClassifier, such as `ban` or `stop`. `annotations` may
+            be a file, or `Annotations` that name the pictures.
 
     Raises:
         InputError: the folder is malformed, labels and pictures are not equally many, a class has
@@ -130,6 +132,9 @@ def fit_pictures(
         given, reference = list(read_knowledge_csv(table).texts), given
     if language_model is not None and table is not None:
         raise InputError("knowledge and language_model: both say what is true; expected one")
+    said = settings.get("annotations")
+    if isinstance(said, str | Path):
+        said = read_annotations(said)
     helper = None
     if language_model is not None:  # a mistake is reported before images are embedded
         from infopursuit.estimators.language_model import LanguageModelHelp
@@ -156,6 +161,15 @@ def fit_pictures(
     if reference is not None:
         model.reference_embeddings = embed_texts(tower, reference, batch_size, progress)
     labels = np.array(train.labels)
+    if isinstance(said, Annotations):
+        names = names_of(train.pictures, len(train.pictures))
+        others = [] if test is None else names_of(test.pictures, len(test.pictures))
+        if not said.about([*names, *others]):
+            raise InputError(
+                f"{said.where}: about none of the images; expected names such as {names[0]}"
+            )
+        # Of test images alone they measure, and teach nothing.
+        model.annotations = said.of_images(names) if said.about(names) else None
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "ban: nothing to ban")  # that was said before
         model = model.fit(rows, labels) if helper is None else helper.fit(model, rows, labels)

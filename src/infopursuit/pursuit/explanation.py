@@ -36,7 +36,7 @@ DIGITS = 6
 UNFAMILIAR = 0.01
 
 # What an explanation may lack.
-OPTIONAL = ("labels", "picture")
+OPTIONAL = ("labels", "picture", "judged")
 
 BEFORE = "before any question"
 NONE_OF_THE_CLASSES = (
@@ -151,6 +151,8 @@ class Explanation:
             are the labels.
         picture: the image as the model saw it, small, as a data address; None if no answer has a
             place (`Step.where`).
+        judged: of questions, how many answers people found right and how many they judged; None if
+            nobody did.
     """
 
     image: str
@@ -164,6 +166,7 @@ class Explanation:
     chosen_from: int | None = None
     labels: tuple[Any, ...] | None = None
     picture: str | None = None
+    judged: Mapping[str, tuple[int, int]] | None = None
 
     @property
     def unfamiliar(self) -> bool:
@@ -254,6 +257,8 @@ class Explanation:
         }
         if values.get("labels"):
             parts["labels"] = tuple(values["labels"])
+        if values.get("judged"):
+            parts["judged"] = {query: tuple(each) for query, each in values["judged"].items()}
         return cls(**{**values, **parts})
 
     def __str__(self) -> str:
@@ -390,6 +395,11 @@ def explanation_text(explanation: Explanation, everything: bool = False) -> str:
     lines.append(f"  Prediction: {prediction}, {ending(explanation)}.")
     if explanation.unfamiliar:
         lines.append(f"  {NONE_OF_THE_CLASSES}")
+    for step in explanation.steps:
+        right, given = (explanation.judged or {}).get(step.query, (0, 0))
+        if given:
+            share = f"right in {right} of {given} pictures, judged by people"
+            lines.append(f"  {question(step.query)} {share}.")
     return "".join(f"{line}\n" for line in lines)
 
 

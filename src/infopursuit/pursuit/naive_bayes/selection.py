@@ -22,6 +22,7 @@ from tqdm import tqdm
 from infopursuit.core.executors import RayCluster, run_shards
 from infopursuit.datasets.labelled_images import even_sample
 from infopursuit.datasets.matrix import UnitMatrix
+from infopursuit.pursuit.answers.annotated import AnnotatedTexts
 from infopursuit.pursuit.answers.directions import ScoreMap, TextDirections
 from infopursuit.pursuit.answers.information import entropy, information_gain
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
@@ -63,6 +64,7 @@ class CandidateTexts:
         thresholds: how these are fitted.
         query_weights: of the information of texts; None for 1 each.
         source: where workers find the texts; None if only this process looks at them.
+        annotated: texts that follow the answers of people; None if there are none.
     """
 
     universe: UnitMatrix
@@ -70,6 +72,7 @@ class CandidateTexts:
     thresholds: ThresholdFit
     query_weights: QueryWeights | None = None
     source: SharedEmbeddings | None = None
+    annotated: AnnotatedTexts | None = None
 
     def answer_rule(
         self,
@@ -82,7 +85,8 @@ class CandidateTexts:
         texts = self.universe.take(rows)
         directions, auroc = self.directions.fitted(rows, texts, images, labels, weights)
         fitted = self.thresholds.fit(rows, images @ directions.T, labels, weights)
-        return ThresholdAnswers(directions, *fitted.cuts), auroc
+        rule = ThresholdAnswers(directions, *fitted.cuts)
+        return rule if self.annotated is None else self.annotated.taught(rule, rows.tolist()), auroc
 
 
 def informative_rows(

@@ -1,0 +1,99 @@
+"""The texts of a universe that people answered for training images, fitted to their answers."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from infopursuit.core.errors import InputError
+from infopursuit.datasets.matrix import UnitMatrix
+from infopursuit.pursuit.answers.annotated import FEWEST, Annotated, AnnotatedTexts, fit_annotated
+from infopursuit.pursuit.answers.directions import TextDirections
+from infopursuit.texts.normalization import normalize
+from infopursuit.texts.text_table import TextTable
+
+logger = logging.getLogger("infopursuit")
+
+LISTED = 3
+
+
+def fit_annotations(
+    annotations: Mapping[str, Any],
+    texts: TextTable,
+    reference: UnitMatrix,
+    rows: UnitMatrix,
+    labels: np.ndarray,
+    within: Float[Tensor, "d d"],
+    seed: int,
+) -> tuple[TextTable, AnnotatedTexts]:
+    """Fit each annotated text; return the universe with those that it lacks, and all fitted ones.
+
+    Args:
+        annotations: of texts, (n,) what people say of each image: 1 yes, 0 no, NaN nothing.
+        texts: the universe.
+        reference: the texts that scores are relative to.
+        rows: (n, d) the images.
+        labels: (n,) their classes.
+        within: scatter of the images around the means of their classes.
+        seed: of the folds.
+
+    Raises:
+        InputError: answers are not as many as images, or not 1, 0 or NaN.
+    """
+    said = {text: _checked(text, values, len(rows)) for text, values in annotations.items()}
+    answered = ~np.isnan(np.stack(list(said.values()))).all(axis=0)
+    places = np.flatnonzero(answered)
+    images = rows.take(torch.from_numpy(places)).float().numpy()
+    groups = np.unique(labels[places], return_inverse=True)[1]
+    score_map = TextDirections(reference, within).maps[0]
+    row_of = {normalize(text): row for row, text in enumerate(texts.texts)}
+    fitted: dict[int, Annotated] = {}
+    names, embeddings, few = list(texts.texts), [np.asarray(texts.embeddings)], []
+    for text, values in said.items():
+        row, own = row_of.get(normalize(text)), None
+        if row is not None:
+            embedding = texts.unit_matrix.take(torch.tensor([row]))
+            own = score_map.directions(embedding)[0].numpy().astype(np.float64)
+        found = fit_annotated(images, values[places], groups, own, seed)
+        if found is None:
+            few.append(text)
+            continue
+        if row is None:
+            row = len(names)
+            names.append(text)
+            unit = found.direction / np.linalg.norm(found.direction)
+            embeddings.append(unit[None].astype(embeddings[0].dtype))
+        fitted[row] = found
+    if few:
+        warnings.warn(
+            f"annotations: {len(few)} of {len(said)} texts have fewer than {FEWEST} yes or no and "
+            f"teach nothing ({', '.join(few[:LISTED])})",
+            UserWarning,
+            stacklevel=4,
+        )
+    if len(names) > len(texts.texts):
+        texts = TextTable(tuple(names), np.concatenate(embeddings), texts.clip)
+    return texts, AnnotatedTexts(fitted, images)
+
+
+def _checked(text: str, values: Any, count: int) -> Float[np.ndarray, " n"]:
+    """Return what people say of a text, checked."""
+    said = np.asarray(values, dtype=np.float32)
+    if said.shape != (count,):
+        raise InputError(
+            f"annotations: {text!r} has the shape {said.shape}; expected ({count},), an answer for "
+            "each image"
+        )
+    wrong = ~(np.isin(said, (0, 1)) | np.isnan(said))
+    if wrong.any():
+        raise InputError(
+            f"annotations: {said[wrong][0]} for {text!r}; expected 1 for yes, 0 for no, or NaN"
+        )
+    return said

@@ -1,0 +1,264 @@
+"""Texts that people answered for single images: their directions and cuts follow these answers.
+
+A text's direction is a logistic regression on the embeddings, drawn towards the text's own
+direction: that is a coordinate of its own, which the penalty hardly touches, so that few answers
+change little. Everything is cross-fitted: the penalty, whether the learned direction is kept, and
+the answers that annotated images give while rates are counted all come from fits without them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from infopursuit.pursuit.answers.directions import ranked_pairs
+from infopursuit.pursuit.answers.rules import ThresholdAnswers
+
+# A text with fewer answers of either kind keeps its direction and its cuts.
+FEWEST = 5
+FOLDS = 5
+# Inverse strengths of the penalty on what is not the text's own direction; 0 for this alone.
+STRENGTHS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
+# Not sure lies at most this far from even odds, in nats: the least for which the answers given are
+# right often enough, if enough images get one.
+MARGINS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5)
+RIGHT, ANSWERED = 0.85, 0.3
+# A text is certified by annotations if at least this share of its answers is right.
+CERTIFIED = 0.75
+
+
+class Annotated(NamedTuple):
+    """A text with the answers of people, and what they teach and say of it.
+
+    Attributes:
+        direction: (d,), a score is image times direction.
+        cuts: a firm no at most at the first, no at most at the second, yes above the third, a firm
+            yes above the last.
+        scores: (n,) of the annotated images, by fits without them.
+        facts: how true its answers are, of images that no fit saw (`truth_of`).
+    """
+
+    direction: Float[np.ndarray, " d"]
+    cuts: tuple[float, float, float, float]
+    scores: Float[np.ndarray, " n"]
+    facts: dict[str, Any]
+
+
+def fit_annotated(
+    images: Float[np.ndarray, "n d"],
+    said: Float[np.ndarray, " n"],
+    groups: Int[np.ndarray, " n"],
+    own: Float[np.ndarray, " d"] | None,
+    seed: int,
+) -> Annotated | None:
+    """Fit one text to the answers of people.
+
+    Args:
+        images: annotated images, unit norm.
+        said: 1 yes, 0 no, NaN for nothing.
+        groups: the classes of the images.
+        own: the text's own direction; None for a text without embedding.
+        seed: of the folds.
+
+    Returns:
+        None if there are too few answers of either kind.
+    """
+    known = np.flatnonzero(~np.isnan(said))
+    truth = said[known].astype(np.int64)
+    if min(np.bincount(truth, minlength=2)) < FEWEST:
+        return None
+    centre = images[known].mean(axis=0)
+    rows, folds = images[known] - centre, _folds(truth, groups[known], seed)
+    best: tuple[float, np.ndarray, float] | None = None
+    for strength in STRENGTHS:
+        if strength == 0 and own is None:
+            continue
+        scores = np.empty(len(known))
+        for fold in range(FOLDS):
+            weights, offset = _regression(rows[folds != fold], truth[folds != fold], own, strength)
+            scores[folds == fold] = rows[folds == fold] @ weights + offset
+        loss = float(np.logaddexp(0, np.where(truth == 1, -scores, scores)).mean())
+        if best is not None and best[2] == 0:  # the own direction, unless it ranks worse
+            first, now = (within_auroc(each, truth, groups[known]) for each in (best[1], scores))
+            loss = loss if np.isnan(first) or now > first else np.inf
+        if best is None or loss < best[0]:
+            best = loss, scores, strength
+    assert best is not None
+    _, scores, strength = best
+    weights, offset = _regression(rows, truth, own, strength)
+    offset -= centre @ weights
+    margin = _margin(scores, truth)
+    everywhere = images @ weights
+    everywhere[known] = scores - offset
+    lower, upper = -offset - margin, -offset + margin
+    facts = truth_of(everywhere[known], lower, upper, truth, groups[known])
+    no, yes = (scores[~(scores > -margin)] - offset, scores[scores > margin] - offset)
+    firm_no = float(np.median(no)) if len(no) else lower
+    firm_yes = float(np.median(yes)) if len(yes) else upper
+    cuts = (min(firm_no, lower), lower, upper, max(firm_yes, upper))
+    return Annotated(weights.astype(np.float32), cuts, everywhere, facts)
+
+
+def truth_of(
+    scores: Float[np.ndarray, " n"],
+    lower: float,
+    upper: float,
+    truth: Int[np.ndarray, " n"],
+    groups: Int[np.ndarray, " n"],
+) -> dict[str, Any]:
+    """Return how true the answers of n images are: counts, and AUROC overall and within groups.
+
+    A scorer that only knows the group of an image has an AUROC of 0.5 within groups.
+    """
+    yes, no = scores > upper, scores <= lower
+    right, pairs = ranked_pairs(scores, truth)
+    return {
+        "images": len(truth),
+        "yes": int(yes.sum()),
+        "yes_right": int((truth[yes] == 1).sum()),
+        "no": int(no.sum()),
+        "no_right": int((truth[no] == 0).sum()),
+        "auroc": right / pairs if pairs else None,
+        "auroc_within": None if np.isnan(w := within_auroc(scores, truth, groups)) else w,
+    }
+
+
+def within_auroc(
+    scores: Float[np.ndarray, " n"],
+    truth: Float[np.ndarray, " n"] | Int[np.ndarray, " n"],
+    groups: Int[np.ndarray, " n"],
+) -> float:
+    """Return the AUROC over the pairs of images of one group; NaN without any."""
+    counted = [
+        ranked_pairs(scores[groups == group], truth[groups == group]) for group in np.unique(groups)
+    ]
+    right, pairs = np.sum(counted, axis=0)
+    return float(right / pairs) if pairs else float("nan")
+
+
+def _margin(scores: np.ndarray, truth: np.ndarray) -> float:
+    """Return how far from even odds, in nats, an answer is not sure."""
+    best, right_of_best = 0.0, -1.0
+    for margin in MARGINS:
+        answered = np.abs(scores) > margin
+        if answered.mean() < ANSWERED:
+            break
+        right = float(((scores > 0) == truth)[answered].mean())
+        if right > right_of_best:
+            best, right_of_best = margin, right
+        if right >= RIGHT:
+            break
+    return best
+
+
+def _folds(truth: np.ndarray, groups: np.ndarray, seed: int) -> Int[np.ndarray, " n"]:
+    """Return a fold for each image: answers and groups are spread evenly."""
+    order = np.lexsort((np.random.default_rng(seed).permutation(len(truth)), groups, truth))
+    folds = np.empty(len(truth), np.int64)
+    folds[order] = np.arange(len(truth)) % FOLDS
+    return folds
+
+
+def _regression(
+    rows: Float[np.ndarray, "n d"],
+    truth: Int[np.ndarray, " n"],
+    own: Float[np.ndarray, " d"] | None,
+    strength: float,
+) -> tuple[Float[np.ndarray, " d"], float]:
+    """Return weights and offset of a logistic regression drawn towards a direction."""
+    from sklearn.linear_model import LogisticRegression
+
+    columns, scale = [], 1.0
+    if own is not None:
+        along = rows @ own
+        scale = 1 / max(float(along.std()), 1e-9)
+        columns.append(along[:, None] * scale)
+    if strength:
+        # The own direction keeps the weak penalty of C = 1, whatever the strength.
+        columns.append(rows * np.sqrt(strength))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # separable answers: the penalty bounds the weights
+        model = LogisticRegression(C=1.0, max_iter=300).fit(np.hstack(columns), truth)
+    weights, [found] = np.zeros(rows.shape[1]), model.coef_
+    if own is not None:
+        weights += found[0] * scale * own
+        found = found[1:]
+    if strength:
+        weights += found * np.sqrt(strength)
+    return weights, float(model.intercept_[0])
+
+
+@dataclass(frozen=True)
+class CrossFittedAnswers(ThresholdAnswers):
+    """A rule while rates are counted: annotated images have scores of fits without them.
+
+    Attributes:
+        places: of annotated images, by the bytes of their rows.
+        out_of_fold: (n, k) their scores; NaN where the rule's own are meant.
+    """
+
+    places: dict[bytes, int] = field(default_factory=dict)
+    out_of_fold: Float[np.ndarray, "n k"] = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def scores(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
+        """Return scores, those of annotated images by fits without them."""
+        scores = super().scores(images)
+        keys = (row.tobytes() for row in images.float().cpu().numpy())
+        here = [(row, place) for row, key in enumerate(keys) if (place := self.places.get(key))]
+        if here:
+            rows, places = (torch.tensor(each) for each in zip(*here, strict=True))
+            given = torch.from_numpy(self.out_of_fold)[places - 1].to(scores)
+            scores[rows] = torch.where(given.isnan(), scores[rows], given)
+        return scores
+
+    @property
+    def final(self) -> ThresholdAnswers:
+        """The rule that new images are answered by."""
+        return ThresholdAnswers(**self.tensors())
+
+
+class AnnotatedTexts:
+    """The annotated texts of a universe, by their rows in it, and the images they are about."""
+
+    def __init__(self, fitted: dict[int, Annotated], images: Float[np.ndarray, "n d"]) -> None:
+        self.fitted = fitted
+        self.places = {row.tobytes(): place for place, row in enumerate(images, start=1)}
+
+    def certified(self, count: int) -> Bool[Tensor, " u"]:
+        """Return which of `count` texts are right in CERTIFIED of the answers they give."""
+        mask = torch.zeros(count, dtype=torch.bool)
+        for row, each in self.fitted.items():
+            facts = each.facts
+            given = facts["yes"] + facts["no"]
+            mask[row] = facts["yes_right"] + facts["no_right"] >= CERTIFIED * max(given, 1)
+        return mask
+
+    def taught(self, rule: ThresholdAnswers, rows: Sequence[int]) -> ThresholdAnswers:
+        """Return the rule of some rows of the universe, with what people teach of them."""
+        here = {place: self.fitted[row] for place, row in enumerate(rows) if row in self.fitted}
+        if not here:
+            return rule
+        directions, lower = rule.directions.clone(), rule.thresholds.clone()
+        upper = None if rule.upper is None else rule.upper.clone()
+        certain = None if rule.certain is None else rule.certain.clone()
+        out_of_fold = np.full((len(self.places), len(rows)), np.nan)
+        for place, each in here.items():
+            directions[place] = torch.from_numpy(each.direction)
+            firm_no, no, yes, firm_yes = each.cuts
+            lower[place] = no if upper is not None else (no + yes) / 2
+            if upper is not None:
+                upper[place] = yes
+            if certain is not None:
+                certain[place] = torch.tensor([firm_no, firm_yes])
+            out_of_fold[:, place] = each.scores
+        taught = replace(
+            rule, directions=directions, thresholds=lower, upper=upper, certain=certain
+        )
+        return CrossFittedAnswers(**taught.tensors(), places=self.places, out_of_fold=out_of_fold)

@@ -1,0 +1,139 @@
+"""What people say of single images: a file of image, text, answer and, perhaps, by whom.
+
+    image,text,answer,by
+    melanoma/Aal002.jpg,blue-whitish veil,yes,anna
+    nevus/Aal004.jpg,blue-whitish veil,not sure,anna
+
+As CSV or Parquet. An answer is `yes`, `no` or `not sure`. The image is the path in the folder of
+the images, or, where these have names of their own, the name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow.parquet as pq
+from jaxtyping import Float
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.files import csv_rows, suffix_of
+from infopursuit.texts.normalization import normalize
+
+COLUMNS, BY = ("image", "text", "answer"), "by"
+ANSWERS = {"yes": 1.0, "no": 0.0, "not sure": np.nan}
+KINDS = {".csv": "a table of a spreadsheet", ".parquet": "a table"}
+
+
+class Annotation(NamedTuple):
+    """One answer of one person about one image."""
+
+    image: str
+    text: str
+    answer: str
+    by: str = ""
+
+
+class Annotations:
+    """Answers of people, each given once by each person."""
+
+    def __init__(self, rows: Iterable[Annotation], where: str = "annotations") -> None:
+        self.rows = tuple(rows)
+        self.where = where
+        seen: dict[tuple[str, str, str], str] = {}
+        for number, row in enumerate(self.rows, start=1):
+            if row.answer not in ANSWERS:
+                raise InputError(
+                    f"{where}: annotation {number}: {row.answer!r}; expected "
+                    f"{', '.join(map(repr, ANSWERS))}"
+                )
+            if not row.image or not normalize(row.text):
+                raise InputError(f"{where}: annotation {number}: expected an image and a text")
+            key = row.image, normalize(row.text), row.by
+            if seen.setdefault(key, row.answer) != row.answer:
+                raise InputError(
+                    f"{where}: annotation {number}: {row.by or 'somebody'} said {seen[key]!r} of "
+                    f"{row.text!r} in {row.image} before; expected one answer"
+                )
+
+    @property
+    def texts(self) -> list[str]:
+        """The distinct texts, in their order."""
+        return list({normalize(row.text): row.text for row in reversed(self.rows)}.values())[::-1]
+
+    def of_images(self, names: Sequence[str]) -> dict[str, Float[np.ndarray, " n"]]:
+        """Return for each text what people say of n images: 1 yes, 0 no, NaN nothing.
+
+        If people disagree, most of them decide; if as many say yes as no, nobody knows.
+
+        Args:
+            names: of the images; one that ends in the name of an annotation is meant, too.
+        """
+        place_of = _places(names)
+        votes = {text: np.zeros((len(names), 2)) for text in self.texts}
+        of_text = {normalize(text): text for text in votes}
+        for row in self.rows:
+            place = place_of.get(row.image.replace("\\", "/"))
+            if place is not None and row.answer in ("yes", "no"):
+                votes[of_text[normalize(row.text)]][place, int(row.answer == "yes")] += 1
+        values = {}
+        for text, (no, yes) in ((text, each.T) for text, each in votes.items()):
+            values[text] = np.where(yes == no, np.nan, yes > no).astype(np.float32)
+        return values
+
+    def about(self, names: Sequence[str]) -> bool:
+        """Return whether some yes or no is about one of these images."""
+        places = _places(names)
+        images = (row.image for row in self.rows if row.answer in ("yes", "no"))
+        return any(image.replace("\\", "/") in places for image in images)
+
+    def agreement(self) -> tuple[int, int]:
+        """Count the pairs of people who said yes or no of the same, and those who said the same."""
+        by_cell: dict[tuple[str, str], list[str]] = {}
+        for row in self.rows:
+            if row.answer in ("yes", "no"):
+                by_cell.setdefault((row.image, normalize(row.text)), []).append(row.answer)
+        pairs = [pair for answers in by_cell.values() for pair in combinations(answers, 2)]
+        return len(pairs), sum(first == second for first, second in pairs)
+
+
+def _places(names: Sequence[str]) -> dict[str, int]:
+    """Return the place of each name, and of each end of one that no other name has."""
+    ends: dict[str, int] = {}
+    for place, name in enumerate(names):
+        parts = name.replace("\\", "/").split("/")
+        for start in range(1, len(parts)):
+            end = "/".join(parts[start:])
+            ends[end] = -1 if ends.get(end, place) != place else place
+    known = {end: place for end, place in ends.items() if place >= 0}
+    return known | {name.replace("\\", "/"): place for place, name in enumerate(names)}
+
+
+def read_annotations(path: str | Path) -> Annotations:
+    """Read annotations as CSV or Parquet.
+
+    Raises:
+        InputError: the file is missing or has a mistake.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; expected annotations (.csv, .parquet)")
+    if suffix_of(path, "annotations", KINDS) == ".csv":
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
+            named = [each.strip() for each in file.readline().split(",")]
+        columns = (*COLUMNS, *((BY,) if BY in named else ()))
+        return Annotations((Annotation(*row) for _, row in csv_rows(path, columns)), str(path))
+    try:
+        table = pq.read_table(path)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: not a readable Parquet file ({error})") from error
+    missing = [name for name in COLUMNS if name not in table.column_names]
+    if missing:
+        raise InputError(f"{path}: no column {missing[0]!r}; expected {', '.join(COLUMNS)}")
+    names = [*COLUMNS, *((BY,) if BY in table.column_names else ())]
+    rows = zip(*(table.column(name).to_pylist() for name in names), strict=True)
+    texts = (Annotation(*("" if each is None else str(each) for each in row)) for row in rows)
+    return Annotations(texts, str(path))

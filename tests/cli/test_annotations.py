@@ -1,0 +1,131 @@
+"""`infopursuit fit --annotations`: what people say of single photographs measures and teaches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import infopursuit
+from infopursuit.core.errors import InputError
+from infopursuit.texts.annotations import Annotation, Annotations, read_annotations
+from tests.cli.conftest import tiny_clip as tiny_clip
+from tests.estimators.test_pictures import COLORS, TEXTS, picture, write_folder
+
+ROWS = [
+    ("train/red/0.png", "warm", "yes", "anna"),
+    ("train/red/0.png", "warm", "no", "bert"),
+    ("train/red/0.png", "Warm", "yes", "carl"),
+    ("train/blue/0.png", "warm", "not sure", "anna"),
+    ("train/blue/1.png", "warm", "no", "anna"),
+]
+
+
+@pytest.fixture
+def arguments(tmp_path: Path, tiny_clip: Path) -> list[Any]:
+    """`fit` on pictures of three colours."""
+    write_folder(tmp_path / "photos" / "train", 8)
+    for name in COLORS:
+        (tmp_path / "photos" / "test" / name).mkdir(parents=True)
+        for number in range(4):
+            picture(name, 100 + number).save(tmp_path / "photos" / "test" / name / f"{number}.png")
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS))
+    return [
+        "fit", tmp_path / "photos", "--texts", tmp_path / "texts.txt", "--clip", tiny_clip,
+        "--queries", 5, "--out", tmp_path / "model", "--annotations", tmp_path / "said.csv",
+    ]  # fmt: skip
+
+
+def write(path: Path, rows: list[tuple[str, ...]]) -> Path:
+    names = ("image", "text", "answer", "by")[: len(rows[0])]
+    path.write_text("\n".join(",".join(row) for row in [names, *rows]) + "\n")
+    return path
+
+
+def everything(folders: list[str], count: int) -> list[tuple[str, ...]]:
+    """Two people who agree that red is warm, and green and blue are not."""
+    return [
+        (f"{folder}/{name}/{number}.png", "warm", "yes" if name == "red" else "no", by)
+        for folder in folders
+        for name in ("red", "green", "blue")
+        for number in range(count)
+        for by in ("anna", "bert")
+    ]
+
+
+def test_a_question_comes_from_annotations_alone(
+    run: Callable, tmp_path: Path, arguments: list[Any]
+) -> None:
+    write(tmp_path / "said.csv", everything(["train"], 8) + everything(["test"], 4))
+    status, _, log = run(*arguments, "--certified")
+    assert status == 0, log
+    assert "annotations: 72 of 1 texts; 1 questions follow them" in log
+    assert "annotators agree in 100 % of 36 pairs of answers" in log
+    assert re.search(r"warm: yes right 100 % of 4 \(51 % to 100 %\), no 100 % of 8", log)
+    model = infopursuit.load(tmp_path / "model")
+    assert model.queries_ == ("warm",)
+    file = tmp_path / "photos" / "test" / "red" / "0.png"
+    [explanation] = model.explain([file])
+    assert explanation.answers == ("yes",)
+    assert "right in 12 of 12 pictures, judged by people" in str(explanation)
+    assert type(explanation).from_dict(explanation.to_dict()) == explanation
+
+
+def test_of_test_images_alone_they_measure(
+    run: Callable, tmp_path: Path, arguments: list[Any]
+) -> None:
+    rows = [(image, "red", answer, by) for image, _, answer, by in everything(["test"], 4)]
+    write(tmp_path / "said.csv", rows)
+    status, _, log = run(*arguments, "--keep", "red")
+    assert status == 0, log
+    assert "0 questions follow them" in log
+    assert "people on test images, 1 questions: yes right " in log
+    facts = infopursuit.load(tmp_path / "model").provenance_["judged_by_people"]["red"]
+    assert facts["images"] == 12
+
+
+def test_annotations_of_other_images_are_refused(
+    run: Callable, tmp_path: Path, arguments: list[Any]
+) -> None:
+    write(tmp_path / "said.csv", [("elsewhere.png", "warm", "yes")])
+    status, _, log = run(*arguments)
+    assert status == 1
+    assert re.search(r"said\.csv: about none of the images; expected names such as \S+\.png", log)
+
+
+def test_most_people_decide_and_agreement_is_counted(tmp_path: Path) -> None:
+    said = read_annotations(write(tmp_path / "said.csv", ROWS))
+    table = pa.table(
+        dict(zip(("image", "text", "answer", "by"), zip(*ROWS, strict=True), strict=True))
+    )
+    pq.write_table(table, tmp_path / "said.parquet")
+    for each in (said, read_annotations(tmp_path / "said.parquet")):
+        names = ["a/train/red/0.png", "b/train/blue/0.png", "c/train/blue/1.png", "d/0.png"]
+        assert each.texts == ["warm"]
+        values = each.of_images(names)["warm"].tolist()
+        assert values[0] == 1
+        assert values[1] != values[1]  # NaN: nobody was sure
+        assert values[2:3] == [0]
+        assert each.agreement() == (3, 1)
+    # A name that two images end in is neither.
+    assert not Annotations([Annotation("0.png", "warm", "yes")]).about(["a/0.png", "b/0.png"])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("image,text\na,b\n", "no column 'answer'"),
+        ("image,text,answer\na,b,maybe\n", "annotation 1: 'maybe'; expected 'yes', 'no'"),
+        ("image,text,answer\n,b,yes\n", "annotation 1: expected an image and a text"),
+        ("image,text,answer,by\na,b,yes,c\na,B,no,c\n", "annotation 2: c said 'yes' of 'B' in a"),
+    ],
+)
+def test_mistakes_in_annotations(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "said.csv").write_text(content)
+    with pytest.raises(InputError, match=rf"said\.csv: .*{message}"):
+        read_annotations(tmp_path / "said.csv")

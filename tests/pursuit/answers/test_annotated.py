@@ -1,0 +1,133 @@
+"""What answers of people teach: planted questions that depend on more than the class."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from infopursuit import InformationPursuitClassifier
+from infopursuit.core.errors import InputError
+from infopursuit.meaning.annotations import Share, truth_by_people
+from infopursuit.pursuit.answers.annotated import (
+    AnnotatedTexts,
+    CrossFittedAnswers,
+    fit_annotated,
+    truth_of,
+    within_auroc,
+)
+
+WIDTH, COUNT = 24, 400
+
+
+class Moles:
+    """Images with an attribute that only partly depends on the class, and a text that misses it."""
+
+    def __init__(self, seed: int = 0) -> None:
+        generator = np.random.default_rng(seed)
+        self.y = generator.choice(["benign", "malign"], COUNT)
+        malign = self.y == "malign"
+        self.veil = (generator.random(COUNT) < np.where(malign, 0.7, 0.2)).astype(float)
+        base = generator.standard_normal((COUNT, WIDTH))
+        base[:, 0] += 2.5 * (2 * self.veil - 1)
+        base[:, 1] += 1.0 * (2 * malign - 1)
+        self.X = (base / np.linalg.norm(base, axis=1, keepdims=True)).astype(np.float32)
+        rows = generator.standard_normal((6, WIDTH))
+        rows[0] = 0.05 * np.eye(WIDTH)[0] + np.eye(WIDTH)[1]  # says the class rather than the veil
+        self.rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+        self.texts = ["veil", "b", "c", "d", "e", "f"]
+        self.train = np.arange(COUNT) < 280
+
+    def said(self, count: int, text: str = "veil") -> dict[str, np.ndarray]:
+        values = np.full(int(self.train.sum()), np.nan)
+        values[:count] = self.veil[self.train][:count]
+        return {text: values}
+
+    def fit(self, **settings: object) -> InformationPursuitClassifier:
+        model = InformationPursuitClassifier(self.texts, self.rows, **settings)  # type: ignore[arg-type]
+        return model.fit(self.X[self.train], self.y[self.train])
+
+    def measured(self, model: InformationPursuitClassifier, text: str = "veil") -> tuple:
+        rest = ~self.train
+        [found] = truth_by_people(model, self.X[rest], self.y[rest], {text: self.veil[rest]})
+        return found
+
+
+@pytest.mark.parametrize("answers", ["threshold", "three_valued", "five_valued"])
+def test_annotations_make_answers_true_within_classes(answers: str) -> None:
+    world = Moles()
+    plain = world.measured(world.fit(queries=["veil"], answers=answers))
+    taught = world.measured(
+        world.fit(queries=["veil"], answers=answers, annotations=world.said(200))
+    )
+    assert taught.auroc_within > 0.9 > 0.8 > plain.auroc_within
+    right = (taught.yes.right + taught.no.right) / (taught.yes.given + taught.no.given)
+    assert right > 0.85
+
+
+def test_a_text_without_embedding_is_asked() -> None:
+    world = Moles()
+    model = world.fit(annotations=world.said(200, "whitish"), certified_by="annotations")
+    assert model.queries_ == ("whitish",)
+    assert world.measured(model, "whitish").auroc_within > 0.9
+
+
+def test_few_answers_do_little_harm() -> None:
+    world = Moles()
+    plain = world.measured(world.fit(queries=["veil"]))
+    few = world.measured(world.fit(queries=["veil"], annotations=world.said(20)))
+    assert few.auroc_within > plain.auroc_within - 0.1
+    with pytest.warns(UserWarning, match="fewer than 5 yes or no and teach nothing"):
+        same = world.measured(world.fit(queries=["veil"], annotations=world.said(6)))
+    assert same == plain
+
+
+def test_rates_come_from_fits_without_the_image() -> None:
+    """Labels that are noise give rates that know nothing of the class but by chance."""
+    world = Moles()
+    noise = np.random.default_rng(5).integers(0, 2, int(world.train.sum())).astype(float)
+    found = fit_annotated(
+        world.X[world.train], noise, (world.y[world.train] == "malign").astype(int), None, 0
+    )
+    assert found is not None
+    assert found.facts["auroc"] == pytest.approx(0.5, abs=0.12)
+    in_sample = world.X[world.train] @ found.direction
+    assert within_auroc(in_sample, noise, np.zeros(len(noise), int)) > found.facts["auroc"] + 0.05
+    fitted = AnnotatedTexts({0: found}, world.X[world.train])
+    rule = InformationPursuitClassifier(world.texts, world.rows, queries=["veil"])
+    rule = rule.fit(world.X[world.train], world.y[world.train]).pursuit_.rule
+    taught = fitted.taught(rule, [0])
+    assert isinstance(taught, CrossFittedAnswers)
+    images = rule.directions.new_tensor(world.X)
+    scores, final = taught.scores(images)[:, 0], taught.final.scores(images)[:, 0]
+    np.testing.assert_allclose(scores[world.train], found.scores, rtol=1e-5)
+    np.testing.assert_allclose(scores[~world.train], final[~world.train])
+
+
+def test_within_auroc_counts_pairs_of_one_group() -> None:
+    truth, groups = np.array([1, 0, 1, 0]), np.array([0, 0, 1, 1])
+    scores = np.array([0.2, 0.1, 0.8, 0.9])
+    assert within_auroc(scores, truth, groups) == 0.5
+    assert np.isnan(within_auroc(scores, truth, truth))
+    facts = truth_of(scores, 0.1, 0.5, truth, groups)
+    assert (facts["yes"], facts["yes_right"], facts["no"], facts["no_right"]) == (2, 1, 1, 1)
+    assert facts["auroc"] == 0.5
+
+
+def test_intervals_are_wilsons() -> None:
+    low, high = Share(8, 10).interval or (0, 0)
+    assert (round(low, 4), round(high, 4)) == (0.4902, 0.9433)
+    assert Share(0, 0).interval is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"certified_by": "annotations"}, "there are no annotations"),
+        ({"certified_by": "me", "annotations": {"a": [1]}}, "expected None or 'annotations'"),
+        ({"annotations": {"veil": [1, 0]}}, r"the shape \(2,\); expected \(280,\)"),
+        ({"annotations": {"veil": np.full(280, 0.5)}}, "0.5 for 'veil'; expected 1 for yes"),
+    ],
+)
+def test_mistakes(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Moles().fit(**settings)
