@@ -15,6 +15,7 @@ from infopursuit.pursuit.answers.rules import LEVELS
 from infopursuit.pursuit.explanation import Explanation
 from infopursuit.pursuit.naive_bayes.model import NaiveBayes
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.texts.knowledge import KnowledgeTable
 from tests.estimators.conftest import CLASSES, PROPERTIES, World
 
 ALL = StoppingRule(probability=None, max_queries=None)
@@ -152,6 +153,19 @@ def test_questions_of_a_class(model) -> None:
     assert {each for each, _ in evidence["for"]} <= {"four legs", "black and white", "striped coat"}
     assert all(change < 0 for _, change in evidence["against"])
     assert len(evidence["against"]) == 2
+
+
+def test_what_is_known_leads_the_questions_of_a_class(world: World) -> None:
+    """A text that statistics alone connect with a class comes below a line."""
+    values = np.full((4, len(world.texts)), np.nan, np.float32)
+    queries = ["striped coat", "four legs", "black and white"]
+    values[:, [world.texts.index(query) for query in queries]] = [1.0, 0.0, np.nan]
+    table = KnowledgeTable(CLASSES, tuple(world.texts), values)
+    known = world.fitted(queries=queries, knowledge=table)
+    evidence = known.questions_for("zebra")
+    assert [text for text, _ in evidence["for"]] == ["striped coat"]
+    assert {text for text, _ in evidence["other"]} == {"four legs", "black and white"}
+    assert list(world.fitted().questions_for("zebra")) == ["for", "against"]
 
 
 def test_rows_given_for_validation_calibrate(world: World) -> None:

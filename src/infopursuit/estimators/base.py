@@ -222,7 +222,9 @@ class PursuitClassifier:
 
         Returns:
             `for` and `against`: questions with what a yes adds to the log-probability of the
-            class, in nats, before anything else is asked.
+            class, in nats, before anything else is asked. If the model has a knowledge table or a
+            judgement, these are the questions that it supports (true of the class, at least of some
+            pictures, or not true of it), and `other` has those that it does not.
         """
         self._check_fitted()
         matching = [row for row, each in enumerate(self.classes_) if each == label]
@@ -237,10 +239,24 @@ class PursuitClassifier:
         change = (after - before.log_softmax(dim=1))[:, matching[0]].tolist()
         order = sorted(range(k), key=lambda query: -change[query])
         ranked = [(self.queries_[query], change[query]) for query in order]
-        return {
-            "for": [each for each in ranked[:count] if each[1] > 0],
-            "against": [each for each in ranked[::-1][:count] if each[1] < 0],
+        table = self.judgement_ if self.knowledge_ is None else self.knowledge_
+        other = []
+        if table is not None:
+            name = self.pursuit_.class_names[matching[0]]
+            known = table.for_classes_and_texts([name], self.queries_)[0]
+            truth = dict(zip(self.queries_, known, strict=True))
+            supported = [
+                (query, value)
+                for query, value in ranked
+                if (truth[query] >= 0.5 if value > 0 else truth[query] < 0.5)  # NaN is neither
+            ]
+            other = sorted(set(ranked) - set(supported), key=lambda each: (-abs(each[1]), each[0]))
+            ranked = supported
+        evidence = {
+            "for": [each for each in ranked if each[1] > 0][:count],
+            "against": [each for each in ranked[::-1] if each[1] < 0][:count],
         }
+        return evidence if table is None else {**evidence, "other": other[:count]}
 
     def explore(
         self,
