@@ -19,7 +19,6 @@ CAMPAIGNS: tuple[str, ...] = (
     "bad_inputs",
     "fuzz",
     "strangers",
-    "server_load",
     "capacity",
 )
 

@@ -145,7 +145,7 @@ def _files() -> list[Kind]:
     rows = [
         ("fit: no texts", fit(table, *model), "1: .*--texts is missing"),
         ("fit: no images", fit("no.parquet", *known), "1: .*no.parquet: not a"),
-        ("fit: into a file", fit(table, "--out", "@a_file"), "1: .*--out .*a_file: a file"),
+        ("fit: into a file", fit(table, "--out", "@a_file"), "1: .*--out .*a_file: is a file"),
         ("fit: no labels", fit("a.npy", *known), "1: .*--labels is missing"),
         ("fit: rows of NaN", fit("nan.npz", *known), "1: .*X: row 0 is NaN, infinite"),
         ("explain: NaN", explain(nan), "1: .*X: row 1 is NaN, infinite or all zeros"),

@@ -10,22 +10,26 @@ from __future__ import annotations
 
 import gc
 import re
+import signal
 import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.harness import memory_kb
 from campaigns import bad_commands, bad_files, bad_models, bad_pictures, write_tables
 from campaigns.kinds import Kind
+from campaigns.watched import watched
 from infopursuit.core.errors import LONGEST
 
 # The limits of one bad input: processor seconds, and bytes on top of what was in use before.
 MAX_SECONDS, MAX_BYTES = 10, 2 * 2**30
+# Seconds of waiting on top of that, on a core that others use too; and after which a reader hangs.
+MAX_WAITING, HANGS = 20, 100
 # Characters of the status and the name of a command or stage, which stand before a message.
 PREFIX = 100
 
@@ -55,13 +59,17 @@ def tried(kind: Kind, folder: Path) -> Trial:
     """
     trial, value = Trial(), None
     given = kind.make(folder)
-    with warnings.catch_warnings(), measured(trial):
+    started = time.monotonic()
+    with warnings.catch_warnings(), measured(trial), _watched(kind, folder), _not_for_ever(kind):
         warnings.simplefilter("ignore")
         try:
             value = kind.read(given)
         except kind.refusal as refusal:
             trial.message = str(refusal)
+    waited = time.monotonic() - started
     assert trial.seconds <= MAX_SECONDS, f"{kind.key}: took {trial.seconds:.1f} s"
+    if kind.family != "processes":  # which start Python, and have a time limit of their own
+        assert waited <= trial.seconds + MAX_WAITING, f"{kind.key}: waited for {waited:.1f} s"
     assert trial.bytes <= MAX_BYTES, f"{kind.key}: took {trial.bytes / 2**20:.0f} MiB"
     message = trial.message
     if not isinstance(kind.expected, str):
@@ -74,6 +82,27 @@ def tried(kind: Kind, folder: Path) -> Trial:
     assert re.search(kind.expected, message), f"{kind.key}: {message}"
     assert kind.file in message, f"{kind.key}: {message}"
     return trial
+
+
+def _watched(kind: Kind, folder: Path) -> AbstractContextManager[None]:
+    """Watch what a reader does; what runs commands in processes starts them, of course."""
+    return nullcontext() if kind.family == "processes" else watched(folder)
+
+
+@contextmanager
+def _not_for_ever(kind: Kind) -> Iterator[None]:
+    """End a reader that hangs, so that the campaign goes on."""
+
+    def late(*_: object) -> None:
+        raise AssertionError(f"{kind.key}: still not ended after {HANGS} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(HANGS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -81,6 +82,11 @@ def _descriptions() -> list[Kind]:
     def settings(model: str = TEXTS, **more: Any) -> Make:
         return _described(lambda description: description["settings"].update(more), model)
 
+    def described_by_nothing(folder: Path) -> Path:
+        _model(DESCRIPTION, b"")(folder)
+        os.truncate(folder / DESCRIPTION, 3 * 10**9)  # no disk holds it
+        return folder
+
     def described(model: str, **more: Any) -> Make:
         return _described(lambda description: description.update(more), model)
 
@@ -90,6 +96,7 @@ def _descriptions() -> list[Kind]:
     clip = {"name": [1], "source": None}
     rows = [
         ("no description", _model(DESCRIPTION, None), "no trained model; expected"),
+        ("a description of 3 GB", described_by_nothing, "3,000 MB; expected at most"),
         ("an empty description", _model(DESCRIPTION, b""), "not valid JSON, line 1"),
         ("a list", _model(DESCRIPTION, b"[]"), "format None; expected 4"),
         ("lists in lists", _model(DESCRIPTION, DEEP.encode()), "too deep in one another"),
@@ -139,7 +146,11 @@ def _tensors() -> list[Kind]:
         ("an unknown part", put("x.y", np.zeros(1)), "a tensor x.y, which"),
         ("a table of float64", put(f"classifier.{table}", double), "is torch.float64; expected"),
         ("a table of NaN", first_is(f"classifier.{table}", np.nan), f"{table} holds NaN or inf"),
-        ("a table of 4 answers", put(f"classifier.{table}", np.zeros((4, 4, 3))), r"\(2, 4, 3\)"),
+        (
+            "a table of 4 answers",
+            put(f"classifier.{table}", np.zeros((4, 4, 3))),
+            r"shape \(4, 4, 3\)",
+        ),
         ("an oversized table", put(f"classifier.{table}", large), "4, 3"),
         ("swapped tensors", swap, "has the shape"),
         ("familiar by NaN", first_is(f"familiarity.{table}", np.nan), "holds NaN"),

@@ -102,7 +102,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", nargs="+", default=())
+    parser.add_argument("--only", nargs="+", default=(), choices=list(readers()))
     options = parser.parse_args(arguments)
     chosen = {name: r for name, r in readers().items() if not options.only or name in options.only}
     tallies = {name: Tally() for name in chosen}

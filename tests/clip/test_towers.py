@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import logging
 import shutil
 from collections.abc import Callable
@@ -31,7 +32,7 @@ from infopursuit.clip.towers import (
     load_clip,
     model_clip,
 )
-from infopursuit.clip.weights import find_clip_files
+from infopursuit.clip.weights import CONFIG, find_clip_files
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.decoding import to_rgb
 from tests.clip.conftest import MODEL, write_texts
@@ -72,6 +73,20 @@ def test_the_clip_of_a_model_is_loaded_once_and_is_the_one_it_was_fitted_with(
     ]:
         with pytest.raises(InputError, match=message):
             model_clip(*wrong, device="cpu")
+
+
+def test_a_tokenizer_may_not_ask_to_run_code(
+    tiny_clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where transformers is installed, it would read the answer from the standard input."""
+    folder = shutil.copytree(tiny_clip, tmp_path / "clip")
+    config = json.loads((folder / CONFIG).read_text())
+    config["model_cfg"]["text_cfg"]["hf_tokenizer_name"] = "x"
+    (folder / CONFIG).write_text(json.dumps(config))
+    options: list[dict] = []
+    monkeypatch.setattr(open_clip, "get_tokenizer", lambda model, **more: options.append(more))
+    assert load_clip(folder, "cpu").preprocess
+    assert options == [{"trust_remote_code": False}]
 
 
 def test_cuda_needs_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import io
+import json
+import socket
 import struct
 import sys
 import tempfile
+import time
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
+from urllib.parse import urlsplit
 
 import httpx
 import numpy as np
@@ -212,6 +216,26 @@ def test_requests_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None
         ready.set()
         assert first.result().status_code == 200
         assert httpx.post(f"{address}api/images", content=content).status_code == 200
+
+
+def test_an_answer_that_is_not_taken_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who reads slowly keeps an answer in the memory of the server."""
+    monkeypatch.setattr("infopursuit.explorer.server.MAX_BYTES_AT_ONCE", 10**6)
+    pursuit = naive_bayes(500)
+    content = contents([(pursuit, Facts("m", STOP))], images([pursuit]), served=True)
+    body = json.dumps({"model": 0, "histories": [[]] * 900}).encode()
+    head = f"POST /api/steps HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n"
+    with serving(server([seen(pursuit)], content)) as address:
+        slow = socket.create_connection(("127.0.0.1", urlsplit(address).port or 0))
+        slow.sendall(head.encode() + b"Content-Type: application/json\r\n\r\n" + body)
+        assert slow.recv(15) == b"HTTP/1.1 200 OK"
+        assert "try again" in refused(httpx.get(address), 503)
+        slow.close()
+        for _ in range(50):
+            if httpx.get(address).status_code == 200:
+                return
+            time.sleep(0.1)
+    raise AssertionError("the answer is still counted")
 
 
 @pytest.mark.parametrize("make", [naive_bayes, networks])

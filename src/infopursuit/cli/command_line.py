@@ -24,8 +24,8 @@ from infopursuit.core.errors import InputError, explain_os_error, is_user_error,
 
 logger = logging.getLogger("infopursuit")
 
-# A part of torch's message if memory cannot be allocated.
-NO_MEMORY = "can't allocate memory"
+# Parts of messages of torch and of the system's loader if there is not enough memory.
+NO_MEMORY = ("can't allocate memory", "failed to map segment")
 # What the packages of `infopursuit[pipeline]` are imported as.
 PIPELINE = ("datasets", "dvc", "httpx", "jinja2", "polars", "pydantic", "ruamel")
 
@@ -41,6 +41,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for noisy in ("httpx", "huggingface_hub", "open_clip"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     chosen = parser().parse_args(arguments)
+    try:
+        Path.cwd()
+    except OSError:  # torch would end the process
+        logger.error("infopursuit: the working directory is gone; expected to start in another")
+        return 1
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _log_warning
@@ -61,8 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader has enough: head, less
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
-    except (MemoryError, RuntimeError) as error:
-        if isinstance(error, RuntimeError) and NO_MEMORY not in str(error):
+    except (MemoryError, RuntimeError, ImportError) as error:
+        known = isinstance(error, MemoryError) or any(each in str(error) for each in NO_MEMORY)
+        if not known:
             raise
         logger.error("infopursuit: there is not enough memory for this (%s)", one_line(str(error)))
         return 1

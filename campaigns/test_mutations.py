@@ -1,0 +1,86 @@
+"""A campaign fails if the promise that it tries is broken in the code: a table of mutations."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BAD = "campaigns/test_bad_inputs.py"
+MODELS = "tests/estimators/test_saved.py"
+SERVER = "tests/queries/language_models/test_openai_server.py"
+
+# The campaign or test that tries a promise (and -k), the module, its line, and what breaks it.
+MUTATIONS: dict[str, tuple[str, str, str, str, str]] = {
+    "a file is written in place": (
+        "tests/core/test_files.py", "", "core/files.py",
+        'partial = path.with_name(f"{path.name}{mark}{PARTIAL}")', "partial = path",
+    ),
+    "a mixture of two models is loaded": (
+        MODELS, "mixture", "estimators/persistence.py", "if wanted is None or", "if True or",
+    ),
+    "a label type is written as it is": (
+        MODELS, "what_fit_takes", "estimators/naive_bayes.py",
+        'classes = classes if kind.kind == "O" else np.array(classes.tolist())', "pass",
+    ),
+    "a description is not checked": (
+        BAD, "sources", "estimators/persistence.py",
+        "sources: dict[str, str]", "sources: object",
+    ),
+    "an array may be a pickle": (
+        "campaigns/test_strangers.py", "pickle", "core/arrays.py",
+        "np.load(path", "np.load(path, allow_pickle=True",
+    ),
+    "a reader waits": (
+        BAD, "captions", "core/files.py", "        text = read_bytes(",
+        "        __import__('time').sleep(25)\n        text = read_bytes(",
+    ),
+    "a reader opens another file": (
+        BAD, "captions", "core/files.py", "        text = read_bytes(",
+        "        __import__('tempfile').NamedTemporaryFile().close()\n"
+        "        text = read_bytes(",
+    ),
+    "a file has no largest size": (
+        BAD, "3 GB", "core/files.py", "if found.st_size > most:", "if False:",
+    ),
+    "a JPEG has any number of scans": (
+        BAD, "scans", "datasets/decoding.py", "return scans > most", "return False",
+    ),
+    "the key is not masked": (
+        SERVER, "key", "queries/language_models/openai_server.py",
+        'return text.replace(self.key, "***") if', "return text if",
+    ),
+    "a reply has no deadline": (
+        SERVER, "bounded", "queries/language_models/openai_server.py", "watch.start()", "pass",
+    ),
+    "any address is asked": (
+        "tests/clip/test_weights.py", "stranger", "clip/weights.py",
+        "if parts.scheme not in schemes:", "if False:",
+    ),
+    "what is not taken is not counted": (
+        "tests/explorer/test_server.py", "not_taken", "explorer/server.py",
+        "self.held += own", "pass",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("promise", MUTATIONS)
+def test_a_broken_promise_is_seen(promise: str, tmp_path: Path) -> None:
+    tests, chosen, module, line, instead = MUTATIONS[promise]
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    path = tmp_path / "src" / "infopursuit" / module
+    source = path.read_text(encoding="utf-8")
+    assert line in source, f"{module} has no line {line!r}: name another in the table"
+    path.write_text(source.replace(line, instead), encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", tests]
+    command += ["--timeout", "200", *(["-k", chosen] if chosen else [])]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "src"), "JAXTYPING_DISABLE": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 1, f"not seen: {done.stdout[-2000:]}"
+    assert "failed" in done.stdout
