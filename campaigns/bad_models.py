@@ -84,7 +84,7 @@ def _descriptions() -> list[Kind]:
 
     def described_by_nothing(folder: Path) -> Path:
         _model(DESCRIPTION, b"")(folder)
-        os.truncate(folder / DESCRIPTION, 3 * 10**9)  # no disk holds it
+        os.truncate(folder / DESCRIPTION, 3 * 10**8)  # the disk holds none of it
         return folder
 
     def described(model: str, **more: Any) -> Make:
@@ -96,7 +96,7 @@ def _descriptions() -> list[Kind]:
     clip = {"name": [1], "source": None}
     rows = [
         ("no description", _model(DESCRIPTION, None), "no trained model; expected"),
-        ("a description of 3 GB", described_by_nothing, "3,000 MB; expected at most"),
+        ("a description of 300 MB", described_by_nothing, "300 MB; expected at most 268 MB"),
         ("an empty description", _model(DESCRIPTION, b""), "not valid JSON, line 1"),
         ("a list", _model(DESCRIPTION, b"[]"), "format None; expected 4"),
         ("lists in lists", _model(DESCRIPTION, DEEP.encode()), "too deep in one another"),

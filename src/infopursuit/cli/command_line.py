@@ -326,7 +326,7 @@ def _path(
     complete: Any = shtab.FILE,
     **options: Any,
 ) -> None:
-    _option(command, name, metavar, about, **{"type": Path, **options}).complete = complete
+    _option(command, name, metavar, about, **{"type": given_path, **options}).complete = complete
 
 
 def _model(command: argparse.ArgumentParser, **options: Any) -> None:
@@ -344,6 +344,13 @@ def _images_and_title(command: argparse.ArgumentParser) -> None:
 def _device(command: argparse.ArgumentParser) -> None:
     where = "where the CLIP computes (default %(default)s: a GPU if there is one)"
     _option(command, "--device", None, where, choices=("auto", "cpu", "cuda"), default="auto")
+
+
+def given_path(text: str) -> Path:
+    """Return a path; an empty text would be the current folder."""
+    if not text:
+        raise argparse.ArgumentTypeError("the path is empty; expected one, or . for this folder")
+    return Path(text)
 
 
 def probability(text: str) -> float:
