@@ -41,7 +41,7 @@ def configure(overlay: str | Path, params: str | Path = "params.yaml") -> None:
         read_yaml(path, "expected settings in YAML", yaml) for path in (params, overlay)
     )
     _merge(merged, changes)
-    with atomic_write(params.resolve()) as partial:  # a link stays one
+    with atomic_write(Path(params).resolve()) as partial:  # a link stays one
         yaml.dump(merged, partial)
         try:
             load_params(partial)
