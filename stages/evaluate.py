@@ -16,6 +16,9 @@ from infopursuit.core.stage import SCRATCH, RowCounts, run
 import logging
 from pathlib import Path
 
+import numpy as np
+from PIL import Image
+
 from infopursuit.core.errors import InputError
 from infopursuit.core.run_name import RunName
 from infopursuit.core.settings import ComputeSettings, Positive, Section
@@ -23,10 +26,11 @@ from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import LabelledImages, load_images, load_training
 from infopursuit.datasets.settings import Datasets, DatasetSettings
 from infopursuit.estimators.base import DecidingClassifier, PursuitClassifier, load_fitted
+from infopursuit.estimators.places import located, mapped, why_none
 from infopursuit.evaluation.chosen_images import figure_names, load_pictures, rows_of, spread_rows
 from infopursuit.evaluation.dependence import dependence_metrics
 from infopursuit.evaluation.files import write_csv, write_json, write_predictions
-from infopursuit.evaluation.measurement import FIRST, PosteriorSummary, measure
+from infopursuit.evaluation.measurement import FIRST, measure
 from infopursuit.evaluation.run_metrics import (
     BudgetCurve,
     StoppingPoint,
@@ -36,6 +40,7 @@ from infopursuit.evaluation.run_metrics import (
     sweep,
 )
 from infopursuit.evaluation.settings import EvaluateSettings, ExplainSettings
+from infopursuit.meaning.covering import covering
 from infopursuit.meaning.measures import Judgements, measure_meaning
 from infopursuit.meaning.worst_answers import write_worst
 from infopursuit.pursuit.explanation import ExplainedImage, write_explanations
@@ -46,6 +51,8 @@ from infopursuit.texts.text_table import TextTable
 
 logger = logging.getLogger("infopursuit")
 
+# Test pictures in which the places of answers are covered.
+COVERED = 96
 UNIVERSE = "artifacts/universe/embeddings.parquet"
 
 
@@ -103,6 +110,9 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         elif by == "knowledge":
             logger.info("%s of %s: by the knowledge table, which is not independent", what, name)
     source = chosen.images
+    no_places = why_none(model)
+    if no_places is not None:
+        logger.info("%s: answers have no places in pictures: %s", name, no_places)
     worst = [answer.image for answer in meaning.worst]
     pictures = load_pictures(source, test.class_names, worst)
 
@@ -110,9 +120,17 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     write_csv(folder / "curve.csv", ("t", *BudgetCurve._fields), curve.rows())
     write_csv(folder / "stopping.csv", StoppingPoint._fields, sweep(summary, thresholds))
     write_predictions(folder / "predictions.parquet", test.ids, summary.labels, summary.predicted)
-    explained = explanations(model, test, measured.summary, stop, explain, images)
+    predicted = predicted_at_stop(measured.summary, stop)
+    explained = explanations(model, test, predicted, stop, explain, images)
+    covered = None
+    if no_places is None:
+        ids = [each.explanation.image for each in explained]
+        explained = with_places(model, explained, load_pictures(source, test.class_names, ids))
+        ids = [test.ids[row] for row in spread_rows(test.labels.numpy(), predicted, COVERED)]
+        some = load_pictures(source, test.class_names, ids)
+        covered = covering(model, list(some.values()), stop, seed)._asdict() if some else None
     write_explanations(folder / "explanations.json", stop, explained)
-    write_json(f"artifacts/meaning/{name}.json", meaning.figures)
+    write_json(f"artifacts/meaning/{name}.json", {**meaning.figures, "covered": covered})
     write_worst(f"artifacts/meaning/{name}", meaning.worst, pictures)
     write_json(f"{folder}.json", metrics)
     return RowCounts(read=len(test.ids), written=len(test.ids))
@@ -121,13 +139,13 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
 def explanations(
     model: PursuitClassifier,
     test: LabelledImages,
-    summary: PosteriorSummary,
+    predicted: np.ndarray,
     stop: StoppingRule,
     explain: ExplainSettings,
     path: str,
 ) -> list[ExplainedImage]:
     """Explain images that are spread over the classes, and those that params.yaml names."""
-    spread = spread_rows(test.labels.numpy(), predicted_at_stop(summary, stop), explain.images)
+    spread = spread_rows(test.labels.numpy(), predicted, explain.images)
     ids = [test.ids[row] for row in spread]
     named = explain.ids.get(Path(path).stem, [])
     ids = list(dict.fromkeys([*ids, *named]))
@@ -143,6 +161,23 @@ def explanations(
         probability, most = explain.stop_at_probability, explain.max_queries
         short = model.decided(answers, probability, most, ids, labels)
     return list(map(ExplainedImage, explained, figure_names(ids), short))
+
+
+def with_places(
+    model: PursuitClassifier, explained: list[ExplainedImage], pictures: dict[str, Image.Image]
+) -> list[ExplainedImage]:
+    """Put the place of each yes into explanations, if their pictures are at hand."""
+    if not pictures:
+        return explained
+    shown = [pictures[each.explanation.image] for each in explained]
+    _, maps = mapped(model, shown)
+    long = located(model, [each.explanation for each in explained], maps, shown)
+    short = [
+        each.short and located(model, [each.short], maps[[row]], [shown[row]])[0]
+        for row, each in enumerate(explained)
+    ]
+    figures = [each.figure for each in explained]
+    return list(map(ExplainedImage, long, figures, short))
 
 
 def judgements(

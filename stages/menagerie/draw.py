@@ -19,6 +19,7 @@ from menagerie.pictures import (
     draw_pictures,
     image_columns,
 )
+from menagerie.places import PLACES, draw_places
 from menagerie.settings import load_settings
 from menagerie.species import CLASS_NAMES
 
@@ -29,6 +30,8 @@ from infopursuit.core.tables import IMAGES, write_table
 logger = logging.getLogger("infopursuit")
 
 OUT = Path("artifacts/menagerie")
+# Test pictures of each class whose parts are kept.
+PLACED = 20
 
 
 def main() -> int:
@@ -44,6 +47,9 @@ def main() -> int:
     write_table(OUT / "images.parquet", IMAGES, image_columns(pictures))
     write_table(OUT / "attributes.parquet", ATTRIBUTES, attribute_columns(pictures))
     write_text(OUT / "classes.txt", "\n".join(CLASS_NAMES) + "\n")
+
+    places = draw_places(PLACED * len(CLASS_NAMES), draw.seed, draw.size, workers)
+    write_table(OUT / "places.parquet", PLACES, places)
 
     captions = coco_captions(draw.seed, draw.captions, draw.size)
     text = json.dumps(captions, indent=1, sort_keys=True) + "\n"

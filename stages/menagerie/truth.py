@@ -22,13 +22,16 @@ from menagerie.first_questions import (
     first_questions,
     spread_sample,
 )
+from menagerie.places import PLACES as PLACED
+from menagerie.places import pointing
 from menagerie.truth_measures import claims_of, truth_measures, truth_metrics
 from menagerie.truths import CLAIMS, claims_truth
 
+from infopursuit.clip.towers import model_clip
 from infopursuit.core.errors import InputError
 from infopursuit.core.run_name import RunName
 from infopursuit.core.settings import ComputeSettings, Section
-from infopursuit.core.tables import check_same_space
+from infopursuit.core.tables import check_same_space, read_table
 from infopursuit.datasets.labelled_images import LabelledImages, load_images, load_training
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.base import load_fitted
@@ -45,6 +48,7 @@ from infopursuit.texts.knowledge import read_knowledge
 from infopursuit.texts.text_table import TextTable
 
 ATTRIBUTES = "artifacts/menagerie/attributes.parquet"
+PLACES = "artifacts/menagerie/places.parquet"
 DRAWN_PAIRS = "artifacts/menagerie/counterfactuals.parquet"
 UNIVERSE = "artifacts/universe/embeddings.parquet"
 
@@ -121,7 +125,13 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         )
     ]
     where = f"artifacts/evaluation/{name}"
-    write_json(f"{where}.truth.json", {**truth_metrics(**measured), "first_ten": first_ten})
+    placed = read_table(PLACES, PLACED).column("id").to_pylist()
+    drawn = load_pictures(settings.datasets[dataset].images, test.class_names, placed)
+    clip = model_clip(model.clip_source_, model.clip_)
+    of_placed = truths["phrases"][[test.ids.index(each) for each in placed]]
+    places = pointing(clip, rule, phrases, drawn, of_placed, PLACES)
+    figures = {**truth_metrics(**measured), "first_ten": first_ten, "places": places}
+    write_json(f"{where}.truth.json", figures)
     write_csv(f"{where}.truth.csv", ("of", "query", "attribute", "holds", *QUERY_SHARES), rows)
     write_csv(f"{where}.first_ten.csv", ASKED_COLUMNS, first_rows)
     write_worst(f"{where}.worst", worst, pictures)

@@ -1,6 +1,7 @@
 """Drawing: deterministic pictures of the right kind in which hidden things are hidden."""
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +13,14 @@ from menagerie.counterfactuals import (
     draw_pairs,
     load_pairs,
 )
-from menagerie.drawing import render
+from menagerie.drawing import part_map, render
 from menagerie.facts import facts_of
 from menagerie.pictures import ATTRIBUTES, attribute_columns, draw_pictures, image_columns
+from menagerie.places import place_of
 from menagerie.scenes import ATTRIBUTE_NAMES, scene_for
 from menagerie.switches import SWITCHES
 from menagerie.training_pictures import draw_training_pictures, twin_scenes
-from PIL import Image
+from PIL import Image, ImageFilter
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import IMAGES, read_table, write_table
@@ -156,3 +158,26 @@ def test_rows_that_are_no_pairs_are_named(tmp_path: Path) -> None:
     write_table(path, COUNTERFACTUALS, counterfactual_columns(broken))
     with pytest.raises(InputError, match=r"row 2: expected two rows of one pair"):
         load_pairs(path)
+
+
+def test_places_are_where_the_parts_are_drawn() -> None:
+    for index in range(48):
+        scene, rng = scene_for(2, "test", index)
+        state = rng.getstate()
+        whole = np.asarray(render(scene, rng, 64), dtype=int)
+        rng.setstate(state)
+        parts = np.asarray(part_map(scene, rng, 64))
+        uncovered = scene.visible if scene.cover == "nothing" else set()
+        for attribute in uncovered & {"tail", "sail", "mast", "windows", "rotor"}:
+            place = place_of(attribute, parts)
+            assert place is not None
+            without = replace(scene, parts=tuple(set(scene.parts) - {attribute}))
+            rng.setstate(state)
+            changed = abs(np.asarray(render(without, rng, 64), dtype=int) - whole).max(axis=2) > 25
+            # Pixels at an edge show two parts.
+            wider = np.asarray(Image.fromarray(np.uint8(place)).filter(ImageFilter.MaxFilter(3)))
+            assert wider[changed].mean() > 0.95, (index, attribute)
+        coat = place_of("striped", parts)
+        assert coat is not None
+        assert coat.any() or scene.cover != "nothing"
+    assert place_of("flying", parts) is None

@@ -126,8 +126,8 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = whole.add_subparsers(required=True, metavar="COMMAND", title="commands")
     for add in (
-        _add_fit, _add_knowledge, _add_explain, _add_export, _add_serve, _add_key, _add_configure,
-        _add_check,
+        _add_fit, _add_knowledge, _add_explain, _add_cover, _add_export, _add_serve, _add_key,
+        _add_configure, _add_check,
     ):  # fmt: skip
         add(commands)
     return whole
@@ -229,6 +229,17 @@ def _add_explain(commands: Any) -> None:
         run=_run("infopursuit.cli.explain", "explain"),
         kept="what was shown is complete, a file of --out was not written",
     )
+
+
+def _add_cover(commands: Any) -> None:
+    about = "measure whether the places that `explain --where` marks matter"
+    command = _command(commands, "cover", about, COVER_EXAMPLES, COVER)
+    _model(command)
+    seed = "seed of the random places (default %(default)s)"
+    _option(command, "--random-state", "SEED", seed, type=int, default=0)
+    _device(command)
+    _path(command, "images", "IMAGE", "files, folders, patterns", nargs="+", type=str)
+    command.set_defaults(run=_run("infopursuit.cli.explain", "cover"), kept="nothing was written")
 
 
 def _add_export(commands: Any) -> None:
@@ -442,6 +453,14 @@ examples:
   infopursuit explain --model model X.npy                  # embeddings instead of images
 
 exit status: 0; 1 if the input is at fault or a file could not be read; 2 for a wrong option
+"""
+COVER = """
+Cover the place of each yes, a fifth of the image, with the mean colour of the rest, and ask again;
+do the same with a fifth somewhere else. If places mean anything, more answers are taken back.
+"""
+COVER_EXAMPLES = """
+example:
+  infopursuit cover --model model photos/
 """
 EXPORT = """
 Write a page to explore the model: one file that works offline, in any browser, and can be mailed.

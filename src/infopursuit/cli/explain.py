@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from infopursuit.core.errors import InputError, one_line, writable
 from infopursuit.core.files import check_writable, write_files
+from infopursuit.core.numbers import percent
 from infopursuit.estimators.base import (
     DEFAULT_STOP,
     DecidingClassifier,
@@ -96,6 +97,22 @@ def explain(chosen: argparse.Namespace) -> int:
     for name, reason in rejected.items():
         logger.error("not explained: %s: %s", name, reason)
     return 1 if rejected else 0
+
+
+def cover(chosen: argparse.Namespace) -> int:
+    """Say how many answers yes are taken back if their places are covered."""
+    from infopursuit.meaning.covering import covering
+
+    model = load_fitted(chosen.model, chosen.clip, chosen.device)
+    files = image_files(chosen.images)
+    pictures, yes, marked, other = covering(model, files, seed=chosen.random_state)
+    if marked is None or other is None:
+        raise InputError(f"no yes among the answers of {pictures} images; expected at least one")
+    _show(
+        f"{yes} times yes in {pictures} images. Taken back: {percent(marked)} with the marked "
+        f"fifth covered, {percent(other)} with another fifth.\n"
+    )
+    return 0
 
 
 def stopping_rule(model: PursuitClassifier, chosen: argparse.Namespace) -> StoppingRule:

@@ -62,6 +62,15 @@ def mapped(
     return readable.embeddings, readable.maps
 
 
+def why_none(model: PursuitClassifier) -> str | None:
+    """Return why there are no maps for a model, in a sentence; None if there are."""
+    try:
+        mapped(model, [Image.new("RGB", (8, 8))])
+    except InputError as error:
+        return str(error)
+    return None
+
+
 def located(
     model: PursuitClassifier,
     explained: Sequence[Explanation],

@@ -46,6 +46,9 @@ COLUMNS = {
     "explained": "chance_explained",
 }
 
+# What is compared with, where that is not chance.
+BY_CHANCE = {"taken_back": "A random fifth"}
+
 Row = dict[str, Any]
 
 
@@ -103,6 +106,12 @@ def sentences(figures: Mapping[str, Any]) -> list[Row]:
             "chance_reader",
         ),
         (
+            "taken_back",
+            "Of 100 times it said yes, it took back",
+            "once the fifth of the picture was covered that it marks as the place.",
+            "chance_taken_back",
+        ),
+        (
             "explained",
             "Of what its answers tell of the class,",
             "follows from the words. The rest is something that the words do not say.",
@@ -118,7 +127,9 @@ def sentences(figures: Mapping[str, Any]) -> list[Row]:
                     "before": before,
                     "number": of_100(figures[name]) + (" %" if name == "explained" else ""),
                     "after": after,
-                    "chance": "" if chance is None else f"By chance: {of_100(chance)}.",
+                    "chance": ""
+                    if chance is None
+                    else f"{BY_CHANCE.get(name, 'By chance')}: {of_100(chance)}.",
                 }
             )
     return rows

@@ -39,6 +39,8 @@ MEANING_FIGURES = {
     "reader": ("sense", "reader"),
     "chance_reader": ("sense", "shuffled_reader"),
     "model": ("sense", "accuracy"),
+    "taken_back": ("covered", "marked"),
+    "chance_taken_back": ("covered", "random"),
     "explained": ("explained", "explained"),
     "chance_explained": ("explained", "shuffled_explained"),
 }
@@ -189,7 +191,8 @@ def _meaning_figures(measured: dict[str, Any], facts: Mapping[str, Any]) -> dict
         chance = {"by": "pictures", "shuffled_precision_of_yes": facts["phrases_share_true"]}
         measured = measured | {"truth": facts["answers"]["phrases"] | chance}
     return {
-        name: (measured[part] or {}).get(figure) for name, (part, figure) in MEANING_FIGURES.items()
+        name: (measured.get(part) or {}).get(figure)
+        for name, (part, figure) in MEANING_FIGURES.items()
     }
 
 
