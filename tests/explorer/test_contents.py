@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 from infopursuit.core.errors import InputError
+from infopursuit.datasets.decoding import thumbnail
 from infopursuit.explorer import payload
 from infopursuit.explorer.contents import (
     SMALL,
@@ -22,7 +23,6 @@ from infopursuit.explorer.contents import (
     described,
     origins,
     page_images,
-    thumbnail,
 )
 from infopursuit.explorer.page import page, room
 from infopursuit.pursuit.vip.networks import HistoryNetwork
@@ -137,9 +137,33 @@ def test_bad_input_is_refused() -> None:
         described(replace(pursuits[0], queries=()), Facts("m", STOP))
     damaged = replace(images(pursuits[:1], 2), pictures=[b"no picture", None])
     with pytest.raises(InputError, match=r"the image 'image 0' is not an image of a known format"):
-        page_images(pursuits[:1], damaged)
+        page_images(named[:1], damaged)
     bare = replace(damaged, pictures=[None, None])
-    assert page_images(pursuits[:1], bare)[0].thumbnail is None
+    assert page_images(named[:1], bare)[0].thumbnail is None
+
+
+def test_each_yes_that_is_asked_has_its_place() -> None:
+    pursuit, shown = naive_bayes(), images([naive_bayes()], 12)
+    rng = np.random.default_rng(0)
+    maps = rng.integers(256, size=(12, 9, 3, 4), dtype=np.uint8)
+
+    def mapper(pictures: list) -> tuple:
+        return maps[: len(pictures)], [(0.25, 0.0, 0.75, 1.0)] * len(pictures)
+
+    found = page_images([(pursuit, Facts("m", STOP, maps=mapper))], shown)
+    explained = pursuit.explain(shown.answers[0], STOP, shown.ids)
+    for row, (image, explanation) in enumerate(zip(found, explained, strict=True)):
+        asked = [pursuit.number(step.query) for step in explanation.steps if step.yes]
+        (places,) = image.places or [None]
+        assert (places is None) == (not asked)
+        if places is not None:
+            assert places.size == (3, 4)
+            assert places.seen == (0.25, 0.0, 0.75, 1.0)
+            assert read_labels(places.queries).tolist() == asked
+            written = np.frombuffer(b64decode(places.maps), dtype=np.uint8)
+            assert np.array_equal(written.reshape(-1, 3, 4), maps[row, asked])
+    assert any(image.places for image in found)
+    assert not any(image.places for image in page_images([(pursuit, Facts("m", STOP))], shown))
 
 
 def test_a_thumbnail_is_small_and_bare() -> None:

@@ -10,8 +10,10 @@ import sys
 import tempfile
 import time
 import zlib
+from base64 import b64decode
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from urllib.parse import urlsplit
@@ -127,6 +129,21 @@ def test_a_picture_is_answered_by_all_models(both: TestClient) -> None:
     again = both.post("/api/images", content=png()).json()
     assert again == found
     assert both.post("/api/images", content=png(color="blue")).json()["id"] != found["id"]
+
+
+def test_each_yes_of_a_picture_has_its_place() -> None:
+    model = seen(naive_bayes())
+    maps = np.arange(9 * 6, dtype=np.uint8).reshape(1, 9, 2, 3)
+    mapped = replace(model, maps=lambda pictures: (maps, [(0.0, 0.0, 1.0, 1.0)]))
+    found = client([mapped]).post("/api/images", content=png()).json()
+    row = torch.tensor([[1.0, 0, 0, 0, 1, 1]]) / 3**0.5
+    yes = (model.pursuit.answers(row)[0] > 0.5).nonzero().flatten().tolist()
+    assert yes
+    (places,) = found["places"]
+    assert places["size"] == [2, 3]
+    assert np.frombuffer(b64decode(places["queries"]), dtype="<u2").tolist() == yes
+    assert b64decode(places["maps"]) == maps[0, yes].tobytes()
+    assert client([model]).post("/api/images", content=png()).json()["places"] == [None]
 
 
 def test_nothing_that_is_sent_is_stored(

@@ -38,6 +38,7 @@ from infopursuit.datasets.embedded_files import read_embeddings, read_given_tabl
 from infopursuit.datasets.image_folders import read_image_folder
 from infopursuit.datasets.image_source import SPLITS, spelled
 from infopursuit.estimators.base import DEFAULT_STOP, PursuitClassifier, load_fitted, rows_of
+from infopursuit.estimators.places import mapper
 from infopursuit.estimators.trained_on import KEY, seen
 from infopursuit.explorer.contents import (
     SCORED,
@@ -132,7 +133,7 @@ def serve(chosen: argparse.Namespace) -> int:
         if reason is not None:
             logger.info("pictures of your own are refused: %s", reason)
         served = [
-            Served(model.pursuit_, None if reason else _answerer(model))
+            Served(model.pursuit_, None if reason else _answerer(model), mapper(model))
             for model in models.values()
         ]
         names = [chosen.host, *chosen.allow]
@@ -160,7 +161,7 @@ def load_models(
 
 def facts(name: str, model: PursuitClassifier, sees: bool = False) -> Facts:
     """Return what the page says of a model."""
-    return Facts.of(name, model.stop or DEFAULT_STOP, model.provenance_, sees)
+    return Facts.of(name, model.stop or DEFAULT_STOP, model.provenance_, sees, mapper(model))
 
 
 def blind(models: Mapping[str, PursuitClassifier]) -> str | None:

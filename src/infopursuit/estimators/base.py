@@ -284,7 +284,9 @@ class PursuitClassifier:
         """
         self._check_fitted()
         from infopursuit.datasets.decoding import picture_list
+        from infopursuit.estimators.places import mapper
 
+        shows_pictures = pictures is not None or (X is not None and is_pictures(X))
         answered = renderer("answered")
 
         def images(X: Any, y: Any, pictures: Any) -> Any:
@@ -302,6 +304,7 @@ class PursuitClassifier:
             None if train is None else images(*train, None),
             title,
             height,
+            mapper(self) if shows_pictures else None,
         )
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:

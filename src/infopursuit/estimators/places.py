@@ -6,7 +6,7 @@ located(model, model.explain(["new.jpg"]), maps, ["new.jpg"])[0].steps[0].where
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -69,6 +69,24 @@ def why_none(model: PursuitClassifier) -> str | None:
     except InputError as error:
         return str(error)
     return None
+
+
+def mapper(
+    model: PursuitClassifier,
+) -> Callable[[Sequence[Any]], tuple[np.ndarray, list[tuple[float, float, float, float]]]] | None:
+    """Return what maps n pictures for all k questions; None if there are no maps.
+
+    It gives uint8 (n, k, h, w) as maps are shown, and which part of each picture they are of.
+    """
+    if why_none(model) is not None:
+        return None
+
+    def maps(pictures: Sequence[Any]) -> Any:
+        clip = cast(OpenClip, model_clip(model.clip_source_, model.clip_, model.clip_device_))
+        _, found = mapped(model, pictures)
+        return eight_bits(found), [clip.seen(*to_rgb(each).size) for each in pictures]
+
+    return maps
 
 
 def located(

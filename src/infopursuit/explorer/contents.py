@@ -49,6 +49,8 @@ KINDS = {
 LARGE, MOST_COLORS = 2**18, 16
 VOCABULARY = "visual vocabulary"
 
+# Gives the maps of pictures, uint8 (n, k, h, w), and which part of each they are of.
+Mapper = Callable[[Sequence[Any]], tuple[np.ndarray, list[tuple[float, float, float, float]]]]
 # Gives the pictures of some rows.
 Pictures = Callable[[Sequence[int]], Sequence[Any]]
 
@@ -97,9 +99,7 @@ def contents(
         images=payload.Images(test=[], train=[], scored=rest),
     )
     room = _room(empty, chosen)
-    first = page_images(
-        pursuits, test.rows(wanted), None if room is None else int(TEST_SHARE * room)
-    )
+    first = page_images(models, test.rows(wanted), None if room is None else int(TEST_SHARE * room))
     if len(first) < len(wanted):  # what has no picture is counted all the same
         rest = scored(pursuits, test.rows(sorted(order[len(first) :])))
         empty = empty.model_copy(update={"images": payload.Images(test=[], train=[], scored=rest)})
@@ -109,7 +109,7 @@ def contents(
     second: list[payload.Image] = []
     if train is not None:
         others = spread(train.labels)[: chosen.train]
-        second = page_images(pursuits, train.rows(others), room)
+        second = page_images(models, train.rows(others), room)
         _log_left_out("training", len(second), len(others))
     _log_left_out("test", len(first), len(wanted))
     images = payload.Images(test=first, train=second, scored=rest)
@@ -201,12 +201,19 @@ class AnsweredImages:
 
 
 def page_images(
-    pursuits: Sequence[Pursuit], images: AnsweredImages, room: int | None = None
+    models: Sequence[tuple[Pursuit, Facts]], images: AnsweredImages, room: int | None = None
 ) -> list[payload.Image]:
-    """Return the first images with their thumbnails, as many as fit into `room` bytes."""
+    """Return the first images with their thumbnails, as many as fit into `room` bytes.
+
+    Of the questions that a model asks of an image, each yes has its place.
+    """
     fitting: list[payload.Image] = []
     taken = 0
     pictures = images.given(range(len(images.ids)))
+    of_models = [
+        _asked_places(*model, answers, pictures)
+        for model, answers in zip(models, images.answers, strict=True)
+    ]
     for row, name in enumerate(images.ids):
         label = int(images.labels[row])
         try:
@@ -219,14 +226,32 @@ def page_images(
             thumbnail=small,
             answers=[
                 joined_answers(pursuit, answers[row : row + 1])
-                for pursuit, answers in zip(pursuits, images.answers, strict=True)
+                for (pursuit, _), answers in zip(models, images.answers, strict=True)
             ],
+            places=[each[row] for each in of_models] if any(map(any, of_models)) else [],
         )
         taken += len(image.model_dump_json()) + 1
         if room is not None and taken > room:
             break
         fitting.append(image)
     return fitting
+
+
+def _asked_places(
+    pursuit: Pursuit, facts: Facts, answers: Float[Tensor, "n k"], pictures: Sequence[Any]
+) -> list[payload.Places | None]:
+    """Return the places of each yes to a question that is asked of n images."""
+    found: list[payload.Places | None] = [None] * len(pictures)
+    rows = [row for row, picture in enumerate(pictures) if picture is not None]
+    if facts.maps is None or not rows:
+        return found
+    maps, seen = facts.maps([pictures[row] for row in rows])
+    explained = pursuit.explain(answers[rows].to(pursuit.device), facts.stop, [""] * len(rows))
+    for row, of_image, part, explanation in zip(rows, maps, seen, explained, strict=True):
+        asked = [pursuit.number(step.query) for step in explanation.steps if step.yes]
+        if asked:
+            found[row] = payload.places(of_image[asked], asked, part)
+    return found
 
 
 def scored(pursuits: Sequence[Pursuit], images: AnsweredImages) -> payload.Scored:
@@ -266,6 +291,7 @@ class Facts:
         origins: of queries, where each comes from: `captions`, `class prompts`, ...
         truth: of queries, how true their answers are.
         sees: whether its CLIP can take pictures.
+        maps: gives the maps of pictures; None if there are none.
     """
 
     name: str
@@ -273,13 +299,19 @@ class Facts:
     origins: Mapping[str, str] = field(default_factory=dict)
     truth: Mapping[str, payload.Truth] | None = None
     sees: bool = False
+    maps: Mapper | None = None
 
     @classmethod
     def of(
-        cls, name: str, stop: StoppingRule, provenance: Mapping[str, Any], sees: bool = False
+        cls,
+        name: str,
+        stop: StoppingRule,
+        provenance: Mapping[str, Any],
+        sees: bool = False,
+        maps: Mapper | None = None,
     ) -> Facts:
         """Return what the provenance of a classifier says."""
-        return cls(name, stop, origins(provenance.get("sources", {})), sees=sees)
+        return cls(name, stop, origins(provenance.get("sources", {})), sees=sees, maps=maps)
 
 
 def described(pursuit: Pursuit, facts: Facts) -> payload.Model:

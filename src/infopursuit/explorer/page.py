@@ -35,6 +35,7 @@ from infopursuit.explorer.contents import (
     AnsweredImages,
     Chosen,
     Facts,
+    Mapper,
     contents,
     no_images,
 )
@@ -217,10 +218,11 @@ def explored(
     train: AnsweredImages | None,
     title: str,
     height: int,
+    maps: Mapper | None = None,
 ) -> FramedPage:
     """Return the page of one model; test and training images may be None."""
     content = contents(
-        [(pursuit, Facts.of(title, stop, provenance))],
+        [(pursuit, Facts.of(title, stop, provenance, maps=maps))],
         no_images([pursuit]) if test is None else test,
         train,
         title,

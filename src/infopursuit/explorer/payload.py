@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
-from jaxtyping import Float, Integer
+from jaxtyping import Float, Integer, UInt8
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from infopursuit.core.errors import InputError
@@ -180,16 +181,35 @@ class Model(Part):
     sees: bool
 
 
+class Places(Part):
+    """Where in a picture answers yes come from: a map for each of m questions.
+
+    Attributes:
+        size: h and w of the maps.
+        queries: uint16 (m,).
+        maps: uint8 (m, h, w), 0 at the least and 255 at the most.
+        seen: left, top, right and bottom of the part of the picture that maps are of, in its
+            widths and heights.
+    """
+
+    size: tuple[int, int]
+    queries: Base64
+    maps: Base64
+    seen: tuple[float, float, float, float]
+
+
 class Image(Part):
     """An image that the page can show: path or id, class, picture, and for each model its answers.
 
-    Answers are levels, or float32 (k,) of soft answers.
+    Answers are levels, or float32 (k,) of soft answers; `places` is empty, or has the places of
+    each model, null if it has none.
     """
 
     id: str
     label: int | None
     thumbnail: Thumbnail | None
     answers: list[Base64]
+    places: list[Places | None] = []
 
 
 class Scored(Part):
@@ -273,6 +293,19 @@ def read(text: str) -> Payload:
 def bytes_of(values: Integer[np.ndarray, "*shape"]) -> str:
     """Return numbers 0..255 as base64 of bytes."""
     return _base64(np.ascontiguousarray(values, dtype=np.uint8).tobytes())
+
+
+def places(
+    maps: UInt8[np.ndarray, "m h w"], queries: Sequence[int], seen: tuple[float, ...]
+) -> Places:
+    """Return maps of m questions; `seen` is rounded."""
+    left, top, right, bottom = (round(each, 4) for each in seen)
+    return Places(
+        size=(maps.shape[1], maps.shape[2]),
+        queries=labels(np.array(queries, dtype=np.int64)),
+        maps=_base64(np.ascontiguousarray(maps).tobytes()),
+        seen=(left, top, right, bottom),
+    )
 
 
 def _base64(content: bytes) -> str:

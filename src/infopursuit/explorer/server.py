@@ -38,15 +38,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from torch import Tensor
 
 from infopursuit.core.errors import InputError, one_line
-from infopursuit.datasets.decoding import DAMAGED, UnreadableError, to_rgb
+from infopursuit.datasets.decoding import DAMAGED, UnreadableError, thumbnail, to_rgb
 from infopursuit.explorer import payload
-from infopursuit.explorer.contents import joined_answers, thumbnail
+from infopursuit.explorer.contents import Mapper, joined_answers
 from infopursuit.explorer.page import page, policy
 from infopursuit.explorer.payload import Base64, Part, Thumbnail
 from infopursuit.pursuit.pursuit import Pursuit
 
 logger = logging.getLogger("infopursuit")
 
+NOT_SURE = 0.5
 # Histories in one request, and numbers in one answer; the page asks for no more at once.
 MOST = 4096
 MOST_VALUES = 500_000
@@ -130,6 +131,7 @@ class Answers(Part):
     id: str
     thumbnail: Thumbnail
     answers: list[Base64]
+    places: list[payload.Places | None]
 
 
 class Failure(Part):
@@ -145,10 +147,12 @@ class Served:
     Attributes:
         pursuit: the fitted model.
         answer: computes the answers (1, k) of a picture; None if its CLIP is missing.
+        maps: gives maps of pictures; None if there are none.
     """
 
     pursuit: Pursuit
     answer: Callable[[Image.Image], Float[Tensor, "1 k"]] | None
+    maps: Mapper | None = None
 
 
 def server(
@@ -233,12 +237,19 @@ async def _failure(request: Request, error: Exception) -> JSONResponse:
 def answer_picture(models: Sequence[Served], sent: bytes) -> Answers:
     """Return the answers of all models to a picture."""
     picture = decoded(sent)
+    answers: list[str] = []
+    places: list[payload.Places | None] = []
     try:
-        answers = [
-            joined_answers(model.pursuit, model.answer(picture))
-            for model in models
-            if model.answer is not None
-        ]
+        for model in models:
+            if model.answer is None:
+                continue
+            found = model.answer(picture)
+            answers.append(joined_answers(model.pursuit, found))
+            places.append(None)
+            said_yes = (found[0] > NOT_SURE).nonzero().flatten().tolist()
+            if model.maps is not None and said_yes:
+                maps, seen = model.maps([picture])
+                places[-1] = payload.places(maps[0][said_yes], said_yes, seen[0])
     except InputError as error:  # it names paths of this machine
         logger.error("a picture was not answered: %s", error)
         raise HTTPException(409, "The CLIP cannot be loaded; the server's log says why.") from error
@@ -246,6 +257,7 @@ def answer_picture(models: Sequence[Served], sent: bytes) -> Answers:
         id=f"your image {hashlib.sha256(sent).hexdigest()[:6]}",
         thumbnail=thumbnail(picture),
         answers=answers,
+        places=places,
     )
 
 

@@ -13,6 +13,7 @@ from infopursuit.core.files import write_text
 from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.estimators.base import PursuitClassifier, load_fitted
 from infopursuit.estimators.persistence import DESCRIPTION
+from infopursuit.estimators.places import mapper
 from infopursuit.evaluation.chosen_images import load_pictures
 from infopursuit.explorer import payload
 from infopursuit.explorer.contents import (
@@ -78,7 +79,7 @@ def write_explorer(
     known = None if truth is None else read_truth(truth)
     some = spread(train.labels.numpy())[:TRAIN]
     content = contents(
-        [(pursuit, Facts(name, stop, origins(sources), known))],
+        [(pursuit, Facts(name, stop, origins(sources), known, maps=mapper(model)))],
         _answered(pursuit, test, source),
         _answered(pursuit, train.subset(torch.tensor(sorted(some))), source),
         name,

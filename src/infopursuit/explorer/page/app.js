@@ -8,14 +8,14 @@ import { PayloadError, answersOf } from "./payload.js";
 import { NaiveBayes, Remembering, familiarity, plan } from "./pursuit.js";
 import { RemoteMind, ServerError } from "./remote.js";
 import { emptyState, hashOf, readHash } from "./state.js";
-/** @import { Model, Payload, Picture, Stop } from "./payload.js" */
+/** @import { Model, Payload, Picture, Places, Stop } from "./payload.js" */
 /** @import { Predictor, Plan, WhatIf } from "./pursuit.js" */
 /** @import { Outcomes } from "./outcomes.js" */
 /** @import { State } from "./state.js" */
 
 /**
  * @typedef {{id: string, label: number | null, thumbnail: string | null, split: Split,
- *   answers: (model: number) => Float32Array}} Image
+ *   answers: (model: number) => Float32Array, places: (Places | null)[]}} Image
  * @typedef {"test" | "train" | "scored" | "yours"} Split
  */
 
@@ -55,7 +55,7 @@ export class App {
   }
 
   /** @param {Picture} picture @param {Split} split @returns {Image} */
-  imageOf({ id, label, thumbnail, packed }, split) {
+  imageOf({ id, label, thumbnail, packed, places }, split) {
     /** @type {Map<number, Float32Array>} */
     const read = new Map();
     const answers = (/** @type {number} */ model) => {
@@ -66,7 +66,7 @@ export class App {
       }
       return values;
     };
-    return { id, label, thumbnail, split, answers };
+    return { id, label, thumbnail, split, answers, places };
   }
 
   /** @returns {Image[]} */
@@ -87,6 +87,7 @@ export class App {
       id: `more-${row + 1}`,
       label,
       thumbnail: null,
+      places: [],
       split: /** @type {const} */ ("scored"),
       answers: (/** @type {number} */ number) => {
         const { k } = this.payload.models[number];

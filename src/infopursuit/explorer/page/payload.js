@@ -23,7 +23,9 @@
  *   networks: {querier: Layers, classifier: Layers} | null, truth: (Truth | null)[] | null,
  *   familiar: Familiar | null, sees: boolean, k: number, c: number}} Model
  * @typedef {{id: string, label: number | null, thumbnail: string | null,
- *   packed: string[]}} Picture  `packed`: its answers, for each model
+ *   packed: string[], places: (Places | null)[]}} Picture  `packed`: its answers, for each model
+ * @typedef {{size: [number, number], seen: number[], maps: Map<number, Uint8Array>}} Places  where
+ *   answers yes come from: a map (h, w) by query, of the part left, top, right, bottom of a picture
  * @typedef {{labels: Uint16Array, packed: string[]}} Scored
  * @typedef {{title: string, served: boolean, key: boolean, models: Model[], test: Picture[], train: Picture[],
  *   scored: Scored}} Payload
@@ -353,7 +355,23 @@ export function pictureOf(raw, models, where) {
     `${where}.thumbnail`,
     "expected a picture as data",
   );
-  return { id, label, thumbnail, packed: textsOf(raw.answers, `${where}.answers`, models) };
+  const packed = textsOf(raw.answers, `${where}.answers`, models);
+  const places = (raw.places ?? []).map((/** @type {any} */ each) =>
+    each ? placesOf(each, `${where}.places`) : null,
+  );
+  return { id, label, thumbnail, packed, places };
+}
+
+/** @param {any} raw @param {string} where @returns {Places} */
+function placesOf(raw, where) {
+  const { size, seen } = raw;
+  expect(size?.length === 2 && seen?.length === 4, where, "expected a size and a part");
+  const queries = numbersOf(raw.queries, `${where}.queries`);
+  const all = bytesOf(raw.maps, `${where}.maps`);
+  const each = size[0] * size[1];
+  expect(all.length === queries.length * each, where, `${all.length} bytes in its maps`);
+  const maps = Array.from(queries, (query, i) => all.subarray(i * each, (i + 1) * each));
+  return { size, seen, maps: new Map(maps.map((map, i) => [queries[i], map])) };
 }
 
 /**

@@ -26,9 +26,10 @@ const ODD = 0.1;
 const ALIKE = 12;
 
 export class Steps {
-  /** @param {App} app */
-  constructor(app) {
+  /** @param {App} app @param {(query: number | null) => void} point shows the place of an answer */
+  constructor(app, point) {
     this.app = app;
+    this.point = point;
     this.element = h("ol", { class: "steps" });
     /** @type {Image | null} */
     this.image = null;
@@ -85,6 +86,12 @@ export class Steps {
       why,
     );
     why.addEventListener("toggle", () => this.showWhy(element, step.query));
+    for (const name of ["mouseenter", "focusin"]) {
+      element.addEventListener(name, () => this.point(step.query));
+    }
+    for (const name of ["mouseleave", "focusout"]) {
+      element.addEventListener(name, () => this.point(null));
+    }
     if (mayMove()) {
       element.animate(
         [

@@ -7,6 +7,7 @@ import { fill, h, hidden, icon, mayMove, setAttribute, isolated } from "./dom.js
 import { MindChange } from "./mind_change.js";
 import { OwnQuestion } from "./own_question.js";
 import { CLEAN, Picker, pictureName, pictureOfImage, trueClass } from "./pictures.js";
+import { placeLine, showPlace } from "./places.js";
 import { largest } from "./pursuit.js";
 import { Sliders } from "./sliders.js";
 import { Steps } from "./steps.js";
@@ -42,7 +43,7 @@ export class ImageView {
         : null;
     this.figure = h("figure", { class: "picture" });
     this.when = h("p", { class: "quiet" });
-    this.steps = new Steps(app);
+    this.steps = new Steps(app, (query) => showPlace(app, this.figure, this.image, query));
     this.ownQuestion = new OwnQuestion(app);
     this.ending = h("div", { class: "ending" });
     this.backButton = h(
@@ -203,7 +204,9 @@ export class ImageView {
     const truth = trueClass(app, image);
     const caption = h("figcaption", {});
     if (another) {
-      fill(this.figure, pictureOfImage(image, `The image ${pictureName(app, image)}`), caption);
+      const picture = pictureOfImage(image, `The image ${pictureName(app, image)}`);
+      fill(this.figure, h("div", { class: "seen" }, picture), caption);
+      if (image.places.some(Boolean)) this.figure.insertBefore(placeLine(), caption);
     } else this.figure.lastElementChild?.replaceWith(caption);
     const plan = /** @type {Plan} */ (this.plan);
     const predicted = largest(plan.posterior);
