@@ -23,7 +23,7 @@ from menagerie.first_questions import (
     spread_sample,
 )
 from menagerie.places import PLACES as PLACED
-from menagerie.places import pointing
+from menagerie.pointing import pointing
 from menagerie.truth_measures import claims_of, truth_measures, truth_metrics
 from menagerie.truths import CLAIMS, claims_truth
 
