@@ -22,6 +22,8 @@ from menagerie.truths import CLAIMS
 MEANS = ("pointing", "energy", "area")
 # A part of so many patches is not small.
 PATCHES = 2
+# Of each patch, whether its middle is inside a part, and the share of it that is.
+Patches = tuple[Bool[np.ndarray, "h w"], Float[np.ndarray, "h w"]]
 
 
 def pointing(
@@ -51,42 +53,64 @@ def pointing(
     table = read_table(path, PLACES)
     stored = dict(zip(*(table.column(name).to_pylist() for name in ("id", "parts")), strict=True))
     pixels = torch.from_numpy(np.stack([clip.pixels(each) for each in pictures.values()]))
+    along = rule.directions_of_scores
+    assert along is not None
+    of_methods = {method: clip.encode_maps(pixels, along, method) for method in METHODS}
+    rows, _ = of_methods["values"]
+    yes = (rule.answers(torch.from_numpy(rows)) > NOT_SURE).numpy()
+    asked, patches = _patches(queries, pictures, truth, stored, of_methods["values"][1].shape[2:])
+    area = np.array([place.mean() for _, place in patches])
+    large = area >= PATCHES / patches[0][0].size
+    groups = {"all": large >= 0, "large": large, "yes": large & yes[asked]}
     measured = {}
-    for method in METHODS:
-        along = rule.directions_of_scores
-        assert along is not None
-        embeddings, maps = clip.encode_maps(pixels, along, method)
-        yes = (rule.answers(torch.from_numpy(embeddings)) > NOT_SURE).numpy()
-        rows = []
-        for row, name in enumerate(pictures):
-            parts = np.asarray(Image.open(io.BytesIO(stored[name])))
-            for column, query in enumerate(queries):
-                claim = CLAIMS[query]
-                place = place_of(claim.attribute, parts) if claim.holds else None
-                if truth[row, column] and place is not None and place.any():
-                    rows.append((*_hit(maps[row, column], place), yes[row, column]))
-        measured[method] = _shares(np.array(rows, dtype=float), PATCHES / maps[0, 0].size)
+    for method, (_, maps) in of_methods.items():
+        hits = [_hit(*pair) for pair in zip(maps[asked], patches, strict=True)]
+        means = np.column_stack([np.array(hits, dtype=float), area])
+        measured[method] = {
+            name: {
+                "maps": int(group.sum()),
+                **dict(zip(MEANS, means[group].mean(axis=0).tolist(), strict=True)),
+            }
+            for name, group in groups.items()
+        }
     return measured
 
 
-def _hit(
-    of_image: Float[np.ndarray, "h w"], place: Bool[np.ndarray, "y x"]
-) -> tuple[bool, float, float]:
-    """Whether the middle of the strongest patch is inside, the energy inside, and the area."""
-    cells = np.array(place.shape) // of_image.shape
-    row, column = np.unravel_index(of_image.argmax(), of_image.shape)
-    middle = place[row * cells[0] + cells[0] // 2, column * cells[1] + cells[1] // 2]
-    energy = np.kron(of_image - of_image.min(), np.ones(cells))
-    return bool(middle), float(energy[place].sum() / energy.sum()), float(place.mean())
+def _patches(
+    queries: Sequence[str],
+    pictures: dict[str, Image.Image],
+    truth: Bool[np.ndarray, "n q"],
+    stored: dict[str, bytes],
+    grid: tuple[int, ...],
+) -> tuple[tuple[list[int], list[int]], list[Patches]]:
+    """Return pictures and queries whose part is in the picture, and what its patches show of it."""
+    rows, columns, found = [], [], []
+    for row, name in enumerate(pictures):
+        parts = np.asarray(Image.open(io.BytesIO(stored[name])))
+        of_attribute: dict[str, Patches | None] = {}
+        for column in np.flatnonzero(truth[row]).tolist():
+            attribute, holds = CLAIMS[queries[column]]
+            if attribute not in of_attribute:
+                of_attribute[attribute] = _cut(place_of(attribute, parts), grid)
+            patches = of_attribute[attribute]
+            if holds and patches is not None:
+                rows.append(row)
+                columns.append(column)
+                found.append(patches)
+    return (rows, columns), found
 
 
-def _shares(rows: Float[np.ndarray, "m 4"], large: float) -> dict[str, Any]:
-    of_large = rows[rows[:, 2] >= large]
-    groups = {"all": rows, "large": of_large, "yes": of_large[of_large[:, 3] > 0]}
-    return {
-        name: {
-            "maps": len(group),
-            **dict(zip(MEANS, group[:, :3].mean(axis=0).tolist(), strict=True)),
-        }
-        for name, group in groups.items()
-    }
+def _cut(place: Bool[np.ndarray, "y x"] | None, grid: tuple[int, ...]) -> Patches | None:
+    """Return which middles of patches are inside a place, and how much of each patch."""
+    if place is None or not place.any():
+        return None
+    y, x = place.shape[0] // grid[0], place.shape[1] // grid[1]
+    shares = place.reshape(grid[0], y, grid[1], x).mean(axis=(1, 3))
+    return place[y // 2 :: y, x // 2 :: x], shares
+
+
+def _hit(of_image: Float[np.ndarray, "h w"], patches: Patches) -> tuple[bool, float]:
+    """Whether the middle of the strongest patch is inside, and the share of the map that is."""
+    middles, shares = patches
+    energy = of_image - of_image.min()
+    return bool(middles.flat[of_image.argmax()]), float((energy * shares).sum() / energy.sum())
