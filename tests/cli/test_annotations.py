@@ -15,7 +15,7 @@ import infopursuit
 from infopursuit.core.errors import InputError
 from infopursuit.texts.annotations import Annotation, Annotations, read_annotations
 from tests.cli.conftest import tiny_clip as tiny_clip
-from tests.estimators.test_pictures import COLORS, TEXTS, picture, write_folder
+from tests.estimators.test_pictures import TEXTS, write_folder
 
 ROWS = [
     ("train/red/0.png", "warm", "yes", "anna"),
@@ -30,10 +30,7 @@ ROWS = [
 def arguments(tmp_path: Path, tiny_clip: Path) -> list[Any]:
     """`fit` on pictures of three colours."""
     write_folder(tmp_path / "photos" / "train", 8)
-    for name in COLORS:
-        (tmp_path / "photos" / "test" / name).mkdir(parents=True)
-        for number in range(4):
-            picture(name, 100 + number).save(tmp_path / "photos" / "test" / name / f"{number}.png")
+    write_folder(tmp_path / "photos" / "test", 4, first=100)
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS))
     return [
         "fit", tmp_path / "photos", "--texts", tmp_path / "texts.txt", "--clip", tiny_clip,

@@ -57,7 +57,7 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 def arguments(tmp_path: Path, tiny_clip: Path) -> list[Any]:
     """`fit` with four questions, on pictures of three colours."""
     write_folder(tmp_path / "photos" / "train", 6)
-    write_folder(tmp_path / "photos" / "test", 2)
+    write_folder(tmp_path / "photos" / "test", 2, first=100)
     (tmp_path / "texts.txt").write_text("\n".join([*TEXTS, "a violet door"]))
     return [
         "fit", tmp_path / "photos", "--texts", tmp_path / "texts.txt", "--clip", tiny_clip,
