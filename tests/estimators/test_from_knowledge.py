@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import infopursuit
 from infopursuit.core.errors import InputError
 from infopursuit.estimators.from_knowledge import known_rates
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.pursuit.dialogue import Dialogue
 from infopursuit.texts.knowledge import KnowledgeTable
 
 CLASSES = ("fox", "frog", "swan", "zebra")
@@ -95,3 +97,27 @@ def test_wrong_yes_are_as_many_as_the_share_of_yes_allows() -> None:
 def test_bad_settings_are_refused(settings: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
         InformationPursuitClassifier.from_knowledge(TABLE, **settings)
+
+
+def test_a_photograph_answers_what_it_is_sure_of_and_a_person_the_rest() -> None:
+    texts, unlabelled, _ = seen(600, 1)
+    settings = {"texts": TEXTS, "text_embeddings": texts, "unlabelled": unlabelled}
+    pursuit = InformationPursuitClassifier.from_knowledge(TABLE, **settings).pursuit_
+    answers = torch.tensor([0.0, 0.5, 0.0, 0.5])  # no fur, no feathers; water and stripes unclear
+    cheap = Dialogue(pursuit, answers, person_cost=1.0)
+    dear = Dialogue(pursuit, answers, person_cost=1000.0)
+    assert dear.listen() in ("lives in water", "stripes")
+    asked = [step.query for step in dear.explanation().steps]
+    assert sorted(asked) == ["feathers", "red fur"]
+    alone = Dialogue(pursuit, answers)
+    assert cheap.next_question() == alone.next_question()
+    dear.answer("yes", "stripes")
+    steps = {step.query: (step.answer, step.overridden) for step in dear.explanation().steps}
+    assert steps == {"red fur": (0, False), "feathers": (0, False), "stripes": (1, True)}
+    both = Dialogue(pursuit)
+    for query, said in (("red fur", 0.0), ("feathers", 0.0), ("stripes", 1.0)):
+        both.answer(said, query)
+    assert dear.posterior == pytest.approx(both.posterior)
+    assert max(dear.posterior, key=dear.posterior.get) == "zebra"
+    with pytest.raises(InputError, match="person_cost is"):
+        Dialogue(pursuit, answers, person_cost=0.5)

@@ -6,6 +6,10 @@
     dialogue.finish().explanation()          # and planned again
 
 Without an image a person answers: `dialogue.next_question()`, then `dialogue.answer("yes")`.
+
+With both, the image answers what it is sure of and a person the rest, in one posterior
+(`person_cost`): `dialogue.listen()` takes the answers of the image until a person's is worth its
+cost, and then `dialogue.answer(...)` takes that.
 """
 
 from __future__ import annotations
@@ -40,6 +44,9 @@ class Dialogue:
         answers: (k,) of the image to all queries; None if a person gives each answer.
         name: of the image.
         stop: when `finish` asks no more.
+        person_cost: what asking a person costs, in questions to the image, of which a person
+            answers those that the image is not sure of (neither yes nor no); None if the image
+            answers all. The next question tells most for its cost.
     """
 
     def __init__(
@@ -48,9 +55,18 @@ class Dialogue:
         answers: Float[Tensor, " k"] | None = None,
         name: str = "image",
         stop: StoppingRule | None = None,
+        person_cost: float | None = None,
     ) -> None:
         self.pursuit, self.image_answers, self.name = pursuit, answers, name
         self.stop = stop or StoppingRule()
+        self._costs: Tensor | None = None
+        if person_cost is not None:
+            if answers is None or not person_cost >= 1:
+                raise InputError(
+                    f"person_cost is {person_cost!r}; expected 1 or more, and an image that answers"
+                )
+            sure = (answers == 0) | (answers == 1)
+            self._costs = torch.where(sure, 1.0, float(person_cost))
         self._asked: list[_Asked] = []
 
     @property
@@ -69,6 +85,8 @@ class Dialogue:
         outputs = self.pursuit.querier(answers, masks)[-1:]
         outputs = outputs.masked_fill(masks[-1:] > 0, -torch.inf)
         values = self.pursuit.querier.values(outputs)[0]
+        if self._costs is not None:
+            outputs = outputs / self._costs
         left = min(count, outputs.shape[1] - len(self._asked))
         if not left:
             return []
@@ -85,6 +103,25 @@ class Dialogue:
             return self.pursuit.queries[self.pursuit.first]
         best = self.candidates(1)
         return best[0].query if best else None
+
+    def answers_itself(self, question: str | None = None) -> bool:
+        """Return whether the image answers a question (None for the next), not a person."""
+        if self.image_answers is None:
+            return False
+        return self._costs is None or bool(self._costs[self._number(question)] == 1)
+
+    def listen(self) -> str | None:
+        """Take the image's answers until a person has to be asked; return that question.
+
+        None if the stopping rule holds, or all has been asked.
+        """
+        stop = self.stop.checked()
+        while not self._stopped(stop) and len(self._asked) < stop.budget(len(self.pursuit.queries)):
+            question = self.next_question()
+            if question is None or not self.answers_itself(question):
+                return question
+            self.step()
+        return None
 
     def step(self, question: str | None = None) -> tuple[str, float]:
         """Ask a question (None for the model's choice) and take the image's answer.

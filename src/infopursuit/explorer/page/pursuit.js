@@ -342,7 +342,8 @@ export async function plan(model, predictor, answers, whatIf = {}) {
  * @param {Predictor} predictor
  * @param {Answered[]} history
  * @param {Stop} stop
- * @returns {Promise<{posteriors: Float64Array[], next: Candidate | null, confident: boolean}>}
+ * @returns {Promise<{posteriors: Float64Array[], next: Candidate | null, confident: boolean, more: boolean}>}
+ *   `more`: whether a question is left
  */
 export async function dialogue(model, predictor, history, stop) {
   const stopping = new Stopping(stop, model.k);
@@ -361,7 +362,8 @@ export async function dialogue(model, predictor, history, stop) {
     }
   }
   const over = confident || history.length >= stopping.budget;
-  return { posteriors, next: over ? null : (candidates[0] ?? null), confident };
+  const next = over ? null : (candidates[0] ?? null);
+  return { posteriors, next, confident, more: candidates.length > 0 };
 }
 
 /**

@@ -158,6 +158,7 @@ export class YouView {
     this.history(you, said.posteriors);
     this.said.hidden = this.asking === null && app.state.was !== null;
     if (this.asking !== null) this.ask(this.asking, most);
+    else if (this.isKey) this.name(posterior, said.more);
     else if (app.state.was === null) this.guess(posterior);
     else this.compare(app.state.was, posterior);
     if (this.isKey) this.showPossible(you, posterior);
@@ -256,10 +257,10 @@ export class YouView {
     this.focusStage();
   }
 
-  /** What a key names. @param {Float64Array} posterior */
-  name(posterior) {
+  /** What a key names. @param {Float64Array} posterior @param {boolean} more questions are left */
+  name(posterior, more) {
     const { app } = this;
-    const { classes, k } = app.model;
+    const { classes } = app.model;
     const top = largest(posterior);
     const picture = app.test.find((image) => image.label === top);
     const button = (/** @type {string} */ name, /** @type {() => void} */ act, enabled = true) =>
@@ -279,7 +280,7 @@ export class YouView {
         button(
           "Ask on, to be surer",
           () => app.change({ sure: 100 }, { undoable: true }),
-          app.state.you.length < k,
+          more,
         ),
         button("Take the last answer back", () => this.back(), app.state.you.length > 0),
         button("Start again", () => this.again()),
@@ -386,10 +387,6 @@ export class YouView {
 
   /** @param {Float64Array} posterior */
   guess(posterior) {
-    if (this.isKey) {
-      this.name(posterior);
-      return;
-    }
     const { app } = this;
     const { classes } = app.model;
     const top = largest(posterior);
