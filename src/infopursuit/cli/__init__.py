@@ -3,5 +3,6 @@
 command_line  the parser and `main`: nothing heavy is imported before arguments are checked
 fit           a folder of images, or embeddings and texts, to a saved model
 explain       pictures to explanations: text, JSON, CSV, HTML, figures; and `--interactive`
+predict       pictures to a row for each: class, probability, what decided
 explore       `export` and `serve`: a page to explore models with
 """

@@ -37,10 +37,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status: 0; 1 on bad input; 2 on bad usage; 130 if it is interrupted.
     """
     _open_streams()
-    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    for noisy in ("httpx", "huggingface_hub", "open_clip"):
-        logging.getLogger(noisy).setLevel(logging.WARNING)
     chosen = parser().parse_args(arguments)
+    form = "%(asctime)s %(name)s: %(message)s" if chosen.verbose else "%(message)s"
+    logging.basicConfig(level=logging.INFO, format=form, stream=sys.stderr)
+    level = logging.ERROR if chosen.quiet else logging.DEBUG if chosen.verbose else logging.INFO
+    logger.setLevel(level)
+    for noisy in ("httpx", "huggingface_hub", "open_clip"):
+        logging.getLogger(noisy).setLevel(max(level, logging.WARNING - 10 * chosen.verbose))
     try:
         Path.cwd()
     except OSError:  # torch would end the process
@@ -54,6 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
     except InputError as error:
         logger.error("infopursuit: %s", error)
+        logger.debug("where it was found:", exc_info=error)
         return 1
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in PIPELINE:
@@ -126,7 +130,8 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = whole.add_subparsers(required=True, metavar="COMMAND", title="commands")
     for add in (
-        _add_fit, _add_knowledge, _add_explain, _add_cover, _add_export, _add_serve, _add_key,
+        _add_fit, _add_knowledge, _add_explain, _add_predict, _add_cover, _add_export, _add_serve,
+        _add_key,
         _add_configure, _add_check,
     ):  # fmt: skip
         add(commands)
@@ -242,6 +247,23 @@ def _add_cover(commands: Any) -> None:
     command.set_defaults(run=_run("infopursuit.cli.explain", "cover"), kept="nothing was written")
 
 
+def _add_predict(commands: Any) -> None:
+    about = "predict the classes of images, a row for each"
+    command = _command(commands, "predict", about, PREDICT_EXAMPLES, PREDICT)
+    _model(command)
+    output = "of the output (default %(default)s)"
+    _option(command, "--format", None, output, choices=("csv", "json"), default="csv")
+    _path(command, "--out", "FILE", "write there and not to the terminal")
+    stop = "stop at this probability of a class (default: the model's own rule)"
+    _option(command, "--stop", "P", stop, type=probability)
+    _option(command, "--max-queries", "N", "ask at most this many questions", type=count)
+    _device(command)
+    _path(command, "images", "IMAGE", "files, folders, patterns", nargs="+", type=str)
+    command.set_defaults(
+        run=_run("infopursuit.cli.predict", "predict"), kept="no file of --out was written"
+    )
+
+
 def _add_export(commands: Any) -> None:
     about = "write a page to explore a model"
     command = _command(commands, "export", about, EXPORT_EXAMPLES, EXPORT)
@@ -313,13 +335,19 @@ def _check(chosen: argparse.Namespace) -> None:
 def _command(
     commands: Any, name: str, about: str, examples: str, description: str | None = None
 ) -> argparse.ArgumentParser:
-    return commands.add_parser(
+    command = commands.add_parser(
         name,
         help=about,
         description=description or f"{about.capitalize()}.",
         epilog=examples,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    words = command.add_mutually_exclusive_group()
+    quiet = "say nothing but errors, and show no progress"
+    words.add_argument("-q", "--quiet", action="store_true", help=quiet)
+    verbose = "say when and where things happen, and where an error was found"
+    words.add_argument("-v", "--verbose", action="store_true", help=verbose)
+    return command
 
 
 def _option(
@@ -461,6 +489,15 @@ do the same with a fifth somewhere else. If places mean anything, more answers a
 COVER_EXAMPLES = """
 example:
   infopursuit cover --model model photos/
+"""
+PREDICT = """
+Predict the class of each image: its probability, the three most probable classes, the share of
+held-out images that are as unusual (familiarity), and the answers that raised the class most.
+"""
+PREDICT_EXAMPLES = """
+examples:
+  infopursuit predict --model model new/ --out classes.csv
+  infopursuit predict --model model new.jpg 'more/*.png' --format json   # with all answers
 """
 EXPORT = """
 Write a page to explore the model: one file that works offline, in any browser, and can be mailed.

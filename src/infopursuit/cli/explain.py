@@ -79,7 +79,7 @@ def explain(chosen: argparse.Namespace) -> int:
         return 0
     if chosen.where and chosen.figures is None and chosen.format != "html":
         chosen.figures = FIGURES
-    files, rows, names, rejected, maps = _read(model, chosen.images, chosen.where)
+    files, rows, names, rejected, maps = read_images(model, chosen.images, chosen.where)
     explained = []
     if len(names) and chosen.decisive and isinstance(model, DecidingClassifier):
         limits = {"probability": chosen.stop, "most": chosen.max_queries}
@@ -158,11 +158,12 @@ def _is_image(file: Path, folder: Path) -> bool:
     from PIL import Image
 
     hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
-    return not hidden and file.suffix.lower() in Image.registered_extensions() and file.is_file()
+    known = {".heic", ".heif", *Image.registered_extensions()}  # the first two to say what to do
+    return not hidden and file.suffix.lower() in known and file.is_file()
 
 
-def _read(
-    model: PursuitClassifier, given: Sequence[str], where: bool
+def read_images(
+    model: PursuitClassifier, given: Sequence[str], where: bool = False
 ) -> tuple[list[Path], np.ndarray, list[str], dict[str, str], np.ndarray | None]:
     """Return files, embeddings and names of what can be read, why the rest cannot, and maps."""
     if where and any(Path(each).suffix == ".npy" for each in given):
@@ -191,13 +192,15 @@ def _write(
     write = FORMATS[chosen.format]
     if chosen.everything and write is as_text:
         write = as_whole_text
-    content = write(explained, rejected)
-    if chosen.out is None:
+    write_output(write(explained, rejected), chosen.out)
+
+
+def write_output(content: str, out: Path | None) -> None:
+    """Write to a file, or to the terminal."""
+    if out is None:
         _show(content)
     else:
-        write_out(
-            {chosen.out.name: writable(content).encode()}, chosen.out.parent, "--out", chosen.out
-        )
+        write_out({out.name: writable(content).encode()}, out.parent, "--out", out)
 
 
 def write_out(files: dict[str, bytes], folder: Path, option: str, given: Path) -> None:

@@ -330,7 +330,8 @@ def embed_texts(
 
 
 def _progress_bar(total: int, what: str, progress: bool) -> tqdm:
-    return tqdm(total=total, desc=what, disable=not (progress and sys.stderr.isatty()))
+    quiet = not progress or logger.getEffectiveLevel() >= logging.ERROR
+    return tqdm(total=total, desc=what, disable=quiet or not sys.stderr.isatty())
 
 
 class EmbeddingCache:

@@ -54,6 +54,7 @@ ORIENTATION = 0x0112
 TIFF_BITS, TIFF_PHOTOMETRIC, WHITE_IS_ZERO = 258, 262, 0
 # Formats whose 16-bit greyscale Pillow may hold in the mode of 32-bit integers.
 SIXTEEN_BITS = ("PNG", "PPM")
+HEIC = "HEIC, which is not read here; expected JPEG or PNG: export the photo as one of these"
 WITH_ALPHA = ("LA", "La", "PA", "RGBA", "RGBa")
 CHANNELS = (1, 3, 4)
 # Pixels of the longer side of a thumbnail, and WebP's quality.
@@ -100,6 +101,8 @@ def to_rgb(picture: Any) -> Image.Image:
     except FileNotFoundError as error:
         raise UnreadableError("missing") from error
     except UnidentifiedImageError as error:
+        if is_heic(picture):
+            raise UnreadableError(HEIC) from error
         # Pillow's own message names a buffer by its address, which differs from run to run.
         raise UnreadableError("not an image of a known format") from error
     except Image.DecompressionBombError as error:
@@ -108,6 +111,17 @@ def to_rgb(picture: Any) -> Image.Image:
     except DAMAGED as error:
         reason = re.sub(r" at 0x[0-9a-f]+", "", " ".join(str(error).split()))
         raise UnreadableError(f"damaged: {reason}") from error
+
+
+def is_heic(picture: Any) -> bool:
+    """Return whether a file, or an open one, is of the format that iPhones write."""
+    if isinstance(picture, str | Path):
+        with Path(picture).open("rb") as file:
+            head = file.read(12)
+    else:
+        picture.seek(0)
+        head = picture.read(12)
+    return head[4:8] == b"ftyp" and head[8:] in (b"heic", b"heix", b"hevc", b"mif1", b"msf1")
 
 
 def _formats() -> list[str]:

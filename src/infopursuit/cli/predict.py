@@ -1,0 +1,65 @@
+"""`infopursuit predict`: a row for each image, as CSV or JSON."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from infopursuit.cli.explain import read_images, stopping_rule, write_output
+from infopursuit.core.files import check_writable
+from infopursuit.estimators.base import load_fitted
+from infopursuit.pursuit.prediction import TOP, prediction
+
+logger = logging.getLogger("infopursuit")
+
+COLUMNS = ("image", "class", "probability", "second", "second_probability", "third",
+           "third_probability", "familiarity", "questions", "decided_by")  # fmt: skip
+# Images whose explanations are in memory at once.
+BLOCK = 256
+
+
+def predict(chosen: argparse.Namespace) -> int:
+    """Predict the class of each image; list those that cannot be read.
+
+    Returns:
+        The exit status: 1 if an image could not be read.
+    """
+    if chosen.out is not None:
+        check_writable(chosen.out, "--out")
+    model = load_fitted(chosen.model, chosen.clip, chosen.device)
+    stop = stopping_rule(model, chosen)
+    _, rows, names, rejected, _ = read_images(model, chosen.images)
+    predicted = []
+    for start in range(0, len(names), BLOCK):
+        block = slice(start, start + BLOCK)
+        explained = model.explain(rows[block], stop, names=names[block])
+        predicted += [prediction(each) for each in explained]
+    write_output((as_csv if chosen.format == "csv" else as_json)(predicted, rejected), chosen.out)
+    for name, reason in rejected.items():
+        logger.error("not read: %s: %s", name, reason)
+    return 1 if rejected else 0
+
+
+def as_json(predicted: Sequence[Mapping[str, Any]], rejected: Mapping[str, str]) -> str:
+    """Return all predictions, and the files that could not be read."""
+    content = {"images": list(predicted), "rejected": dict(rejected)}
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def as_csv(predicted: Sequence[Mapping[str, Any]], rejected: Mapping[str, str]) -> str:
+    """Return a row for each image."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for each in predicted:
+        top = [value for one in each["top"] for value in (one["class"], one["probability"])]
+        top += [""] * (2 * TOP - len(top))
+        decided = "; ".join(f"{one['question']} {one['answer']}" for one in each["decided_by"])
+        facts = "" if each["familiarity"] is None else each["familiarity"], each["questions"]
+        writer.writerow([each["image"], *top, *facts, decided])
+    return text.getvalue()
