@@ -33,8 +33,8 @@ from benchmarks.harness import table
 from benchmarks.meaning import ROOT, TASKS
 from infopursuit import InformationPursuitClassifier
 from infopursuit.datasets.labelled_images import even_sample, load_images
-from infopursuit.estimators.base import DEFAULT_STOP
 from infopursuit.evaluation.run_metrics import expected_calibration_error
+from infopursuit.pursuit.stopping import DEFAULT_STOP
 from infopursuit.texts.text_table import TextTable
 
 TESTED, BINS = 500, 10

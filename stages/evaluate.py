@@ -74,7 +74,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     test = load_images(images, "test", most)
     pursuit, budget = model.pursuit_, model.provenance_["budget"]
     explain = settings.explain
-    stop = StoppingRule(explain.stop_at_probability, explain.max_queries)
+    stop = explain.stop
 
     k = len(pursuit.queries)
     asked = min(budget, k)
@@ -158,7 +158,10 @@ def explanations(
     explained = pursuit.explain(answers, stop, ids, labels)
     short = [None] * len(ids)
     if isinstance(model, DecidingClassifier):
-        probability, most = explain.stop_at_probability, explain.max_queries
+        probability, most = (
+            explain.stop_at_probability or 1.0,
+            explain.max_queries or answers.shape[1],
+        )
         short = model.decided(answers, probability, most, ids, labels)
     return list(map(ExplainedImage, explained, figure_names(ids), short))
 

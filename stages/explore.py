@@ -17,7 +17,6 @@ from infopursuit.datasets.labelled_images import load_images
 from infopursuit.datasets.settings import Datasets
 from infopursuit.evaluation.measurement import check_classes
 from infopursuit.evaluation.settings import ExplainSettings, RunSettings
-from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.report.explored import best_run, write_explorer
 
 logger = logging.getLogger("infopursuit")
@@ -47,7 +46,7 @@ def main(settings: Settings, dataset: str) -> RowCounts:
     check_classes(model.pursuit_.class_names, images["test"].class_names)
     truth = ARTIFACTS / f"evaluation/{name}.truth.csv" if dataset in runs.truth else None
     page = ARTIFACTS / f"report/explorer/{dataset}.html"
-    stop = StoppingRule(explain.stop_at_probability, explain.max_queries)
+    stop = explain.stop
     source = settings.datasets[dataset].images
     shown = write_explorer(page, name, model, stop, images["test"], images["train"], source, truth)
     logger.info("explore: open %s", page)

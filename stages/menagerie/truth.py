@@ -43,7 +43,6 @@ from infopursuit.evaluation.settings import ExplainSettings
 from infopursuit.meaning.measures import hard_answers, rule_of_texts
 from infopursuit.meaning.worst_answers import worst_answers, write_worst
 from infopursuit.pursuit.answers.rules import AnswerRule
-from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.knowledge import read_knowledge
 from infopursuit.texts.text_table import TextTable
 
@@ -73,7 +72,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     pairs = load_pairs(DRAWN_PAIRS)
     pair_images = load_pair_embeddings(pairs_path, DRAWN_PAIRS)
     pursuit, explain = model.pursuit_, settings.explain
-    stop = StoppingRule(explain.stop_at_probability, explain.max_queries)
+    stop = explain.stop
 
     knows = trained_with.get("knowledge", False)
     table = f"artifacts/knowledge/{dataset}.parquet" if knows else None

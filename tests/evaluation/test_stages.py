@@ -148,7 +148,7 @@ def test_evaluate_writes_one_consistent_set_of_numbers(params: Params) -> None:
     assert [float(row["accuracy"]) for row in curve] == accuracies.tolist()
     assert metrics["auc"] == pytest.approx(accuracies[1:].mean())
     assert metrics["selected_on"] == "held_out"
-    assert (metrics["stop_probability"], metrics["stop_max_queries"]) == (0.85, 20)
+    assert (metrics["stop_probability"], metrics["stop_max_queries"]) == (0.95, None)
     assert metrics["mean_length_at_stop"] <= metrics["budget"] == 5
     assert predictions.ids[0] == "image/0"
     settings = params.evaluate
@@ -188,7 +188,7 @@ def test_explain_draws_what_evaluate_explained(params: Params) -> None:
     stage("evaluate")(params, *KEY)
     assert stage("explain")(params, *KEY) == RowCounts(4, 4)
     stop, explained = read_explanations(EXPLANATIONS / "explanations.json")
-    assert (stop.probability, stop.max_queries) == (0.85, 20)
+    assert (stop.probability, stop.max_queries) == (0.95, None)
     assert [each.explanation.image for each in explained][-1] == "image/58"
     for each in explained:
         assert each.short is not None, "naive Bayes names the decisive answers"

@@ -100,7 +100,10 @@ def test_the_page_knows_what_the_pipeline_knows(trained: Params) -> None:
     found = shown()
     (model,) = found.models
     assert (found.title, model.name, model.sees) == (NAME, NAME, False)
-    assert (model.stop.probability, model.stop.max_queries) == (0.85, 20)  # as the report explains
+    assert (model.stop.probability, model.stop.max_queries) == (
+        0.95,
+        None,
+    )  # as the report explains
     assert model.origins == ["captions and class prompts", "captions", *[None] * (K - 2)]
     assert model.truth is not None
     assert model.truth[0] == payload.Truth(right=0.75, answered=0.5)

@@ -17,7 +17,6 @@ from infopursuit.core.errors import InputError, one_line, writable
 from infopursuit.core.files import check_writable, write_files
 from infopursuit.core.numbers import percent
 from infopursuit.estimators.base import (
-    DEFAULT_STOP,
     DecidingClassifier,
     PursuitClassifier,
     load_fitted,
@@ -29,7 +28,7 @@ from infopursuit.pursuit.explanation import (
     most_probable,
     question,
 )
-from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
 
 if TYPE_CHECKING:
     import numpy as np

@@ -37,7 +37,7 @@ from infopursuit.core.tables import EMBEDDING
 from infopursuit.datasets.embedded_files import read_embeddings, read_given_table, read_rows
 from infopursuit.datasets.image_folders import read_image_folder
 from infopursuit.datasets.image_source import SPLITS, spelled
-from infopursuit.estimators.base import DEFAULT_STOP, PursuitClassifier, load_fitted, rows_of
+from infopursuit.estimators.base import PursuitClassifier, load_fitted, rows_of
 from infopursuit.estimators.places import mapper
 from infopursuit.estimators.trained_on import KEY, seen
 from infopursuit.explorer.contents import (
@@ -57,6 +57,7 @@ from infopursuit.explorer.page import page, room
 from infopursuit.pursuit.naive_bayes.model import NaiveBayes
 from infopursuit.pursuit.naive_bayes.sufficient import full_posterior
 from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.pursuit.stopping import DEFAULT_STOP
 
 logger = logging.getLogger("infopursuit")
 

@@ -35,16 +35,12 @@ from infopursuit.pursuit.naive_bayes.sufficient import (
 )
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.rollout import RollOut, images_at_once
-from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
 from infopursuit.texts.knowledge import KnowledgeTable
 
 if TYPE_CHECKING:
     from infopursuit.core.renderers import FramedPage
 
-# Sure enough for predictions within about a point of those from all answers (docs: Results).
-# When asking is of no more use: of the images whose class stays the same for so long, hardly one
-# changes it later (docs/findings.md, "When to stop").
-DEFAULT_STOP = StoppingRule(probability=0.95, max_queries=None, stability=20)
 # Settings that are data, and are not saved: the chosen questions are.
 DATA = ("texts", "text_embeddings", "queries", "reference_embeddings", "knowledge", "annotations")
 

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 
 from infopursuit.core.settings import Positive, Section, Share
 from infopursuit.pursuit.dictionary.settings import Init
+from infopursuit.pursuit.stopping import StoppingRule
 
 
 class RunSettings(Section):
@@ -42,6 +43,14 @@ class ExplainSettings(Section):
 
     images: Positive
     ids: dict[str, list[str]]
-    max_queries: Positive
-    stop_at_probability: Share
+    stop_at_probability: Share | None
+    stop_when_unchanged: Positive | None
+    max_queries: Positive | None
     classes_shown: Annotated[int, Field(ge=2)]
+
+    @property
+    def stop(self) -> StoppingRule:
+        """The stopping rule that these settings describe."""
+        return StoppingRule(
+            self.stop_at_probability, self.max_queries, stability=self.stop_when_unchanged
+        )

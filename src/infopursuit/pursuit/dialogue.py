@@ -25,7 +25,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.pursuit.explanation import Candidate, Explanation, answer_value, rounded
 from infopursuit.pursuit.pursuit import RUNNERS_UP, Pursuit
 from infopursuit.pursuit.rollout import ranked
-from infopursuit.pursuit.stopping import StoppingRule, posterior_entropy
+from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule, posterior_entropy
 
 
 class _Asked(NamedTuple):
@@ -58,7 +58,7 @@ class Dialogue:
         person_cost: float | None = None,
     ) -> None:
         self.pursuit, self.image_answers, self.name = pursuit, answers, name
-        self.stop = stop or StoppingRule()
+        self.stop = stop or DEFAULT_STOP
         self._costs: Tensor | None = None
         if person_cost is not None:
             if answers is None or not person_cost >= 1:

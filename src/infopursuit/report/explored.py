@@ -28,7 +28,7 @@ from infopursuit.explorer.contents import (
 )
 from infopursuit.explorer.page import page, room
 from infopursuit.pursuit.pursuit import Pursuit
-from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
 from infopursuit.report.methods import CONTROL, explains_in_words, has_updates
 
 BATCH = 4096
@@ -57,7 +57,7 @@ def best_run(
     plain = [name for name in ranked if rank(name)[0] == rank(ranked[0])[0]]
     for name in plain:
         model = load_fitted(models / name, device=device)
-        part = described(model.pursuit_, Facts(name, StoppingRule()))
+        part = described(model.pursuit_, Facts(name, DEFAULT_STOP))
         if part.table is not None or part.networks is not None:
             return name, model
     return plain[0], load_fitted(models / plain[0], device=device)
