@@ -25,7 +25,9 @@ const REMEMBERED = 500;
 /** @param {Model} model @param {number} number @returns {Predictor} */
 function predictorOf(model, number) {
   if (model.table) return new NaiveBayes(model);
-  return model.networks ? new Networks(model) : new RemoteMind(number, model.k + model.classes.length);
+  return model.networks
+    ? new Networks(model)
+    : new RemoteMind(number, model.k + model.classes.length);
 }
 
 export class App {

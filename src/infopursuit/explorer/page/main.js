@@ -171,9 +171,7 @@ class Page {
       (app.payload.key
         ? SHORTCUTS.filter(([keys]) => !["space", "← →", "/"].includes(keys))
         : [[`1 to ${this.names.length}`, "go to a view"], ...SHORTCUTS]
-      ).map(([keys, does]) =>
-        h("div", {}, h("dt", {}, h("kbd", {}, keys)), h("dd", {}, does)),
-      ),
+      ).map(([keys, does]) => h("div", {}, h("dt", {}, h("kbd", {}, keys)), h("dd", {}, does))),
     );
     const on = h("input", { type: "checkbox", checked: true });
     on.addEventListener("change", () => {

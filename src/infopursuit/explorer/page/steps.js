@@ -217,9 +217,7 @@ export class Steps {
     const { model } = app.state;
     const label = this.image?.label ?? null;
     const answer = answerText(step.answer);
-    const same = app.train.filter(
-      (each) => answerText(each.answers(model)[step.query]) === answer,
-    );
+    const same = app.train.filter((each) => answerText(each.answers(model)[step.query]) === answer);
     // Of the same class first: they may be odd in the same way.
     same.sort((a, b) => Number(b.label === label) - Number(a.label === label));
     const words = [];

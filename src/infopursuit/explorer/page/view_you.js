@@ -91,7 +91,12 @@ export class YouView {
       this.left,
       this.more,
       h("h2", { id: "you-why" }, "Why, or why not?"),
-      h("p", { class: "row" }, h("label", { for: "why" }, "What your answers say of "), this.reasonsOf),
+      h(
+        "p",
+        { class: "row" },
+        h("label", { for: "why" }, "What your answers say of "),
+        this.reasonsOf,
+      ),
       this.reasons,
     );
   }
@@ -347,7 +352,13 @@ export class YouView {
     return h(
       "table",
       { class: "compared" },
-      h("caption", { class: "quiet" }, isolated(classes[y]), " compared with ", isolated(classes[other])),
+      h(
+        "caption",
+        { class: "quiet" },
+        isolated(classes[y]),
+        " compared with ",
+        isolated(classes[other]),
+      ),
       h(
         "thead",
         {},
