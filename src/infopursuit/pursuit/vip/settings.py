@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from infopursuit.core.errors import InputError
+from infopursuit.pursuit.answers.rules import LEVELS
 
 # What `plateau` multiplies the rates by, and how often: the phase ends in place of one more.
 FACTOR, FALLS = 0.3, 2
 
 Dictionary = Literal["fixed", "alternating", "joint"]
-Answers = Literal["minmax", "soft", "threshold"]
+Answers = Literal["minmax", "soft", "threshold", "three_valued", "five_valued"]
 Schedule = Literal["constant", "cosine", "plateau"]
 
 
@@ -28,7 +29,8 @@ class VariationalSettings:
         dictionary: `fixed` keeps the initial queries; `alternating` and `joint` learn them.
         answers: `minmax` thresholds the min-max normalised scores at 0.5 (the paper), `soft` keeps
             the normalised scores themselves as answers (ablation), `threshold` compares the score
-            of each query with its own threshold, fitted on training images.
+            of each query with its own threshold, fitted on training images; so do `three_valued`
+            and `five_valued`, which have not sure, and probably (not), too.
         quantize_queries: snap every theta to its nearest text; False uses normalize(theta)
             (ablation, no longer explainable in words).
         hidden: widths of the two hidden layers of querier and classifier.
@@ -71,7 +73,7 @@ class VariationalSettings:
     def __post_init__(self) -> None:
         choices = {
             "dictionary": ("fixed", "alternating", "joint"),
-            "answers": ("minmax", "soft", "threshold"),
+            "answers": get_args(Answers),
             "schedule": ("constant", "cosine", "plateau"),
             "select_on": ("held_out", "test"),
         }
@@ -100,11 +102,11 @@ class VariationalSettings:
                 f"random_updates is {self.random_updates} and biased_updates "
                 f"{self.biased_updates}; expected 0 or more each and not both 0"
             )
-        if self.answers == "threshold" and (
+        if self.answers in LEVELS and (
             self.dictionary != "fixed" or not self.quantize_queries
         ):
             raise InputError(
-                f"answers is threshold, dictionary {self.dictionary!r} and quantize_queries "
+                f"answers is {self.answers}, dictionary {self.dictionary!r} and quantize_queries "
                 f"{self.quantize_queries}; a threshold belongs to a text: expected fixed and true"
             )
 
