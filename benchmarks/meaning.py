@@ -38,6 +38,7 @@ from infopursuit.meaning.measures import (
     Shuffles,
     explained_measures,
     explained_shares,
+    hard_answers,
     mean,
     sense_measures,
     shuffled_names,
@@ -209,7 +210,7 @@ def truth(task: Task, row: Row, seed: int, shuffles: Shuffles) -> Figures:
 
 def sense(task: Task, model: InformationPursuitClassifier, shuffles: Shuffles) -> Figures:
     """Measure the first ten questions (M5, M6, M8), by judge and T, and under shuffled names."""
-    asked = model.roll_out(task.test.embeddings.numpy(), FIRST)
+    asked = hard_answers(model.roll_out(task.test.embeddings.numpy(), FIRST))
     judged = task.judged.for_classes_and_texts(task.classes, model.queries_)
     known = task.knowledge.for_classes_and_texts(task.classes, model.queries_)
     sense = sense_measures(asked, judged, task.labels, shuffles)
@@ -266,7 +267,7 @@ def tables_compared(task: Task) -> Figures:
     texts: set[str] = set()
     for known in (False, True):
         model = fitted(task, Row("five_valued", known), 0)
-        asked = model.roll_out(task.test.embeddings.numpy(), FIRST)
+        asked = hard_answers(model.roll_out(task.test.embeddings.numpy(), FIRST))
         texts |= {model.queries_[query] for query in asked.order.unique().tolist()}
         if known:
             known_of = task.knowledge.for_classes_and_texts(task.classes, model.queries_)

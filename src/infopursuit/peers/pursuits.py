@@ -28,6 +28,7 @@ from infopursuit.estimators.variational import VariationalInformationPursuit
 from infopursuit.peers.binary_answers import Threshold, answers_of, fit_answers
 from infopursuit.peers.fit_cache import FitCache
 from infopursuit.peers.peer import BUDGETS, Contributions, Model, TextPeer, Validation
+from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.naive_bayes.sufficient import sufficient_subset
@@ -123,7 +124,7 @@ class PursuitPeer(TextPeer):
             values.transpose(1, 2).numpy(),
             (table.log_prior.double() / wear).numpy(),
             asked[:, columns].bool().numpy(),
-            (asked[:, columns].bool() & (answers[:, columns] == 1)).numpy(),
+            (asked[:, columns].bool() & (answers[:, columns] > NOT_SURE)).numpy(),
         )
 
 
@@ -281,7 +282,7 @@ class PaperNetworks(PursuitPeer):
         values.scatter_add_(1, places.unsqueeze(2).expand_as(added), added)
         used, shown = torch.zeros(shape, dtype=torch.bool), torch.zeros(shape)
         used.scatter_(1, places, True)
-        shown.scatter_reduce_(1, places, (rolled.answers > 0).float(), "amax")
+        shown.scatter_reduce_(1, places, (rolled.answers > NOT_SURE).float(), "amax")
         return Contributions(
             self.classes_,
             tuple(names[column] for column in unique.tolist()),
