@@ -102,9 +102,7 @@ class VariationalSettings:
                 f"random_updates is {self.random_updates} and biased_updates "
                 f"{self.biased_updates}; expected 0 or more each and not both 0"
             )
-        if self.answers in LEVELS and (
-            self.dictionary != "fixed" or not self.quantize_queries
-        ):
+        if self.answers in LEVELS and (self.dictionary != "fixed" or not self.quantize_queries):
             raise InputError(
                 f"answers is {self.answers}, dictionary {self.dictionary!r} and quantize_queries "
                 f"{self.quantize_queries}; a threshold belongs to a text: expected fixed and true"
