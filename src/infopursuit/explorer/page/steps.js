@@ -79,7 +79,7 @@ export class Steps {
     );
     const element = h(
       "li",
-      { class: "step" },
+      { class: choices.length === 5 ? "step five" : "step" },
       h("div", { class: "question" }, h("p", {}, isolated(question)), h("span", { class: "tags" })),
       h("fieldset", { class: "answers" }, legend, choices),
       h("div", { class: "belief" }),

@@ -282,11 +282,7 @@ export class YouView {
       h(
         "div",
         { class: "row" },
-        button(
-          "Ask on, to be surer",
-          () => app.change({ sure: 100 }, { undoable: true }),
-          more,
-        ),
+        button("Ask on, to be surer", () => app.change({ sure: 100 }, { undoable: true }), more),
         button("Take the last answer back", () => this.back(), app.state.you.length > 0),
         button("Start again", () => this.again()),
       ),
