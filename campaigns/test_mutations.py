@@ -56,7 +56,8 @@ MUTATIONS: dict[str, tuple[str, str, str, str, str]] = {
         'return text.replace(self.key, "***") if', "return text if",
     ),
     "a reply has no deadline": (
-        SERVER, "bounded", "queries/language_models/openai_server.py", "watch.start()", "pass",
+        SERVER, "bounded", "queries/language_models/openai_server.py", "watch.start()",
+        "threading.Timer(20, deadline.pass_).start()",
     ),
     "any address is asked": (
         "tests/clip/test_weights.py", "stranger", "clip/weights.py",
