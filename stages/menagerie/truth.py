@@ -22,17 +22,18 @@ from menagerie.first_questions import (
     first_questions,
     spread_sample,
 )
-from menagerie.places import PLACES as PLACED
-from menagerie.pointing import pointing
-from menagerie.truth_measures import claims_of, truth_measures, truth_metrics
+from menagerie.truth_measures import (
+    claims_of,
+    rule_of_all_phrases,
+    truth_measures,
+    truth_metrics,
+)
 from menagerie.truths import CLAIMS, claims_truth
 
-from infopursuit.clip.towers import model_clip
-from infopursuit.core.errors import InputError
 from infopursuit.core.run_name import RunName
 from infopursuit.core.settings import ComputeSettings, Section
-from infopursuit.core.tables import check_same_space, read_table
-from infopursuit.datasets.labelled_images import LabelledImages, load_images, load_training
+from infopursuit.core.tables import check_same_space
+from infopursuit.datasets.labelled_images import load_images, load_training
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.base import load_fitted
 from infopursuit.evaluation.agreement import QUERY_SHARES
@@ -40,14 +41,10 @@ from infopursuit.evaluation.chosen_images import load_pictures
 from infopursuit.evaluation.files import write_csv, write_json
 from infopursuit.evaluation.measurement import FIRST
 from infopursuit.evaluation.settings import ExplainSettings
-from infopursuit.meaning.measures import hard_answers, rule_of_texts
+from infopursuit.meaning.measures import hard_answers
 from infopursuit.meaning.worst_answers import worst_answers, write_worst
-from infopursuit.pursuit.answers.rules import AnswerRule
-from infopursuit.texts.knowledge import read_knowledge
-from infopursuit.texts.text_table import TextTable
 
 ATTRIBUTES = "artifacts/menagerie/attributes.parquet"
-PLACES = "artifacts/menagerie/places.parquet"
 DRAWN_PAIRS = "artifacts/menagerie/counterfactuals.parquet"
 UNIVERSE = "artifacts/universe/embeddings.parquet"
 
@@ -76,7 +73,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
 
     knows = trained_with.get("knowledge", False)
     table = f"artifacts/knowledge/{dataset}.parquet" if knows else None
-    phrases, rule = rule_of_all_phrases(pursuit.rule, train, table)
+    phrases, rule = rule_of_all_phrases(pursuit.rule, train, UNIVERSE, table)
     named = {
         "dictionary": claims_of(pursuit.rule, pursuit.queries),
         "phrases": claims_of(rule, phrases),
@@ -124,44 +121,11 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         )
     ]
     where = f"artifacts/evaluation/{name}"
-    placed = read_table(PLACES, PLACED).column("id").to_pylist()
-    drawn = load_pictures(settings.datasets[dataset].images, test.class_names, placed)
-    clip = model_clip(model.clip_source_, model.clip_)
-    of_placed = truths["phrases"][[test.ids.index(each) for each in placed]]
-    places = pointing(clip, rule, phrases, drawn, of_placed, PLACES)
-    figures = {**truth_metrics(**measured), "first_ten": first_ten, "places": places}
-    write_json(f"{where}.truth.json", figures)
+    write_json(f"{where}.truth.json", {**truth_metrics(**measured), "first_ten": first_ten})
     write_csv(f"{where}.truth.csv", ("of", "query", "attribute", "holds", *QUERY_SHARES), rows)
     write_csv(f"{where}.first_ten.csv", ASKED_COLUMNS, first_rows)
     write_worst(f"{where}.worst", worst, pictures)
     return RowCounts(read=len(test.ids) + len(pair_images), written=len(rows) + len(first_rows))
-
-
-def rule_of_all_phrases(
-    rule: AnswerRule, train: LabelledImages, knowledge: str | None
-) -> tuple[list[str], AnswerRule]:
-    """All phrases of the universe that name an attribute, as a dictionary with the run's rule.
-
-    Args:
-        rule: of the run.
-        train: images to fit thresholds on.
-        knowledge: the knowledge table that the run was fitted with, if any.
-
-    Raises:
-        InputError: the universe has no such phrase.
-    """
-    universe = TextTable.from_parquet(UNIVERSE)
-    texts = [text for text in universe.texts if text in CLAIMS]
-    if not texts:
-        raise InputError(
-            f"{UNIVERSE}: no text names an attribute of a picture; expected some of "
-            f"{', '.join(list(CLAIMS)[:3])}, ..., or run.truth: []"
-        )
-    table = None
-    if knowledge is not None:
-        known = read_knowledge(knowledge)
-        table = known.for_classes_and_texts(train.class_names, universe.texts)
-    return texts, rule_of_texts(rule, universe, texts, train, table)
 
 
 if __name__ == "__main__":

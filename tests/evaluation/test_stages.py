@@ -264,7 +264,7 @@ def test_without_a_judge_the_knowledge_table_is_taken_and_named(
     write_knowledge("artifacts/knowledge/menagerie.parquet", nothing)
     stage("evaluate")(params, *KEY)
     assert "there is no table of what is true of the classes" in caplog.text
-    assert read_json(f"{MEANING}.json") == {"truth": None, "sense": None, "explained": None}
+    assert set(read_json(f"{MEANING}.json").values()) == {None}
 
 
 def test_embeddings_without_pixels_have_no_pictures(params: Params) -> None:

@@ -143,7 +143,9 @@ def save_model(
         if answers == "threshold"
         else MinMaxAnswers(embeddings, hard=answers == "minmax")
     )
-    table = AnswerTable(torch.full((2, 2, 4), 0.5).log(), torch.full((4,), 0.25).log())
+    levels = 3 if unsure else 2
+    rates = torch.full((levels, 2, 4), 1 / levels)
+    table = AnswerTable(rates.log(), torch.full((4,), 0.25).log())
     names = tuple(f"class {label}" for label in range(4))
     model = InformationPursuitClassifier()
     model.pursuit_ = Pursuit(queries, names, rule, InformationGain(table), NaiveBayes(table))

@@ -9,6 +9,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from infopursuit.core.errors import InputError
+from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.evaluation.agreement import (
     NOT_SURE,
     AnswerCounts,
@@ -16,7 +18,10 @@ from infopursuit.evaluation.agreement import (
     count_answers,
     mean_shares,
 )
+from infopursuit.meaning.measures import rule_of_texts
 from infopursuit.pursuit.answers.rules import AnswerRule
+from infopursuit.texts.knowledge import read_knowledge
+from infopursuit.texts.text_table import TextTable
 from menagerie.counterfactuals import SwitchedPairs
 from menagerie.switch_measures import SwitchMeasures, switch_measures
 from menagerie.truths import CLAIMS
@@ -41,6 +46,34 @@ def claims_of(rule: AnswerRule, queries: Sequence[str]) -> ClaimsOfRule:
     """Find those of a rule's k queries that claim something."""
     places = [place for place, query in enumerate(queries) if query in CLAIMS]
     return ClaimsOfRule([queries[place] for place in places], places, rule)
+
+
+def rule_of_all_phrases(
+    rule: AnswerRule, train: LabelledImages, path: str, knowledge: str | None
+) -> tuple[list[str], AnswerRule]:
+    """Return all phrases of the universe that name an attribute, with the rule of a run for them.
+
+    Args:
+        rule: of the run.
+        train: images to fit thresholds on.
+        path: the universe.
+        knowledge: the knowledge table that the run was fitted with, if any.
+
+    Raises:
+        InputError: the universe has no such phrase.
+    """
+    universe = TextTable.from_parquet(path)
+    texts = [text for text in universe.texts if text in CLAIMS]
+    if not texts:
+        raise InputError(
+            f"{path}: no text names an attribute of a picture; expected some of "
+            f"{', '.join(list(CLAIMS)[:3])}, ..., or run.truth: []"
+        )
+    table = None
+    if knowledge is not None:
+        known = read_knowledge(knowledge)
+        table = known.for_classes_and_texts(train.class_names, universe.texts)
+    return texts, rule_of_texts(rule, universe, texts, train, table)
 
 
 def truth_measures(
