@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+import numpy as np
 import pytest
 
 import infopursuit
@@ -149,8 +150,9 @@ def test_pictures_of_ones_own_are_answered(started: Callable, colors: Path) -> N
     assert status == 200
     model = infopursuit.load(colors / "model")
     for answers in json.loads(answer)["answers"]:
-        levels = read_levels(answers, len(model.queries_))[0]
-        assert (levels.astype(int) - 1).tolist() == model.answer([str(picture)])[0].tolist()
+        levels = read_levels(answers, len(model.queries_), 5)[0]
+        # Embedded alone, a training image whose score is a cut may answer one step away.
+        assert np.abs(levels / 4 - model.answer([str(picture)])[0]).max() <= 0.25
     assert fetch(address)[1].startswith(b"<!doctype html>")
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 130

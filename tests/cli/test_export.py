@@ -59,13 +59,13 @@ def test_a_folder_of_classes_becomes_a_page(export: Callable, colors: Path, home
     assert ids[:4] == ["blue/0.png", "green/0.png", "red/0.png", "blue/1.png"]
     files = sorted((colors / "photos").rglob("*.png"))  # in one batch, as they were embedded
     answers = dict(zip(files, model.answer([str(file) for file in files]), strict=True))
-    assert shown.answers == 3
+    assert shown.answers == 5
     for each in found.images.test:
         assert each.thumbnail is not None
         assert each.label is not None
         assert shown.classes[each.label] == each.id.split("/")[0]
-        levels = read_levels(each.answers[0], len(shown.queries))[0]
-        assert (levels.astype(int) - 1).tolist() == answers[colors / "photos" / each.id].tolist()
+        levels = read_levels(each.answers[0], len(shown.queries), 5)[0]
+        assert (levels / 4).tolist() == answers[colors / "photos" / each.id].tolist()
     first = (home / "page.html").read_bytes()
     export(colors / "photos")
     assert (home / "page.html").read_bytes() == first

@@ -112,4 +112,4 @@ def read_levels(text: str, k: int, levels: int = 3) -> np.ndarray:
     width = -(-k * bits // 8)
     packed = np.frombuffer(base64.b64decode(text, validate=True), dtype=np.uint8).reshape(-1, width)
     unpacked = (packed[:, :, None] >> np.arange(0, 8, bits, dtype=np.uint8)) & (2**bits - 1)
-    return unpacked.reshape(len(packed), -1)[:, :k]
+    return unpacked.reshape(len(packed), width * (8 // bits))[:, :k]
