@@ -733,7 +733,7 @@ def check_whole(name: str, value: Any, least: int, most: int | None = None) -> N
         raise InputError(f"{name} is {value!r}; expected a whole number from {least} {until}")
 
 
-def check_words(name: str, value: Any, words: Sequence[str]) -> None:
+def check_words(name: str, value: Any, words: Sequence[str | None]) -> None:
     """Raise InputError for a setting that is none of these words."""
     if value not in words:
         expected = f"{', '.join(map(repr, words[:-1]))} or {words[-1]!r}"

@@ -93,7 +93,7 @@ class AnswerTable:
         """Return the logits from the evidence of `asked` answers."""
         return evidence / self.divisor(asked)
 
-    def divisor(self, asked: Tensor | float) -> Any:
+    def divisor(self, asked: Tensor | float | int) -> Any:
         """Return what the evidence of `asked` answers is divided by."""
         return (1 + asked / self.independent_answers) ** self.growth / self.evidence_weight
 
