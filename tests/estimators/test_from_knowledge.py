@@ -89,7 +89,7 @@ def test_wrong_yes_are_as_many_as_the_share_of_yes_allows() -> None:
     ("settings", "message"),
     [
         ({"reliability": 0.4}, "reliability is 0.4; expected more than 0.5"),
-        ({"strength": 0}, "strength is 0"),
+        ({"strength": 0.0}, "strength is 0.0"),
         ({"text_embeddings": np.eye(5)}, "belong together"),
         ({"texts": ["animal"]}, "tells none of 1 texts apart"),
     ],

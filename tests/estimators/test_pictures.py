@@ -90,7 +90,7 @@ def test_a_list_with_labels_is_a_folder(photos: Path, tiny_clip: Path) -> None:
     labels = [COLORS[file.parent.name][0] for file in files]
     model = infopursuit.fit(files, labels, TEXTS, clip=tiny_clip)
     assert sorted(model.classes_.tolist()) == [20, 30, 230]
-    folder = infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip, test_fraction=0)
+    folder = infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip, test_fraction=0.0)
     assert folder.queries_ == model.queries_
     fewer = infopursuit.fit(photos, ["red", "blue"], TEXTS, clip=tiny_clip)
     assert list(fewer.classes_) == ["blue", "red"]
@@ -120,14 +120,14 @@ def test_a_folder_is_split_as_the_pipeline_splits_it(
     moved = shutil.copy(photos / "red" / "0.png", tmp_path / "moved.png")
     assert seen(facts, [moved, Path(moved).read_bytes()]).tolist() == [known[16], known[16]]
     assert not seen({}, files.values()).any()
-    with pytest.raises(InputError, match="test_fraction is 1; expected at least 0"):
-        infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip, test_fraction=1)
+    with pytest.raises(InputError, match=r"test_fraction is 1\.0; expected at least 0"):
+        infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip, test_fraction=1.0)
 
 
 def test_unreadable_pictures_are_listed(photos: Path, tiny_clip: Path) -> None:
     (photos / "red" / "x.png").write_text("no picture")
     with pytest.warns(UserWarning, match=r"1 of 25 pictures cannot be read .*red.x\.png"):
-        model = infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip, test_fraction=0)
+        model = infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip, test_fraction=0.0)
     assert model.provenance_["images"] == 24
     assert list(model.provenance_["rejected"]) == [str(photos / "red" / "x.png")]
     with pytest.raises(InputError, match=r"1 of 2 pictures cannot be read .*x\.png"):

@@ -152,7 +152,7 @@ def test_gaps_booleans_and_categories(tmp_path: Path) -> None:
 def test_rates_of_questions_with_gaps_count_answered_rows_alone() -> None:
     X, y = mixed_table(400, 2)
     queries = ["colour is green", "lives in water", "weight > 5"]
-    model = InformationPursuitClassifier(queries=queries, validation_fraction=0).fit(X, y)
+    model = InformationPursuitClassifier(queries=queries, validation_fraction=0.0).fit(X, y)
     rates = model.pursuit_.classifier.table.log_likelihood[1].exp().numpy()
     said = np.stack([X["colour"] == "green", X["lives in water"] == True, X["weight"] > 5])  # noqa: E712
     for query, column in enumerate(("colour", "lives in water", "weight")):

@@ -58,6 +58,7 @@ WORLD = {
     "classes.txt",
     "captions.json",
     "counterfactuals.parquet",
+    "places.parquet",
 }
 
 

@@ -175,7 +175,7 @@ def _text(value: Any) -> str | None:
 
 def _is_gap(value: Any) -> bool:
     # Of all values, NaN alone is not itself; pandas' NA is neither.
-    return value is None or type(value).__name__ == "NAType" or value != value
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
 def _numbers(values: np.ndarray, name: str) -> np.ndarray:

@@ -87,7 +87,11 @@ def truth_by_people(
         if said.ndim != 1 or not len(known):
             continue
         facts = truth_of(
-            scores[known, place], lower[place], upper[place], said[known], groups[known]
+            scores[known, place],
+            float(lower[place]),
+            float(upper[place]),
+            said[known],
+            groups[known],
         )
         yes, no = (Share(facts[f"{word}_right"], facts[word]) for word in ("yes", "no"))
         measured.append(

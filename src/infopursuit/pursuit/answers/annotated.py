@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from infopursuit.pursuit.answers.directions import ranked_pairs
@@ -97,7 +97,7 @@ def fit_annotated(
     margin = _margin(scores, truth)
     everywhere = images @ weights
     everywhere[known] = scores - offset
-    lower, upper = -offset - margin, -offset + margin
+    lower, upper = float(-offset - margin), float(-offset + margin)
     facts = truth_of(everywhere[known], lower, upper, truth, groups[known])
     no, yes = (scores[~(scores > -margin)] - offset, scores[scores > margin] - offset)
     firm_no = float(np.median(no)) if len(no) else lower
@@ -110,7 +110,7 @@ def truth_of(
     scores: Float[np.ndarray, " n"],
     lower: float,
     upper: float,
-    truth: Int[np.ndarray, " n"],
+    truth: Shaped[np.ndarray, " n"],
     groups: Int[np.ndarray, " n"],
 ) -> dict[str, Any]:
     """Return how true the answers of n images are: counts, and AUROC overall and within groups.

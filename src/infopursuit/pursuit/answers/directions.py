@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 from torch.nn import functional
 
@@ -178,7 +178,7 @@ def _auroc(
 
 def ranked_pairs(
     scores: Float[np.ndarray, " n"],
-    truth: Float[np.ndarray, " n"],
+    truth: Shaped[np.ndarray, " n"],
     weights: Float[np.ndarray, " n"] | None = None,
 ) -> tuple[float, float]:
     """Count the pairs of images that are ranked correctly, and all pairs; the ratio is AUROC.
