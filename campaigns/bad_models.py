@@ -139,7 +139,7 @@ def _tensors() -> list[Kind]:
     table, prior, head = "log_likelihood", "classifier.log_prior", "querier.head.weight"
     swapped = {prior: f"classifier.{table}", f"classifier.{table}": prior}
     swap = _weighed(lambda w: w.update({new: w[old] for new, old in swapped.items()}))
-    large, double = np.zeros((3, 4000, 300), np.float32), np.zeros((3, 4, 3))
+    large, double = np.zeros((3, 4000, 300), np.float32), np.zeros((5, 4, 3))
     rows = [
         ("a tensor less", without(prior), "no tensor classifier.log_p"),
         ("a tensor too many", put("rule.more", np.zeros(3)), "a tensor rule.more"),
