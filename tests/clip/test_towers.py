@@ -84,7 +84,12 @@ def test_a_tokenizer_may_not_ask_to_run_code(
     config["model_cfg"]["text_cfg"]["hf_tokenizer_name"] = "x"
     (folder / CONFIG).write_text(json.dumps(config))
     options: list[dict] = []
-    monkeypatch.setattr(open_clip, "get_tokenizer", lambda model, **more: options.append(more))
+
+    def get_tokenizer(_: str, **more: Any) -> Callable:
+        options.append(more)
+        return open_clip.tokenize
+
+    monkeypatch.setattr(open_clip, "get_tokenizer", get_tokenizer)
     assert load_clip(folder, "cpu").preprocess
     assert options == [{"trust_remote_code": False}]
 

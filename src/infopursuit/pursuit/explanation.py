@@ -54,7 +54,7 @@ _PHRASE = re.compile(r"[A-Za-z][A-Za-z'-]*(?: [A-Za-z'-]+)*")
 _OF_SENTENCES = re.compile(r"\b(am|are|can|do|does|has|have|is|it|they|was|were|will|you)\b")
 
 
-def answer_value(answer: str | float) -> float:
+def answer_value(answer: str | float | bool) -> float:
     """Return an answer as a number in [0, 1].
 
     Raises:
