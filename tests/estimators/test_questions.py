@@ -207,7 +207,7 @@ def test_the_most_decisive_answers_allowed_and_overrides_are_reported(world: Wor
     few = model.decisive_answers(world.unseen, probability=1.0, most=1)
     assert {len(each.steps) for each in few} <= {0, 1}
     short = next(each for each in few if not each.confident)
-    assert "by 1 of 6 answers, the most allowed." in str(short)
+    assert "by 1 of 6 answers, not yet certain." in str(short)
     assert "by 1 of 6 answers" in short._repr_html_()
     assert Explanation.from_dict(short.to_dict()) == short
     assert short.criterion == "decisive answers"

@@ -140,7 +140,7 @@ def test_questions_answers_and_classes_line_up() -> None:
     ]
     short = replace(explanation, steps=steps[:1], confident=False, familiarity=0.004)
     assert explanation_text(short).endswith(
-        "  Prediction: bus, 60 %, after 1 question, the most allowed.\n"
+        "  Prediction: bus, 60 %, after 1 question, not yet certain.\n"
         "  It looks like none of the classes: fewer than 1 % of held-out images have answers as "
         "unlikely.\n"
     )
@@ -164,6 +164,9 @@ def test_answers_that_changed_little_are_one_line() -> None:
     assert all(f"word {number}?" in whole for number in range(5))
     same = replace(explanation, steps=(*steps[:2], replace(steps[3], posterior=(0.72, 0.28))))
     assert "and 2 answers of no that changed little" in str(same)
+    rising = [replace(step, posterior=(0.3 + 0.06 * (i + 1), 0.0)) for i, step in enumerate(steps)]
+    risen = replace(explanation, steps=tuple(rising))
+    assert risen.folded() == [[0], [1], [2], [3], [4]], "each moves it by 6 points, two by 12"
     page = ElementTree.fromstring(f"<x>{explanation._repr_html_()}</x>")
     assert [row.text for row in page.findall(".//details/ol/li")] == [
         "word 1? no: giraffe, 71 %",

@@ -210,18 +210,21 @@ class Explanation:
     def folded(self) -> list[list[int]]:
         """Return the steps as they are read, by number from 0.
 
-        Each is alone, or in a row of those that changed little. Decisive answers are all shown.
+        Each is alone, or in a row of those that changed little, one by one and in sum. Decisive
+        answers are all shown.
         """
         runs: list[list[int]] = []
-        before, joins, predicted = self.prior, False, self.top_classes(1)[0]
+        predicted, joins = self.top_classes(1)[0], False
+        before = start = self.prior[predicted]
         for number, step in enumerate(self.steps):
-            moved = abs(step.posterior[predicted] - before[predicted])
-            small = moved < LITTLE and not step.overridden and self.chosen_from is None
-            if small and joins:
+            after = step.posterior[predicted]
+            small = abs(after - before) < LITTLE and not step.overridden and not self.chosen_from
+            if small and joins and abs(after - start) < LITTLE:
                 runs[-1].append(number)
             else:
                 runs.append([number])
-            before, joins = step.posterior, small
+                start = before
+            before, joins = after, small
         return runs
 
     def top_classes(self, count: int) -> list[int]:
@@ -445,7 +448,7 @@ def ending(explanation: Explanation) -> str:
     how = f"after {_questions(len(explanation.steps))}"
     if explanation.chosen_from is not None:
         how = f"by {len(explanation.steps)} of {explanation.chosen_from} answers"
-    return how if explanation.confident else f"{how}, the most allowed"
+    return how if explanation.confident else f"{how}, not yet certain"
 
 
 def stops_when(stop: StoppingRule) -> str:
