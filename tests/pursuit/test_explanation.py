@@ -159,11 +159,11 @@ def test_answers_that_changed_little_are_one_line() -> None:
     explanation = Explanation("photo.jpg", ("giraffe", "bus"), (0.3, 0.7), steps, True)
     assert explanation.folded() == [[0], [1, 2, 3], [4]]
     folded, whole = str(explanation), explanation.to_text(everything=True)
-    assert "  2-4  and 3 answers that changed little: 2 no, 1 not sure" in folded
+    assert "  2-4  3 answers moved giraffe little: 2 no, 1 not sure" in folded
     assert [f"word {number}?" in folded for number in range(5)] == [True, *3 * [False], True]
     assert all(f"word {number}?" in whole for number in range(5))
     same = replace(explanation, steps=(*steps[:2], replace(steps[3], posterior=(0.72, 0.28))))
-    assert "and 2 answers of no that changed little" in str(same)
+    assert "2 answers of no moved giraffe little" in str(same)
     rising = [replace(step, posterior=(0.3 + 0.06 * (i + 1), 0.0)) for i, step in enumerate(steps)]
     risen = replace(explanation, steps=tuple(rising))
     assert risen.folded() == [[0], [1], [2], [3], [4]], "each moves it by 6 points, two by 12"
@@ -176,7 +176,7 @@ def test_answers_that_changed_little_are_one_line() -> None:
     for everything in (False, True):
         (axes,) = explanation.plot(everything=everything).axes
         words = " ".join(text.get_text().replace("\n", " ") for text in axes.texts)
-        assert ("and 3 answers that changed little" in words) is not everything
+        assert ("3 answers moved giraffe little" in words) is not everything
         assert ("word 2?" in words) is everything
     person = tuple(replace(step, overridden=True) for step in steps)
     for shown in (replace(explanation, steps=person), replace(explanation, chosen_from=9)):

@@ -417,12 +417,13 @@ def numbered(run: Sequence[int]) -> str:
 
 
 def changed_little(explanation: Explanation, run: Sequence[int]) -> str:
-    """Say what was answered in a row of folded steps: `and 9 answers of no that changed little`."""
+    """Say what was answered in a row of folded steps: `9 answers of no moved zebra little`."""
+    moved = f"moved {explanation.class_names[explanation.top_classes(1)[0]]} little"
     counts = Counter(explanation.steps[number].said for number in run)
     if len(counts) == 1:
-        return f"and {len(run)} answers of {next(iter(counts))} that changed little"
+        return f"{len(run)} answers of {next(iter(counts))} {moved}"
     parts = ", ".join(f"{count} {said}" for said, count in counts.most_common())
-    return f"and {len(run)} answers that changed little: {parts}"
+    return f"{len(run)} answers {moved}: {parts}"
 
 
 def most_probable(names: tuple[str, ...], posterior: tuple[float, ...]) -> tuple[str, float]:
