@@ -36,7 +36,7 @@ IMAGES = "artifacts/images/menagerie.parquet"
 SIZES = (150, 500, 2000, 5000)
 K = 48
 FITTED, SAME_ANSWERS = "ours_fitted", "same_answers"
-PEERS = ("ours", FITTED, "ours_decisive", "vip_fixed", "vip_alternating", "selected_answers",
+PEERS = ("ours", FITTED, "vip_fixed", "vip_alternating", "selected_answers",
          "sparse_logistic", SAME_ANSWERS, "probe", "mlp")  # fmt: skip
 OTHER_NAMES = {
     FITTED: "ours, fitted rates",

@@ -14,7 +14,7 @@ from infopursuit.peers import elastic_net
 from infopursuit.peers.elastic_net import ElasticNet
 from infopursuit.peers.fit_cache import FitCache
 from infopursuit.peers.heads import Standardisation
-from infopursuit.peers.pursuits import Ours, OursDecisive
+from infopursuit.peers.pursuits import Ours
 from tests.peers.planted import made, planted
 
 SHARING = {
@@ -38,10 +38,7 @@ def test_peers_with_one_cache_fit_what_they_fit_alone(name: str) -> None:
             np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("made", [Ours, OursDecisive])
-def test_ours_chooses_its_questions_once_for_all_rates(
-    made: type[Ours], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ours_chooses_its_questions_once_for_all_rates(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = []
     original = InformationPursuitClassifier.select_queries
     monkeypatch.setattr(
@@ -51,7 +48,7 @@ def test_ours_chooses_its_questions_once_for_all_rates(
     )
     data, cache = planted(), FitCache()
     for k, rates in product((4, 8), ("counted", "fitted")):
-        alone = made(data.texts, data.embeddings, k, rates, budgets=(2, 4))
+        alone = Ours(data.texts, data.embeddings, k, rates, budgets=(2, 4))
         shared = clone(alone).set_params(cache=cache)
         validation = data.X_test, data.y_test
         alone.fit(data.X, data.y, validation)

@@ -8,7 +8,7 @@ import torch
 
 from infopursuit import InformationPursuitClassifier, VariationalInformationPursuit
 from infopursuit.peers.binary_answers import answers_of, fit_answers
-from infopursuit.peers.pursuits import TUNING, GenerativeIP, Ours, OursDecisive, PaperNetworks
+from infopursuit.peers.pursuits import TUNING, GenerativeIP, Ours, PaperNetworks
 from tests.peers.planted import Planted, planted
 
 
@@ -77,26 +77,6 @@ def test_ours_is_the_estimator(monkeypatch: pytest.MonkeyPatch) -> None:
         first = {step.query for step in each.steps[:5]}
         used = {asked.texts[place] for place in np.flatnonzero(asked.used[row])}
         assert first <= used
-
-
-def test_ours_in_short_rests_on_the_answers_that_decide() -> None:
-    data = planted(noise=0.5)
-    model = OursDecisive(data.texts, data.embeddings, 12, budgets=(2, 5)).fit(data.X, data.y)
-    whole = Ours(data.texts, data.embeddings, 12, budgets=(2, 5)).fit(data.X, data.y)
-    assert (model.predict(data.X_test) == whole.predict(data.X_test)).all()
-    short = model.model_.decisive_answers(data.X_test[:6], probability=1.0, most=5)
-    told = model.at(5).explain(data.X_test[:6])
-    for row, each in enumerate(short):
-        used = {told.texts[place] for place in np.flatnonzero(told.used[row])}
-        assert {step.query for step in each.steps} <= used
-        assert len(used) == 5
-    curve = model.curve(data.X_test, data.y_test)
-    for count in (2, 5):
-        score = model.at(count).score(data.X_test, data.y_test)
-        assert score == pytest.approx(curve[count])
-        # Of 160 images at most two are more often right by the questions of the pursuit.
-        assert score >= whole.at(count).score(data.X_test, data.y_test) - 2 / len(data.y_test)
-    assert curve[-1] == pytest.approx(model.score(data.X_test, data.y_test))
 
 
 NET = planted(noise=0.3)

@@ -25,7 +25,7 @@ from infopursuit.peers.linear import (
     SparseLogistic,
 )
 from infopursuit.peers.peer import Peer
-from infopursuit.peers.pursuits import GenerativeIP, Ours, OursDecisive, PaperNetworks
+from infopursuit.peers.pursuits import GenerativeIP, Ours, PaperNetworks
 from infopursuit.peers.trees import AnswerTree, RuleList
 from infopursuit.texts.knowledge import TRUE, KnowledgeTable
 
@@ -126,13 +126,9 @@ def _zero_shot(task: Task, texts: Sequence[str], embeddings: Any) -> Peer | None
     return DescriptionEnsemble(task.train.class_names, task.class_embeddings)
 
 
-def _knowing(ours: type[Ours]) -> Make:
+def _knowing(task: Task, texts: Sequence[str], embeddings: Any) -> Peer | None:
     """Make ours with the task's knowledge table."""
-
-    def make(task: Task, texts: Sequence[str], embeddings: Any) -> Peer | None:
-        return None if task.knowledge is None else ours(texts, embeddings, knowledge=task.knowledge)
-
-    return make
+    return None if task.knowledge is None else Ours(texts, embeddings, knowledge=task.knowledge)
 
 
 # A rate of 3e-3 is ahead in a short try and behind when training ends: it is not among them.
@@ -144,8 +140,6 @@ NETWORK_TRIES: tuple[Settings, ...] = (
 )
 # The number of questions to choose among: with 100 classes more are better, with 37 fewer.
 OUR_TRIES = _grid(n_queries=(128, 512))
-# If all answers are given before some are chosen, there may be more questions.
-SHORT_TRIES = _grid(n_queries=(512, 1024), rates=("counted", "fitted"))
 LABO_TRIES = _grid(coverage=(0.1, 1.0), learning_rate=(0.03, 0.1))
 LIST = "a list of texts for the task"
 TABLE = "a knowledge table"
@@ -204,7 +198,5 @@ ENTRIES: dict[str, Entry] = {
     "vip_joint": _network("joint"),
     "vip_medoids": _network("alternating", listed=False),
     "ours": Entry(_on_texts(Ours), OUR_TRIES),
-    "ours_knowing": Entry(_knowing(Ours), OUR_TRIES, TABLE, controlled=False),
-    "ours_decisive": Entry(_on_texts(OursDecisive), SHORT_TRIES),
-    "ours_decisive_knowing": Entry(_knowing(OursDecisive), SHORT_TRIES, TABLE, controlled=False),
+    "ours_knowing": Entry(_knowing, OUR_TRIES, TABLE, controlled=False),
 }

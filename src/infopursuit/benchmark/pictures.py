@@ -31,12 +31,7 @@ HUES = ("#0072b2", "#007d5a", "#a3278f", "#8a6a00", "#5b4bc4", "#b3202f", "#3f54
 MARKERS = "osD^vPX*"
 OUR_HUE, GREY = "#c94f00", "#8b93a0"
 # Dash and marker of each of ours.
-OURS_DRAWN = {
-    OURS: ("-", "D"),
-    f"{OURS}_knowing": ("--", "^"),
-    f"{OURS}_decisive": ("-.", "o"),
-    f"{OURS}_decisive_knowing": (":", "*"),
-}
+OURS_DRAWN = {OURS: ("-", "D"), f"{OURS}_knowing": ("--", "^")}
 SIZE_OF_PANEL = (3.3, 4.6)
 STYLE: dict[Any, Any] = {"svg.hashsalt": "infopursuit", "svg.fonttype": "none", "font.size": 9}
 

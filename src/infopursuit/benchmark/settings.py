@@ -51,8 +51,6 @@ TITLES: dict[str, Title] = {
     "vip_medoids": Title("paper, learned from medoids", "questions"),
     "ours": Title("**ours**", "questions"),
     "ours_knowing": Title("**ours, knowing**", "questions"),
-    "ours_decisive": Title("**ours, in short**", "texts of an image"),
-    "ours_decisive_knowing": Title("**ours, in short, knowing**", "texts of an image"),
 }
 
 

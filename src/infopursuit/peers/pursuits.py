@@ -5,7 +5,7 @@
 - `PaperNetworks`: Kolek et al., "Learning Interpretable Queries for Explainable Image
   Classification with Information Pursuit", ICCV 2025; with a fixed dictionary V-IP (Chattopadhyay
   et al., "Variational Information Pursuit for Interpretable Predictions", ICLR 2023).
-- `Ours`, `OursDecisive`: `InformationPursuitClassifier` as a peer.
+- `Ours`: `InformationPursuitClassifier` as a peer.
 
 docs/benchmark.md says in full what differs from the authors' code.
 """
@@ -31,9 +31,8 @@ from infopursuit.peers.peer import BUDGETS, Contributions, Model, TextPeer, Vali
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
-from infopursuit.pursuit.naive_bayes.sufficient import sufficient_subset
 from infopursuit.pursuit.pursuit import Pursuit
-from infopursuit.pursuit.rollout import RollOut, images_at_once
+from infopursuit.pursuit.rollout import images_at_once
 
 # Updates of the random and of the biased phase of `PaperNetworks`: at most, and in tuning.
 LIMIT, TUNING = (9000, 36000), (500, 400)
@@ -71,7 +70,7 @@ class PursuitPeer(TextPeer):
         size = images_at_once(longest, len(self.classes_))
         for start in range(0, len(rows), size):
             block = slice(start, start + size)
-            posteriors = self._roll_out(rows[block], longest).posteriors
+            posteriors = self.pursuit_.roll_out(rows[block], longest).posteriors
             predicted = self.classes_[posteriors.argmax(dim=2).numpy()]
             right += (predicted == labels[block, None]).sum(axis=0)
         return right / len(rows)
@@ -80,7 +79,7 @@ class PursuitPeer(TextPeer):
     def decisions_by_budget(self, X: Any) -> dict[int | None, Float[np.ndarray, "n c"]]:
         """Return the scores at each of `budgets_`, and under None after all questions."""
         answers = self.pursuit_.answers(self._rows(X))
-        order = self._order(answers, max(self.budgets_))  # questions are chosen once
+        order = self.pursuit_.asked(answers, max(self.budgets_))  # questions are chosen once
         masks = {t: _mask(answers, order[:, :t]) for t in self.budgets_}
         return {
             t: self.pursuit_.classifier(answers, mask).double().numpy()
@@ -92,14 +91,7 @@ class PursuitPeer(TextPeer):
         answers = self.pursuit_.answers(X)
         if self.budget_ is None:
             return answers, torch.ones_like(answers)
-        return answers, _mask(answers, self._order(answers, self.budget_))
-
-    def _roll_out(self, X: Tensor, longest: int) -> RollOut:
-        return self.pursuit_.roll_out(X, longest)
-
-    def _order(self, answers: Tensor, budget: int) -> Tensor:
-        """Return the queries whose answers a decision rests on."""
-        return self.pursuit_.asked(answers, budget)
+        return answers, _mask(answers, self.pursuit_.asked(answers, self.budget_))
 
     def _possible_budgets(self) -> tuple[int, ...]:
         return tuple(sorted(t for t in self.budgets if t <= len(self.pursuit_.queries)))
@@ -193,26 +185,6 @@ class Ours(PursuitPeer):
         self.model_ = model.fit(rows, y, validation=validation)
         self.pursuit_ = self.model_.pursuit_
         self.budgets_ = self._possible_budgets()
-
-
-@dataclass(eq=False, repr=False)
-class OursDecisive(Ours):
-    """The same model in short: of all k answers of an image, the t that decide.
-
-    They are chosen by the posterior of all answers, so t is what a person reads; the model looked
-    at all k (`infopursuit.pursuit.naive_bayes.sufficient`).
-    """
-
-    def _roll_out(self, X: Tensor, longest: int) -> RollOut:
-        return self._decisive(self.pursuit_.answers(X), longest)
-
-    def _order(self, answers: Tensor, budget: int) -> Tensor:
-        return self._decisive(answers, budget).order
-
-    def _decisive(self, answers: Tensor, budget: int) -> RollOut:
-        classifier = cast(NaiveBayes, self.pursuit_.classifier)
-        querier = cast(InformationGain, self.pursuit_.querier)
-        return sufficient_subset(classifier, answers, budget, querier)
 
 
 @dataclass(eq=False, repr=False)

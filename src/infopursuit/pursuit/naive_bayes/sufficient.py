@@ -17,6 +17,8 @@ been answered before the first one is chosen.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -26,27 +28,46 @@ from infopursuit.pursuit.rollout import RollOut, first_of_the_best, in_blocks
 
 
 @torch.no_grad()
+def full_posterior(classifier: NaiveBayes, answers: Float[Tensor, "n k"]) -> Float[Tensor, "n c"]:
+    """Return the posterior after all k answers, in float64."""
+    return classifier(answers, torch.ones_like(answers)).double().softmax(dim=1)
+
+
+@torch.no_grad()
 def sufficient_subset(
     classifier: NaiveBayes,
     answers: Float[Tensor, "n k"],
     budget: int,
     querier: InformationGain | None = None,
+    goal: Callable[[NaiveBayes, Tensor], Tensor] = full_posterior,
 ) -> RollOut:
     """Choose the `budget` (<= k) answers that decide most, the most decisive first.
 
     Redundant answers come after all others, and answers of not sure after them. An answer between
     two levels is chosen as the nearer one, and its own evidence is added up.
 
+    Args:
+        goal: gives the posteriors (n, c) to come close to, in float64.
+
     Returns:
         In `best` the answer itself, and in `values` its gain in nats, -inf if it is implied.
     """
     return RollOut(
-        *in_blocks(lambda block: _sufficient_subset(classifier, block, budget, querier), answers)
+        *in_blocks(
+            lambda block: _sufficient_subset(
+                classifier, block, budget, querier, goal(classifier, block)
+            ),
+            answers,
+        )
     )
 
 
 def _sufficient_subset(
-    classifier: NaiveBayes, answers: Tensor, budget: int, querier: InformationGain | None
+    classifier: NaiveBayes,
+    answers: Tensor,
+    budget: int,
+    querier: InformationGain | None,
+    goal: Tensor,
 ) -> RollOut:
     rows, device = len(answers), answers.device
     weights = None if querier is None else querier.query_weights
@@ -54,7 +75,6 @@ def _sufficient_subset(
     table = classifier.exact
     level = table.level_of(answers)
     unsure = 2 * level == table.levels - 1
-    goal = full_posterior(classifier, answers)
     expected = _at_level(torch.stack([goal @ each.T for each in table.log_likelihood]), level)
     history = classifier.incremental(rows)
     taken, late = torch.zeros_like(unsure), torch.zeros_like(unsure)
@@ -87,12 +107,6 @@ def _sufficient_subset(
         order.unsqueeze(2),
         values.unsqueeze(2),
     )
-
-
-@torch.no_grad()
-def full_posterior(classifier: NaiveBayes, answers: Float[Tensor, "n k"]) -> Float[Tensor, "n c"]:
-    """Return the posterior after all k answers, in float64."""
-    return classifier(answers, torch.ones_like(answers)).double().softmax(dim=1)
 
 
 def sufficient_counts(
