@@ -14,6 +14,7 @@ from __future__ import annotations
 from infopursuit.core.stage import SCRATCH, RowCounts, run
 
 import logging
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -113,8 +114,6 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     no_places = why_none(model)
     if no_places is not None:
         logger.info("%s: answers have no places in pictures: %s", name, no_places)
-    worst = [answer.image for answer in meaning.worst]
-    pictures = load_pictures(source, test.class_names, worst)
 
     folder = Path("artifacts/evaluation") / str(name)
     write_csv(folder / "curve.csv", ("t", *BudgetCurve._fields), curve.rows())
@@ -122,13 +121,18 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     write_predictions(folder / "predictions.parquet", test.ids, summary.labels, summary.predicted)
     predicted = predicted_at_stop(measured.summary, stop)
     explained = explanations(model, test, predicted, stop, explain, images)
-    covered = None
+    ids = {"worst": [answer.image for answer in meaning.worst]}
     if no_places is None:
-        ids = [each.explanation.image for each in explained]
-        explained = with_places(model, explained, load_pictures(source, test.class_names, ids))
-        ids = [test.ids[row] for row in spread_rows(test.labels.numpy(), predicted, COVERED)]
-        some = load_pictures(source, test.class_names, ids)
-        covered = covering(model, list(some.values()), stop, seed)._asdict() if some else None
+        spread = spread_rows(test.labels.numpy(), predicted, COVERED)
+        ids["explained"] = [each.explanation.image for each in explained]
+        ids["covered"] = [test.ids[row] for row in spread]
+    # Read at once: to find the pictures of a data set takes longer than to read them.
+    pictures = load_pictures(source, test.class_names, list(dict.fromkeys(chain(*ids.values()))))
+    covered = None
+    if pictures and no_places is None:
+        explained = with_places(model, explained, pictures)
+        some = [pictures[image] for image in ids["covered"]]
+        covered = covering(model, some, stop, seed)._asdict()
     write_explanations(folder / "explanations.json", stop, explained)
     write_json(f"artifacts/meaning/{name}.json", {**meaning.figures, "covered": covered})
     write_worst(f"artifacts/meaning/{name}", meaning.worst, pictures)
@@ -169,9 +173,7 @@ def explanations(
 def with_places(
     model: PursuitClassifier, explained: list[ExplainedImage], pictures: dict[str, Image.Image]
 ) -> list[ExplainedImage]:
-    """Put the place of each yes into explanations, if their pictures are at hand."""
-    if not pictures:
-        return explained
+    """Put the place of each yes into explanations."""
     shown = [pictures[each.explanation.image] for each in explained]
     _, maps = mapped(model, shown)
     long = located(model, [each.explanation for each in explained], maps, shown)

@@ -34,6 +34,7 @@ from tests.explorer.conftest import serving
 from tests.explorer.made_up import STOP, images, naive_bayes, networks
 
 LOCAL = "http://127.0.0.1:8000"
+POSTED = ("images", "predict", "steps")
 
 
 def seen(pursuit: Pursuit) -> Served:
@@ -44,7 +45,7 @@ def seen(pursuit: Pursuit) -> Served:
         row = torch.cat([mean, 1 - mean])
         return pursuit.answers((row / row.norm()).unsqueeze(0))
 
-    return Served(pursuit, answer)
+    return Served(pursuit, answer, stop=STOP)
 
 
 def client(models: list[Served], names: tuple[str, ...] = (), **more: str) -> TestClient:
@@ -102,7 +103,16 @@ def test_the_page_and_its_payload_are_served(both: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/api/payload", "/api/schema.json", "/nothing", "/api/images", "/api/steps"]
+    "path",
+    [
+        "/",
+        "/api/payload",
+        "/api/schema.json",
+        "/nothing",
+        "/api/images",
+        "/api/predict",
+        "/api/steps",
+    ],
 )
 def test_every_answer_has_the_headers(both: TestClient, path: str) -> None:
     headers = both.get(path).headers
@@ -130,6 +140,23 @@ def test_a_picture_is_answered_by_all_models(both: TestClient) -> None:
     again = both.post("/api/images", content=png()).json()
     assert again == found
     assert both.post("/api/images", content=png(color="blue")).json()["id"] != found["id"]
+
+
+def test_a_form_with_a_picture_is_predicted_in_words(both: TestClient) -> None:
+    for picture in (png(), png() + b"\r\n\r\n--x\r\n"):
+        form = both.post("/api/predict", files={"image": ("a.png", picture, "image/png")})
+        found = both.post("/api/predict", content=picture).json()
+        assert form.json() == found
+    assert list(found["predictions"]) == ["m0", "m1"]
+    row = torch.tensor([[1.0, 0, 0, 0, 1, 1]]) / 3**0.5
+    for model, said in zip((naive_bayes(), networks()), found["predictions"].values(), strict=True):
+        expected = model.explain(model.answers(row), STOP, ["any"])[0]
+        assert said["class"] == expected.predicted_class
+        assert [each["answer"] for each in said["answers"]] == list(expected.answers)
+    no_file = both.post("/api/predict", files={"image": (None, "x")})
+    assert "has no file" in refused(no_file, 400)
+    head = {"content-type": "multipart/form-data"}
+    assert "has no file" in refused(both.post("/api/predict", content=png(), headers=head), 400)
 
 
 def test_each_yes_of_a_picture_has_its_place() -> None:

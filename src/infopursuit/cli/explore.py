@@ -134,7 +134,12 @@ def serve(chosen: argparse.Namespace) -> int:
         if reason is not None:
             logger.info("pictures of your own are refused: %s", reason)
         served = [
-            Served(model.pursuit_, None if reason else _answerer(model), mapper(model))
+            Served(
+                model.pursuit_,
+                None if reason else _answerer(model),
+                mapper(model),
+                model.stop or DEFAULT_STOP,
+            )
             for model in models.values()
         ]
         names = [chosen.host, *chosen.allow]

@@ -3,6 +3,7 @@
 GET  /                  the page
 GET  /api/payload       what it shows (payload.Payload)
 POST /api/images        a picture in the body: its answers (Answers); nothing is stored
+POST /api/predict       a picture, as the body or as a file of a form: classes and answers in words
 POST /api/steps         histories: what a model makes of them (Steps)
 GET  /api/schema.json   all of this as OpenAPI
 
@@ -17,10 +18,12 @@ import io
 import ipaddress
 import logging
 import socket
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any
+from email.message import EmailMessage
+from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
 import torch
@@ -43,9 +46,13 @@ from infopursuit.explorer import payload
 from infopursuit.explorer.contents import Mapper, joined_answers
 from infopursuit.explorer.page import page, policy
 from infopursuit.explorer.payload import Base64, Part, Thumbnail
+from infopursuit.pursuit.prediction import prediction
 from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
 
 logger = logging.getLogger("infopursuit")
+
+T = TypeVar("T")
 
 NOT_SURE = 0.5
 # Histories in one request, and numbers in one answer; the page asks for no more at once.
@@ -68,13 +75,12 @@ GRACE = 3
 # Those that browsers show. Pillow's other decoders, some of which start programs, are not used.
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "AVIF")
 # Where pictures are sent.
-PICTURES = "/api/images"
-PICTURE: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {f"image/{name.lower()}": {"schema": {"format": "binary"}} for name in FORMATS},
-    }
-}
+PICTURES, PREDICT = "/api/images", "/api/predict"
+BINARY = {"type": "string", "format": "binary"}
+BODY = {f"image/{name.lower()}": {"schema": BINARY} for name in FORMATS}
+FORM = {"multipart/form-data": {"schema": {"type": "object", "properties": {"image": BINARY}}}}
+PICTURE: dict[str, Any] = {"requestBody": {"required": True, "content": BODY}}
+PICTURE_OR_FORM: dict[str, Any] = {"requestBody": {"required": True, "content": FORM | BODY}}
 STATUS = (400, 403, 404, 405, 408, 409, 413, 415, 421, 422, 500, 503)
 ANYWHERE = ("0.0.0.0", "::")
 # An answer leaves in pieces, so that what a client does not take yet is not copied for it.
@@ -134,6 +140,12 @@ class Answers(Part):
     places: list[payload.Places | None]
 
 
+class Predictions(Part):
+    """What each model says of a picture, as `pursuit.prediction` has it."""
+
+    predictions: dict[str, dict[str, Any]]
+
+
 class Failure(Part):
     """Why a request was refused, in one sentence."""
 
@@ -148,11 +160,13 @@ class Served:
         pursuit: the fitted model.
         answer: computes the answers (1, k) of a picture; None if its CLIP is missing.
         maps: gives maps of pictures; None if there are none.
+        stop: when it asks no more.
     """
 
     pursuit: Pursuit
     answer: Callable[[Image.Image], Float[Tensor, "1 k"]] | None
     maps: Mapper | None = None
+    stop: StoppingRule = DEFAULT_STOP
 
 
 def server(
@@ -182,16 +196,23 @@ def server(
     async def get_payload() -> Response:
         return Response(written, media_type="application/json")
 
-    @app.post(PICTURES, openapi_extra=PICTURE)
-    async def post_picture(request: Request) -> Answers:
+    async def of_picture(request: Request, make: Callable[[Sequence[Served], bytes], T]) -> T:
         if any(model.answer is None for model in models):
             raise HTTPException(
                 409, "The CLIP of the model is not there; the server's log says why."
             )
-        sent = await request.body()
-        return await asyncio.get_running_loop().run_in_executor(
-            worker, answer_picture, models, sent
-        )
+        sent = sent_picture(request.headers.get("content-type", ""), await request.body())
+        return await asyncio.get_running_loop().run_in_executor(worker, make, models, sent)
+
+    @app.post(PICTURES, openapi_extra=PICTURE)
+    async def post_picture(request: Request) -> Answers:
+        return await of_picture(request, answer_picture)
+
+    @app.post(PREDICT, openapi_extra=PICTURE_OR_FORM)
+    async def post_prediction(request: Request) -> Predictions:
+        found = await of_picture(request, predictions)
+        names = [model.name for model in content.models]
+        return Predictions(predictions=dict(zip(names, found, strict=True)))
 
     @app.post("/api/steps", response_model=Steps)
     async def post_histories(asked: Histories) -> Response:
@@ -239,7 +260,7 @@ def answer_picture(models: Sequence[Served], sent: bytes) -> Answers:
     picture = decoded(sent)
     answers: list[str] = []
     places: list[payload.Places | None] = []
-    try:
+    with clip_at_work():
         for model in models:
             if model.answer is None:
                 continue
@@ -250,15 +271,52 @@ def answer_picture(models: Sequence[Served], sent: bytes) -> Answers:
             if model.maps is not None and said_yes:
                 maps, seen = model.maps([picture])
                 places[-1] = payload.places(maps[0][said_yes], said_yes, seen[0])
-    except InputError as error:  # it names paths of this machine
-        logger.error("a picture was not answered: %s", error)
-        raise HTTPException(409, "The CLIP cannot be loaded; the server's log says why.") from error
     return Answers(
-        id=f"your image {hashlib.sha256(sent).hexdigest()[:6]}",
+        id=name_of(sent),
         thumbnail=thumbnail(picture),
         answers=answers,
         places=places,
     )
+
+
+def predictions(models: Sequence[Served], sent: bytes) -> list[dict[str, Any]]:
+    """Return what each model that has its CLIP says of a picture, in words."""
+    picture, name = decoded(sent), name_of(sent)
+    with clip_at_work():
+        return [
+            prediction(model.pursuit.explain(model.answer(picture), model.stop, [name])[0])
+            for model in models
+            if model.answer is not None
+        ]
+
+
+@contextmanager
+def clip_at_work() -> Iterator[None]:
+    """Keep what a CLIP that fails says for the log, as it names paths of this machine."""
+    try:
+        yield
+    except InputError as error:
+        logger.error("a picture was not answered: %s", error)
+        raise HTTPException(409, "The CLIP cannot be loaded; the server's log says why.") from error
+
+
+def name_of(sent: bytes) -> str:
+    """Return what a picture is called."""
+    return f"your image {hashlib.sha256(sent).hexdigest()[:6]}"
+
+
+def sent_picture(content_type: str, body: bytes) -> bytes:
+    """Return the picture of a request: its body, or the first file of a form."""
+    if not content_type.lower().startswith("multipart/form-data"):
+        return body
+    header = EmailMessage()
+    header["content-type"] = content_type
+    boundary = str(header.get_param("boundary", "")).encode()
+    for part in (b"\r\n" + body).split(b"\r\n--" + boundary)[1:] if boundary else ():
+        head, _, content = part.partition(b"\r\n\r\n")
+        if b"filename" in head.lower():
+            return content
+    raise HTTPException(400, "The form has no file; expected one picture.")
 
 
 @torch.no_grad()
@@ -363,7 +421,7 @@ class Guard:
                 return
             await send(message)
 
-        most = MAX_BYTES if scope["path"] == PICTURES else MAX_JSON_BYTES
+        most = MAX_BYTES if scope["path"] in (PICTURES, PREDICT) else MAX_JSON_BYTES
         refusal = self._refusal(Headers(scope=scope), most)
         if refusal is not None:
             answer = JSONResponse({"error": refusal.detail}, refusal.status_code)
