@@ -53,7 +53,7 @@ from infopursuit.texts.text_table import TextTable
 logger = logging.getLogger("infopursuit")
 
 # Test pictures in which the places of answers are covered.
-COVERED = 96
+COVERED = 64
 UNIVERSE = "artifacts/universe/embeddings.parquet"
 
 

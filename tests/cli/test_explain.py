@@ -15,7 +15,9 @@ from PIL import Image
 import infopursuit
 from infopursuit.cli.explain import image_files
 from infopursuit.core.errors import InputError
+from infopursuit.core.numbers import percent
 from infopursuit.estimators.variational import VariationalInformationPursuit
+from infopursuit.meaning.covering import covering
 from infopursuit.pursuit.explanation import Explanation
 from tests.estimators.conftest import World
 
@@ -89,6 +91,45 @@ def test_html_escapes(run: Callable, home: Path, tmp_path: Path) -> None:
     assert "&lt;b&gt;.png" in out
     assert "<b>.png" not in out
     assert out.count("<table>") == 1
+
+
+def test_where_draws_a_figure_or_a_page_and_needs_pictures(run: Callable, home: Path) -> None:
+    explain = "explain", "--model", "model", "photos/red/0.png"
+    plain, located = run(*explain), run(*explain, "--where")
+    figure = Path("figures/0.png")
+    assert (located[0], located[1]) == (0, plain[1])  # the answers are the same
+    assert figure.name in located[2]
+    assert run(*explain, "--figures", "plain")[0] == 0
+    with Image.open(figure) as shown, Image.open("plain/0.png") as without:
+        assert shown.tobytes() != without.tobytes()
+    figure.unlink()
+    pages = [run(*explain, "--format", "html", *more)[1] for more in ([], ["--where"])]
+    explained = infopursuit.load("model").explain(["photos/red/0.png"], where=True)[0]
+    places = sum(step.where is not None for step in explained.steps)
+    assert places
+    assert pages[1].count("<img") - pages[0].count("<img") == places
+    assert not figure.exists()
+    np.save("X.npy", np.ones((1, 16), dtype=np.float32))
+    for more, message in [
+        (["X.npy"], "--where: embeddings do not say where anything is; expected pictures"),
+        (["photos", "--interactive"], "--where: a dialogue shows no pictures"),
+    ]:
+        status, out, log = run("explain", "--model", "model", *more, "--where")
+        assert (status, out) == (1, "")
+        assert message in log
+
+
+def test_cover_says_what_is_taken_back(run: Callable, home: Path, tmp_path: Path) -> None:
+    status, out, _ = run("cover", "--model", "model", "photos")
+    found = covering(infopursuit.load("model"), image_files(["photos"]))
+    assert status == 0
+    assert found.marked is not None
+    assert out.startswith(f"{found.yes} times yes in {found.pictures} images. Taken back: ")
+    assert f"{percent(found.marked)} with the marked fifth covered" in out
+    (tmp_path / "bad.png").write_text("no picture")
+    status, out, log = run("cover", "--model", "model", tmp_path / "bad.png")
+    assert (status, out) == (1, "")
+    assert "bad.png" in log
 
 
 def test_bad_files_are_listed_and_the_others_explained(

@@ -117,6 +117,36 @@ def test_embeddings(
     assert ("test images" in log) == measured
 
 
+def test_questions_in_ones_own_words(
+    run: Callable, colors: Path, tiny_clip: Path, tmp_path: Path
+) -> None:
+    """What is asked has the words of the table; what the CLIP embeds is the text."""
+    texts = tmp_path / "texts.csv"
+    name, photos = "Red, I say?", colors / "photos"
+    rows = [f'{text},"{name if text == TEXTS[0] else ""}"' for text in TEXTS]
+    texts.write_text("\n".join(["text,question", *rows]))
+    fit = "fit", photos, "--clip", tiny_clip, "--queries", len(TEXTS), "--texts"
+    assert run(*fit, texts, "--out", tmp_path / "own")[0] == 0
+    (tmp_path / "plain.txt").write_text("\n".join(TEXTS))
+    assert run(*fit, tmp_path / "plain.txt", "--out", tmp_path / "plain")[0] == 0
+    own, plain = (infopursuit.load(tmp_path / each) for each in ("own", "plain"))
+    assert set(own.queries_) == {name, *TEXTS[1:]}
+    assert set(plain.queries_) == set(TEXTS)
+    files = sorted(photos.rglob("*.png"))
+    np.testing.assert_allclose(own.predict_proba(files), plain.predict_proba(files), atol=1e-6)
+    page = tmp_path / "page.html"
+    assert run("export", "--model", tmp_path / "own", "--images", photos, page)[0] == 0
+    assert name in page.read_text(encoding="utf-8")
+    for row, message in [
+        ("green,Is it so", "line 2: the question is 'Is it so'; expected one that ends with ?"),
+        ("green,Why?\nblue,Why?", "line 3 repeats 'Why?' of line 2"),
+    ]:
+        texts.write_text(f"text,question\n{row}\n")
+        status, _, log = run(*fit, texts, "--out", tmp_path / "none")
+        assert status == 1
+        assert message in log
+
+
 def test_knowledge_is_a_file(run: Callable, tmp_path: Path, world: World) -> None:
     texts, file = tmp_path / "texts.npz", tmp_path / "known.jsonl"
     np.savez(texts, texts=world.texts, embeddings=world.embeddings)

@@ -69,7 +69,7 @@ def fit(chosen: argparse.Namespace) -> int:
             fitted = fit_pictures(
                 chosen.images,
                 chosen.classes,
-                None if chosen.texts is None else read_texts(chosen.texts)[0],
+                None if chosen.texts is None else read_texts(chosen.texts),
                 chosen.clip or "ViT-B-32",
                 chosen.pretrained,
                 settings.pop("n_queries"),
@@ -210,7 +210,8 @@ def _fit_embedded(
         from infopursuit.clip.embed import embed_texts
         from infopursuit.clip.towers import load_clip
 
-        texts, _ = read_texts(chosen.texts)
+        read = read_texts(chosen.texts)
+        texts = list(read)
         if source is None:
             raise InputError(
                 f"{chosen.texts}: texts without embeddings; expected --clip, which embeds them"
@@ -218,7 +219,7 @@ def _fit_embedded(
         model = InformationPursuitClassifier(texts).set_params(**settings)
         check_before_work(model, texts, train.labels)
         clip = load_clip(source, chosen.device)
-        embeddings, name = embed_texts(clip, texts), clip.name
+        embeddings, name = embed_texts(clip, read.values()), clip.name
     model = InformationPursuitClassifier(texts, embeddings).set_params(**settings)
     if language_model is None:
         model.fit(train.rows, train.labels)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,7 +45,7 @@ LISTED = 3
 def fit(
     images: Any,
     classes: Any = None,
-    texts: Sequence[str] | None = None,
+    texts: Sequence[str] | Mapping[str, str] | None = None,
     clip: str | Path = "ViT-B-32",
     pretrained: str = "openai",
     n_queries: int = 128,
@@ -69,7 +69,8 @@ def fit(
             pictures: files, encoded bytes, PIL images, arrays or tensors of pixels.
         classes: the label of each picture of a list; of a folder the names of the classes to use,
             None for all.
-        texts: what may become a question; None for `infopursuit.texts.visual_vocabulary()`.
+        texts: what may become a question; None for `infopursuit.texts.visual_vocabulary()`. A
+            mapping gives questions in your own words, and the text that the CLIP embeds for each.
         clip: a model of open_clip by name, such as `ViT-L-14`; or a folder in its layout, or a YAML
             file that pins weights.
         pretrained: the tag of the weights, if `clip` is a name.
@@ -111,7 +112,7 @@ class FittedOnPictures(NamedTuple):
 def fit_pictures(
     images: Any,
     classes: Any,
-    texts: Sequence[str] | None,
+    texts: Sequence[str] | Mapping[str, str] | None,
     clip: str | Path,
     pretrained: str,
     n_queries: int,
@@ -157,7 +158,9 @@ def fit_pictures(
         logger.info("%s", helper.announce(names, n_queries, len(given) + n_queries))
         asked = helper.questions(names, n_queries)
         given = distinct([*given, *asked])
-    model.texts, model.text_embeddings = given, embed_texts(tower, given, batch_size, progress)
+    own = texts if isinstance(texts, Mapping) else {}
+    embedded = [own.get(each, each) for each in given]
+    model.texts, model.text_embeddings = given, embed_texts(tower, embedded, batch_size, progress)
     if reference is not None:
         model.reference_embeddings = embed_texts(tower, reference, batch_size, progress)
     labels = np.array(train.labels)

@@ -355,7 +355,12 @@ def question(query: str) -> str:
     (a column of a table, a sentence, a word that may be an adjective) gets a question mark.
     """
     text = query.strip(" .?")
-    if query.rstrip(" .").endswith("?") or not _is_phrase(text):
+    if query.rstrip(" .").endswith("?"):
+        return f"{text}?"
+    turned = wording.turned_round(text) if _PHRASE.fullmatch(text) else None
+    if turned is not None:
+        return turned
+    if not _is_phrase(text):
         return f"{text}?"
     kind = phrase_kinds().get(text.lower())
     asked = wording.question(text, kind)

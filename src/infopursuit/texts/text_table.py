@@ -186,16 +186,20 @@ def _reopened(*layout: Any) -> SharedEmbeddings:
     return SharedEmbeddings(np.memmap(*layout))
 
 
-def read_texts(path: Path) -> tuple[list[str], dict[str, str]]:
-    """Return a person's own texts, and the questions of those that have one in their own words.
+def read_texts(path: Path) -> dict[str, str]:
+    """Return a person's own texts: each by its question, if it has one in their words.
 
     Args:
         path: one text a line; or a .csv file with a column `text`, and perhaps `question`.
     """
     if path.suffix == ".csv":
         head = read_text(path, "expected a table with the column text").partition("\n")[0]
-        wanted = ["text", "question"] if "question" in head else ["text"]
+        wanted = ["text", "question"] if re.search(r"\bquestion\b", head) else ["text"]
         rows = [(line, values) for line, values in csv_rows(path, wanted) if values[0]]
+        for line, (_, *own) in rows:
+            if own and own[0] and not own[0].endswith("?"):
+                found = f"{path}: line {line}: the question is {own[0]!r}"
+                raise InputError(f"{found}; expected one that ends with ?")
     else:
         lines = read_text(path, "expected a text a line").splitlines()
         rows = [(line, [text.strip()]) for line, text in enumerate(lines, 1) if text.strip()]
@@ -206,13 +210,13 @@ def read_texts(path: Path) -> tuple[list[str], dict[str, str]]:
                     "line, without quotes, commas or code (or a .csv file with the column text)"
                 )
     first: dict[str, int] = {}
-    for line, (text, *_) in rows:
-        if first.setdefault(text, line) != line:
-            raise InputError(f"{path}: line {line} repeats {text!r} of line {first[text]}")
+    for line, values in rows:
+        for each in filter(None, values):
+            if first.setdefault(each, line) != line:
+                raise InputError(f"{path}: line {line} repeats {each!r} of line {first[each]}")
     if not rows:
         raise InputError(f"{path}: no lines; expected a text a line")
-    questions = {text: own[0] for _, (text, *own) in rows if own and own[0]}
-    return [text for _, (text, *_) in rows], questions
+    return {values[-1] or values[0]: values[0] for _, values in rows}
 
 
 def not_banned(texts: Sequence[str], ban: Sequence[str]) -> Bool[Tensor, " u"]:

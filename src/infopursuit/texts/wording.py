@@ -62,6 +62,8 @@ def _listed(*names: str) -> frozenset[str]:
 
 
 _PREPOSITIONS = _listed("prepositions")
+_VERBS = _listed("verbs")
+_ADJECTIVE_ENDINGS = tuple(_GRAMMAR["adjective_endings"].split())
 _BEHIND_VERBS = _listed("prepositions", "adverbs")
 _AFTER_HEAD = _listed("prepositions", "after_head")
 _PLACES = _listed("places")
@@ -82,7 +84,8 @@ def question(phrase: str, kind: str | None = None) -> str:
     """Return a text as a yes/no question about a picture or what is in it.
 
     Outer blanks and a full stop at the end are dropped, and a capital letter at the start is made
-    small if the rest of the word is. A text that is a question already stays as it is.
+    small, unless another word has one: a name. A text that is a question already stays as it is,
+    and one that says what something is, has or does is turned round: "is striped".
 
     Args:
         phrase: the text.
@@ -102,8 +105,11 @@ def question(phrase: str, kind: str | None = None) -> str:
         return text
     text = text.rstrip(" .")
     first, _, rest = text.partition(" ")
-    if first.istitle():
+    if first.istitle() and rest == rest.lower():
         text = f"{first.lower()} {rest}".rstrip()
+    turned = turned_round(text)
+    if turned is not None:
+        return turned
     form = grammatical_form(text, kind)
     if form is Form.STATE:
         return f"{_STATE_BEGINNINGS.get(kind or '', 'Is it')} {text}?"
@@ -113,6 +119,31 @@ def question(phrase: str, kind: str | None = None) -> str:
     if kind == "material" and form is Form.MASS:
         beginning = "Is it made of"
     return f"{beginning} {_article(text, form)}{text}?"
+
+
+def turned_round(text: str) -> str | None:
+    """Return what says something of a picture as a question; None for any other text.
+
+    "is striped", "it has four legs", "shows stripes" and "does it bark" become "Is it striped?",
+    "Does it have four legs?", "Does it show stripes?" and "Does it bark?".
+    """
+    words = text.split()
+    named = len(words) > 2 and words[0].lower() == "it"
+    verb, *rest = words[named:]
+    verb, said = verb.lower(), " ".join(rest)
+    if not rest:
+        return None
+    if rest[0].lower() == "it" and verb in ("is", "does", "has", "can"):
+        return f"{verb.capitalize()} {said}?"
+    if verb == "is" or (verb == "has" and rest[0] == "been") or (verb == "can" and named):
+        return f"{verb.capitalize()} it {said}?"
+    if verb == "are":
+        return f"Are they {said}?"
+    if verb in ("has", "have"):
+        return f"Does it have {said}?"
+    if verb in _VERBS:
+        return f"Does it {verb.removesuffix('s')} {said}?"
+    return None
 
 
 def grammatical_form(phrase: str, kind: str | None = None) -> Form:
@@ -178,6 +209,8 @@ def _is_state(word: str, after: str) -> bool:
     if word in _ADJECTIVES_ALONE:
         return after == "and"
     last = word.rsplit("-", 1)[-1]  # knee-high
+    if after == "and" and word.endswith(_ADJECTIVE_ENDINGS):
+        return True
     adjective = word in _ADJECTIVES or last in _ADJECTIVES | {"like"}
     return adjective or _is_participle(last) or _is_ing_verb(last)
 
