@@ -806,14 +806,17 @@ class TextQuestions:
             known = ClassKnowledge(given, data.classes, texts.texts, model.leakage)
             truth, shares = known.truth, known.true_shares(data.moments.prior)
             self.knowledge, weights = known, known.query_weights
+        thresholds = ThresholdFit(LEVELS.get(model.answers, 3), shares)
         self.candidates = CandidateTexts(
             texts.unit_matrix,
             TextDirections(reference, data.moments.discounted, truth),
-            ThresholdFit(LEVELS.get(model.answers, 3), shares),
+            # Texts chosen by three answers tell more early (docs/findings.md, "Five answers").
+            thresholds._replace(levels=min(thresholds.levels, 3)),
             weights,
             texts.shared(),
             annotated,
         )
+        self.asked = replace(self.candidates, thresholds=thresholds)
 
     def chosen(self, seed: int) -> Int[Tensor, " k"]:
         """Return the rows of the questions given, or of the most informative and those to keep."""
@@ -871,7 +874,7 @@ class TextQuestions:
             return MinMaxAnswers(self.texts.unit_matrix.take(chosen)), None
         sample = self.data.sample(THRESHOLD_IMAGES, seed)
         images = sample.rows.tensor()
-        rule, auroc = self.candidates.answer_rule(chosen, images, sample.labels, sample.weights)
+        rule, auroc = self.asked.answer_rule(chosen, images, sample.labels, sample.weights)
         return rule, None if self.knowledge is None else auroc
 
     def querier(

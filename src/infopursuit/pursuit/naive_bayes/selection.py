@@ -41,7 +41,7 @@ FAINT = 1 / 3
 CANDIDATES = 8192
 # Queries that forward selection chooses, in units of k. Of these the k are kept that gain most when
 # this many images are asked this many queries.
-POOL, ROLLED_OUT, BUDGET = 2, 512, 64
+POOL, ROLLED_OUT, BUDGET = 2, 512, 32
 # Gains that differ by less, in nats, are equal.
 NEGLIGIBLE = 1e-6
 # Texts of a block for another machine: seconds of its work, and some megabytes of scores.
