@@ -17,8 +17,6 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from infopursuit import _moved
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -65,6 +63,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *__all__])
-
-
-_moved.install()
