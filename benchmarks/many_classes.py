@@ -7,6 +7,10 @@ a stopped run continues. Every figure comes from its own process, on one core. S
 defaults, or with `--choose` those that the protocol chooses at the fewest classes. A peer whose fit
 and predictions would take more than `--limit` seconds of processor time, judged by how its time has
 grown so far, is not run at that size: the table says what it would take.
+
+    python -m benchmarks.many_classes --parts --classes 1000
+
+prints where ours loses: the rates, the answers and the questions in turn as they would be at best.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -28,25 +33,33 @@ from benchmarks import querier_step
 from benchmarks.harness import table
 from benchmarks.planted import PlantedWorld, best_possible, planted_world
 from benchmarks.querier_step import exponent
-from infopursuit.benchmark.entries import ENTRIES, Entry, Task
+from infopursuit import InformationPursuitClassifier
+from infopursuit.benchmark.entries import ENTRIES, Entry, Task, named
 from infopursuit.benchmark.protocol import measure_seed
 from infopursuit.benchmark.settings import TITLES
 from infopursuit.core.files import write_text
 from infopursuit.core.numbers import share
+from infopursuit.datasets.labelled_images import hold_out
 from infopursuit.peers.peer import Peer
-from infopursuit.peers.pursuits import PaperNetworks
+from infopursuit.peers.pursuits import Ours, PaperNetworks
+from infopursuit.pursuit.answers.table import AnswerTable, count_yes, yes_rates
+from infopursuit.pursuit.naive_bayes.fit import fit_table
+from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
+from infopursuit.pursuit.rollout import images_at_once, roll_out
 
 logger = logging.getLogger("infopursuit")
 OUT = Path("artifacts/benchmarks/many_classes.md")
 KEPT = OUT.with_suffix(".json")
 TRAIN, TEST, HELD_OUT, SEED = 10, 1000, 0.1, 0
 BUDGETS = (5, 10, 20, 30)
-NETWORKS, SOME = "networks", "ours_told_some"
+# Images of each class that true rates are counted on.
+OTHERS = 60
+NETWORKS, SOME, GROUPED = "networks", "ours_told_some", "ours_grouped"
 # Updates of the networks, half of them on random histories: the estimator's default number.
 UPDATES = 900
 PEERS = (
     "probe", "mlp", "descriptions", "sparse_logistic", "label_free", "labo", "ip_omp", "splice",
-    "tree", NETWORKS, "generative_ip", "ours", "ours_knowing", SOME,
+    "tree", NETWORKS, "generative_ip", "ours", GROUPED, "ours_knowing", SOME,
 )  # fmt: skip
 # The power of the classes that time grows with if only one size was measured: there are as many
 # images as classes, and a linear head has as many scores.
@@ -73,6 +86,8 @@ def entry_of(peer: str) -> Entry:
         return Entry(networks, controlled=False)
     if peer == SOME:
         return replace(ENTRIES["ours_knowing"], make=some_images)
+    if peer == GROUPED:
+        return Entry(lambda _, texts, rows: Ours(texts, rows, rates="grouped"), controlled=False)
     return replace(ENTRIES[peer], controlled=False)
 
 
@@ -185,7 +200,72 @@ def _title(peer: str) -> tuple[str, str]:
         return f"the paper's `fixed`, {UPDATES:,} updates", "questions"
     if peer == SOME:
         return "ours, told *of some images*", "questions"
+    if peer == GROUPED:
+        return "ours, grouped rates", "questions"
     return TITLES[peer].title, TITLES[peer].unit
+
+
+def with_oracles(classes: int, answers: str) -> str:
+    """Return accuracies with true rates, answers and questions in the place of ours.
+
+    Rates of other images are counted on OTHERS of each class. With true answers, a question is
+    answered by whether the image was drawn with its concept.
+    """
+    drawn = planted_world(classes, TRAIN, TEST + OTHERS * classes, seed=SEED)
+    task = drawn.task
+    train, held_out = hold_out(task.train, HELD_OUT, SEED)
+    images, shown = task.test.embeddings, drawn.shown
+    rows, tables = [], {}
+    for rates in ("counted", "grouped"):
+        model = InformationPursuitClassifier(
+            task.texts, task.embeddings, answers=answers, rates=rates, random_state=SEED
+        ).fit(*named(train), validation=named(held_out))
+        tables[rates] = model.pursuit_.classifier.table
+    rule, places = model.pursuit_.rule, np.searchsorted(model.classes_, task.train.class_names)
+    labels = torch.from_numpy(places)[task.test.labels]
+    others, truth = slice(TEST, None), labels[:TEST]
+    few = slice(TEST, TEST + len(train.labels))
+    ours = rule.answers(images[:TEST])
+    block = [(slice(None), images[others])]
+    tables["others"] = fit_table(rule, block, labels[others])
+    columns = sorted(
+        {int(name.split()[1].strip(",")) for name in model.queries_ if "concept" in name}
+    )
+    flat = torch.full((classes,), -np.log(classes), dtype=torch.float64)
+
+    def of_concepts(yes: torch.Tensor) -> AnswerTable:
+        return AnswerTable(torch.stack([1 - yes, yes]).mT.log(), flat)
+
+    known = drawn.tables.double()[np.argsort(places)]
+    counted, totals = count_yes([(slice(None), shown[few][:, columns].float())], labels[few])
+    for title, asked, judged, given in (
+        ("ours", "counted", "counted", ours),
+        ("grouped rates", "grouped", "grouped", ours),
+        (f"rates of {OTHERS} other images a class", "others", "others", ours),
+        ("these rates to judge alone", "counted", "others", ours),
+        ("these rates to ask alone", "others", "counted", ours),
+        (
+            "true answers, rates of as few images",
+            of_concepts(yes_rates(counted, totals)),
+            None,
+            columns,
+        ),
+        ("true answers, true rates", of_concepts(known[:, columns]), None, columns),
+        ("true answers, true rates, all concepts", of_concepts(known), None, slice(None)),
+    ):
+        asks = tables[asked] if isinstance(asked, str) else asked
+        judge = asks if judged is None else tables[judged]
+        if judged is None:
+            given = shown[:TEST][:, given].double()
+        right, size = torch.zeros(len(BUDGETS)), images_at_once(max(BUDGETS), classes)
+        for some, labelled in zip(given.split(size), truth.split(size), strict=True):
+            rolled = roll_out(InformationGain(asks), NaiveBayes(judge), some, max(BUDGETS))
+            found = rolled.posteriors[:, list(BUDGETS)].argmax(dim=2)
+            right += (found == labelled.unsqueeze(1)).sum(dim=0)
+        every = NaiveBayes(judge)(given, torch.ones_like(given)).argmax(dim=1)
+        cells = [*(right / TEST).tolist(), (every == truth).double().mean().item()]
+        rows.append([title, *map(share, cells)])
+    return table([f"{classes:,} classes, {answers}", *map(str, BUDGETS), "all"], rows)
 
 
 def main() -> None:
@@ -196,8 +276,13 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=600.0, help="seconds of a run")
     parser.add_argument("--choose", action="store_true", help="settings, by the protocol's tries")
     parser.add_argument("--resume", action="store_true", help="continue a stopped run")
+    parser.add_argument("--parts", action="store_true", help="where ours loses")
     given = parser.parse_args()
     torch.set_num_threads(1)
+    if given.parts:
+        for classes, answers in product(given.classes, ("three_valued", "five_valued")):
+            print(with_oracles(classes, answers), flush=True)
+        return
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     sizes = sorted(given.classes)
     results = measure(given.peers, sizes, given.limit, given.choose, given.resume)

@@ -70,6 +70,7 @@ from infopursuit.pursuit.naive_bayes.fit import (
     fit_rates,
     fit_table,
     fit_tempering,
+    group_rates,
 )
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes, RedundantQuestions
 from infopursuit.pursuit.naive_bayes.selection import (
@@ -137,7 +138,8 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             explain, from 0 to 1. Less makes explanations easier to follow, for some accuracy.
         rates: `counted`: of each answer in each class, one question at a time; `fitted`: drawn from
             there to tell the classes apart (`pursuit.naive_bayes.fit`), on at most 32,768
-            images. Takes seconds more, and may pay off if there are many images.
+            images. Takes seconds more, and may pay off if there are many images. `grouped`: similar
+            classes share them, which may pay off if there are many classes with few images.
         annotations: what people say of single training images: of each text (n,) 1 yes, 0 no, NaN
             nothing, in the order of the rows of X. Cuts and directions of these texts follow the
             people (`pursuit.answers.annotated`); a text need not be among `texts`.
@@ -466,8 +468,8 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             table = fit_table(questions, train.rows.blocks(), train.labels, train.weights)
             implied = RedundantQuestions(implied_cuts(questions, names), len(questions.columns))
             querier = InformationGain(table, answered_shares(questions, train), implied)
-            if self.rates == "fitted":
-                querier = with_fitted_rates(querier, questions, train, seed)
+            if self.rates != "counted":
+                querier = with_rates(self.rates, querier, questions, train, seed)
             return FittedQuestions(column_texts(questions, names), questions, querier, forced)
 
         self._finish(self._split(data, validation), fitted, seed)
@@ -689,7 +691,7 @@ def validation_set(rows: Matrix, y: Any, classes: np.ndarray) -> InMemorySet:
 WORDS = {
     "answers": (*LEVELS, "minmax"),
     "certified_by": (None, "annotations"),
-    "rates": ("counted", "fitted"),
+    "rates": ("counted", "fitted", "grouped"),
 }
 SHARES = {
     "validation_fraction": (lambda share: 0 <= share < 1, "0 or more and less than 1"),
@@ -892,7 +894,7 @@ class TextQuestions:
         counted = InformationGain(table, weights, redundant)
         if self.model.rates == "counted":
             return counted
-        return with_fitted_rates(counted, rule, self.data, seed)
+        return with_rates(self.model.rates, counted, rule, self.data, seed)
 
 
 def table_questions(
@@ -958,13 +960,16 @@ def answered_shares(questions: ColumnAnswers, data: InMemorySet) -> Float[Tensor
     return None if (shares == 1).all() else shares
 
 
-def with_fitted_rates(
-    counted: InformationGain, rule: AnswerRule, data: TrainingSet, seed: int
+def with_rates(
+    rates: str, counted: InformationGain, rule: AnswerRule, data: TrainingSet, seed: int
 ) -> InformationGain:
-    """Return the querier with rates that are fitted on at most FITTED_ON rows."""
+    """Return the querier with rates that are fitted, or grouped, on at most FITTED_ON rows."""
     shown = data.sample(FITTED_ON, seed)
     answers = rule.answers(shown.rows.tensor())
-    table = fit_rates(counted, answers, shown.labels, shown.weights, seed)
+    if rates == "fitted":
+        table = fit_rates(counted, answers, shown.labels, shown.weights, seed)
+    else:
+        table = group_rates(counted.table, answers, shown.labels, shown.weights)
     return InformationGain(table, counted.query_weights, counted.redundant)
 
 

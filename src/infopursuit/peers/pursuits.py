@@ -39,7 +39,7 @@ LIMIT, TUNING = (9000, 36000), (500, 400)
 # Parameters that `PaperNetworks` and `VariationalInformationPursuit` share.
 SETTINGS = (
     "queries", "dictionary", "n_queries", "learning_rate", "dictionary_learning_rate",
-    "weight_decay", "temperature", "schedule", "patience", "random_state",
+    "weight_decay", "temperature", "schedule", "patience", "hidden", "random_state",
 )  # fmt: skip
 
 
@@ -213,6 +213,7 @@ class PaperNetworks(PursuitPeer):
     patience: int = 1000
     updates: tuple[int, int] = LIMIT
     schedule: str = "plateau"
+    hidden: tuple[int, int] = (256, 128)
     budgets: Sequence[int] = BUDGETS
     random_state: int = 0
 

@@ -30,6 +30,7 @@ from infopursuit.pursuit.naive_bayes.fit import (
     fit_rates,
     fit_table,
     fit_tempering,
+    group_rates,
 )
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.rollout import asked_orders
@@ -255,3 +256,36 @@ def test_the_same_seed_gives_the_same_bytes_and_images_count_by_their_weights() 
     hardly = fit_rates(querier, answers, labels, weights, seed=1)
     third = answers[labels == 2], labels[labels == 2]
     assert accuracy(hardly, *third) < accuracy(first, *third)
+
+
+@pytest.mark.parametrize("levels", [2, 5])
+def test_grouped_rates_of_few_images_are_nearer_to_the_truth(levels: int) -> None:
+    generator = torch.Generator().manual_seed(0)
+    c, k, images = 60, 8, 5
+    rates = torch.rand(3, k, levels, generator=generator).square() + 0.02
+    rates = rates / rates.sum(dim=2, keepdim=True)
+    truth = rates[torch.randint(3, (c, k), generator=generator), torch.arange(k)]  # (c, k, v)
+    labels = torch.arange(c).repeat_interleave(images)
+    drawn = torch.multinomial(truth[labels].flatten(0, 1), 1, generator=generator)
+    answers = drawn.view(-1, k).float() / (levels - 1)
+    even = torch.full((levels, k, c), 1 / levels).log()
+    found = group_rates(AnswerTable(even, torch.zeros(c)), answers, labels)
+    steps = torch.arange(levels).view(-1, 1, 1, 1)
+    level = (answers * (levels - 1)).round().view(c, images, k)
+    counted = ((level == steps).sum(dim=2) + 2 / levels) / (images + 2)  # (v, c, k)
+    error, plain = (
+        (each - truth.permute(2, 1, 0)).abs().mean()
+        for each in (found.log_likelihood.exp(), counted.mT)
+    )
+    assert error < 0.7 * plain
+    twice = group_rates(AnswerTable(even, torch.zeros(c)), answers.repeat(2, 1), labels.repeat(2))
+    weighted = group_rates(
+        AnswerTable(even, torch.zeros(c)), answers, labels, torch.full((len(labels),), 2.0)
+    )
+    torch.testing.assert_close(weighted.log_likelihood, twice.log_likelihood)
+    # A gap tells nothing: half between two levels, as a number of its own.
+    gaps = torch.cat([answers, torch.full((1, k), 0.5 / (levels - 1))])
+    with_gaps = group_rates(
+        AnswerTable(even, torch.zeros(c)), gaps, torch.cat([labels, labels[:1]])
+    )
+    torch.testing.assert_close(with_gaps.log_likelihood, found.log_likelihood)
