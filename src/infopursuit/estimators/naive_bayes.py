@@ -650,16 +650,15 @@ def training_set(rows: Matrix, y: Any, sample_weight: Any = None) -> InMemorySet
     if sample_weight is None:
         classes, labels = encoded_labels(y)
         return InMemorySet(rows, labels, None, classes)
-    weights = check_array(
-        np.broadcast_to(sample_weight, len(rows)) if np.isscalar(sample_weight) else sample_weight,
-        dtype=np.float64,  # pyright: ignore[reportArgumentType]
-        ensure_2d=False,
-        input_name="sample_weight",
-    )
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"sample_weight: {error}; expected numbers") from error
+    weights = np.full(len(rows), weights) if not weights.ndim else weights
     if weights.shape != (len(rows),):
         raise InputError(f"sample_weight has the shape {weights.shape}; expected ({len(rows)},)")
-    if (weights < 0).any():
-        raise InputError(f"sample_weight: {weights.min()}; expected no negative weights")
+    if not (weights >= 0).all():
+        raise InputError(f"sample_weight: {weights.min()}; expected no NaN and no negative weights")
     if not weights.any():
         raise InputError("sample_weight is zero everywhere; expected a positive weight")
     least, most = weights[weights > 0].min(), weights.max()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal, get_args
 
 from infopursuit.core.errors import InputError
@@ -86,8 +87,6 @@ class VariationalSettings:
         positive = {
             "network_updates": self.network_updates,
             "batch_size": self.batch_size,
-            "learning_rate": self.learning_rate,
-            "dictionary_learning_rate": self.dictionary_learning_rate,
             "max_history": self.max_history,
             "patience": self.patience,
             "validate_every": self.validate_every,
@@ -97,6 +96,12 @@ class VariationalSettings:
         for name, value in positive.items():
             if not value > 0:
                 raise InputError(f"{name} is {value}; expected more than 0")
+        for name in ("learning_rate", "dictionary_learning_rate", "weight_decay"):
+            value = getattr(self, name)
+            least = 0 if name == "weight_decay" else math.ulp(0)
+            if not isinstance(value, Real) or not least <= float(value) <= 1:  # more makes NaN
+                expected = "0 to 1" if least == 0 else "more than 0 and at most 1"
+                raise InputError(f"{name} is {value!r}; expected {expected}")
         if min(self.random_updates, self.biased_updates) < 0 or self.updates == 0:
             raise InputError(
                 f"random_updates is {self.random_updates} and biased_updates "
