@@ -29,9 +29,9 @@ from infopursuit.queries.class_queries import (
     open_recorded_prompt,
 )
 from infopursuit.queries.language_models import Answer, Sampling
-from infopursuit.queries.language_models.recorded import Recording, write_recorded
 from infopursuit.queries.parsing import parse_answer
 from infopursuit.queries.templates import PromptTemplate, load_template
+from tests.queries.recordings import Recording, write_recorded
 
 ROOT = Path(__file__).parents[2]
 PROMPTS = ROOT / "src/infopursuit/queries/prompts"

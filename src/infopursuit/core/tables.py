@@ -59,113 +59,74 @@ class TableSchema:
         return pa.schema(fields, metadata={CLIP_KEY: clip.encode()} if clip else None)
 
 
-def _column(name: str, kind: pa.DataType) -> pa.Field:
-    return pa.field(name, kind, nullable=False)
+def _schema(
+    what: str,
+    columns: Mapping[str, pa.DataType],
+    embedded: bool = False,
+    nullable: Sequence[str] = (),
+) -> TableSchema:
+    fields = (pa.field(name, kind, name in nullable) for name, kind in columns.items())
+    return TableSchema(what, tuple(fields), embedded)
 
 
-QUERIES = TableSchema(
+TEXT, TEXTS, IDS = pa.string(), pa.list_(pa.string()), pa.list_(pa.int64())
+LABELS = {"id": TEXT, "split": TEXT, "label": pa.int32(), "class_name": TEXT}
+
+QUERIES = _schema(
     "texts of one corpus, a row for each caption and concept",
-    (_column("text", pa.string()), pa.field("caption_id", pa.int64())),
+    {"text": TEXT, "caption_id": pa.int64()},
+    nullable=("caption_id",),
 )
-ANSWERS = TableSchema(
+ANSWERS = _schema(
     "answers of the language model, a row for each distinct caption",
-    (
-        _column("caption", pa.string()),
-        _column("caption_ids", pa.list_(pa.int64())),
-        _column("answer", pa.string()),
-        _column("finish_reason", pa.string()),
-    ),
+    {"caption": TEXT, "caption_ids": IDS, "answer": TEXT, "finish_reason": TEXT},
 )
-REJECTED_LINES = TableSchema(
+REJECTED_LINES = _schema(
     "lines of answers that are not a query, with the reason",
-    (
-        _column("caption", pa.string()),
-        _column("line", pa.string()),
-        _column("reason", pa.string()),
-    ),
+    {"caption": TEXT, "line": TEXT, "reason": TEXT},
 )
-UNIVERSE = TableSchema(
+UNIVERSE = _schema(
     "texts of the universe with where they came from",
-    (
-        _column("text", pa.string()),
-        _column("sources", pa.list_(pa.string())),
-        _column("caption_ids", pa.list_(pa.int64())),
-    ),
+    {"text": TEXT, "sources": TEXTS, "caption_ids": IDS},
 )
-REJECTED_TEXTS = TableSchema(
-    "texts that a filter of the universe dropped",
-    (_column("text", pa.string()), _column("source", pa.string()), _column("reason", pa.string())),
+REJECTED_TEXTS = _schema(
+    "texts that a filter of the universe dropped", {"text": TEXT, "source": TEXT, "reason": TEXT}
 )
-KNOWLEDGE = TableSchema(
+KNOWLEDGE = _schema(
     "what is known of classes and texts: 1 true, 0.5 sometimes, 0 not; no row if it is unknown",
-    (
-        _column("class", pa.string()),
-        _column("text", pa.string()),
-        _column("value", pa.float32()),
-    ),
+    {"class": TEXT, "text": TEXT, "value": pa.float32()},
 )
-REJECTED_KNOWLEDGE = TableSchema(
+REJECTED_KNOWLEDGE = _schema(
     "answers about classes and texts that could not be used, with the reason",
-    (
-        _column("class", pa.string()),
-        _column("texts", pa.list_(pa.string())),
-        _column("answer", pa.string()),
-        _column("finish_reason", pa.string()),
-        _column("reason", pa.string()),
-    ),
+    {"class": TEXT, "texts": TEXTS, "answer": TEXT, "finish_reason": TEXT, "reason": TEXT},
 )
-EMBEDDED_TEXTS = TableSchema(
-    "embedded texts of the universe",
-    (_column("text", pa.string()), _column("source", pa.string())),
-    embedded=True,
+EMBEDDED_TEXTS = _schema(
+    "embedded texts of the universe", {"text": TEXT, "source": TEXT}, embedded=True
 )
-IMAGES = TableSchema(
-    "encoded images with labels",
-    (
-        _column("id", pa.string()),
-        _column("split", pa.string()),
-        _column("label", pa.int32()),
-        _column("class_name", pa.string()),
-        _column("image", pa.binary()),
-    ),
+IMAGES = _schema("encoded images with labels", {**LABELS, "image": pa.binary()})
+EMBEDDED_IMAGES = _schema("embedded images with labels", LABELS, embedded=True)
+REJECTED_IMAGES = _schema(
+    "images that could not be read, with the reason", {"id": TEXT, "reason": TEXT}
 )
-EMBEDDED_IMAGES = TableSchema(
-    "embedded images with labels",
-    (
-        _column("id", pa.string()),
-        _column("split", pa.string()),
-        _column("label", pa.int32()),
-        _column("class_name", pa.string()),
-    ),
-    embedded=True,
-)
-REJECTED_IMAGES = TableSchema(
-    "images that could not be read, with the reason",
-    (_column("id", pa.string()), _column("reason", pa.string())),
-)
-NEAR_COPIES = TableSchema(
+NEAR_COPIES = _schema(
     "test images that nearly equal a training image, each with the most similar one",
-    (
-        _column("id", pa.string()),
-        _column("class_name", pa.string()),
-        _column("train_id", pa.string()),
-        _column("train_class_name", pa.string()),
-        _column("cosine", pa.float32()),
-        _column("copies", pa.int64()),
-    ),
+    {
+        "id": TEXT,
+        "class_name": TEXT,
+        "train_id": TEXT,
+        "train_class_name": TEXT,
+        "cosine": pa.float32(),
+        "copies": pa.int64(),
+    },
 )
-EMBEDDED_CLASSES = TableSchema(
+EMBEDDED_CLASSES = _schema(
     "embedded class names, for zero-shot; no rows if the CLIP cannot embed a new text",
-    (_column("label", pa.int32()), _column("class_name", pa.string())),
+    {"label": pa.int32(), "class_name": TEXT},
     embedded=True,
 )
-PREDICTIONS = TableSchema(
+PREDICTIONS = _schema(
     "predicted label of each test image after t = 0..T queries",
-    (
-        _column("id", pa.string()),
-        _column("label", pa.int32()),
-        _column("predicted", pa.list_(pa.int16())),
-    ),
+    {"id": TEXT, "label": pa.int32(), "predicted": pa.list_(pa.int16())},
 )
 
 

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from infopursuit.core.errors import InputError
 from infopursuit.queries.language_models import Answer, Sampling
-from infopursuit.queries.language_models.recorded import RecordedAnswers, Recording, write_recorded
+from infopursuit.queries.language_models.recorded import RecordedAnswers
 from infopursuit.queries.templates import PromptTemplate
+from tests.queries.recordings import Recording, write_recorded
 
 SAMPLING = Sampling(temperature=0.7, top_p=0.95, max_tokens=100, seed=0)
 CONCEPTS = "At most {{ max_concepts }} concepts.\n\nCaption: {{ caption }}\n"

@@ -15,11 +15,10 @@ to a prompt file or a caption the recording no longer fits, and the message says
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from infopursuit.core.errors import InputError
 from infopursuit.queries.language_models.model import Answer, Sampling
@@ -43,14 +42,6 @@ class _AnswerLine(Entry):
     variables: dict[str, Any]
     answer: str
     finish_reason: str
-
-
-class Recording(NamedTuple):
-    """One recorded answer: the name of its template, the variables that fill it, the answer."""
-
-    template: str
-    variables: dict[str, Any]
-    answer: Answer
 
 
 class RecordedAnswers:
@@ -113,25 +104,6 @@ class RecordedAnswers:
                             f"prompt; line {number} was {_quoted(known)} and is {_quoted(asked)}"
                         )
         return f"no answer is recorded for the prompt that ends in {end!r}"
-
-
-def write_recorded(
-    path: str | Path, templates: Mapping[str, str], recordings: Iterable[Recording]
-) -> None:
-    """Write a file that RecordedAnswers reads."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        for name, text in templates.items():
-            file.write(json.dumps({"template": name, "text": text}, ensure_ascii=False) + "\n")
-        for recording in recordings:
-            entry = {
-                "template": recording.template,
-                "variables": recording.variables,
-                "answer": recording.answer.text,
-                "finish_reason": recording.answer.finish_reason,
-            }
-            file.write(json.dumps(entry, ensure_ascii=False) + "\n")
 
 
 def _kind(value: Any) -> type[_TemplateLine] | type[_AnswerLine]:
