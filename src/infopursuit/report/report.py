@@ -66,11 +66,12 @@ def render_report(datasets: Sequence[DatasetResults], resamples: int) -> str:
         belief=belief,
         data_uri=data_uri,
     )
-    style = files("infopursuit.report") / "templates" / "report.css"
+    sheets = (files("infopursuit.explorer") / "page" / "base.css",
+              files("infopursuit.report") / "templates" / "report.css")  # fmt: skip
     styles = line_styles(run.name.method for results in datasets for run in results.runs)
     groups = {results.name: _groups(results, resamples) for results in datasets}
     return environment.get_template("report.html.jinja").render(
-        style=Markup(style.read_text(encoding="utf-8")),
+        style=Markup("\n".join(sheet.read_text(encoding="utf-8") for sheet in sheets)),
         datasets=[dataset_part(results, groups[results.name], styles) for results in datasets],
         paper_tables=paper_tables(groups),
         sample_queries=SAMPLE_QUERIES,
