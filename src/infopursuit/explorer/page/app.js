@@ -1,7 +1,7 @@
 // @ts-check
 // What all views share: the models and images, the state, and what follows from both.
 
-import { announce, h } from "./dom.js";
+import { announce, button, h, inRow } from "./dom.js";
 import { Networks } from "./networks.js";
 import { outcomesOf } from "./outcomes.js";
 import { PayloadError, answersOf } from "./payload.js";
@@ -267,8 +267,6 @@ export class App {
 
   /** @param {string} message for everybody to see @param {() => void} [again] */
   notify(message, again) {
-    const button = (/** @type {string} */ name, /** @type {() => void} */ act) =>
-      h("button", { type: "button", class: "plain", on: { click: act } }, name);
     const retry = () => {
       box.remove();
       again?.();
@@ -277,11 +275,9 @@ export class App {
       "div",
       { class: "notice", role: "alert" },
       h("p", {}, message),
-      h(
-        "div",
-        { class: "row" },
-        again ? button("Try again", retry) : null,
-        button("Close", () => box.remove()),
+      inRow(
+        again ? button(retry, "Try again", { class: "plain" }) : null,
+        button(() => box.remove(), "Close", { class: "plain" }),
       ),
     );
     document.getElementById("notices")?.replaceChildren(box);

@@ -1,7 +1,7 @@
 // @ts-check
 // What a person changed: a list to take back from, and what came of it.
 
-import { fill, h, hidden, icon, isolated } from "./dom.js";
+import { button, fill, h, hidden, icon, isolated, inRow } from "./dom.js";
 import { largest } from "./pursuit.js";
 import { answerText, counted, percent } from "./words.js";
 /** @import { App, Image } from "./app.js" */
@@ -11,24 +11,10 @@ export class ChangesPanel {
   /** @param {App} app */
   constructor(app) {
     this.app = app;
-    this.undo = h(
-      "button",
-      { type: "button", on: { click: () => app.undo() } },
-      icon("undo"),
-      "Undo",
-    );
-    this.reset = h(
-      "button",
-      {
-        type: "button",
-        on: {
-          click: () =>
-            app.change(
-              { given: new Map(), struck: new Set(), chosen: new Map() },
-              { undoable: true },
-            ),
-        },
-      },
+    this.undo = button(() => app.undo(), [icon("undo"), "Undo"]);
+    this.reset = button(
+      () =>
+        app.change({ given: new Map(), struck: new Set(), chosen: new Map() }, { undoable: true }),
       "Reset",
     );
     this.outcome = h("p", { class: "outcome" });
@@ -38,7 +24,7 @@ export class ChangesPanel {
       { class: "changes", "aria-label": "Your changes" },
       this.outcome,
       this.list,
-      h("div", { class: "row" }, this.undo, this.reset),
+      inRow(this.undo, this.reset),
     );
   }
 
@@ -94,15 +80,10 @@ export class ChangesPanel {
           {},
           isolated(questions[query]),
           ` ${words} `,
-          h(
-            "button",
-            {
-              type: "button",
-              class: "small",
-              on: { click: () => app.change(back(), { undoable: true }) },
-            },
-            "Take back",
-            hidden(` ${questions[query]}`),
+          button(
+            () => app.change(back(), { undoable: true }),
+            ["Take back", hidden(` ${questions[query]}`)],
+            { class: "small" },
           ),
         ),
       ),

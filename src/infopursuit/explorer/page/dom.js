@@ -27,6 +27,38 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
+/**
+ * A button. @param {(event: any) => void} press @param {Child | Child[]} words
+ * @param {Attributes} [attributes]
+ */
+export function button(press, words, attributes = {}) {
+  return h("button", { type: "button", ...attributes, on: { click: press } }, words);
+}
+
+/**
+ * A section that its heading names.
+ * @param {string} id of the heading @param {Child} title @param {Attributes} attributes
+ * @param {...(Child | Child[])} children
+ */
+export function titled(id, title, attributes, ...children) {
+  return h(
+    "section",
+    { "aria-labelledby": id, ...attributes },
+    h("h2", { id }, title),
+    ...children,
+  );
+}
+
+/** A paragraph in quiet letters. @param {...(Child | Child[])} words */
+export function quiet(...words) {
+  return h("p", { class: "quiet" }, ...words);
+}
+
+/** Elements side by side. @param {...(Child | Child[])} children */
+export function inRow(...children) {
+  return h("div", { class: "row" }, ...children);
+}
+
 /** @param {Element} element @param {string} name @param {any} value */
 export function setAttribute(element, name, value) {
   if (value === null || value === false || value === undefined) element.removeAttribute(name);

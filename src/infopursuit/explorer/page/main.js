@@ -2,7 +2,7 @@
 // The page: reads the payload, shows the view that the address names, and hears keys.
 
 import { App } from "./app.js";
-import { fill, h } from "./dom.js";
+import { button, fill, h, inRow } from "./dom.js";
 import { PayloadError, readPayload } from "./payload.js";
 import { emptyState, hashOf, viewsOf } from "./state.js";
 import { ClassesView } from "./view_classes.js";
@@ -160,11 +160,7 @@ class Page {
 
   buildBottom() {
     const { app } = this;
-    const link = h(
-      "button",
-      { type: "button", on: { click: () => this.copyLink() } },
-      "Copy link to this state",
-    );
+    const link = button(() => this.copyLink(), "Copy link to this state");
     const list = h(
       "dl",
       { class: "shortcuts" },
@@ -177,7 +173,7 @@ class Page {
     on.addEventListener("change", () => {
       this.keysOn = on.checked;
     });
-    const close = h("button", { type: "button", on: { click: () => this.help?.close() } }, "Close");
+    const close = button(() => this.help?.close(), "Close");
     this.help = h(
       "dialog",
       { "aria-labelledby": "shortcuts-title" },
@@ -186,11 +182,7 @@ class Page {
       h("label", {}, on, " keys do this"),
       close,
     );
-    const keys = h(
-      "button",
-      { type: "button", on: { click: () => this.help?.showModal() } },
-      "Keys",
-    );
+    const keys = button(() => this.help?.showModal(), "Keys");
     this.address = h("input", {
       type: "text",
       readonly: true,
@@ -200,7 +192,7 @@ class Page {
     const models = app.payload.models.map((each) => each.name).join(", ");
     fill(
       byId("bottom"),
-      h("div", { class: "row" }, link, keys, this.address),
+      inRow(link, keys, this.address),
       h(
         "p",
         {},

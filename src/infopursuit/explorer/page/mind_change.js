@@ -2,7 +2,7 @@
 // What would change its mind? Every asked question answered the other way, one at a time; where none
 // of them does, two at a time.
 
-import { fill, h, hidden, isolated } from "./dom.js";
+import { button, fill, h, hidden, isolated, quiet, titled } from "./dom.js";
 import { breathe } from "./outcomes.js";
 import { largest } from "./pursuit.js";
 import { answerClass, answerText, counted, percent } from "./words.js";
@@ -25,15 +25,11 @@ export class MindChange {
     this.app = app;
     this.turn = 0;
     this.body = h("div", {});
-    this.element = h(
-      "section",
-      { class: "mind-change", "aria-labelledby": "mind-title" },
-      h("h2", { id: "mind-title" }, "What would change its mind?"),
-      h(
-        "p",
-        { class: "quiet" },
-        "Answers turned round, and the questions after them planned again.",
-      ),
+    this.element = titled(
+      "mind-title",
+      "What would change its mind?",
+      { class: "mind-change" },
+      quiet("Answers turned round, and the questions after them planned again."),
       this.body,
     );
   }
@@ -44,14 +40,11 @@ export class MindChange {
     const { app } = this;
     // On a server each would be a request for every question.
     if (app.predictors[app.state.model].remote) {
-      fill(
-        this.body,
-        h("p", { class: "quiet" }, "This model thinks on the server: turn answers round above."),
-      );
+      fill(this.body, quiet("This model thinks on the server: turn answers round above."));
       return;
     }
     // What was found for another plan would change this one in ways that no one was shown.
-    fill(this.body, h("p", { class: "quiet" }, "Turning answers round \u2026"));
+    fill(this.body, quiet("Turning answers round \u2026"));
     const before = largest(plan.posterior);
     const changes = (/** @type {Turn} */ { after }) => largest(after.posterior) !== before;
     const surest = (/** @type {Turn} */ a, /** @type {Turn} */ b) =>
@@ -182,12 +175,7 @@ export class MindChange {
         h("b", {}, isolated(classes[top]), ` ${percent(after.posterior[top])}`),
         ` after ${counted(after.steps.length, "question")}`,
       ),
-      h(
-        "button",
-        { type: "button", class: "small", on: { click: apply } },
-        "Try it",
-        hidden(` ${words.join(", ")}`),
-      ),
+      button(apply, ["Try it", hidden(` ${words.join(", ")}`)], { class: "small" }),
     );
   }
 }

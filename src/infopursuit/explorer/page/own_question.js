@@ -1,7 +1,7 @@
 // @ts-check
 // A question that the reader chooses: found by its words, and asked next.
 
-import { fill, h, hidden, isolated } from "./dom.js";
+import { button, fill, h, hidden, isolated } from "./dom.js";
 import { chosenUpTo } from "./state.js";
 /** @import { App } from "./app.js" */
 /** @import { Plan } from "./pursuit.js" */
@@ -67,12 +67,9 @@ export class OwnQuestion {
         h(
           "li",
           {},
-          h(
-            "button",
-            { type: "button", class: "small", on: { click: () => this.askNext(query) } },
-            "Ask",
-            hidden(` ${questions[query]}`),
-          ),
+          button(() => this.askNext(query), ["Ask", hidden(` ${questions[query]}`)], {
+            class: "small",
+          }),
           " ",
           isolated(questions[query]),
         ),

@@ -1,7 +1,7 @@
 // @ts-check
 // Images as the page shows them: one, a strip to pick from, a gallery that grows as it is scrolled.
 
-import { fill, h, isolated } from "./dom.js";
+import { button, fill, h, isolated, quiet, inRow } from "./dom.js";
 import { counted } from "./words.js";
 /** @import { App, Image } from "./app.js" */
 
@@ -103,18 +103,9 @@ export class Picker {
       h("option", { value: "" }, "all classes"),
       classes.map((name, y) => h("option", { value: String(y) }, name)),
     );
-    const random = h(
-      "button",
-      { type: "button", on: { click: () => this.random() } },
-      "Random image",
-    );
+    const random = button(() => this.random(), "Random image");
     const label = h("label", {}, "Show ", this.filter);
-    this.element = h(
-      "div",
-      { class: "picker" },
-      h("div", { class: "row" }, label, random, this.count),
-      this.list,
-    );
+    this.element = h("div", { class: "picker" }, inRow(label, random, this.count), this.list);
     this.list.addEventListener("keydown", (event) => this.key(event));
     this.show(false);
   }
@@ -139,20 +130,14 @@ export class Picker {
   /** @param {Image} image */
   option(image) {
     const thumb = pictureOfImage(image, "");
-    const button = h(
-      "button",
-      {
-        type: "button",
-        role: "option",
-        class: "option",
-        "data-id": image.id,
-        "aria-label": pictureName(this.app, image),
-        on: { click: () => this.choose(image) },
-      },
-      thumb,
-    );
-    this.markOption(button);
-    return button;
+    const option = button(() => this.choose(image), thumb, {
+      role: "option",
+      class: "option",
+      "data-id": image.id,
+      "aria-label": pictureName(this.app, image),
+    });
+    this.markOption(option);
+    return option;
   }
 
   /** @param {Element} element */
@@ -229,7 +214,7 @@ export const CLEAN = Object.freeze({
 
 /** @param {App} app @param {Image[]} images at most as many as are worth showing @param {string} none */
 export function smallGallery(app, images, none) {
-  if (!images.length) return h("p", { class: "quiet" }, none);
+  if (!images.length) return quiet(none);
   return h(
     "ul",
     { class: "thumbs" },

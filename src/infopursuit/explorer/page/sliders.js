@@ -1,7 +1,7 @@
 // @ts-check
 // When to stop: a slider for the probability, and one for the most questions.
 
-import { h } from "./dom.js";
+import { button, h } from "./dom.js";
 /** @import { App } from "./app.js" */
 
 // Beyond this many questions the slider goes to all of them at once.
@@ -21,15 +21,9 @@ export class Sliders {
       const value = Number(this.most.input.value);
       return { most: value === this.end ? /** @type {const} */ ("all") : value };
     });
-    const own = h(
-      "button",
-      {
-        type: "button",
-        class: "small",
-        on: { click: () => app.change({ sure: null, most: null }) },
-      },
-      "The model's own rule",
-    );
+    const own = button(() => app.change({ sure: null, most: null }), "The model's own rule", {
+      class: "small",
+    });
     this.own = own;
     this.element = h(
       "details",

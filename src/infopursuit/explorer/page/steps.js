@@ -3,7 +3,7 @@
 // leads to, and why it was asked.
 
 import { shareBar } from "./bars.js";
-import { fill, h, hidden, keyed, mayMove, isolated } from "./dom.js";
+import { button, fill, h, hidden, isolated, keyed, mayMove, quiet } from "./dom.js";
 import { smallGallery, trueClass } from "./pictures.js";
 import { largest } from "./pursuit.js";
 import { chosenUpTo } from "./state.js";
@@ -187,26 +187,17 @@ export class Steps {
                 {},
                 i === 0
                   ? h("span", { class: "quiet" }, "asked")
-                  : h(
-                      "button",
-                      {
-                        type: "button",
-                        class: "small",
-                        on: { click: () => this.askInstead(place, row.query) },
-                      },
-                      "Ask instead",
-                      hidden(` ${questions[row.query]}`),
+                  : button(
+                      () => this.askInstead(place, row.query),
+                      ["Ask instead", hidden(` ${questions[row.query]}`)],
+                      { class: "small" },
                     ),
               ),
             ),
           ),
         ),
       ),
-      h(
-        "button",
-        { type: "button", class: "small", on: { click: () => this.strike(query) } },
-        "Strike this question",
-      ),
+      button(() => this.strike(query), "Strike this question", { class: "small" }),
       this.alike(step),
     );
   }
@@ -250,11 +241,7 @@ export class Steps {
         `None of the ${app.train.length} in this page.`,
       );
       const count = counted(same.length, "image");
-      fill(
-        gallery,
-        same.length > ALIKE ? h("p", { class: "quiet" }, `${ALIKE} of ${count}`) : null,
-        shown,
-      );
+      fill(gallery, same.length > ALIKE ? quiet(`${ALIKE} of ${count}`) : null, shown);
     });
     return h("div", {}, words.length ? h("p", {}, words) : null, app.train.length ? details : null);
   }

@@ -2,7 +2,7 @@
 // A class: what speaks for and against it, and what it is taken for.
 
 import { shareBar } from "./bars.js";
-import { fill, h, isolated } from "./dom.js";
+import { button, fill, h, isolated, quiet, inRow, titled } from "./dom.js";
 import { card } from "./pictures.js";
 import { counted, percent, precisePercent } from "./words.js";
 /** @import { App, Image } from "./app.js" */
@@ -47,29 +47,22 @@ export class ClassesView {
       "div",
       { class: "view classes-view" },
       this.title,
-      h(
-        "div",
-        { class: "row" },
+      inRow(
         h("label", { for: "class" }, "Class"),
         this.select,
-        h("button", { type: "button", on: { click: () => this.step(-1) } }, "Previous"),
-        h("button", { type: "button", on: { click: () => this.step(1) } }, "Next"),
+        button(() => this.step(-1), "Previous"),
+        button(() => this.step(1), "Next"),
       ),
       this.body,
       h(
         "div",
         { class: "columns" },
-        h(
-          "section",
-          { "aria-labelledby": "confused-title" },
-          h("h2", { id: "confused-title" }, "What it is taken for"),
-          this.confusions,
-        ),
-        h(
-          "section",
-          { "aria-labelledby": "apart-title" },
-          h("h2", { id: "apart-title" }, "What tells them apart?"),
-          h("div", { class: "row" }, h("label", { for: "beside" }, "Next to"), this.other),
+        titled("confused-title", "What it is taken for", {}, this.confusions),
+        titled(
+          "apart-title",
+          "What tells them apart?",
+          {},
+          inRow(h("label", { for: "beside" }, "Next to"), this.other),
           this.apart,
         ),
       ),
@@ -169,7 +162,7 @@ export class ClassesView {
               rate(row.others, "other"),
             ]),
           )
-        : h("p", { class: "quiet" }, classes.length > 1 ? "Nothing." : "There is no other class."),
+        : quiet(classes.length > 1 ? "Nothing." : "There is no other class."),
     );
   }
 
@@ -231,10 +224,10 @@ export class ClassesView {
                 ),
             ),
           )
-        : h("p", { class: "quiet" }, "It is confused with no class."),
+        : quiet("It is confused with no class."),
     );
     if (c < 2) {
-      fill(this.apart, h("p", { class: "quiet" }, "There is no other class."));
+      fill(this.apart, quiet("There is no other class."));
       return;
     }
     const beside = app.state.beside ?? order[0] ?? this.nearest(y);
@@ -304,7 +297,7 @@ export class ClassesView {
     const { app } = this;
     const { classes, questions } = app.model;
     if (y === z) {
-      fill(this.apart, h("p", { class: "quiet" }, "It is the same class."));
+      fill(this.apart, quiet("It is the same class."));
       return;
     }
     const [best, ...others] = this.telling(y, z).slice(0, APART);
@@ -320,9 +313,7 @@ export class ClassesView {
           rate(app.yesRate(query, z), "other", this.unsure(query, z)),
         ]),
       ),
-      h(
-        "p",
-        { class: "quiet" },
+      quiet(
         "Shares of images that answer yes. The questions are in the order of how much their answers tell of which of the two it is.",
       ),
     );

@@ -2,7 +2,7 @@
 // Two models on the same image, side by side.
 
 import { PosteriorBars } from "./bars.js";
-import { fill, h, isolated } from "./dom.js";
+import { fill, h, isolated, quiet, titled } from "./dom.js";
 import {
   CLEAN,
   Growing,
@@ -29,17 +29,17 @@ export class CompareView {
       const steps = h("ol", { class: "said" });
       const outcome = h("p", { class: "outcome" });
       const id = `model-${number}`;
-      const element = h(
-        "section",
-        { class: "side", "aria-labelledby": id },
-        h("h2", { id }, isolated(model.name)),
+      const element = titled(
+        id,
+        isolated(model.name),
+        { class: "side" },
         outcome,
         bars.element,
         steps,
       );
       return { bars, steps, outcome, element };
     });
-    this.agree = h("p", { class: "quiet" }, "Asking all test images …");
+    this.agree = quiet("Asking all test images …");
     this.gallery = h("ul", { class: "gallery" });
     this.growing = new Growing(
       this.gallery,
@@ -61,13 +61,7 @@ export class CompareView {
         { class: "columns" },
         this.sides.map((side) => side.element),
       ),
-      h(
-        "section",
-        { "aria-labelledby": "differ-title" },
-        h("h2", { id: "differ-title" }, "Where they differ"),
-        this.agree,
-        this.gallery,
-      ),
+      titled("differ-title", "Where they differ", {}, this.agree, this.gallery),
     );
   }
 
@@ -77,7 +71,7 @@ export class CompareView {
     const image = app.current;
     this.picker.mark();
     if (!image) {
-      fill(this.figure, h("p", { class: "quiet" }, "This page holds no image."));
+      fill(this.figure, quiet("This page holds no image."));
       return;
     }
     const truth = trueClass(app, image);

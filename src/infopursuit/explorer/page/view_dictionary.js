@@ -2,7 +2,7 @@
 // The dictionary: every question, and the accuracy without some of them.
 
 import { shareBar } from "./bars.js";
-import { fill, h, hidden, isolated } from "./dom.js";
+import { button, fill, h, hidden, isolated, quiet, inRow } from "./dom.js";
 import { outcomesOf, scoreOf } from "./outcomes.js";
 import { Growing } from "./pictures.js";
 import { counted, percent, precisePercent } from "./words.js";
@@ -45,28 +45,20 @@ export class DictionaryView {
       ].map(([value, name]) => h("option", { value }, name)),
     );
     this.count = h("span", { class: "quiet", role: "status" });
-    this.strikeAll = h(
-      "button",
-      { type: "button", on: { click: () => this.strikeFound() } },
-      "Strike all found",
-    );
+    this.strikeAll = button(() => this.strikeFound(), "Strike all found");
     this.rows = h("ul", { class: "dictionary" });
     this.growing = new Growing(this.rows, (/** @type {number} */ query) => this.row(query));
     this.effect = h("div", { class: "effect", role: "status" });
-    this.back = h(
-      "button",
-      {
-        type: "button",
-        on: { click: () => app.change({ struck: new Set() }, { undoable: true }) },
-      },
+    this.back = button(
+      () => app.change({ struck: new Set() }, { undoable: true }),
       "Ask all again",
     );
-    this.undo = h("button", { type: "button", on: { click: () => app.undo() } }, "Undo");
+    this.undo = button(() => app.undo(), "Undo");
     this.panel = h(
       "section",
       { class: "panel", "aria-label": "Accuracy without struck questions" },
       this.effect,
-      h("div", { class: "row" }, this.undo, this.back),
+      inRow(this.undo, this.back),
     );
     const { classes } = app.model;
     this.readout = h("span", { class: "quiet", "aria-hidden": "true" });
@@ -154,11 +146,7 @@ export class DictionaryView {
       if (!running.signal.aborted) {
         fill(
           this.effect,
-          h(
-            "p",
-            { class: "quiet" },
-            `Asking ${counted(labels.length, "test image")} … ${percent(share)}`,
-          ),
+          quiet(`Asking ${counted(labels.length, "test image")} … ${percent(share)}`),
         );
       }
     };
@@ -209,7 +197,7 @@ export class DictionaryView {
         words(without),
         ` (${change}).`,
       ),
-      h("p", { class: "quiet" }, `With all: ${words(own)}.`),
+      quiet(`With all: ${words(own)}.`),
     );
   }
 
@@ -277,7 +265,7 @@ export class DictionaryView {
         "div",
         { class: "entry" },
         h("p", {}, isolated(questions[query])),
-        h("p", { class: "quiet" }, facts.join(" · ")),
+        quiet(facts.join(" · ")),
       ),
       this.strip(query),
       details,

@@ -2,7 +2,7 @@
 // Failures: which images the model gets wrong, and which classes.
 
 import { shareBar } from "./bars.js";
-import { fill, h, isolated } from "./dom.js";
+import { button, fill, h, isolated, quiet, titled } from "./dom.js";
 import { Growing, card } from "./pictures.js";
 import { scoreOf } from "./outcomes.js";
 import { NO_FILTERS } from "./state.js";
@@ -62,25 +62,16 @@ export class FailuresView {
     this.matrix = h("div", {});
     const field = (/** @type {string} */ name, /** @type {HTMLElement} */ input) =>
       h("div", { class: "field" }, h("label", { for: input.id }, name), input);
-    this.clear = h(
-      "button",
-      {
-        type: "button",
-        on: {
-          click: () => this.filter(NO_FILTERS),
-        },
-      },
-      "Clear filters",
-    );
+    this.clear = button(() => this.filter(NO_FILTERS), "Clear filters");
     this.element = h(
       "div",
       { class: "view failures-view" },
       h("h1", {}, "Where is it wrong?"),
       this.summary,
-      h(
-        "section",
-        { "aria-labelledby": "gallery-title" },
-        h("h2", { id: "gallery-title" }, "Images, the surest first"),
+      titled(
+        "gallery-title",
+        "Images, the surest first",
+        {},
         h(
           "div",
           { class: "filters" },
@@ -103,18 +94,8 @@ export class FailuresView {
       h(
         "div",
         { class: "columns overview" },
-        h(
-          "section",
-          { "aria-labelledby": "matrix-title" },
-          h("h2", { id: "matrix-title" }, "What is taken for what"),
-          this.matrix,
-        ),
-        h(
-          "section",
-          { "aria-labelledby": "accuracy-title" },
-          h("h2", { id: "accuracy-title" }, "Accuracy of each class"),
-          this.classes,
-        ),
+        titled("matrix-title", "What is taken for what", {}, this.matrix),
+        titled("accuracy-title", "Accuracy of each class", {}, this.classes),
       ),
     );
   }
@@ -145,10 +126,10 @@ export class FailuresView {
     if (turn !== this.turn) return;
     this.showGallery(outcomes);
     if (!this.matrix.childElementCount) this.showCounts(outcomes);
-    for (const button of this.matrix.querySelectorAll("button")) {
+    for (const pressed of this.matrix.querySelectorAll("button")) {
       const chosen =
-        button.dataset.truth === this.truth.value && button.dataset.said === this.said.value;
-      button.setAttribute("aria-pressed", String(chosen));
+        pressed.dataset.truth === this.truth.value && pressed.dataset.said === this.said.value;
+      pressed.setAttribute("aria-pressed", String(chosen));
     }
   }
 
@@ -289,25 +270,17 @@ export class FailuresView {
       return h(
         "td",
         { class: kind, style: { "--share": String(count / total) } },
-        h(
-          "button",
-          {
-            type: "button",
-            "aria-label": name,
-            "aria-pressed": "false",
-            "data-truth": String(y),
-            "data-said": String(z),
-            on: { click: () => this.showCell(y, z) },
-          },
-          String(count),
-        ),
+        button(() => this.showCell(y, z), String(count), {
+          "aria-label": name,
+          "aria-pressed": "false",
+          "data-truth": String(y),
+          "data-said": String(z),
+        }),
       );
     };
     fill(
       this.matrix,
-      c > MATRIX
-        ? h("p", { class: "quiet" }, `The ${MATRIX} classes of ${c} that are confused most.`)
-        : null,
+      c > MATRIX ? quiet(`The ${MATRIX} classes of ${c} that are confused most.`) : null,
       h(
         "div",
         { class: "scroll", tabindex: "0", role: "group", "aria-label": "Confusion matrix" },
@@ -343,9 +316,7 @@ export class FailuresView {
           ),
         ),
       ),
-      h(
-        "p",
-        { class: "quiet" },
+      quiet(
         "Rows are true classes, columns predicted ones. Press a number to see its images above.",
       ),
     );

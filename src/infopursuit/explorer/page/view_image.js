@@ -3,7 +3,18 @@
 
 import { PosteriorBars } from "./bars.js";
 import { ChangesPanel } from "./changes.js";
-import { fill, h, hidden, icon, mayMove, setAttribute, isolated } from "./dom.js";
+import {
+  button,
+  fill,
+  h,
+  hidden,
+  icon,
+  isolated,
+  mayMove,
+  quiet,
+  setAttribute,
+  titled,
+} from "./dom.js";
 import { MindChange } from "./mind_change.js";
 import { OwnQuestion } from "./own_question.js";
 import { CLEAN, Picker, pictureName, pictureOfImage, trueClass } from "./pictures.js";
@@ -42,27 +53,13 @@ export class ImageView {
         ? new Upload(app, (image) => this.took(image))
         : null;
     this.figure = h("figure", { class: "picture" });
-    this.when = h("p", { class: "quiet" });
+    this.when = quiet();
     this.steps = new Steps(app, (query) => showPlace(app, this.figure, this.image, query));
     this.ownQuestion = new OwnQuestion(app);
     this.ending = h("div", { class: "ending" });
-    this.backButton = h(
-      "button",
-      { type: "button", on: { click: () => this.go(-1) } },
-      icon("back"),
-      "Back",
-    );
-    this.playButton = h("button", {
-      type: "button",
-      class: "primary",
-      on: { click: () => this.togglePlay() },
-    });
-    this.nextButton = h(
-      "button",
-      { type: "button", on: { click: () => this.go(1) } },
-      "Next",
-      icon("next"),
-    );
+    this.backButton = button(() => this.go(-1), [icon("back"), "Back"]);
+    this.playButton = button(() => this.togglePlay(), [], { class: "primary" });
+    this.nextButton = button(() => this.go(1), ["Next", icon("next")]);
     this.place = h("span", { class: "quiet place" });
     this.controls = h(
       "div",
@@ -72,10 +69,10 @@ export class ImageView {
       this.nextButton,
       this.place,
     );
-    this.talk = h(
-      "section",
-      { class: "talk", "aria-labelledby": "talk-title" },
-      h("h2", { id: "talk-title" }, "Questions and answers"),
+    this.talk = titled(
+      "talk-title",
+      "Questions and answers",
+      { class: "talk" },
       this.controls,
       this.changes.element,
       this.steps.element,
@@ -101,13 +98,7 @@ export class ImageView {
           "div",
           { class: "looks" },
           this.figure,
-          h(
-            "section",
-            { "aria-labelledby": "posterior-title" },
-            h("h2", { id: "posterior-title" }, "Class probabilities"),
-            this.when,
-            this.bars.element,
-          ),
+          titled("posterior-title", "Class probabilities", {}, this.when, this.bars.element),
         ),
         this.talk,
         this.sliders.element,
@@ -153,10 +144,7 @@ export class ImageView {
       part.hidden = !image;
     }
     if (!image) {
-      fill(
-        this.figure,
-        h("p", { class: "quiet" }, "This page holds no image. Go to You: there you are the image."),
-      );
+      fill(this.figure, quiet("This page holds no image. Go to You: there you are the image."));
       return;
     }
     const whatIf = {

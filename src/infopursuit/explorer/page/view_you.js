@@ -2,7 +2,7 @@
 // A person answers: of the class that they think of, or, with a key, of what they look at.
 
 import { PosteriorBars } from "./bars.js";
-import { fill, h, isolated } from "./dom.js";
+import { button, fill, h, isolated, quiet, inRow, titled } from "./dom.js";
 import { pictureOfImage } from "./pictures.js";
 import { NaiveBayes, dialogue, largest } from "./pursuit.js";
 import {
@@ -46,14 +46,14 @@ export class YouView {
       checked: true,
       on: { change: () => this.hideBars() },
     });
-    this.belief = h(
-      "section",
-      { class: "looks", "aria-labelledby": "you-posterior" },
-      h("h2", { id: "you-posterior" }, "Class probabilities"),
+    this.belief = titled(
+      "you-posterior",
+      "Class probabilities",
+      { class: "looks" },
       this.bars.element,
     );
     this.left = h("ul", { class: "classes" });
-    this.more = h("p", { class: "quiet" });
+    this.more = quiet();
     this.reasons = h("div", { class: "scroll", tabindex: "0", role: "group" });
     this.reasonsOf = this.isKey ? this.classSelect() : null;
     const lead = this.isKey
@@ -84,10 +84,10 @@ export class YouView {
 
   /** What is left, and why a class is not. */
   possible() {
-    return h(
-      "section",
-      { class: "left", "aria-labelledby": "you-left" },
-      h("h2", { id: "you-left" }, "Still possible"),
+    return titled(
+      "you-left",
+      "Still possible",
+      { class: "left" },
       this.left,
       this.more,
       h("h2", { id: "you-why" }, "Why, or why not?"),
@@ -186,9 +186,7 @@ export class YouView {
     const question = app.model.questions[query];
     fill(
       this.stage,
-      h(
-        "p",
-        { class: "quiet" },
+      quiet(
         this.isKey
           ? `Question ${asked + 1}`
           : `Question ${asked + 1} of at most ${Math.min(most, app.model.k)}`,
@@ -198,42 +196,13 @@ export class YouView {
         "div",
         { class: "row", role: "group", "aria-label": "Your answer" },
         this.degrees.map(({ word, value }) =>
-          h(
-            "button",
-            {
-              type: "button",
-              class: `reply ${word.replace(" ", "-")}`,
-              "data-answer": word,
-              on: { click: () => this.answer(value) },
-            },
-            word,
-          ),
+          button(() => this.answer(value), word, {
+            class: `reply ${word.replace(" ", "-")}`,
+            "data-answer": word,
+          }),
         ),
       ),
-      h(
-        "div",
-        { class: "row" },
-        h(
-          "button",
-          {
-            type: "button",
-            class: "small",
-            disabled: asked === 0,
-            on: { click: () => this.back() },
-          },
-          "Take the last answer back",
-        ),
-        h(
-          "button",
-          {
-            type: "button",
-            class: "small",
-            disabled: asked === 0,
-            on: { click: () => this.again() },
-          },
-          "Start again",
-        ),
-      ),
+      inRow(this.undoing()),
     );
   }
 
@@ -262,29 +231,32 @@ export class YouView {
     this.focusStage();
   }
 
+  /** Buttons that take answers back: the last one, or all. */
+  undoing() {
+    const none = this.app.state.you.length === 0;
+    return [
+      button(() => this.back(), "Take the last answer back", { class: "small", disabled: none }),
+      button(() => this.again(), "Start again", { class: "small", disabled: none }),
+    ];
+  }
+
   /** What a key names. @param {Float64Array} posterior @param {boolean} more questions are left */
   name(posterior, more) {
     const { app } = this;
     const { classes } = app.model;
     const top = largest(posterior);
     const picture = app.test.find((image) => image.label === top);
-    const button = (/** @type {string} */ name, /** @type {() => void} */ act, enabled = true) =>
-      h("button", { type: "button", class: "small", disabled: !enabled, on: { click: act } }, name);
     fill(
       this.stage,
-      h(
-        "p",
-        { class: "quiet" },
-        `After ${counted(app.state.you.length, "question")}, ${percent(posterior[top])} sure`,
-      ),
+      quiet(`After ${counted(app.state.you.length, "question")}, ${percent(posterior[top])} sure`),
       h("h2", { class: "big", tabindex: "-1" }, isolated(classes[top])),
       picture ? pictureOfImage(picture, "") : null,
-      h(
-        "div",
-        { class: "row" },
-        button("Ask on, to be surer", () => app.change({ sure: 100 }, { undoable: true }), more),
-        button("Take the last answer back", () => this.back(), app.state.you.length > 0),
-        button("Start again", () => this.again()),
+      inRow(
+        button(() => app.change({ sure: 100 }, { undoable: true }), "Ask on, to be surer", {
+          class: "small",
+          disabled: !more,
+        }),
+        this.undoing(),
       ),
     );
   }
@@ -305,16 +277,10 @@ export class YouView {
           "li",
           {},
           sample ? pictureOfImage(sample, "") : null,
-          h(
-            "button",
-            {
-              type: "button",
-              class: "plain",
-              "aria-label": `${classes[y]}: why, or why not?`,
-              on: { click: () => app.change({ shown: y }) },
-            },
-            isolated(classes[y]),
-          ),
+          button(() => app.change({ shown: y }), isolated(classes[y]), {
+            class: "plain",
+            "aria-label": `${classes[y]}: why, or why not?`,
+          }),
           h("span", { class: "quiet" }, percent(posterior[y])),
         );
       }),
@@ -332,7 +298,7 @@ export class YouView {
     const { classes, questions } = app.model;
     const predictor = app.predictors[app.state.model];
     if (!you.length || !(predictor instanceof NaiveBayes)) {
-      return h("p", { class: "quiet" }, "There is no answer yet.");
+      return quiet("There is no answer yet.");
     }
     const rows = you.map((answered) => {
       const evidence = new Float64Array(classes.length);
@@ -409,60 +375,17 @@ export class YouView {
     };
     fill(
       this.stage,
-      h(
-        "p",
-        { class: "quiet" },
-        `After ${counted(app.state.you.length, "question")}, ${percent(posterior[top])} sure`,
-      ),
+      quiet(`After ${counted(app.state.you.length, "question")}, ${percent(posterior[top])} sure`),
       h("h2", { class: "big", tabindex: "-1" }, "Is it ", isolated(classes[top]), "?"),
-      h(
-        "div",
-        { class: "row" },
-        h(
-          "button",
-          {
-            type: "button",
-            class: "primary",
-            "data-answer": "right",
-            on: { click: () => say(top) },
-          },
-          "Yes, that is it",
-        ),
+      inRow(
+        button(() => say(top), "Yes, that is it", { class: "primary", "data-answer": "right" }),
       ),
-      h(
-        "div",
-        { class: "row" },
+      inRow(
         h("label", { for: "was" }, "No, I thought of "),
         select,
-        h(
-          "button",
-          {
-            type: "button",
-            "data-answer": "wrong",
-            on: { click: () => say(Number(select.value)) },
-          },
-          "Show where we differ",
-        ),
+        button(() => say(Number(select.value)), "Show where we differ", { "data-answer": "wrong" }),
       ),
-      h(
-        "div",
-        { class: "row" },
-        h(
-          "button",
-          {
-            type: "button",
-            class: "small",
-            disabled: !app.state.you.length,
-            on: { click: () => this.back() },
-          },
-          "Take the last answer back",
-        ),
-        h(
-          "button",
-          { type: "button", class: "small", on: { click: () => this.again() } },
-          "Start again",
-        ),
-      ),
+      inRow(this.undoing()),
     );
   }
 
@@ -521,14 +444,8 @@ export class YouView {
           ),
         ),
       ),
-      h(
-        "div",
-        { class: "row" },
-        h(
-          "button",
-          { type: "button", class: "primary", on: { click: () => this.again() } },
-          "Play again",
-        ),
+      inRow(
+        button(() => this.again(), "Play again", { class: "primary" }),
         h(
           "a",
           { href: app.link({ view: "classes", shown: was }) },
