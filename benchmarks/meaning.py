@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow.parquet as pq
 import torch
-from sklearn.metrics import cohen_kappa_score
+from jaxtyping import Float, Int
+from sklearn.metrics import cohen_kappa_score, roc_auc_score
 from torch.nn.functional import normalize
 
 from benchmarks.meaning_tables import markdown
@@ -46,7 +47,7 @@ from infopursuit.meaning.measures import (
 )
 from infopursuit.meaning.questions import FITS, plausible_questions
 from infopursuit.meaning.traps import chain_trap, word_trap
-from infopursuit.meaning.truth import auroc_of_texts, truth_of_answers
+from infopursuit.meaning.truth import truth_of_answers
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.texts.knowledge import KnowledgeTable, open_knowledge, read_judge, read_strict
 
@@ -254,6 +255,42 @@ def unseen_classes(task: Task, row: Row, seed: int) -> Figures:
         "attributes_memory": float(np.nanmean(seen_auroc - auroc)),
         **{f"attributes_{name}": value for name, value in of_answers._asdict().items()},
     }
+
+
+def auroc_of_texts(
+    scores: Float[np.ndarray, "n q"],
+    table: Float[np.ndarray, "c q"],
+    labels: Int[np.ndarray, " n"],
+    groups: Int[np.ndarray, " n"],
+) -> Float[np.ndarray, " q"]:
+    """Return the area under the ROC curve of each text, over the pairs of images of one group.
+
+    That is the share of pairs (a text is true of one image and not of the other) in which the first
+    has the larger score; ties count half. Scores of different models compare within a group alone.
+
+    Args:
+        scores: of n images and q texts.
+        table: 1 true, 0 not true, anything else where a class does not tell.
+        labels: the class of each image, 0..c-1.
+        groups: images are compared with those of their group.
+
+    Returns:
+        NaN for a text without such pairs.
+    """
+    truth = table[labels]
+    areas = np.full(scores.shape[1], np.nan)
+    for text in range(scores.shape[1]):
+        ranked = pairs = 0.0
+        for group in np.unique(groups):
+            rows = (groups == group) & np.isin(truth[:, text], (0.0, 1.0))
+            facts = truth[rows, text]
+            of_group = facts.sum() * (1 - facts).sum()
+            if of_group:
+                ranked += of_group * roc_auc_score(facts, scores[rows, text])
+                pairs += of_group
+        if pairs:
+            areas[text] = ranked / pairs
+    return areas
 
 
 def tables_compared(task: Task) -> Figures:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from infopursuit.meaning.truth import TruthOfAnswers, auroc_of_texts, truth_of_answers
+from benchmarks.meaning import auroc_of_texts
+from infopursuit.meaning.truth import TruthOfAnswers, truth_of_answers
 from tests.meaning.made_up import drawn_table
 
 

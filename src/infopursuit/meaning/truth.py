@@ -60,44 +60,6 @@ def truth_of_answers(
     )
 
 
-def auroc_of_texts(
-    scores: Float[np.ndarray, "n q"],
-    table: Float[np.ndarray, "c q"],
-    labels: Int[np.ndarray, " n"],
-    groups: Int[np.ndarray, " n"],
-) -> Float[np.ndarray, " q"]:
-    """Return the area under the ROC curve of each text, over the pairs of images of one group.
-
-    That is the share of pairs (a text is true of one image and not of the other) in which the first
-    has the larger score; ties count half. Scores of different models compare within a group alone.
-
-    Args:
-        scores: of n images and q texts.
-        table: 1 true, 0 not true, anything else where a class does not tell.
-        labels: the class of each image, 0..c-1.
-        groups: images are compared with those of their group.
-
-    Returns:
-        NaN for a text without such pairs.
-    """
-    from sklearn.metrics import roc_auc_score
-
-    truth = table[labels]
-    areas = np.full(scores.shape[1], np.nan)
-    for text in range(scores.shape[1]):
-        ranked = pairs = 0.0
-        for group in np.unique(groups):
-            rows = (groups == group) & np.isin(truth[:, text], (0.0, 1.0))
-            facts = truth[rows, text]
-            of_group = facts.sum() * (1 - facts).sum()
-            if of_group:
-                ranked += of_group * roc_auc_score(facts, scores[rows, text])
-                pairs += of_group
-        if pairs:
-            areas[text] = ranked / pairs
-    return areas
-
-
 def _mean(values: Float[np.ndarray, " q"]) -> float | None:
     counted = values[~np.isnan(values)]
     return float(counted.mean()) if len(counted) else None

@@ -249,30 +249,29 @@ def _ask_until(
     )
     waiting = torch.arange(count, device=answers.device)  # images whose questions go on
     unchanged = torch.zeros_like(waiting)
+
+    def end(over: Tensor, holds: Tensor) -> Tensor:
+        """Write where images end, and go on with the others; return which of them these are."""
+        nonlocal waiting, unchanged, posterior
+        rows, left = waiting[over], (~over).nonzero().squeeze(1)
+        ending.posterior[rows], ending.length[rows] = posterior[over], step
+        ending.confident[rows] = holds[over]
+        waiting, unchanged, posterior = waiting[left], unchanged[left], posterior[left]
+        asking.keep(left)
+        histories.keep(left)
+        return left
+
     for step in range(budget + 1):
         holds = stop.holds(posterior, unchanged)
         done = holds if step < budget else torch.ones_like(holds)
-        if done.any():
-            rows = waiting[done]
-            ending.posterior[rows], ending.length[rows] = posterior[done], step
-            ending.confident[rows] = holds[done]
-            left = (~done).nonzero().squeeze(1)
-            waiting, unchanged, posterior = waiting[left], unchanged[left], posterior[left]
-            if not len(waiting):
-                break
-            asking.keep(left)
-            histories.keep(left)
+        if done.any() and not len(end(done, holds)):
+            break
         queries, given, outputs = asking.ask(len(waiting), first if step == 0 else None)
         over = ~any_left(querier, outputs)
         if over.any():  # what is left is implied by what was said
-            rows = waiting[over]
-            ending.posterior[rows], ending.length[rows] = posterior[over], step
-            left = (~over).nonzero().squeeze(1)
-            waiting, unchanged, posterior = waiting[left], unchanged[left], posterior[left]
-            if not len(waiting):
+            left = end(over, torch.zeros_like(over))
+            if not len(left):
                 break
-            asking.keep(left)
-            histories.keep(left)
             queries, given = queries[left], given[left]
         histories.add(queries, given)
         before = posterior.argmax(dim=1)

@@ -5,12 +5,13 @@ The project wrote these files itself, so they are not validated again.
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from pyarrow import csv
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import table_sha256
@@ -201,14 +202,6 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def _read_columns(path: Path) -> dict[str, list[Any]]:
-    """Read a CSV as columns; numbers become floats, other values stay texts."""
-    with path.open(encoding="utf-8", newline="") as file:
-        names, *rows = csv.reader(file)
-    return {name: [_value(row[column]) for row in rows] for column, name in enumerate(names)}
-
-
-def _value(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
+    """Read a CSV as columns of numbers and of texts."""
+    with path.open("rb") as file:
+        return csv.read_csv(file).to_pydict()

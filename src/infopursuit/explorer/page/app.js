@@ -56,35 +56,31 @@ export class App {
     return this.payload.models[this.state.model];
   }
 
-  /** @param {Picture} picture @param {Split} split @returns {Image} */
-  imageOf({ id, label, thumbnail, packed, places }, split) {
+  /** Reads the answers of rows of images to a model when they are first needed.
+   * @param {string[]} packed for each model @param {number} rows @param {string} where */
+  reader(packed, rows, where) {
     /** @type {Map<number, Float32Array>} */
     const read = new Map();
-    const answers = (/** @type {number} */ model) => {
+    return (/** @type {number} */ model) => {
       let values = read.get(model);
       if (!values) {
-        values = answersOf(packed[model], this.payload.models[model], 1, `the answers of ${id}`);
+        values = answersOf(packed[model], this.payload.models[model], rows, where);
         read.set(model, values);
       }
       return values;
     };
+  }
+
+  /** @param {Picture} picture @param {Split} split @returns {Image} */
+  imageOf({ id, label, thumbnail, packed, places }, split) {
+    const answers = this.reader(packed, 1, `the answers of ${id}`);
     return { id, label, thumbnail, split, answers, places };
   }
 
   /** @returns {Image[]} */
   scoredImages() {
     const { labels, packed } = this.payload.scored;
-    /** @type {Map<number, Float32Array>} read when they are first needed */
-    const read = new Map();
-    const all = (/** @type {number} */ number) => {
-      let answers = read.get(number);
-      if (!answers) {
-        const model = this.payload.models[number];
-        answers = answersOf(packed[number], model, labels.length, "images.scored.answers");
-        read.set(number, answers);
-      }
-      return answers;
-    };
+    const all = this.reader(packed, labels.length, "images.scored.answers");
     return Array.from(labels, (label, row) => ({
       id: `more-${row + 1}`,
       label,

@@ -3,6 +3,7 @@
 
 import { h, keyed, mayMove, isolated } from "./dom.js";
 import { percent, topClasses } from "./words.js";
+/** @import { App } from "./app.js" */
 
 const MOVING = { duration: 320, easing: "cubic-bezier(0.2, 0.7, 0.2, 1)" };
 
@@ -16,6 +17,20 @@ export function shareBar(share, kind = "") {
     "aria-hidden": "true",
     style: { "--share": String(Math.min(Math.max(share, 0), 1)) },
   });
+}
+
+/** A class with the bar of a share, which leads to the class.
+ * @param {App} app @param {number} y @param {number} share @param {...HTMLElement} more */
+export function classRow(app, y, share, ...more) {
+  const href = app.link({ view: "classes", shown: y, beside: null });
+  return h(
+    "li",
+    {},
+    h("span", { class: "name" }, h("a", { href }, isolated(app.model.classes[y]))),
+    shareBar(share),
+    h("span", { class: "number" }, percent(share)),
+    more,
+  );
 }
 
 /** The posterior: the most probable classes, and all others together. */

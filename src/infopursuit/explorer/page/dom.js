@@ -59,6 +59,42 @@ export function inRow(...children) {
   return h("div", { class: "row" }, ...children);
 }
 
+/** Heads of columns. @param {Child[]} names */
+export function heads(names) {
+  return names.map((name) => h("th", { scope: "col" }, name));
+}
+
+/**
+ * A table.
+ * @param {Attributes} attributes @param {HTMLElement[]} columns their heads, if any
+ * @param {HTMLElement[]} rows @param {HTMLElement | null} [caption]
+ */
+export function table(attributes, columns, rows, caption = null) {
+  return h(
+    "table",
+    attributes,
+    caption,
+    columns.length ? h("thead", {}, h("tr", {}, columns)) : null,
+    h("tbody", {}, rows),
+  );
+}
+
+/**
+ * A choice among names: the number of one, or null if it may be any.
+ * @param {string[]} names @param {(number: number | null) => void} pick
+ * @param {{any?: string, [attribute: string]: any}} [attributes] `any`: what no choice is called
+ */
+export function choice(names, pick, { any = "", ...attributes } = {}) {
+  const select = h(
+    "select",
+    attributes,
+    any ? h("option", { value: "" }, any) : null,
+    names.map((name, number) => h("option", { value: String(number) }, name)),
+  );
+  select.addEventListener("change", () => pick(select.value === "" ? null : Number(select.value)));
+  return select;
+}
+
 /** @param {Element} element @param {string} name @param {any} value */
 export function setAttribute(element, name, value) {
   if (value === null || value === false || value === undefined) element.removeAttribute(name);

@@ -2,7 +2,7 @@
 // The page: reads the payload, shows the view that the address names, and hears keys.
 
 import { App } from "./app.js";
-import { button, fill, h, inRow } from "./dom.js";
+import { button, choice, fill, h, inRow } from "./dom.js";
 import { PayloadError, readPayload } from "./payload.js";
 import { emptyState, hashOf, viewsOf } from "./state.js";
 import { ClassesView } from "./view_classes.js";
@@ -90,17 +90,13 @@ class Page {
 
   modelSelect() {
     const { app } = this;
-    const select = h(
-      "select",
-      { id: "model" },
-      app.payload.models.map((each, number) => h("option", { value: String(number) }, each.name)),
-    );
+    const names = app.payload.models.map((each) => each.name);
     // Questions of another model have other numbers.
-    select.addEventListener("change", () => {
+    const pick = (/** @type {number | null} */ model) => {
       const { view, image } = app.state;
-      app.change({ ...emptyState(), view, image, model: Number(select.value) });
-    });
-    return select;
+      app.change({ ...emptyState(), view, image, model: model ?? 0 });
+    };
+    return choice(names, pick, { id: "model" });
   }
 
   /** In a frame without an address, as in notebooks, a link would lead to the page around it.

@@ -1,7 +1,7 @@
 // @ts-check
 // Images as the page shows them: one, a strip to pick from, a gallery that grows as it is scrolled.
 
-import { button, fill, h, isolated, quiet, inRow } from "./dom.js";
+import { button, choice, fill, h, inRow, isolated, quiet } from "./dom.js";
 import { counted } from "./words.js";
 /** @import { App, Image } from "./app.js" */
 
@@ -97,12 +97,7 @@ export class Picker {
     this.count = h("span", { class: "quiet" });
     this.growing = new Growing(this.list, (/** @type {Image} */ image) => this.option(image));
     const { classes } = app.payload.models[0];
-    this.filter = h(
-      "select",
-      { on: { change: () => this.show(true) } },
-      h("option", { value: "" }, "all classes"),
-      classes.map((name, y) => h("option", { value: String(y) }, name)),
-    );
+    this.filter = choice(classes, () => this.show(true), { any: "all classes" });
     const random = button(() => this.random(), "Random image");
     const label = h("label", {}, "Show ", this.filter);
     this.element = h("div", { class: "picker" }, inRow(label, random, this.count), this.list);

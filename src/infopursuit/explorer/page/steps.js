@@ -3,7 +3,7 @@
 // leads to, and why it was asked.
 
 import { shareBar } from "./bars.js";
-import { button, fill, h, hidden, isolated, keyed, mayMove, quiet } from "./dom.js";
+import { button, fill, h, hidden, isolated, keyed, mayMove, quiet, table } from "./dom.js";
 import { smallGallery, trueClass } from "./pictures.js";
 import { largest } from "./pursuit.js";
 import { chosenUpTo } from "./state.js";
@@ -168,34 +168,30 @@ export class Steps {
     fill(
       reasons,
       h("p", {}, because),
-      h(
-        "table",
+      table(
         { class: "candidates" },
-        h("caption", { class: "hidden" }, "This question and the runners-up"),
-        h(
-          "tbody",
-          {},
-          rows.map((row, i) =>
+        [],
+        rows.map((row, i) =>
+          h(
+            "tr",
+            {},
+            h("th", { scope: "row" }, isolated(questions[row.query])),
+            h("td", { class: "number" }, row.value > -Infinity ? show(row.value) : "–"),
+            h("td", { class: "meter" }, shareBar(row.value / most)),
             h(
-              "tr",
+              "td",
               {},
-              h("th", { scope: "row" }, isolated(questions[row.query])),
-              h("td", { class: "number" }, row.value > -Infinity ? show(row.value) : "–"),
-              h("td", { class: "meter" }, shareBar(row.value / most)),
-              h(
-                "td",
-                {},
-                i === 0
-                  ? h("span", { class: "quiet" }, "asked")
-                  : button(
-                      () => this.askInstead(place, row.query),
-                      ["Ask instead", hidden(` ${questions[row.query]}`)],
-                      { class: "small" },
-                    ),
-              ),
+              i === 0
+                ? h("span", { class: "quiet" }, "asked")
+                : button(
+                    () => this.askInstead(place, row.query),
+                    ["Ask instead", hidden(` ${questions[row.query]}`)],
+                    { class: "small" },
+                  ),
             ),
           ),
         ),
+        h("caption", { class: "hidden" }, "This question and the runners-up"),
       ),
       button(() => this.strike(query), "Strike this question", { class: "small" }),
       this.alike(step),

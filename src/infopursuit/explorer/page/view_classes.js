@@ -2,7 +2,7 @@
 // A class: what speaks for and against it, and what it is taken for.
 
 import { shareBar } from "./bars.js";
-import { button, fill, h, isolated, quiet, inRow, titled } from "./dom.js";
+import { button, choice, fill, h, heads, inRow, isolated, quiet, table, titled } from "./dom.js";
 import { card } from "./pictures.js";
 import { counted, percent, precisePercent } from "./words.js";
 /** @import { App, Image } from "./app.js" */
@@ -25,20 +25,9 @@ export class ClassesView {
     this.turn = 0;
     /** @type {number | null} */
     this.made = null;
-    const options = (/** @type {string} */ id, /** @type {(y: number) => void} */ pick) =>
-      h(
-        "select",
-        {
-          id,
-          on: {
-            change: (/** @type {Event} */ event) =>
-              pick(Number(/** @type {HTMLSelectElement} */ (event.target).value)),
-          },
-        },
-        app.model.classes.map((name, y) => h("option", { value: String(y) }, name)),
-      );
-    this.select = options("class", (shown) => app.change({ shown, beside: null }));
-    this.other = options("beside", (beside) => app.change({ beside }));
+    const { classes } = app.model;
+    this.select = choice(classes, (shown) => app.change({ shown, beside: null }), { id: "class" });
+    this.other = choice(classes, (beside) => app.change({ beside }), { id: "beside" });
     this.title = h("h1", {});
     this.body = h("div", { class: "stack" });
     this.confusions = h("div", {});
@@ -190,39 +179,28 @@ export class ClassesView {
       this.confusions,
       h("p", {}, right),
       order.length
-        ? h(
-            "table",
+        ? table(
             {},
-            h(
-              "thead",
-              {},
-              h(
-                "tr",
-                {},
-                h("th", { scope: "col" }, "Class"),
-                h("th", { scope: "col", class: "number" }, "taken for it"),
-                h("th", { scope: "col", class: "number" }, "it taken for ", isolated(classes[y])),
-              ),
-            ),
-            h(
-              "tbody",
-              {},
-              order
-                .slice(0, CONFUSED)
-                .map((z) =>
+            [
+              ...heads(["Class"]),
+              h("th", { scope: "col", class: "number" }, "taken for it"),
+              h("th", { scope: "col", class: "number" }, "it taken for ", isolated(classes[y])),
+            ],
+            order
+              .slice(0, CONFUSED)
+              .map((z) =>
+                h(
+                  "tr",
+                  {},
                   h(
-                    "tr",
-                    {},
-                    h(
-                      "th",
-                      { scope: "row" },
-                      h("a", { href: app.link({ beside: z }) }, isolated(classes[z])),
-                    ),
-                    h("td", { class: "number" }, this.wrong(y, z, taken[z])),
-                    h("td", { class: "number" }, this.wrong(z, y, mistaken[z])),
+                    "th",
+                    { scope: "row" },
+                    h("a", { href: app.link({ beside: z }) }, isolated(classes[z])),
                   ),
+                  h("td", { class: "number" }, this.wrong(y, z, taken[z])),
+                  h("td", { class: "number" }, this.wrong(z, y, mistaken[z])),
                 ),
-            ),
+              ),
           )
         : quiet("It is confused with no class."),
     );
@@ -341,9 +319,8 @@ function rate(share, kind, more = null) {
  * @param {[import("./dom.js").Child, HTMLElement, HTMLElement][]} rows
  */
 function ratesTable(first, second, rows) {
-  const heads = ["Question", first, second].map((head) => h("th", { scope: "col" }, head));
   const body = rows.map(([question, ...cells]) =>
     h("tr", {}, h("th", { scope: "row" }, question), cells),
   );
-  return h("table", { class: "rates" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, body));
+  return table({ class: "rates" }, heads(["Question", first, second]), body);
 }

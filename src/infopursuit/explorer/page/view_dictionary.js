@@ -1,7 +1,7 @@
 // @ts-check
 // The dictionary: every question, and the accuracy without some of them.
 
-import { shareBar } from "./bars.js";
+import { classRow } from "./bars.js";
 import { button, fill, h, hidden, isolated, quiet, inRow } from "./dom.js";
 import { outcomesOf, scoreOf } from "./outcomes.js";
 import { Growing } from "./pictures.js";
@@ -303,30 +303,14 @@ export class DictionaryView {
     const body = /** @type {HTMLElement} */ (details.lastElementChild);
     if (!details.open || body.childElementCount) return;
     const { app } = this;
-    const rates = app.model.classes.map((name, y) => ({ name, y, rate: app.yesRate(query, y) }));
+    const rates = app.model.classes.map((_, y) => ({ y, rate: app.yesRate(query, y) }));
     rates.sort((a, b) => b.rate - a.rate);
     fill(
       body,
       h(
         "ul",
         { class: "bars" },
-        rates.map(({ name, y, rate }) =>
-          h(
-            "li",
-            {},
-            h(
-              "span",
-              { class: "name" },
-              h(
-                "a",
-                { href: app.link({ view: "classes", shown: y, beside: null }) },
-                isolated(name),
-              ),
-            ),
-            shareBar(rate),
-            h("span", { class: "number" }, percent(rate)),
-          ),
-        ),
+        rates.map(({ y, rate }) => classRow(app, y, rate)),
       ),
       h(
         "p",

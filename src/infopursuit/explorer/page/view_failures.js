@@ -1,8 +1,8 @@
 // @ts-check
 // Failures: which images the model gets wrong, and which classes.
 
-import { shareBar } from "./bars.js";
-import { button, fill, h, isolated, quiet, titled } from "./dom.js";
+import { classRow } from "./bars.js";
+import { button, choice, fill, h, isolated, quiet, table, titled } from "./dom.js";
 import { Growing, card } from "./pictures.js";
 import { scoreOf } from "./outcomes.js";
 import { NO_FILTERS } from "./state.js";
@@ -21,28 +21,20 @@ export class FailuresView {
     this.app = app;
     this.turn = 0;
     const { classes, k } = app.model;
-    const select = (/** @type {string} */ id, /** @type {"truth" | "said"} */ key) =>
-      h(
-        "select",
-        {
-          id,
-          on: { change: (/** @type {Event} */ event) => this.filter({ [key]: numberIn(event) }) },
-        },
-        h("option", { value: "" }, "any"),
-        classes.map((name, y) => h("option", { value: String(y) }, name)),
-      );
-    const number = (/** @type {string} */ id, /** @type {"shortest" | "longest"} */ key) =>
+    const select = (/** @type {"truth" | "said"} */ key) =>
+      choice(classes, (number) => this.filter({ [key]: number }), { id: key, any: "any" });
+    const number = (/** @type {"shortest" | "longest"} */ key) =>
       h("input", {
         type: "number",
-        id,
+        id: key,
         min: "0",
         max: String(k),
         on: { change: (/** @type {Event} */ event) => this.filter({ [key]: numberIn(event) }) },
       });
-    this.truth = select("truth", "truth");
-    this.said = select("said", "said");
-    this.shortest = number("shortest", "shortest");
-    this.longest = number("longest", "longest");
+    this.truth = select("truth");
+    this.said = select("said");
+    this.shortest = number("shortest");
+    this.longest = number("longest");
     this.asked = h("input", {
       type: "search",
       id: "asked",
@@ -211,8 +203,7 @@ export class FailuresView {
       ? `${precisePercent(score.right / score.of)} of ${counted(score.of, "test image")} are right, ` +
         `${wrong.toLocaleString("en")} wrong. Questions stop after ${score.questions.toFixed(1)} on average.`
       : "This page holds no test image with a known class.";
-    const rows = classes.map((name, y) => ({
-      name,
+    const rows = classes.map((_, y) => ({
       y,
       of: counts[y].reduce((a, b) => a + b, 0),
       right: counts[y][y],
@@ -225,23 +216,8 @@ export class FailuresView {
         { class: "bars wide" },
         rows
           .filter((row) => row.of)
-          .map(({ name, y, of, right }) =>
-            h(
-              "li",
-              {},
-              h(
-                "span",
-                { class: "name" },
-                h(
-                  "a",
-                  { href: app.link({ view: "classes", shown: y, beside: null }) },
-                  isolated(name),
-                ),
-              ),
-              shareBar(right / of),
-              h("span", { class: "number" }, `${percent(right / of)}`),
-              h("span", { class: "quiet number" }, `${right} of ${of}`),
-            ),
+          .map(({ y, of, right }) =>
+            classRow(app, y, right / of, h("span", { class: "quiet number" }, `${right} of ${of}`)),
           ),
       ),
     );
@@ -284,35 +260,24 @@ export class FailuresView {
       h(
         "div",
         { class: "scroll", tabindex: "0", role: "group", "aria-label": "Confusion matrix" },
-        h(
-          "table",
+        table(
           { class: "confusions" },
+          [
+            h("td", {}),
+            ...shown.map((z) => h("th", { scope: "col" }, h("span", {}, isolated(classes[z])))),
+          ],
+          shown.map((y) =>
+            h(
+              "tr",
+              {},
+              h("th", { scope: "row" }, isolated(classes[y])),
+              shown.map((z) => cell(y, z)),
+            ),
+          ),
           h(
             "caption",
             { class: "hidden" },
             "Rows: true class; columns: predicted class; test images",
-          ),
-          h(
-            "thead",
-            {},
-            h(
-              "tr",
-              {},
-              h("td", {}),
-              shown.map((z) => h("th", { scope: "col" }, h("span", {}, isolated(classes[z])))),
-            ),
-          ),
-          h(
-            "tbody",
-            {},
-            shown.map((y) =>
-              h(
-                "tr",
-                {},
-                h("th", { scope: "row" }, isolated(classes[y])),
-                shown.map((z) => cell(y, z)),
-              ),
-            ),
           ),
         ),
       ),

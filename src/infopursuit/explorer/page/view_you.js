@@ -2,7 +2,7 @@
 // A person answers: of the class that they think of, or, with a key, of what they look at.
 
 import { PosteriorBars } from "./bars.js";
-import { button, fill, h, isolated, quiet, inRow, titled } from "./dom.js";
+import { button, choice, fill, h, heads, inRow, isolated, quiet, table, titled } from "./dom.js";
 import { pictureOfImage } from "./pictures.js";
 import { NaiveBayes, dialogue, largest } from "./pursuit.js";
 import {
@@ -55,7 +55,9 @@ export class YouView {
     this.left = h("ul", { class: "classes" });
     this.more = quiet();
     this.reasons = h("div", { class: "scroll", tabindex: "0", role: "group" });
-    this.reasonsOf = this.isKey ? this.classSelect() : null;
+    this.reasonsOf = this.isKey
+      ? choice(app.model.classes, (shown) => app.change({ shown }), { id: "why" })
+      : null;
     const lead = this.isKey
       ? "Look at what you have found, and answer what you can see. If you cannot tell, say not sure. " +
         "A wrong answer does not end it: change any answer below, or go on."
@@ -98,21 +100,6 @@ export class YouView {
         this.reasonsOf,
       ),
       this.reasons,
-    );
-  }
-
-  classSelect() {
-    const { app } = this;
-    return h(
-      "select",
-      {
-        id: "why",
-        on: {
-          change: (/** @type {Event} */ event) =>
-            app.change({ shown: Number(/** @type {HTMLSelectElement} */ (event.target).value) }),
-        },
-      },
-      app.model.classes.map((name, y) => h("option", { value: String(y) }, name)),
     );
   }
 
@@ -311,40 +298,25 @@ export class YouView {
       if (times < 1.05) return "nothing";
       return `${times.toFixed(times < 10 ? 1 : 0)} times ${factor > 1 ? "more" : "less"} probable`;
     };
-    return h(
-      "table",
+    return table(
       { class: "compared" },
+      heads(["Question", "You", "This class, usually", "Your answer says"]),
+      rows.map(({ query, answer, usual, factor }) =>
+        h(
+          "tr",
+          { class: factor < 1 / 1.05 ? "differ" : "" },
+          h("th", { scope: "row" }, isolated(questions[query])),
+          h("td", {}, chip(answer)),
+          h("td", {}, chip(usual.value), ` ${percent(usual.rate)}`),
+          h("td", {}, speaks(factor)),
+        ),
+      ),
       h(
         "caption",
         { class: "quiet" },
         isolated(classes[y]),
         " compared with ",
         isolated(classes[other]),
-      ),
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          ["Question", "You", "This class, usually", "Your answer says"].map((name) =>
-            h("th", { scope: "col" }, name),
-          ),
-        ),
-      ),
-      h(
-        "tbody",
-        {},
-        rows.map(({ query, answer, usual, factor }) =>
-          h(
-            "tr",
-            { class: factor < 1 / 1.05 ? "differ" : "" },
-            h("th", { scope: "row" }, isolated(questions[query])),
-            h("td", {}, chip(answer)),
-            h("td", {}, chip(usual.value), ` ${percent(usual.rate)}`),
-            h("td", {}, speaks(factor)),
-          ),
-        ),
       ),
     );
   }
@@ -412,34 +384,21 @@ export class YouView {
       h(
         "div",
         { class: "scroll", tabindex: "0", role: "group", "aria-label": "Answers compared" },
-        h(
-          "table",
+        table(
           { class: "compared" },
-          h(
-            "thead",
-            {},
+          heads(["Question", "You", "CLIP, usually"]),
+          rows.map(({ query, answer, usual, differ }) =>
             h(
               "tr",
-              {},
-              ["Question", "You", "CLIP, usually"].map((name) => h("th", { scope: "col" }, name)),
-            ),
-          ),
-          h(
-            "tbody",
-            {},
-            rows.map(({ query, answer, usual, differ }) =>
+              { class: differ ? "differ" : "" },
               h(
-                "tr",
-                { class: differ ? "differ" : "" },
-                h(
-                  "th",
-                  { scope: "row" },
-                  isolated(questions[query]),
-                  differ ? [" ", h("span", { class: "tag" }, "differs")] : null,
-                ),
-                h("td", {}, chip(answer)),
-                h("td", {}, chip(usual.value), ` ${percent(usual.rate)}`),
+                "th",
+                { scope: "row" },
+                isolated(questions[query]),
+                differ ? [" ", h("span", { class: "tag" }, "differs")] : null,
               ),
+              h("td", {}, chip(answer)),
+              h("td", {}, chip(usual.value), ` ${percent(usual.rate)}`),
             ),
           ),
         ),
