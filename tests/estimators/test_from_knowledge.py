@@ -52,9 +52,13 @@ def test_a_person_answers_a_table(tmp_path: Path) -> None:
         fox, frog, swan, zebra = each.predict_proba(answers)[0]
         assert frog == pytest.approx(swan, abs=1e-6)
         assert frog > zebra > fox  # nothing is known of zebras and water
+        answers["stripes"] = True
+        *_, last = each.decisive_answers(answers, 1.0)[0].steps
+        assert (last.query, last.value) == ("feathers", 0.0)  # what is missing tells nothing
+        answers["stripes"] = False
 
 
-def test_clip_answers_without_labels_and_labels_come_later() -> None:
+def test_clip_answers_without_labels_and_labels_come_later(tmp_path: Path) -> None:
     texts, unlabelled, _ = seen(600, 1)
     _, X, y = seen(400, 2)
     settings = {"texts": TEXTS, "text_embeddings": texts, "unlabelled": unlabelled}
@@ -73,6 +77,14 @@ def test_clip_answers_without_labels_and_labels_come_later() -> None:
         found = model.pursuit_.classifier.table.log_likelihood[1].exp()[:, number]
         assert np.allclose(found, np.clip(expected, 0.01, 0.99), atol=1e-6)
     assert model.score(X, y) >= before - 0.01
+    model.save(tmp_path / "model")
+    fewer = infopursuit.load(tmp_path / "model").without("feathers").partial_fit(more, labels)
+    again = model.partial_fit(more, labels).pursuit_.classifier.table
+    kept = [number for number, each in enumerate(model.queries_) if each != "feathers"]
+    table = fewer.pursuit_.classifier.table
+    assert torch.equal(table.log_likelihood, again.log_likelihood[:, kept])
+    tempering = ("independent_answers", "evidence_weight", "growth")
+    assert [getattr(table, each) for each in tempering] == [6.0, 0.7, 0.5]
     with pytest.raises(InputError, match="'cat' is not among"):
         model.partial_fit(more[:1], ["cat"])
     assert not hasattr(InformationPursuitClassifier(), "partial_fit")

@@ -332,9 +332,11 @@ class PursuitClassifier:
             InputError: the model has no such question, none would be left, or its networks were
                 trained on the whole dictionary.
         """
-        fewer = copy.copy(self)
-        fewer.pursuit_ = self.pursuit_.without([self.pursuit_.number(each) for each in questions])
+        fewer, dropped = copy.copy(self), [self.pursuit_.number(each) for each in questions]
+        fewer.pursuit_ = self.pursuit_.without(dropped)
         fewer.queries_ = fewer.pursuit_.queries
+        if hasattr(self, "counts_"):
+            fewer.counts_ = self.counts_.without(dropped)
         return fewer
 
     def with_class_names(self: Model, names: Sequence[str]) -> Model:
@@ -396,6 +398,7 @@ class PursuitClassifier:
             self.columns_,
             self.knowledge_,
             self.judgement_,
+            getattr(self, "counts_", None),
         )
 
     def restore(self, saved: SavedModel) -> None:
@@ -406,6 +409,8 @@ class PursuitClassifier:
         self.clip_, self.clip_source_ = saved.clip, saved.clip_source
         self.provenance_, self.columns_ = saved.provenance, saved.table
         self.knowledge_, self.judgement_ = saved.knowledge, saved.judgement
+        if saved.counts is not None:
+            self.counts_ = saved.counts
         if saved.columns:
             self.feature_names_in_ = np.array(saved.columns, dtype=object)
 

@@ -11,7 +11,8 @@ P(yes) = s (1 - r) / (1 - s), s being the share of yes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -75,6 +76,15 @@ class Counts(NamedTuple):
             self.images + one_hot.sum(dim=0),
         )
 
+    def without(self, dropped: Collection[int]) -> Counts:
+        """Return the counts of the other questions."""
+        kept = [number for number in range(self.yes.shape[1]) if number not in dropped]
+        return Counts(self.yes[:, kept], self.answered[:, kept], self.images)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return the counts by name."""
+        return self._asdict()
+
     def table(self, like: AnswerTable | None = None) -> AnswerTable:
         """Return the rates, with the tempering of another table."""
         rates = self.yes / self.answered
@@ -84,8 +94,7 @@ class Counts(NamedTuple):
         )
         if like is None:
             return table
-        tempering = like.independent_answers, like.evidence_weight
-        return AnswerTable(table.log_likelihood, table.log_prior, *tempering)
+        return replace(like, log_likelihood=table.log_likelihood, log_prior=table.log_prior)
 
 
 class KnowledgeModel(NamedTuple):

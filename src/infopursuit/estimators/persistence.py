@@ -3,7 +3,7 @@
 FOLDER/model.json            questions, classes, settings, where it and its CLIP come from, and
                              the SHA-256 of the weights
 FOLDER/weights.safetensors   rule.*, classifier.* (a table), or querier.*, classifier.* (networks);
-                             familiarity.*
+                             familiarity.*; counts.* of a model `from_knowledge`
 FOLDER/clip.yaml             the file that pins the weights of the CLIP, if there is one
 FOLDER/knowledge.csv         the knowledge table that it was fitted with, if there is one
 FOLDER/judgement.csv         what a judge says of its questions, if one was asked
@@ -40,6 +40,7 @@ from infopursuit.core.errors import InputError, explain_os_error, is_user_error,
 from infopursuit.core.files import read_bytes, read_json, write_files
 from infopursuit.core.settings import Section, Share, first_mistake
 from infopursuit.datasets.table_columns import TableColumns
+from infopursuit.estimators.from_knowledge import Counts
 from infopursuit.pursuit.answers.rules import (
     ANY,
     UNSURE,
@@ -159,6 +160,7 @@ class SavedModel:
         provenance: what it was fitted on, and how good it is.
         knowledge: what is known of its classes and texts; None if nothing is.
         judgement: what a judge says of its questions; None without one.
+        counts: what `partial_fit` has counted; None if the model has no such method.
     """
 
     estimator: str
@@ -173,6 +175,7 @@ class SavedModel:
     table: TableColumns | None = None
     knowledge: KnowledgeTable | None = None
     judgement: KnowledgeTable | None = None
+    counts: Counts | None = None
 
 
 def save(model: SavedModel, folder: str | Path) -> None:
@@ -187,6 +190,7 @@ def save(model: SavedModel, folder: str | Path) -> None:
         "querier": pursuit.querier,
         "classifier": pursuit.classifier,
         "familiarity": pursuit.familiarity,
+        "counts": model.counts,
     }
     weights = {
         f"{part}.{key}": value.contiguous().clone()  # parts may share a table
@@ -385,7 +389,7 @@ def _restored(
         hidden = first_width, second_width
     read = described.width if table is None else len(table.parts)
     _check(weights, described.rule, (len(queries), len(classes), read), hidden)
-    familiar = _part(weights, "familiarity")
+    familiar, counts = _part(weights, "familiarity"), _part(weights, "counts")
     pursuit = Pursuit(
         queries,
         tuple(str(each) for each in classes),
@@ -405,6 +409,7 @@ def _restored(
         described.clip.source,
         dict(values["provenance"]),
         table,
+        counts=Counts(**counts) if counts else None,
     )
 
 
@@ -521,7 +526,7 @@ def _check(
         if tensor.is_floating_point() == (name in below):
             kind = "integers" if name in below else "floats"
             raise ValueError(f"{name} is {tensor.dtype}; expected {kind}")
-        double = name == "rule.cuts" or not expected[name]
+        double = name == "rule.cuts" or name.startswith("counts.") or not expected[name]
         wanted = torch.float64 if double else torch.float32
         if name not in below and tensor.dtype != wanted:
             raise ValueError(f"{name} is {tensor.dtype}; expected {wanted}")
@@ -535,6 +540,8 @@ def _check(
         # A table without tempering has infinitely many independent answers.
         elif not (name.endswith(".independent_answers") or torch.isfinite(tensor).all()):
             raise ValueError(f"{name} holds NaN or infinity; expected finite numbers")
+        elif name.startswith("counts.") and not (tensor >= 0).all():
+            raise ValueError(f"{name} holds negative numbers; expected counts")
 
 
 def _shapes(
@@ -573,6 +580,8 @@ def _shapes(
     if hidden is None:
         shapes["querier.worth"] = (k,)
         shapes["querier.put_off"] = rows.get("querier.put_off", 0), 3
+        if any(name.startswith("counts.") for name in weights):
+            shapes |= {"counts.yes": (c, k), "counts.answered": (c, k), "counts.images": (c,)}
         return shapes | table("classifier")
     with torch.device("meta"):
         networks = {"querier": HistoryNetwork(k, k, hidden)}

@@ -23,6 +23,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.naive_bayes.model import ROUNDING, InformationGain, NaiveBayes
 from infopursuit.pursuit.rollout import RollOut, first_of_the_best, in_blocks
 
@@ -74,7 +75,9 @@ def _sufficient_subset(
     redundant = None if querier is None else querier.redundant
     table = classifier.exact
     level = table.level_of(answers)
-    unsure = 2 * level == table.levels - 1
+    # With an even number of levels none of them is "not sure": such an answer is a gap of a table.
+    gap = (answers == NOT_SURE) & (2 * level != table.levels - 1)
+    unsure = (2 * level == table.levels - 1) | gap
     expected = _at_level(torch.stack([goal @ each.T for each in table.log_likelihood]), level)
     history = classifier.incremental(rows)
     taken, late = torch.zeros_like(unsure), torch.zeros_like(unsure)
@@ -86,7 +89,7 @@ def _sufficient_subset(
         now = (history.sum / divisor).softmax(dim=1)
         likely = (table.log_likelihood / divisor).exp()
         surprise = _at_level(torch.stack([now @ each.T for each in likely]), level).log()
-        gains = expected / divisor - surprise
+        gains = (expected / divisor - surprise).masked_fill(gap, 0.0)
         weighted = gains if weights is None else torch.where(gains > 0, gains * weights, gains)
         eligible = _first_with_any(~(taken | unsure | late), ~(taken | late), ~taken)
         chosen = first_of_the_best(weighted.masked_fill(~eligible, -torch.inf), ROUNDING)
