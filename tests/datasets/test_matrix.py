@@ -116,7 +116,7 @@ def test_rows_that_were_not_normalised_are_scaled_and_reported(factor: float) ->
     [
         (np.array([["a", "b"]]), r"X: found <U1 values; expected numbers \(n, d\)"),
         (np.array([[1j, 1]]), r"X: found complex128 values; expected numbers"),
-        (np.array([[None, 1]]), r"X: found object values; expected numbers"),
+        (np.array([[None, 1]]), r"X: found an array of objects; expected numbers"),
         (torch.ones(2, 2, dtype=torch.long), r"X: found torch.int64 values; expected floats"),
         (np.ones((2, 2, 2)), r"X: found the shape \(2, 2, 2\); expected \(n, d\)"),
         (np.ones((2, 0)), r"X: found the shape \(2, 0\); expected \(n, d\)"),

@@ -394,7 +394,7 @@ def test_arrays_of_numpy_are_read(tmp_path: Path, name: str) -> None:
         ({"test_embeddings": MATRIX[4:, :3]}, "embeddings of width 3"),
         ({"train_embeddings": np.ones((4, 4), int)}, "train_embeddings is int64"),
         ({"test_embeddings": MATRIX[4:] * np.nan}, "the embedding of row 4 is NaN"),
-        ({"train_labels": np.array([0, None, 1, 2])}, "not readable as plain arrays of numpy"),
+        ({"train_labels": np.array([0, None, 1, 2])}, r"write texts as array\.astype\(str\)"),
     ],
 )
 def test_mistakes_in_arrays_are_named(

@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import torch
+from scipy.sparse import csr_matrix
 
 from infopursuit.core.errors import InputError
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
@@ -114,6 +115,15 @@ def test_rows_that_do_not_fit_a_model_are_refused(world: World, model) -> None:
     for rows in ([["a", "b"]], np.array([1 + 2j]), torch.zeros(2, 48, dtype=torch.long)):
         with pytest.raises(InputError, match="expected"):
             model.predict(rows)
+    rows_of_objects = np.array([*world.unseen[:2], None], dtype=object)[:2]
+    for rows, message in (
+        (csr_matrix(world.unseen[:2]), r"X: found a sparse matrix; .*toarray"),
+        (rows_of_objects, r"X: found an array of objects; .*np\.stack"),
+    ):
+        with pytest.raises(InputError, match=message):
+            world.unfitted().fit(rows, world.y[:2])
+    with pytest.raises(InputError, match="rows of several lengths"):
+        world.fitted(text_embeddings=[[1.0, 0.0], [1.0]])
     with pytest.raises(InputError, match="is a string; expected a list of pictures"):
         model.explain("photo.png")
     for pictures in (["photo.png"], [Path("photo.png")], b"GIF", np.zeros((2, 8, 8, 3), np.uint8)):

@@ -73,7 +73,7 @@ def read_arrays(path: Path, names: Collection[str] | None = None) -> dict[str, n
     except InputError:
         raise
     except Exception as error:  # numpy raises errors of many kinds for damaged files
-        raise InputError(f"{path}: not readable as plain arrays of numpy ({error})") from error
+        raise _unreadable(path, error) from error
 
 
 def array_names(path: Path) -> list[str]:
@@ -87,8 +87,13 @@ def map_array(path: Path) -> np.ndarray:
     try:
         array = np.load(path, mmap_mode="r")
     except Exception as error:
-        raise InputError(f"{path}: not readable as plain arrays of numpy ({error})") from error
+        raise _unreadable(path, error) from error
     if not isinstance(array, np.ndarray):
         array.close()
         raise InputError(f"{path}: an archive of arrays; expected one array (.npy)")
     return array
+
+
+def _unreadable(path: Path, error: Exception) -> InputError:
+    advice = "; write texts as array.astype(str)" if "object" in str(error).lower() else ""
+    return InputError(f"{path}: not readable as plain arrays of numpy ({error}{advice})")

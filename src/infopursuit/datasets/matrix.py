@@ -138,9 +138,19 @@ def _matrix(values: Any, where: str) -> Tensor:
     if isinstance(values, Matrix):
         values = values.as_stored()
     if not isinstance(values, Tensor):
-        array = np.asarray(values)
+        if hasattr(values, "toarray"):
+            raise InputError(f"{where}: found a sparse matrix; expected a dense one: .toarray()")
+        try:
+            array = np.asarray(values)
+        except ValueError as error:
+            raise InputError(f"{where}: found rows of several lengths; expected (n, d)") from error
         if array.dtype.kind in "iub" or array.dtype == np.longdouble:
             array = array.astype(np.float64)
+        if array.dtype.kind == "O":
+            raise InputError(
+                f"{where}: found an array of objects; expected numbers (n, d), as np.stack makes "
+                "them of a list of rows"
+            )
         if array.dtype.kind != "f":
             raise InputError(f"{where}: found {array.dtype} values; expected numbers (n, d)")
         values = as_tensor(array)
