@@ -102,8 +102,13 @@ def moles(folder: Path) -> None:
         )  # fmt: skip
 
 
-def world() -> None:
-    """Measure in the embedded world: 300 answers to 20 texts by its truth."""
+def drawn_world() -> tuple[Any, ...]:
+    """Draw pictures of the embedded world.
+
+    Returns:
+        The texts that name an attribute; and by split the pictures, their embeddings, their
+        classes, and of each text what is true; last the embeddings of the texts.
+    """
     sys.path.insert(0, "stages/menagerie")
     from menagerie.pictures import ATTRIBUTE_NAMES, draw_pictures
     from menagerie.species import CLASS_NAMES
@@ -127,7 +132,13 @@ def world() -> None:
             text: (held[:, ATTRIBUTE_NAMES.index(claim.attribute)] == claim.holds).astype(float)
             for text, claim in CLAIMS.items()
         }
-    rows = embed_texts(clip, texts, cache=False)
+    pictures = {split: [p.png for p in each] for split, each in drawn.items()}
+    return texts, pictures, X, y, truth, embed_texts(clip, texts, cache=False)
+
+
+def world() -> None:
+    """Measure in the embedded world: 300 answers to 20 texts by its truth."""
+    texts, _, X, y, truth, rows = drawn_world()
     shares = {text: values.mean() for text, values in truth["train"].items()}
     fair = [text for text in texts if 0.1 <= shares[text] <= 0.9]
     chosen = list(np.random.default_rng(0).permutation(fair)[:20])

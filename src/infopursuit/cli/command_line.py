@@ -228,12 +228,31 @@ def _add_explain(commands: Any) -> None:
         "--figures; default figures/), and in --format html"
     )
     _option(command, "--where", None, where, action="store_true")
+    _second_opinion(command)
     _device(command)
     _path(command, "images", "IMAGE", "files, folders, patterns", nargs="*", type=str)
     command.set_defaults(
         run=_run("infopursuit.cli.explain", "explain"),
         kept="what was shown is complete, a file of --out was not written",
     )
+
+
+def _second_opinion(command: argparse.ArgumentParser) -> None:
+    where = (
+        "ask a vision-language model about the answers that matter: the address of a server of "
+        "OpenAI's chat completions with images (key in OPENAI_API_KEY), vllm:FOLDER or "
+        "vllm:MODEL@REVISION"
+    )
+    _option(command, "--second-opinion", "WHERE", where)
+    _option(command, "--second-opinion-model", "NAME", "of the model on that server")
+    most = "questions put to it about an image (default 6)"
+    _option(command, "--second-opinion-calls", "N", most, type=count)
+    images = "a folder CLASS/IMAGE: its rates are estimated from up to 30 images of each class"
+    _path(command, "--second-opinion-images", "FOLDER", images, shtab.DIRECTORY)
+    alone = "let it answer every question, and CLIP none"
+    _option(command, "--second-opinion-alone", None, alone, action="store_true")
+    vllm = "the Python of an environment with vllm, if it is not installed here"
+    _path(command, "--vllm", "PYTHON", vllm, type=str, dest="vllm_python")
 
 
 def _add_cover(commands: Any) -> None:
@@ -257,6 +276,7 @@ def _add_predict(commands: Any) -> None:
     stop = "stop at this probability of a class (default: the model's own rule)"
     _option(command, "--stop", "P", stop, type=probability)
     _option(command, "--max-queries", "N", "ask at most this many questions", type=count)
+    _second_opinion(command)
     _device(command)
     _path(command, "images", "IMAGE", "files, folders, patterns", nargs="+", type=str)
     command.set_defaults(
@@ -475,6 +495,8 @@ examples:
   infopursuit explain --model model photo.jpg --figures figures/
   infopursuit explain --model model photo.jpg --where      # where in it each yes comes from
   infopursuit explain --model model photo.jpg --decisive   # the few answers that decide
+  infopursuit explain --model model photo.jpg --second-opinion http://localhost:8000/v1 \\
+      --second-opinion-model qwen3-vl                      # a model that looks at the picture
   infopursuit explain --model user/name photo.jpg          # a model of the Hugging Face hub
   infopursuit explain --model model --interactive          # answer the questions yourself
   infopursuit explain --model model --interactive photo.jpg     # change answers of an image

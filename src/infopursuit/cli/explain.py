@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from infopursuit.clip.towers import Clip
+    from infopursuit.estimators.second_opinion import SecondOpinion
     from infopursuit.pursuit.dialogue import Dialogue
 
 logger = logging.getLogger("infopursuit")
@@ -70,6 +71,9 @@ def explain(chosen: argparse.Namespace) -> int:
         raise InputError(f"--decisive: {reason}")
     if chosen.where and chosen.interactive:
         raise InputError("--where: a dialogue shows no pictures; expected one of both")
+    opinion = second_opinion(chosen)
+    if opinion is not None and (chosen.interactive or chosen.decisive):
+        raise InputError("--second-opinion: not with --interactive or --decisive")
     if chosen.interactive:
         if len(chosen.images) > 1:
             raise InputError(f"--interactive is about one image; found {len(chosen.images)}")
@@ -85,7 +89,7 @@ def explain(chosen: argparse.Namespace) -> int:
         given = {name: value for name, value in limits.items() if value is not None}
         explained = model.decisive_answers(rows, names=names, **given)
     elif len(names):
-        explained = model.explain(rows, stop, names=names)
+        explained = model.explain(rows, stop, names=names, second_opinion=opinion, pictures=files)
     if maps is not None:
         from infopursuit.estimators.places import located
 
@@ -122,6 +126,42 @@ def stopping_rule(model: PursuitClassifier, chosen: argparse.Namespace) -> Stopp
     if chosen.max_queries is not None:
         rule = rule._replace(max_queries=chosen.max_queries)
     return rule
+
+
+def second_opinion(chosen: argparse.Namespace) -> SecondOpinion | None:
+    """Return who looks at pictures, by --second-opinion and the options about it.
+
+    If an environment of its own has vllm, this does not return: the command starts again there.
+    """
+    given = {
+        "--second-opinion-model": chosen.second_opinion_model,
+        "--second-opinion-calls": chosen.second_opinion_calls,
+        "--second-opinion-images": chosen.second_opinion_images,
+        "--second-opinion-alone": chosen.second_opinion_alone or None,
+        "--vllm": chosen.vllm_python,
+    }
+    if chosen.second_opinion is None:
+        for option, value in given.items():
+            if value is not None:
+                raise InputError(f"{option}: expected it with --second-opinion")
+        return None
+    from infopursuit.datasets.image_folders import read_image_folder
+    from infopursuit.estimators.second_opinion import MOST, SecondOpinion
+    from infopursuit.queries.language_models import VLLM, language_model_at
+    from infopursuit.queries.language_models.vllm_engine import run_where_vllm_is
+
+    if chosen.second_opinion.startswith(VLLM):
+        run_where_vllm_is(chosen.vllm_python)
+    images = None
+    if chosen.second_opinion_images is not None:
+        folder = read_image_folder(chosen.second_opinion_images)
+        images = (folder.pictures, folder.labels)
+    return SecondOpinion(
+        language_model_at(chosen.second_opinion, chosen.second_opinion_model),
+        chosen.second_opinion_calls or MOST,
+        chosen.second_opinion_alone,
+        images,
+    )
 
 
 def clip_of(model: PursuitClassifier) -> Clip:

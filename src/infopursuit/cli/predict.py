@@ -10,7 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from infopursuit.cli.explain import read_images, stopping_rule, write_output
+from infopursuit.cli.explain import read_images, second_opinion, stopping_rule, write_output
 from infopursuit.core.files import check_writable
 from infopursuit.estimators.base import load_fitted
 from infopursuit.pursuit.prediction import TOP, prediction
@@ -33,11 +33,14 @@ def predict(chosen: argparse.Namespace) -> int:
         check_writable(chosen.out, "--out")
     model = load_fitted(chosen.model, chosen.clip, chosen.device)
     stop = stopping_rule(model, chosen)
-    _, rows, names, rejected, _ = read_images(model, chosen.images)
+    opinion = second_opinion(chosen)
+    files, rows, names, rejected, _ = read_images(model, chosen.images)
     predicted = []
     for start in range(0, len(names), BLOCK):
         block = slice(start, start + BLOCK)
-        explained = model.explain(rows[block], stop, names=names[block])
+        explained = model.explain(
+            rows[block], stop, names=names[block], second_opinion=opinion, pictures=files[block]
+        )
         predicted += [prediction(each) for each in explained]
     write_output((as_csv if chosen.format == "csv" else as_json)(predicted, rejected), chosen.out)
     for name, reason in rejected.items():

@@ -83,13 +83,22 @@ class PursuitClassifier:
 
     # -- predictions ------------------------------------------------------------------------
 
-    def predict(self, X: Any, stop: StoppingRule | None = None) -> np.ndarray:
+    def predict(
+        self,
+        X: Any,
+        stop: StoppingRule | None = None,
+        second_opinion: Any = None,
+    ) -> np.ndarray:
         """Predict the class of each row; (n,), of the type of the labels.
 
         Args:
             X: (n, d) embeddings, or pictures if the model knows its CLIP.
             stop: when to ask no more; None for the model's own rule.
+            second_opinion: a vision-language model that looks at the pictures, as in `explain`.
         """
+        if second_opinion is not None:
+            explained = self.explain(X, stop, second_opinion=second_opinion)
+            return self.classes_[[each.top_classes(1)[0] for each in explained]]
         rows = [each.argmax(dim=1).cpu().numpy() for each in self._endings(X, stop)]
         return self.classes_[np.concatenate(rows)]
 
@@ -142,6 +151,8 @@ class PursuitClassifier:
         overrides: Mapping[str, str | float] | None = None,
         names: Sequence[str] | None = None,
         where: bool = False,
+        second_opinion: Any = None,
+        pictures: Any = None,
     ) -> list[Explanation]:
         """Explain each row: the questions asked, the answers, and the posterior after each.
 
@@ -154,6 +165,9 @@ class PursuitClassifier:
             names: of the rows; None for paths, or `image 0`, ...
             where: whether each answer yes gets its place in the picture (`Step.where`), which its
                 figure and its HTML show; for pictures only.
+            second_opinion: a vision-language model that is asked about the answers that matter
+                (`infopursuit.SecondOpinion`); for pictures only.
+            pictures: of the rows, for the second opinion, if X are embeddings.
 
         Raises:
             InputError: the model has no such question, an answer is not one of these, or there are
@@ -164,9 +178,21 @@ class PursuitClassifier:
 
             rows, maps = mapped(self, X)
             names = names_of(X, len(rows)) if names is None else names
-            return located(self, self.explain(rows, stop, overrides, names), maps, X)
+            explained = self.explain(
+                rows, stop, overrides, names, second_opinion=second_opinion, pictures=X
+            )
+            return located(self, explained, maps, X)
         answers, shown, replaced = self._given(X, overrides, names)
-        found = self.pursuit_.explain(answers, self._rule(stop), shown, overridden=replaced)
+        if second_opinion is None:
+            found = self.pursuit_.explain(answers, self._rule(stop), shown, overridden=replaced)
+        else:
+            seen = X if pictures is None else pictures
+            if not is_pictures(seen):
+                raise InputError("second_opinion looks at pictures; expected some, not embeddings")
+            seen = [seen] if isinstance(seen, (Path, bytes)) else seen
+            found = second_opinion.explain(
+                self, answers, seen, self._rule(stop), shown, overridden=replaced
+            )
         judged = judged_by_people(self.provenance_)
         return [replace(each, judged=judged) for each in found] if judged else found
 

@@ -36,7 +36,7 @@ DIGITS = 6
 UNFAMILIAR = 0.01
 
 # What an explanation may lack.
-OPTIONAL = ("labels", "picture", "judged")
+OPTIONAL = ("labels", "picture", "judged", "second_opinion")
 
 BEFORE = "before any question"
 NONE_OF_THE_CLASSES = (
@@ -96,6 +96,7 @@ class Step:
         overridden: whether a person gave the answer instead of the image.
         where: how much each patch of the picture speaks for an answer yes, in rows from the top
             left corner; 0 at the least, 255 at the most. None if that is not known.
+        by: the vision-language model that gave the answer; None if CLIP or a person did.
     """
 
     query: str
@@ -106,6 +107,7 @@ class Step:
     runners_up: tuple[Candidate, ...] = ()
     overridden: bool = False
     where: tuple[tuple[int, ...], ...] | None = None
+    by: str | None = None
 
     @property
     def leader(self) -> int:
@@ -124,8 +126,8 @@ class Step:
 
     @property
     def marked(self) -> str:
-        """The answer in words, with the mark `*` if a person gave it."""
-        return f"{self.said} *" if self.overridden else self.said
+        """The answer in words, with `*` if a person gave it, `+` if a second opinion did."""
+        return f"{self.said} *" if self.overridden else f"{self.said} +" if self.by else self.said
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,8 @@ class Explanation:
             place (`Step.where`).
         judged: of questions, how many answers people found right and how many they judged; None if
             nobody did.
+        second_opinion: the model, how many questions were put to it about this image, how many of
+            these were new calls, and their tokens and seconds; None if none was asked.
     """
 
     image: str
@@ -167,6 +171,7 @@ class Explanation:
     labels: tuple[Any, ...] | None = None
     picture: str | None = None
     judged: Mapping[str, tuple[int, int]] | None = None
+    second_opinion: Mapping[str, Any] | None = None
 
     @property
     def unfamiliar(self) -> bool:
@@ -218,7 +223,8 @@ class Explanation:
         before = start = self.prior[predicted]
         for number, step in enumerate(self.steps):
             after = step.posterior[predicted]
-            small = abs(after - before) < LITTLE and not step.overridden and not self.chosen_from
+            small = abs(after - before) < LITTLE and step.marked == step.said
+            small &= not self.chosen_from
             if small and joins and abs(after - start) < LITTLE:
                 runs[-1].append(number)
             else:
@@ -235,8 +241,9 @@ class Explanation:
         """Return plain values; `from_dict` gives an equal explanation."""
         values = asdict(self)
         for step in values["steps"]:
-            if step["where"] is None:
-                del step["where"]
+            for key in ("where", "by"):
+                if step[key] is None:
+                    del step[key]
         return {key: each for key, each in values.items() if key not in OPTIONAL or each}
 
     @classmethod
@@ -397,8 +404,7 @@ def explanation_text(explanation: Explanation, everything: bool = False) -> str:
         lines.append(
             f"  {number:>{widths[0]}}  {asked:<{widths[1]}}  {answer:<{widths[2]}}  {first}"
         )
-    if any(step.overridden for step in explanation.steps):
-        lines.append(f"  {BY_A_PERSON}")
+    lines += [f"  {each}" for each in who_answered(explanation)]
     prediction = ", ".join(leaders(names, explanation.posterior))
     lines.append(f"  Prediction: {prediction}, {ending(explanation)}.")
     if explanation.unfamiliar:
@@ -409,6 +415,18 @@ def explanation_text(explanation: Explanation, everything: bool = False) -> str:
             share = f"right in {right} of {given} pictures, judged by people"
             lines.append(f"  {question(step.query)} {share}.")
     return "".join(f"{line}\n" for line in lines)
+
+
+def who_answered(explanation: Explanation) -> list[str]:
+    """Say who gave the answers that have a mark, and what a second opinion cost."""
+    lines = [BY_A_PERSON] if any(step.overridden for step in explanation.steps) else []
+    if (asked := explanation.second_opinion) is not None:
+        lines.append(
+            f"+ {one_line(asked['model'])} looked at the picture and gave this answer "
+            f"({_questions(asked['questions'])}, {asked['calls']} calls now, {asked['tokens']:,} "
+            f"tokens, {asked['seconds']:.1f} s)."
+        )
+    return lines
 
 
 def shown_runs(explanation: Explanation, everything: bool) -> list[list[int]]:

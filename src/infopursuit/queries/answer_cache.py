@@ -10,7 +10,7 @@ from typing import Any
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import json_lines
 from infopursuit.core.results import ResultFolder, job_digest
-from infopursuit.queries.language_models.model import Answer
+from infopursuit.queries.language_models.model import Answer, Prompt, prompt_key
 
 
 class AnswerCache:
@@ -21,16 +21,17 @@ class AnswerCache:
         self._results = ResultFolder(folder, _digest(json.dumps(self._settings, sort_keys=True)))
         self.folder = self._results.folder
 
-    def load(self, prompts: Collection[str]) -> dict[str, Answer]:
+    def load(self, prompts: Collection[Prompt]) -> dict[Prompt, Answer]:
         """Return the kept answers to `prompts`, by prompt."""
-        prompt_of = {_digest(prompt): prompt for prompt in prompts}
-        answers: dict[str, Answer] = {}
+        prompt_of = {_digest(prompt_key(prompt)): prompt for prompt in prompts}
+        answers: dict[Prompt, Answer] = {}
         for path in sorted(self.folder.glob("*.jsonl")):
             try:
                 for _, entry in json_lines(path, "expected a chunk of answers", "expected JSON"):
                     prompt = prompt_of.get(entry["prompt"])
-                    answer = Answer(entry["answer"], entry["finish_reason"])
-                    if not all(isinstance(each, str) for each in answer):
+                    probability = entry.get("probability")
+                    answer = Answer(entry["answer"], entry["finish_reason"], probability)
+                    if not all(isinstance(each, str) for each in answer[:2]):
                         raise TypeError("an answer is not a text")
                     if prompt is not None:
                         answers[prompt] = answer
@@ -41,17 +42,16 @@ class AnswerCache:
                 ) from error
         return answers
 
-    def add(self, prompts: Sequence[str], answers: Sequence[Answer]) -> None:
+    def add(self, prompts: Sequence[Prompt], answers: Sequence[Answer]) -> None:
         """Keep the answers to one chunk of prompts."""
         self._write("settings.json", [json.dumps(self._settings, sort_keys=True, indent=2)])
-        lines = [
-            json.dumps(
-                {"prompt": _digest(prompt), "answer": text, "finish_reason": finish_reason},
-                ensure_ascii=False,
-            )
-            for prompt, (text, finish_reason) in zip(prompts, answers, strict=True)
-        ]
-        self._write(f"{_digest(''.join(map(_digest, prompts)))}.jsonl", lines)
+        digests, lines = [_digest(prompt_key(prompt)) for prompt in prompts], []
+        for digest, answer in zip(digests, answers, strict=True):
+            entry = {"prompt": digest, "answer": answer.text, "finish_reason": answer.finish_reason}
+            if answer.probability is not None:
+                entry |= {"probability": answer.probability}
+            lines.append(json.dumps(entry, ensure_ascii=False))
+        self._write(f"{_digest(''.join(digests))}.jsonl", lines)
 
     def _write(self, key: str, lines: Sequence[str]) -> None:
         with self._results.write(key) as partial:

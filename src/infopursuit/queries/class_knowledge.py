@@ -178,7 +178,7 @@ def _asked(
             known = parse_knowledge(answer, len(batches[batch]))
             if isinstance(known, Unusable):
                 waiting.append((batch, row))
-                values_of = (rows[row], batches[batch], *answer, known.value)
+                values_of = (rows[row], batches[batch], *answer[:2], known.value)
                 for column, value in zip(rejected.values(), values_of, strict=True):
                     column.append(value)
                 continue

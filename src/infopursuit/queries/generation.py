@@ -15,7 +15,7 @@ from tqdm import tqdm
 from infopursuit.core.errors import InputError
 from infopursuit.core.executors import Workers, run_shards
 from infopursuit.queries.answer_cache import AnswerCache
-from infopursuit.queries.language_models import Answer, LanguageModel, Sampling
+from infopursuit.queries.language_models import Answer, LanguageModel, Prompt, Sampling
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ def attempts(model: LanguageModel, sampling: Sampling, longest: int) -> Iterator
 
 def answer_prompts(
     model: LanguageModel,
-    prompts: Sequence[str],
+    prompts: Sequence[Prompt],
     sampling: Sampling,
     kept_in: str | Path,
     workers: Workers[LanguageModel] | None = None,
@@ -48,7 +48,7 @@ def answer_prompts(
     """
     distinct = list(dict.fromkeys(prompts))
     cache = None
-    answers: dict[str, Answer] = {}
+    answers: dict[Prompt, Answer] = {}
     if model.identity is not None:
         cache = AnswerCache(kept_in, {"model": dict(model.identity), "sampling": asdict(sampling)})
         answers = cache.load(distinct)
@@ -81,7 +81,7 @@ class AnswerWork:
     identity: Mapping[str, Any] | None
     sampling: Sampling
 
-    def __call__(self) -> Callable[[list[str]], list[Answer]]:
+    def __call__(self) -> Callable[[list[Prompt]], list[Answer]]:
         model = self.open()
         if model.identity != self.identity:
             raise InputError(
@@ -93,7 +93,7 @@ class AnswerWork:
 
 def _asked(
     model: LanguageModel,
-    chunks: list[list[str]],
+    chunks: list[list[Prompt]],
     sampling: Sampling,
     workers: Workers[LanguageModel] | None,
 ) -> Generator[tuple[int, list[Answer]], None, None]:

@@ -253,6 +253,8 @@ def _facts(explanation: Explanation, stop: StoppingRule | None) -> list[_Fact]:
         facts.append(_Fact("It looks like", "none of the classes", NO))
     if any(step.overridden for step in explanation.steps):
         facts.append(_Fact("Answers marked *", "given by a person"))
+    if explanation.second_opinion is not None:
+        facts.append(_Fact("Answers marked +", f"given by {explanation.second_opinion['model']}"))
     count = len(explanation.steps)
     asked = f"{count} question{'' if count == 1 else 's'}"
     if explanation.chosen_from is not None:

@@ -8,7 +8,6 @@ from infopursuit.core.numbers import percent
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.pursuit.explanation import (
     BEFORE,
-    BY_A_PERSON,
     NONE_OF_THE_CLASSES,
     Explanation,
     Step,
@@ -17,6 +16,7 @@ from infopursuit.pursuit.explanation import (
     leaders,
     numbered,
     question,
+    who_answered,
 )
 from infopursuit.report.places import marked_address
 
@@ -54,8 +54,7 @@ def explanation_html(explanation: Explanation) -> str:
         f"<b>{escape(str(explanation.predicted_class))}</b>, {percent(explanation.probability)}, "
         f"{ending(explanation)}"
     )
-    if any(step.overridden for step in explanation.steps):
-        caption += f"<br/>{BY_A_PERSON}"
+    caption += "".join(f"<br/>{escape(each)}" for each in who_answered(explanation))
     if explanation.unfamiliar:
         caption += f"<br>{NONE_OF_THE_CLASSES}"
     return (

@@ -6,13 +6,31 @@ from collections.abc import Mapping
 from typing import Any
 
 from infopursuit.core.errors import InputError
-from infopursuit.queries.language_models.model import Answer, LanguageModel, Sampling
+from infopursuit.queries.language_models.model import (
+    Answer,
+    Cost,
+    ImagePrompt,
+    LanguageModel,
+    Prompt,
+    Sampling,
+    prompt_key,
+)
 from infopursuit.queries.language_models.openai_server import OpenAIServer
 from infopursuit.queries.language_models.recorded import RecordedAnswers
 from infopursuit.queries.language_models.vllm_engine import VllmEngine
 from infopursuit.queries.settings import LanguageModelSettings, OpenAISettings, VllmSettings
 
-__all__ = ["Answer", "LanguageModel", "Sampling", "language_model_at", "open_language_model"]
+__all__ = [
+    "Answer",
+    "Cost",
+    "ImagePrompt",
+    "LanguageModel",
+    "Prompt",
+    "Sampling",
+    "language_model_at",
+    "open_language_model",
+    "prompt_key",
+]
 
 VLLM, RECORDED = "vllm:", "recorded:"
 

@@ -2,17 +2,65 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 
+class ImagePrompt(NamedTuple):
+    """A question about a picture: the encoded PNG, the text, and the words that may answer it."""
+
+    image: bytes
+    text: str
+    choices: tuple[str, ...]
+
+
+Prompt = str | ImagePrompt
+
+
+def prompt_key(prompt: Prompt) -> str:
+    """Return what tells prompts apart: the text; of a picture its SHA-256 and the text."""
+    if isinstance(prompt, str):
+        return prompt
+    return f"{hashlib.sha256(prompt.image).hexdigest()} {' '.join(prompt.choices)}\n{prompt.text}"
+
+
+def message_content(prompt: Prompt) -> Any:
+    """Return the content of a user message; a picture comes first, so that its prefix is kept."""
+    if isinstance(prompt, str):
+        return prompt
+    address = f"data:image/png;base64,{base64.b64encode(prompt.image).decode()}"
+    return [
+        {"type": "image_url", "image_url": {"url": address}},
+        {"type": "text", "text": prompt.text},
+    ]
+
+
+class Cost(NamedTuple):
+    """What one answer about a picture took; tokens are 0 if a server does not count them."""
+
+    tokens_read: int
+    tokens_written: int
+    seconds: float
+
+
 class Answer(NamedTuple):
-    """What a language model wrote, and why it stopped: `stop` at its end, `length` cut off, ..."""
+    """What a language model wrote.
+
+    Attributes:
+        text: the answer.
+        finish_reason: why it stopped: `stop` at its end, `length` if cut off, ...
+        probability: of the word chosen, among `ImagePrompt.choices`; None if it is not known.
+        cost: of an answer about a picture; None if it was kept from an earlier run.
+    """
 
     text: str
     finish_reason: str
+    probability: float | None = None
+    cost: Cost | None = None
 
 
 @dataclass(frozen=True)
@@ -29,13 +77,13 @@ class Sampling:
     seed: int
     pattern: str | None = None
 
-    def seed_for(self, prompt: str) -> int:
+    def seed_for(self, prompt: Prompt) -> int:
         """Return the seed of one request, 31 bits.
 
         With one seed for all, every answer would be drawn with the same random numbers; with the
         prompt's place in the batch, it would change when other prompts are asked next to it.
         """
-        digest = hashlib.sha256(f"{self.seed} {prompt}".encode()).digest()
+        digest = hashlib.sha256(f"{self.seed} {prompt_key(prompt)}".encode()).digest()
         return int.from_bytes(digest[:4], "big") >> 1
 
 
@@ -56,6 +104,25 @@ class LanguageModel(Protocol):
         """How many prompts to hand over at once; at most these are lost if the process dies."""
         ...
 
-    def answer(self, prompts: Sequence[str], sampling: Sampling) -> list[Answer]:
+    def answer(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Answer]:
         """Return one answer for each prompt, in order."""
         ...
+
+
+def choice_probability(
+    text: str, choices: Sequence[str], likely: Sequence[tuple[str, float]]
+) -> float | None:
+    """Return how probable the chosen word is among all choices, by the likely first tokens.
+
+    Args:
+        text: the answer.
+        choices: the words.
+        likely: tokens with their log-probabilities.
+    """
+    weight = dict.fromkeys(choices, 0.0)
+    for token, value in likely:
+        start = token.strip().lower()
+        for word in choices:
+            weight[word] += math.exp(value) if start and word.startswith(start) else 0.0
+    total, chosen = sum(weight.values()), weight.get(text.strip(" .").lower(), 0.0)
+    return round(chosen / total, 6) if total and chosen else None

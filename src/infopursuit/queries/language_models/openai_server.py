@@ -14,6 +14,7 @@ import re
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -23,7 +24,15 @@ from urllib.parse import urlsplit
 import httpx
 
 from infopursuit.core.errors import InputError
-from infopursuit.queries.language_models.model import Answer, Sampling
+from infopursuit.queries.language_models.model import (
+    Answer,
+    Cost,
+    ImagePrompt,
+    Prompt,
+    Sampling,
+    choice_probability,
+    message_content,
+)
 from infopursuit.queries.settings import OpenAISettings
 
 logger = logging.getLogger(__name__)
@@ -64,6 +73,8 @@ class OpenAIServer:
         self.url = f"{base_url.rstrip('/')}/chat/completions"
         # Reading the certificates takes longer than many an answer: once is enough.
         self._certificates = httpx.create_ssl_context()
+        # Whether the words that may answer are sent; not to a server that refused them.
+        self.sends_choices = True
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -71,13 +82,14 @@ class OpenAIServer:
         settings = self.settings
         return {"backend": "openai", "base_url": settings.base_url, "model": settings.model}
 
-    def answer(self, prompts: Sequence[str], sampling: Sampling) -> list[Answer]:
-        """Put each prompt to the server as one user message.
+    def answer(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Answer]:
+        """Put each prompt to the server as one user message, a picture first.
 
         A failed connection, a time-out, status 429 and statuses from 500 are tried again with
         growing pauses; the first prompt that fails for good stops all others. A pattern is sent as
         vLLM's server takes it (`structured_outputs`), and an answer that came to its end without
-        matching it shows that this server does not.
+        matching it shows that this server does not. With a picture go the words that may answer
+        it and a wish for log-probabilities, until the server refuses them.
         """
         variable = self.settings.api_key_variable
         key = os.environ.get(variable, "").strip()
@@ -89,7 +101,7 @@ class OpenAIServer:
         stopped = threading.Event()
         with ThreadPoolExecutor(CONCURRENT_REQUESTS) as pool:
             requests = _Requests(
-                self.settings, self.url, self._certificates, key, sampling, stopped
+                self.settings, self.url, self._certificates, key, sampling, stopped, self
             )
             futures = [pool.submit(requests.ask, prompt) for prompt in prompts]
             try:
@@ -110,14 +122,15 @@ class _Requests:
     key: str
     sampling: Sampling
     stopped: threading.Event
+    server: OpenAIServer
     reported: set[int] = field(default_factory=set)
 
-    def ask(self, prompt: str) -> Answer:
+    def ask(self, prompt: Prompt) -> Answer:
         """Return the answer to one prompt, after as many tries as it takes."""
         sampling = self.sampling
         body: dict[str, Any] = {
             "model": self.settings.model,
-            "messages": [{"role": "user", "content": prompt}],
+            "messages": [{"role": "user", "content": message_content(prompt)}],
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
             "max_tokens": sampling.max_tokens,
@@ -125,18 +138,31 @@ class _Requests:
         }
         if sampling.pattern is not None:
             body["structured_outputs"] = {"regex": sampling.pattern}
-        failure = ""
+        choices = {}
+        if isinstance(prompt, ImagePrompt) and self.server.sends_choices:
+            known = {"choice": list(prompt.choices)}
+            choices = {"structured_outputs": known, "logprobs": True, "top_logprobs": 5}
+        started, failure = time.monotonic(), ""
         tries = self.settings.max_retries + 1
         for attempt in range(tries):
             try:
-                status, reply = self._sent(body)
+                status, reply = self._sent(body | choices)
+                if choices and status in (400, 422):
+                    logger.warning("%s does not know structured_outputs or logprobs", self.url)
+                    choices, self.server.sends_choices = {}, False
+                    status, reply = self._sent(body)
             except httpx.TransportError as error:
                 failure = self._masked(f"{type(error).__name__}: {error}")
             else:
                 if status == 200:
                     answer = read_completion(reply, self.url, sampling.pattern)
                     # JSON may have spelled the key in escapes.
-                    return Answer(self._masked(answer.text), self._masked(answer.finish_reason))
+                    masked = map(self._masked, (answer.text, answer.finish_reason))
+                    answer = Answer(next(masked), next(masked))
+                    if isinstance(prompt, ImagePrompt):
+                        seconds = time.monotonic() - started
+                        return _about_picture(answer, prompt, json.loads(reply), seconds)
+                    return answer
                 failure = f"status {status}: {_start(reply)}"
                 if status not in PASSING_STATUSES:
                     hint = self._hint(status)
@@ -255,6 +281,21 @@ def read_completion(reply: str, url: str, pattern: str | None = None) -> Answer:
             f"{_start(text)}: the server seems to ignore it; {UNSTRUCTURED}"
         )
     return Answer(text, finish_reason or "unknown")
+
+
+def _about_picture(answer: Answer, prompt: ImagePrompt, reply: Any, seconds: float) -> Answer:
+    """Return an answer with its probability and its cost, as far as the server gives them."""
+    usage = reply.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    tokens = (usage.get(f"{name}_tokens") for name in ("prompt", "completion"))
+    read, written = (each if isinstance(each, int) else 0 for each in tokens)
+    try:
+        first = reply["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
+        likely = [(str(each["token"]), min(float(each["logprob"]), 0.0)) for each in first]
+    except (LookupError, TypeError, ValueError):  # the server gives none
+        likely = []
+    probability = choice_probability(answer.text, prompt.choices, likely)
+    return answer._replace(probability=probability, cost=Cost(read, written, seconds))
 
 
 def _start(text: str) -> str:

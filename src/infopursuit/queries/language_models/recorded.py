@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from infopursuit.core.errors import InputError
-from infopursuit.queries.language_models.model import Answer, Sampling
+from infopursuit.queries.language_models.model import Answer, Prompt, Sampling, prompt_key
 from infopursuit.queries.templates import PromptTemplate
 from infopursuit.texts.checked_json import Entry, checked_lines
 
@@ -85,12 +85,12 @@ class RecordedAnswers:
             )
         return self._templates[name]
 
-    def answer(self, prompts: Sequence[str], sampling: Sampling) -> list[Answer]:
+    def answer(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Answer]:
         """Return the recorded answer of each prompt, whatever the sampling."""
-        for prompt in prompts:
+        for prompt in map(prompt_key, prompts):
             if prompt not in self._answers:
                 raise InputError(f"{self.path}: {self._difference(prompt)}; {self.remedy}")
-        return [self._answers[prompt] for prompt in prompts]
+        return [self._answers[prompt_key(prompt)] for prompt in prompts]
 
     def _difference(self, prompt: str) -> str:
         end = _last_line(prompt)

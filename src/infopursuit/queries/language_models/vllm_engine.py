@@ -12,12 +12,21 @@ import importlib.util
 import logging
 import os
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from infopursuit.core.errors import InputError
-from infopursuit.queries.language_models.model import Answer, Sampling
+from infopursuit.queries.language_models.model import (
+    Answer,
+    Cost,
+    ImagePrompt,
+    Prompt,
+    Sampling,
+    choice_probability,
+    message_content,
+)
 from infopursuit.queries.settings import VllmSettings
 
 logger = logging.getLogger(__name__)
@@ -71,35 +80,50 @@ class VllmEngine:
         files = _files(Path(settings.model)) if settings.revision is None else None
         return {"backend": "vllm", **settings.model_dump(), "files": files}
 
-    def answer(self, prompts: Sequence[str], sampling: Sampling) -> list[Answer]:
+    def answer(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Answer]:
         """Put each prompt to the model as one user message, each with its own seed.
+
+        vLLM makes `multi_modal_data` of the pictures. Seconds are an equal share of the batch's.
 
         vLLM repeats itself exactly for equal batches on equal hardware.
         """
         llm, vllm = self._loaded(sampling.seed)
-        form = None
-        if sampling.pattern is not None:
-            settings = importlib.import_module("vllm.sampling_params")
-            form = settings.StructuredOutputsParams(regex=sampling.pattern)
+        form = importlib.import_module("vllm.sampling_params").StructuredOutputsParams
+        regex = None if sampling.pattern is None else form(regex=sampling.pattern)
         parameters = [
             vllm.SamplingParams(
                 temperature=sampling.temperature,
                 top_p=sampling.top_p,
                 max_tokens=sampling.max_tokens,
                 seed=sampling.seed_for(prompt),
-                structured_outputs=form,
+                structured_outputs=(
+                    form(choice=list(prompt.choices)) if isinstance(prompt, ImagePrompt) else regex
+                ),
+                **({"logprobs": 5} if isinstance(prompt, ImagePrompt) else {}),
             )
             for prompt in prompts
         ]
-        conversations = [[{"role": "user", "content": prompt}] for prompt in prompts]
+        conversations = [[{"role": "user", "content": message_content(each)}] for each in prompts]
+        started = time.monotonic()
         try:
             outputs = llm.chat(conversations, sampling_params=parameters, use_tqdm=False)
         except _refusals() as error:
             raise InputError(
                 f"language_model.vllm: vllm refuses a prompt or its sampling: {error}"
             ) from error
-        completions = [output.outputs[0] for output in outputs]
-        return [Answer(each.text, each.finish_reason or "unknown") for each in completions]
+        seconds = (time.monotonic() - started) / max(len(prompts), 1)
+        answers = []
+        for prompt, output in zip(prompts, outputs, strict=True):
+            said = output.outputs[0]
+            answer = Answer(said.text, said.finish_reason or "unknown")
+            if isinstance(prompt, ImagePrompt):
+                first = said.logprobs[0].values() if said.logprobs else ()
+                likely = [(each.decoded_token or "", each.logprob) for each in first]
+                cost = Cost(len(output.prompt_token_ids or ()), len(said.token_ids), seconds)
+                probability = choice_probability(said.text, prompt.choices, likely)
+                answer = answer._replace(probability=probability, cost=cost)
+            answers.append(answer)
+        return answers
 
     def _loaded(self, seed: int) -> tuple[Any, Any]:
         # Read when vLLM is imported: with its scheduler in another process, batches vary.

@@ -1,0 +1,339 @@
+"""A second opinion: a vision-language model looks at the picture where CLIP's answer matters.
+
+    opinion = SecondOpinion(("http://localhost:8000/v1", "qwen3-vl"))
+    model.explain(["new.png"], second_opinion=opinion)[0]
+
+CLIP answers every question and a pursuit is planned. Of the questions on the way the model is
+asked about one: an answer that decides, or that CLIP is not sure of. What it says takes the place
+of CLIP's answer, with rates of its own, and the pursuit is planned again, until no such answer is
+left or `most` questions were put. All pictures go on together, one question of each at a time.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from infopursuit.clip.embed import cache_folder
+from infopursuit.core.errors import InputError
+from infopursuit.datasets.decoding import picture_list, to_rgb
+from infopursuit.pursuit.answers.rules import NOT_SURE
+from infopursuit.pursuit.answers.table import LEAST_OF_MANY, PSEUDO_IMAGES
+from infopursuit.pursuit.explanation import LITTLE, Explanation, question
+from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
+from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.queries.generation import answer_prompts
+from infopursuit.queries.language_models import (
+    Answer,
+    Cost,
+    ImagePrompt,
+    LanguageModel,
+    Sampling,
+    language_model_at,
+)
+from infopursuit.queries.templates import load_template
+from infopursuit.texts.knowledge import KnowledgeTable
+
+logger = logging.getLogger("infopursuit")
+
+MOST, PER_CLASS = 6, 30
+# The longest side of a picture that is sent, in pixels.
+LONGEST_SIDE = 768
+# What the model may answer, as answers of a pursuit.
+CHOICES = {"no": 0.0, "unclear": NOT_SURE, "yes": 1.0}
+# Rates from a knowledge table: how often the model says so of what is true, and cannot say.
+RIGHT, UNCLEAR = 0.9, 0.05
+# The likeliest answer; one word, with room for a full stop.
+SAMPLING = Sampling(temperature=0.0, top_p=1.0, max_tokens=5, seed=0)
+
+
+class Opinion(NamedTuple):
+    """An answer about a picture: in [0, 1], how probable it was, and what it cost if it was new."""
+
+    answer: float
+    probability: float | None
+    cost: Cost | None
+
+
+class SecondOpinion:
+    """A vision-language model, its rates, and the folder where its answers are kept.
+
+    Args:
+        model: what `language_model_at` takes (an address, or a pair of the address of a server of
+            OpenAI's chat completions and the name of a model), or a `LanguageModel`.
+        most: questions put about a picture.
+        alone: whether it answers every question, and CLIP none; `most` does not count then.
+        images: (pictures, labels) that the rates are estimated from, such as training images; None
+            for rates from the knowledge table of the classifier. Without one, rates are those of
+            CLIP's answers.
+        per_class: the most pictures of a class that rates are estimated from.
+        kept_in: a folder; None for one in the cache folder.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        most: int = MOST,
+        alone: bool = False,
+        images: tuple[Any, Any] | None = None,
+        per_class: int = PER_CLASS,
+        kept_in: str | Path | None = None,
+    ) -> None:
+        if isinstance(model, str):
+            model = language_model_at(model)
+        elif isinstance(model, tuple):
+            model = language_model_at(*model)
+        for name, value in (("most", most), ("per_class", per_class)):
+            if isinstance(value, bool) or value != int(value) or value < 1:
+                raise InputError(f"{name} is {value!r}; expected a whole number from 1 on")
+        self.model: LanguageModel = model
+        self.most, self.alone, self.per_class = int(most), alone, int(per_class)
+        self.images = None if images is None else (picture_list(images[0]), np.asarray(images[1]))
+        self.kept_in = Path(kept_in) if kept_in is not None else cache_folder() / "answers"
+        with as_file(files("infopursuit.queries") / "prompts" / "picture_question.jinja") as path:
+            self.template = load_template(path, ["question"])
+        self._rates: dict[tuple[int, int], Tensor] = {}
+        self._encoded: list[bytes] | None = None
+
+    @property
+    def name(self) -> str:
+        """What explanations call it."""
+        return str((self.model.identity or {}).get("model", "second opinion"))
+
+    def ask(self, asked: Sequence[tuple[bytes, str]]) -> list[Opinion]:
+        """Put questions about pictures.
+
+        Args:
+            asked: encoded pictures (`encoded`) with queries of a model.
+
+        Raises:
+            InputError: the model cannot be asked, or says neither yes, no nor unclear.
+        """
+        choices = tuple(CHOICES)
+        prompts = [
+            ImagePrompt(picture, self.template.render(question=question(query)), choices)
+            for picture, query in asked
+        ]
+        return [_opinion(each) for each in answer_prompts(
+            self.model, prompts, SAMPLING, self.kept_in
+        )]  # fmt: skip
+
+    # -- explanations -----------------------------------------------------------------------
+
+    def explain(
+        self,
+        model: Any,
+        answers: Float[Tensor, "n k"],
+        pictures: Any,
+        stop: StoppingRule,
+        names: Sequence[str],
+        overridden: Sequence[int] = (),
+    ) -> list[Explanation]:
+        """Explain n pictures; a step says if the second opinion answered it (`Step.by`).
+
+        Args:
+            model: a fitted PursuitClassifier.
+            answers: of CLIP, and of a person to the queries `overridden`.
+            pictures: of any kind that `infopursuit.datasets.decoding.to_rgb` takes.
+            stop: when to ask no more.
+            names: of the pictures.
+            overridden: queries whose answers a person gave.
+        """
+        pursuit: Pursuit = model.pursuit_
+        shown = [encoded(each) for each in picture_list(pictures)]
+        if len(shown) != len(answers):
+            raise InputError(f"{len(shown)} pictures for {len(answers)} rows; expected one each")
+        answers, said = answers.clone(), [dict[int, Opinion]() for _ in shown]
+        plans = self._plan(model, answers, said, stop, names, overridden, range(len(shown)))
+        while True:
+            wanted = {
+                row: query
+                for row, plan in plans.items()
+                if (query := self._next(pursuit, plan, said[row])) is not None
+            }
+            if not wanted:
+                break
+            asked = [(shown[row], pursuit.queries[query]) for row, query in wanted.items()]
+            for (row, query), opinion in zip(wanted.items(), self.ask(asked), strict=True):
+                said[row][query] = opinion
+                if opinion.answer != NOT_SURE or isinstance(pursuit.classifier, NaiveBayes):
+                    answers[row, query] = opinion.answer
+            plans |= self._plan(model, answers, said, stop, names, overridden, list(wanted))
+        return [self._signed(pursuit, plans[row], opinions) for row, opinions in enumerate(said)]
+
+    def _next(self, pursuit: Pursuit, plan: Explanation, said: Mapping[int, Opinion]) -> int | None:
+        """Return the query to put next; None if no answer on the way is worth a question."""
+        if len(said) >= self.most and not self.alone:
+            return None
+        winner, before = plan.top_classes(1)[0], plan.prior
+        worth: dict[int, float] = {}
+        for step in plan.steps:
+            query = pursuit.number(step.query)
+            moved = abs(step.posterior[winner] - before[winner])
+            before = step.posterior
+            if query in said or step.overridden:
+                continue
+            if self.alone:
+                return query
+            if step.yes or step.answer == NOT_SURE or moved >= LITTLE:
+                # A false yes misleads a reader most; then comes what decides.
+                worth[query] = moved + step.yes
+        return max(worth, key=worth.__getitem__) if worth else None
+
+    def _plan(
+        self,
+        model: Any,
+        answers: Tensor,
+        said: Sequence[Mapping[int, Opinion]],
+        stop: StoppingRule,
+        names: Sequence[str],
+        overridden: Sequence[int],
+        rows: Sequence[int],
+    ) -> dict[int, Explanation]:
+        """Explain some rows, those together of which the same queries have a second opinion."""
+        groups: dict[frozenset[int], list[int]] = {}
+        for row in rows:
+            everything = frozenset(range(answers.shape[1])) if self.alone else frozenset(said[row])
+            groups.setdefault(everything - set(overridden), []).append(row)
+        plans = {}
+        for queries, members in groups.items():
+            pursuit = self._with_rates(model, sorted(queries))
+            explained = pursuit.explain(
+                answers[members], stop, [names[row] for row in members], overridden=overridden
+            )
+            plans |= dict(zip(members, explained, strict=True))
+        return plans
+
+    def _signed(
+        self, pursuit: Pursuit, plan: Explanation, said: Mapping[int, Opinion]
+    ) -> Explanation:
+        """Return an explanation that says who answered, and what it cost."""
+        queries = [pursuit.number(step.query) for step in plan.steps]
+        steps = tuple(
+            replace(step, by=self.name) if query in said else step
+            for step, query in zip(plan.steps, queries, strict=True)
+        )
+        costs = [each.cost for each in said.values() if each.cost is not None]
+        return replace(
+            plan,
+            steps=steps,
+            second_opinion={
+                "model": self.name,
+                "questions": len(said),
+                "calls": len(costs),
+                "tokens": sum(each.tokens_read + each.tokens_written for each in costs),
+                "seconds": round(sum(each.seconds for each in costs), 3),
+            },
+        )
+
+    # -- rates ------------------------------------------------------------------------------
+
+    def _with_rates(self, model: Any, queries: Sequence[int]) -> Pursuit:
+        """Return the pursuit in which this model answers some queries, with rates of its own."""
+        pursuit: Pursuit = model.pursuit_
+        classifier, querier = pursuit.classifier, pursuit.querier
+        if not queries or not isinstance(classifier, NaiveBayes):
+            return pursuit
+        table = classifier.table
+        rates = self.rates(model, queries).to(table.log_prior)
+        levels = torch.full_like(table.log_likelihood[:, queries], LEAST_OF_MANY)
+        levels[0], levels[-1] = rates[0], rates[2]
+        if table.levels % 2:
+            levels[table.levels // 2] = rates[1]
+        changed = table.log_likelihood.clone()
+        changed[:, queries] = (levels / levels.sum(dim=0)).log()
+        table = replace(table, log_likelihood=changed)
+        if isinstance(querier, InformationGain):
+            querier = InformationGain(table, querier.query_weights, querier.redundant)
+        return replace(pursuit, classifier=NaiveBayes(table), querier=querier)
+
+    def rates(self, model: Any, queries: Sequence[int]) -> Float[Tensor, "3 m c"]:
+        """Return how probable no, unclear and yes are in each class, for m queries."""
+        missing = [query for query in queries if (id(model), query) not in self._rates]
+        if missing:
+            if self.images is not None:
+                found = self._rates_of_images(model, missing)
+            else:
+                found = _rates_of_table(model, missing)
+            for place, query in enumerate(missing):
+                self._rates[id(model), query] = found[:, place]
+        return torch.stack([self._rates[id(model), query] for query in queries], dim=1)
+
+    def _rates_of_images(self, model: Any, queries: Sequence[int]) -> Float[Tensor, "3 m c"]:
+        """Ask about up to `per_class` images of each class."""
+        assert self.images is not None
+        pictures, labels = self.images
+        rows = []
+        for label in model.classes_:
+            of_class = np.flatnonzero(labels == label)[: self.per_class]
+            if not len(of_class):
+                raise InputError(f"no image of the class {label!r} to estimate rates from")
+            rows.append(of_class)
+        if self._encoded is None:
+            self._encoded = [b""] * len(pictures)
+            for row in np.concatenate(rows):
+                self._encoded[row] = encoded(pictures[row])
+        texts = [model.queries_[query] for query in queries]
+        asked = [(self._encoded[row], text) for text in texts for row in np.concatenate(rows)]
+        values = torch.tensor([each.answer for each in self.ask(asked)]).view(len(texts), -1)
+        counts = torch.stack([
+            torch.stack([(part == value).sum(dim=1) for value in CHOICES.values()])
+            for part in values.split([len(each) for each in rows], dim=1)
+        ], dim=2).double()  # fmt: skip
+        overall = (counts.sum(dim=2, keepdim=True) + 1) / (counts.sum(dim=(0, 2)) + 3)[:, None]
+        smooth = counts + PSEUDO_IMAGES * overall
+        return smooth / smooth.sum(dim=0)
+
+
+def _rates_of_table(model: Any, queries: Sequence[int]) -> Float[Tensor, "3 m c"]:
+    """Return rates from the knowledge table; of texts without any those of CLIP's answers."""
+    likelihood = model.pursuit_.classifier.exact.log_likelihood[:, list(queries)].exp().cpu()
+    middle = len(likelihood) // 2
+    unclear = torch.full_like(likelihood[0], UNCLEAR)
+    if len(likelihood) % 2:
+        unclear = likelihood[middle]
+    yes = likelihood[-middle:].sum(dim=0)
+    known: KnowledgeTable | None = model.knowledge_
+    if known is not None:
+        texts = [model.queries_[query] for query in queries]
+        names = list(model.pursuit_.class_names)
+        true = torch.from_numpy(known.for_classes_and_texts(names, texts)).T.double()
+        there = ~true.isnan()
+        counted = there.sum(dim=1, keepdim=True)
+        mean = true.nan_to_num().sum(dim=1, keepdim=True) / counted.clamp_min(1)
+        share = torch.where(there, true, mean)
+        wrong = 1 - RIGHT - UNCLEAR
+        yes = torch.where(counted > 0, wrong + (RIGHT - wrong) * share, yes)
+        unclear = torch.where(counted > 0, UNCLEAR, unclear)
+    rates = torch.stack([1 - yes - unclear, unclear, yes]).clamp_min(LEAST_OF_MANY)
+    return rates / rates.sum(dim=0)
+
+
+def encoded(picture: Any) -> bytes:
+    """Return a picture as it is sent: upright RGB, at most LONGEST_SIDE wide and high, PNG."""
+    image, file = to_rgb(picture), io.BytesIO()
+    image.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
+    image.save(file, "PNG")
+    return file.getvalue()
+
+
+def _opinion(answer: Answer) -> Opinion:
+    words = answer.text.strip().strip(".!*\"'").lower().split()
+    word = words[0].strip(".,;:!*\"'") if words else ""
+    if word not in CHOICES:
+        raise InputError(
+            f"the second opinion was {answer.text[:80]!r}; expected {', '.join(CHOICES)} (a model "
+            "that thinks first has to be told not to)"
+        )
+    return Opinion(CHOICES[word], answer.probability, answer.cost)
