@@ -495,8 +495,7 @@ examples:
   infopursuit explain --model model photo.jpg --figures figures/
   infopursuit explain --model model photo.jpg --where      # where in it each yes comes from
   infopursuit explain --model model photo.jpg --decisive   # the few answers that decide
-  infopursuit explain --model model photo.jpg --second-opinion http://localhost:8000/v1 \\
-      --second-opinion-model qwen3-vl                      # a model that looks at the picture
+  infopursuit explain --model model a.jpg --second-opinion URL --second-opinion-model NAME
   infopursuit explain --model user/name photo.jpg          # a model of the Hugging Face hub
   infopursuit explain --model model --interactive          # answer the questions yourself
   infopursuit explain --model model --interactive photo.jpg     # change answers of an image
