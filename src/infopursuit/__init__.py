@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         InformationPursuitClassifier as InformationPursuitClassifier,
     )
     from infopursuit.estimators.pictures import fit as fit
-    from infopursuit.estimators.second_opinion import SecondOpinion as SecondOpinion
     from infopursuit.estimators.variational import (
         VariationalInformationPursuit as VariationalInformationPursuit,
     )
@@ -41,7 +40,6 @@ _HOMES = {
     "Explanation": "infopursuit.pursuit.explanation",
     "InformationPursuitClassifier": "infopursuit.estimators.naive_bayes",
     "InputError": "infopursuit.core.errors",
-    "SecondOpinion": "infopursuit.estimators.second_opinion",
     "StoppingRule": "infopursuit.pursuit.stopping",
     "VariationalInformationPursuit": "infopursuit.estimators.variational",
     "fit": "infopursuit.estimators.pictures",

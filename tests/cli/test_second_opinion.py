@@ -13,9 +13,8 @@ import pytest
 
 import infopursuit
 from benchmarks.stand_in import standing_in
-from infopursuit import SecondOpinion
 from infopursuit.core.errors import InputError
-from infopursuit.estimators.second_opinion import encoded
+from infopursuit.estimators.second_opinion import SecondOpinion, encoded
 from infopursuit.meaning.second_opinion import use_of_pictures
 from infopursuit.pursuit.explanation import Explanation, question
 from infopursuit.queries.language_models.model import choice_probability
