@@ -3,10 +3,11 @@
     opinion = SecondOpinion(("http://localhost:8000/v1", "qwen3-vl"))
     model.explain(["new.png"], second_opinion=opinion)[0]
 
-It needs pip install 'infopursuit[pipeline]'. CLIP answers every question and a pursuit is planned. Of the questions on the way the model is
+CLIP answers every question and a pursuit is planned. Of the questions on the way the model is
 asked about one: an answer that decides, or that CLIP is not sure of. What it says takes the place
 of CLIP's answer, with rates of its own, and the pursuit is planned again, until no such answer is
 left or `most` questions were put. All pictures go on together, one question of each at a time.
+It needs `pip install 'infopursuit[pipeline]'`.
 """
 
 from __future__ import annotations
