@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -76,8 +77,7 @@ class SecondOpinion:
         most: questions put about a picture.
         alone: whether it answers every question, and CLIP none; `most` does not count then.
         images: (pictures, labels) that the rates are estimated from, such as training images; None
-            for rates from the knowledge table of the classifier. Without one, rates are those of
-            CLIP's answers.
+            for rates from the knowledge table of the classifier, of the texts that it knows.
         per_class: the most pictures of a class that rates are estimated from.
         kept_in: a folder; None for one in the cache folder.
     """
@@ -104,7 +104,7 @@ class SecondOpinion:
         self.kept_in = Path(kept_in) if kept_in is not None else cache_folder() / "answers"
         with as_file(files("infopursuit.queries") / "prompts" / "picture_question.jinja") as path:
             self.template = load_template(path, ["question"])
-        self._rates: dict[tuple[int, int], Tensor] = {}
+        self._rates: WeakKeyDictionary[Any, dict[int, Tensor]] = WeakKeyDictionary()
         self._encoded: list[bytes] | None = None
 
     @property
@@ -155,13 +155,14 @@ class SecondOpinion:
         shown = [encoded(each) for each in picture_list(pictures)]
         if len(shown) != len(answers):
             raise InputError(f"{len(shown)} pictures for {len(answers)} rows; expected one each")
+        askable = self._askable(model)
         answers, said = answers.clone(), [dict[int, Opinion]() for _ in shown]
         plans = self._plan(model, answers, said, stop, names, overridden, range(len(shown)))
         while True:
             wanted = {
                 row: query
                 for row, plan in plans.items()
-                if (query := self._next(pursuit, plan, said[row])) is not None
+                if (query := self._next(pursuit, plan, said[row], askable)) is not None
             }
             if not wanted:
                 break
@@ -173,7 +174,35 @@ class SecondOpinion:
             plans |= self._plan(model, answers, said, stop, names, overridden, list(wanted))
         return [self._signed(pursuit, plans[row], opinions) for row, opinions in enumerate(said)]
 
-    def _next(self, pursuit: Pursuit, plan: Explanation, said: Mapping[int, Opinion]) -> int | None:
+    def _askable(self, model: Any) -> Collection[int]:
+        """Return the queries that it has rates for.
+
+        Raises:
+            InputError: there are none, or some are missing although it is to answer alone.
+        """
+        everything = range(len(model.queries_))
+        if self.images is not None or not isinstance(model.pursuit_.classifier, NaiveBayes):
+            return everything
+        found = {
+            query
+            for query, known in enumerate(_truths(model, everything).isfinite().any(dim=1).tolist())
+            if known
+        }
+        if not found or (self.alone and len(found) < len(everything)):
+            raise InputError(
+                f"second_opinion: a knowledge table says something of {len(found)} of the model's "
+                f"{len(everything)} questions; expected a model with a table, or labelled pictures "
+                "(images), to estimate how often the second opinion says yes in each class"
+            )
+        return found
+
+    def _next(
+        self,
+        pursuit: Pursuit,
+        plan: Explanation,
+        said: Mapping[int, Opinion],
+        askable: Collection[int],
+    ) -> int | None:
         """Return the query to put next; None if no answer on the way is worth a question."""
         if len(said) >= self.most and not self.alone:
             return None
@@ -183,7 +212,7 @@ class SecondOpinion:
             query = pursuit.number(step.query)
             moved = abs(step.posterior[winner] - before[winner])
             before = step.posterior
-            if query in said or step.overridden:
+            if query in said or step.overridden or query not in askable:
                 continue
             if self.alone:
                 return query
@@ -261,15 +290,13 @@ class SecondOpinion:
 
     def rates(self, model: Any, queries: Sequence[int]) -> Float[Tensor, "3 m c"]:
         """Return how probable no, unclear and yes are in each class, for m queries."""
-        missing = [query for query in queries if (id(model), query) not in self._rates]
+        kept = self._rates.setdefault(model, {})
+        missing = [query for query in queries if query not in kept]
         if missing:
-            if self.images is not None:
-                found = self._rates_of_images(model, missing)
-            else:
-                found = _rates_of_table(model, missing)
-            for place, query in enumerate(missing):
-                self._rates[id(model), query] = found[:, place]
-        return torch.stack([self._rates[id(model), query] for query in queries], dim=1)
+            make = _rates_of_table if self.images is None else self._rates_of_images
+            found = make(model, missing)
+            kept |= {query: found[:, place] for place, query in enumerate(missing)}
+        return torch.stack([kept[query] for query in queries], dim=1)
 
     def _rates_of_images(self, model: Any, queries: Sequence[int]) -> Float[Tensor, "3 m c"]:
         """Ask about up to `per_class` images of each class."""
@@ -297,28 +324,24 @@ class SecondOpinion:
         return smooth / smooth.sum(dim=0)
 
 
-def _rates_of_table(model: Any, queries: Sequence[int]) -> Float[Tensor, "3 m c"]:
-    """Return rates from the knowledge table; of texts without any those of CLIP's answers."""
-    likelihood = model.pursuit_.classifier.exact.log_likelihood[:, list(queries)].exp().cpu()
-    middle = len(likelihood) // 2
-    unclear = torch.full_like(likelihood[0], UNCLEAR)
-    if len(likelihood) % 2:
-        unclear = likelihood[middle]
-    yes = likelihood[-middle:].sum(dim=0)
+def _truths(model: Any, queries: Sequence[int]) -> Float[Tensor, "m c"]:
+    """Return what the knowledge table of the classifier says; NaN if it says nothing."""
     known: KnowledgeTable | None = model.knowledge_
-    if known is not None:
-        texts = [model.queries_[query] for query in queries]
-        names = list(model.pursuit_.class_names)
-        true = torch.from_numpy(known.for_classes_and_texts(names, texts)).T.double()
-        there = ~true.isnan()
-        counted = there.sum(dim=1, keepdim=True)
-        mean = true.nan_to_num().sum(dim=1, keepdim=True) / counted.clamp_min(1)
-        share = torch.where(there, true, mean)
-        wrong = 1 - RIGHT - UNCLEAR
-        yes = torch.where(counted > 0, wrong + (RIGHT - wrong) * share, yes)
-        unclear = torch.where(counted > 0, UNCLEAR, unclear)
-    rates = torch.stack([1 - yes - unclear, unclear, yes]).clamp_min(LEAST_OF_MANY)
-    return rates / rates.sum(dim=0)
+    if known is None:
+        return torch.full((len(queries), len(model.classes_)), torch.nan)
+    texts = [model.queries_[query] for query in queries]
+    return torch.from_numpy(
+        known.for_classes_and_texts(list(model.pursuit_.class_names), texts)
+    ).T.double()
+
+
+def _rates_of_table(model: Any, queries: Sequence[int]) -> Float[Tensor, "3 m c"]:
+    """Return rates from what is known; a class of which it is not gets the mean of the others."""
+    true = _truths(model, queries)
+    share = torch.where(true.isnan(), true.nanmean(dim=1, keepdim=True), true)
+    wrong = 1 - RIGHT - UNCLEAR
+    yes = wrong + (RIGHT - wrong) * share
+    return torch.stack([1 - yes - UNCLEAR, torch.full_like(yes, UNCLEAR), yes])
 
 
 def encoded(picture: Any) -> bytes:
