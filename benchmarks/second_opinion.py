@@ -95,7 +95,7 @@ def main() -> None:
         ways: tuple[tuple[str, dict[str, Any]], ...] = (
             ("rates from a table", {"knowledge": known}),
             ("rates from 30 images a class", {"images": (pictures["train"], y["train"])}),
-            ("the model alone, rates from a table", {"knowledge": known, "alone": True}),
+            ("the model alone", {"images": (pictures["train"], y["train"]), "alone": True}),
         )
         opinion = SecondOpinion((address, "stand-in"), kept_in=folder)
         for name, given in ways:
