@@ -411,6 +411,9 @@ class PursuitClassifier:
             for name, value in cast(Any, self).get_params(deep=False).items()
             if name not in DATA
         }
+        heavy = settings.get("class_weight")
+        if isinstance(heavy, Mapping):  # labels may be numbers, which are no keys in JSON
+            settings["class_weight"] = {"labels": list(heavy), "weights": list(heavy.values())}
         return SavedModel(
             type(self).__name__,
             settings,

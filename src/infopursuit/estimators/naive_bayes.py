@@ -20,6 +20,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, check_random_state
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -147,10 +148,13 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             75 % of the images that got one; None to ask all.
         reference_embeddings: (v, d) of the texts that scores are relative to; None for
             `text_embeddings`.
-        stop: when to ask no more, in `predict` and `explain`; None to stop at a probability of
-            0.95, or when all questions have been asked.
+        stop: when to ask no more, in `predict` and `explain`; None for
+            `pursuit.stopping.DEFAULT_STOP`: at a probability of 0.95, or when 20 questions did not
+            change the prediction.
         validation_fraction: share of the rows that probabilities are calibrated on, of a class at
             most 1,024. Equal rows stay together.
+        class_weight: `balanced` so that all classes weigh the same, or a weight for each class as a
+            dict; they multiply `sample_weight`. None for 1 each.
         random_state: seed of the samples that are taken of more than 4,096 images; a generator of
             numpy's, or None for another seed each time.
 
@@ -186,6 +190,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         reference_embeddings: Any = None,
         stop: StoppingRule | None = None,
         validation_fraction: float = 0.1,
+        class_weight: Mapping[Any, float] | str | None = None,
         random_state: Any = 0,
     ) -> None:
         self.texts, self.text_embeddings = texts, text_embeddings
@@ -196,7 +201,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         self.annotations, self.certified_by = annotations, certified_by
         self.reference_embeddings = reference_embeddings
         self.stop, self.validation_fraction = stop, validation_fraction
-        self.random_state = random_state
+        self.class_weight, self.random_state = class_weight, random_state
 
     def fit(
         self,
@@ -226,7 +231,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         else:
             texts = self._texts_to_choose_from()
             rows = UnitMatrix(X, "X")
-            data = training_set(rows, y, sample_weight)
+            data = training_set(rows, y, sample_weight, self.class_weight)
             check_width(texts, "X", data.rows.width)
             self._keep_column_names(X)
             texts, annotated = self._annotated(texts, rows, y, data)
@@ -264,6 +269,8 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         texts = self._texts_to_choose_from()
         if self.annotations:
             raise InputError("annotations: of rows in memory; expected `fit`, not `fit_shards`")
+        if self.class_weight is not None:
+            raise InputError("class_weight: of rows in memory; expected `fit`, not `fit_shards`")
         shards = EmbeddedShards(images) if isinstance(images, (str, Path)) else images
         check_width(texts, shards.where, shards.width)
         left_out = None if left_out is None else np.asarray(left_out, bool)
@@ -449,7 +456,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         seed = seed_of(self.random_state)
         self.columns_ = TableColumns.of(X)
         rows, y = self._checked(X, y, reset=True)
-        data = training_set(rows, y, sample_weight)
+        data = training_set(rows, y, sample_weight, self.class_weight)
         self.classes_ = data.classes
         if validation is not None:
             validation = self._table(validation[0]), validation[1]
@@ -642,16 +649,18 @@ def encoded_labels(y: Any) -> tuple[np.ndarray, Int[Tensor, " n"]]:
     return classes, torch.from_numpy(numbers.astype(np.int64))
 
 
-def training_set(rows: Matrix, y: Any, sample_weight: Any = None) -> InMemorySet:
+def training_set(
+    rows: Matrix, y: Any, sample_weight: Any = None, class_weight: Any = None
+) -> InMemorySet:
     """Return rows with labels and weights as people give them, less rows of weight zero."""
     if not len(rows):
         raise InputError("X has no rows; expected at least one")
     check_consistent_length(np.empty(len(rows)), y)
-    if sample_weight is None:
+    if sample_weight is None and class_weight is None:
         classes, labels = encoded_labels(y)
         return InMemorySet(rows, labels, None, classes)
     try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
+        weights = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"sample_weight: {error}; expected numbers") from error
     weights = np.full(len(rows), weights) if not weights.ndim else weights
@@ -661,16 +670,31 @@ def training_set(rows: Matrix, y: Any, sample_weight: Any = None) -> InMemorySet
         raise InputError(f"sample_weight: {weights.min()}; expected no NaN and no negative weights")
     if not weights.any():
         raise InputError("sample_weight is zero everywhere; expected a positive weight")
-    least, most = weights[weights > 0].min(), weights.max()
-    if least < LIGHTEST or most > HEAVIEST:  # sums of float32 would be infinite, or nothing
-        raise InputError(
-            f"sample_weight is from {least:g} to {most:g}; expected {LIGHTEST:g} to {HEAVIEST:g}, "
-            "as a row of weight two counts like two rows"
-        )
     kept = np.flatnonzero(weights > 0)
     classes, labels = encoded_labels(np.asarray(y)[kept])
-    rows = rows if len(kept) == len(weights) else rows.subset(torch.from_numpy(kept))
-    return InMemorySet(rows, labels, torch.from_numpy(weights[kept]), classes)
+    weights = weights[kept] * _class_weights(class_weight, classes, labels)
+    least, most = weights.min(), weights.max()
+    # Sums of float32 would be infinite, or nothing.
+    if not (least >= LIGHTEST and most <= HEAVIEST):
+        name = "sample_weight" if class_weight is None else "class_weight times sample_weight"
+        raise InputError(
+            f"{name} is from {least:g} to {most:g}; expected {LIGHTEST:g} to {HEAVIEST:g}, "
+            "as a row of weight two counts like two rows"
+        )
+    rows = rows if len(kept) == len(rows) else rows.subset(torch.from_numpy(kept))
+    return InMemorySet(rows, labels, torch.from_numpy(weights), classes)
+
+
+def _class_weights(class_weight: Any, classes: np.ndarray, labels: Tensor) -> Any:
+    """Return the weight of each row's class, as scikit-learn counts it."""
+    if class_weight is None:
+        return 1.0
+    places = labels.numpy()
+    try:
+        each = compute_class_weight(class_weight, classes=classes, y=classes[places])
+    except (TypeError, ValueError) as error:
+        raise InputError(f"class_weight: {error}") from error
+    return each[places]
 
 
 def validation_set(rows: Matrix, y: Any, classes: np.ndarray) -> InMemorySet:

@@ -96,12 +96,18 @@ class _Stop(Section):
     stability: int | None = None
 
 
+class _ClassWeight(Section):
+    labels: list[str | bool | int | float]
+    weights: list[float]
+
+
 class _Settings(Section):
     """The settings that a model is asked with; the others are those of its next fit."""
 
     model_config = ConfigDict(extra="allow")
     stop: _Stop | None
     hidden: Annotated[list[int], Field(min_length=2, max_length=2)] | None = None
+    class_weight: _ClassWeight | str | None = None
 
 
 class _Provenance(Section):
@@ -376,6 +382,9 @@ def _restored(
     estimator, settings, first = described.estimator, dict(values["settings"]), described.first
     stop = described.settings.stop
     settings["stop"] = None if stop is None else StoppingRule(**stop.model_dump()).checked()
+    heavy = described.settings.class_weight
+    if isinstance(heavy, _ClassWeight):
+        settings["class_weight"] = dict(zip(heavy.labels, heavy.weights, strict=True))
     queries, classes = tuple(described.queries), _classes(described.classes)
     # A dictionary that networks learned may hold a text twice.
     if estimator != NETWORKS and len(set(queries)) < len(queries):
