@@ -193,7 +193,7 @@ def test_clones_pickles_and_saved_models_predict_the_same(tmp_path: Path) -> Non
         ({"budget": 9}, "budget is 9; expected 1 to 8"),
         ({"learning_rate": 0.0}, "learning_rate is 0.0; expected more than 0"),
         ({"learning_rate": 1e10}, "learning_rate is 10000000000.0; expected .* at most 1"),
-        ({"weight_decay": -1}, "weight_decay is -1; expected 0 to 1"),
+        ({"weight_decay": -1.0}, "weight_decay is -1.0; expected 0 to 1"),
         ({"text_embeddings": np.eye(U, 7) + 0.1}, "X has 24 columns and text_embeddings 7"),
         ({"reference_embeddings": np.eye(7) + 0.1}, "reference_embeddings has 7 columns"),
     ],
