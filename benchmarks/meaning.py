@@ -29,6 +29,7 @@ from sklearn.metrics import cohen_kappa_score, roc_auc_score
 from torch.nn.functional import normalize
 
 from benchmarks.meaning_tables import markdown
+from benchmarks.traps import chain_trap, word_trap
 from infopursuit import InformationPursuitClassifier
 from infopursuit.benchmark.entries import named
 from infopursuit.core.files import read_text_list
@@ -46,7 +47,6 @@ from infopursuit.meaning.measures import (
     truth_measures,
 )
 from infopursuit.meaning.questions import FITS, plausible_questions
-from infopursuit.meaning.traps import chain_trap, word_trap
 from infopursuit.meaning.truth import truth_of_answers
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.texts.knowledge import KnowledgeTable, open_knowledge, read_judge, read_strict

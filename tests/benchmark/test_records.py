@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from infopursuit.benchmark.records import RESULTS, give, keep
+from benchmarks.records import RESULTS, give, keep
 from infopursuit.benchmark.seeds import measure_peers
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import read_table, write_table
@@ -92,7 +92,7 @@ def test_what_is_missing_is_told(tmp_path: Path) -> None:
         (["keep", "x.parquet"], "records: expected: keep RECORD DATASET"),
         (["give", str(tmp_path / "no.parquet"), "zoo"], "no.parquet: no such file"),
     ):
-        command = [sys.executable, "-m", "infopursuit.benchmark.records", *given]
+        command = [sys.executable, "-m", "benchmarks.records", *given]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 1
         assert expected in done.stderr

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from infopursuit.benchmark.leaders import leaders, tasks_of
-from infopursuit.benchmark.page import main, with_tables
+from benchmarks.leaders import leaders, tasks_of
+from benchmarks.page import main, with_tables
 from infopursuit.benchmark.pictures import draw_curves, draw_truth
 from infopursuit.benchmark.results import Result, curve_rows, read_result
 from infopursuit.benchmark.seeds import measure_peers
@@ -254,7 +254,7 @@ def table_rows(text: str) -> list[list[str]]:
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "infopursuit.benchmark.leaders", *arguments]
+    command = [sys.executable, "-m", "benchmarks.leaders", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

@@ -7,7 +7,4 @@ seeds.py     all peers with all seeds, in processes, kept while others run
 results.py   the results of a peer, written and read
 tables.py    tables of all peers, with paired intervals
 pictures.py  curves, and accuracy by truth
-records.py   keeps results with a page, and gives them back
-page.py      writes the tables into a page
-leaders.py   who leads, over all tasks of a page
 """

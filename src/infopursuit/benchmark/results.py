@@ -46,11 +46,6 @@ class PeerResult(NamedTuple):
     seeds: dict[str, SeedResult]
 
 
-def measured_peers(folder: Path, dataset: str) -> list[str]:
-    """Return the peers of a data set that a folder has results of, sorted."""
-    return sorted(path.stem for path in (folder / dataset).glob("*.json"))
-
-
 def write_peer(folder: Path, dataset: str, peer: str, result: PeerResult) -> None:
     """Write the results of a peer; those of the same name are replaced."""
     for seed, each in result.seeds.items():

@@ -1,6 +1,5 @@
 """Whether answers are true and questions make sense, by what people say of the classes.
 
-traps.py          whether a judge's table says anything
 truth.py          three-valued answers against what is true of an image's class
 questions.py      whether the questions asked fit any class, and the yes fit the predicted one
 reader.py         how far a reader gets who knows the classes and hears only the answers

@@ -1,8 +1,8 @@
 """Who leads: the best explained peers on all tasks of a page, by what a number of texts means.
 
-    python -m infopursuit.benchmark.leaders docs/benchmark.md docs/records
+    python -m benchmarks.leaders docs/benchmark.md docs/records
 
-The tasks are those whose tables the page has (`infopursuit.benchmark.page`) and whose results are
+The tasks are those whose tables the page has (`benchmarks.page`) and whose results are
 in docs/records/NAME.parquet. The table goes between `<!-- tables leaders -->` and `<!-- end -->`.
 """
 
@@ -15,8 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import get_args
 
-from infopursuit.benchmark.page import with_tables
-from infopursuit.benchmark.records import give
+from benchmarks.page import with_tables
+from benchmarks.records import give
 from infopursuit.benchmark.results import Result, read_result
 from infopursuit.benchmark.settings import TITLES, Unit
 from infopursuit.benchmark.tables import table

@@ -1,7 +1,7 @@
 """Keep results with a page, so that each of its cells can be traced without a new run.
 
-    python -m infopursuit.benchmark.records keep docs/records/food10-vitb32.parquet food10
-    python -m infopursuit.benchmark.records give docs/records/food10-vitb32.parquet food10
+    python -m benchmarks.records keep docs/records/food10-vitb32.parquet food10
+    python -m benchmarks.records give docs/records/food10-vitb32.parquet food10
 
 `keep` takes the results of a data set from `artifacts/peers` into a record: metrics, times and
 predictions of each peer and seed. Peers of the record that were not measured this time stay in it.
@@ -23,7 +23,6 @@ import pyarrow as pa
 from infopursuit.benchmark.results import (
     PeerResult,
     SeedResult,
-    measured_peers,
     read_peer,
     write_peer,
 )
@@ -55,7 +54,7 @@ USAGE = "expected: keep RECORD DATASET, or give RECORD DATASET"
 
 def keep(record: Path, dataset: str, folder: Path = FOLDER) -> list[str]:
     """Take the results of a data set into a Parquet file, new or not; return the peers taken."""
-    measured = measured_peers(folder, dataset)
+    measured = {path.stem for path in (folder / dataset).glob("*.json")}
     taken = [peer for peer in TITLES if peer in measured]
     if not taken:
         raise InputError(f"{folder}/{dataset}/PEER.json: no such file; the stage peers writes it")
