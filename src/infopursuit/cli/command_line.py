@@ -11,10 +11,12 @@ import io
 import logging
 import os
 import sys
+import tomllib
 import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -26,6 +28,8 @@ logger = logging.getLogger("infopursuit")
 
 # Parts of messages of torch and of the system's loader if there is not enough memory.
 NO_MEMORY = ("can't allocate memory", "failed to map segment")
+# What the commands and their options say of themselves.
+HELP = tomllib.loads(files("infopursuit.cli").joinpath("help.toml").read_text(encoding="utf-8"))
 # What the packages of `infopursuit[pipeline]` are imported as.
 PIPELINE = ("datasets", "dvc", "httpx", "jinja2", "polars", "pydantic", "ruamel")
 
@@ -119,8 +123,8 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     whole = _Parser(
         prog="infopursuit",
-        description=ABOUT,
-        epilog=EXAMPLES,
+        description=HELP["about"],
+        epilog=f"\n{HELP['examples']}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     release = f"infopursuit {version('infopursuit')}"
@@ -131,215 +135,122 @@ def parser() -> argparse.ArgumentParser:
     commands = whole.add_subparsers(required=True, metavar="COMMAND", title="commands")
     for add in (
         _add_fit, _add_knowledge, _add_explain, _add_predict, _add_cover, _add_export, _add_serve,
-        _add_key,
-        _add_configure, _add_check,
+        _add_key, _add_configure, _add_check,
     ):  # fmt: skip
         add(commands)
     return whole
 
 
 def _add_fit(commands: Any) -> None:
-    command = _command(commands, "fit", "fit a classifier and save it", FIT_EXAMPLES, FIT)
-    images = "a folder of images, or embeddings (.npz, .npy, .parquet)"
-    _path(command, "images", "IMAGES", images)
-    _path(command, "--out", "FOLDER", "where to save the model", shtab.DIRECTORY, required=True)
-    texts = "texts that may become questions (default: those that ship with infopursuit)"
-    _path(command, "--texts", "FILE", texts)
-    _path(command, "--labels", "FILE", "of the rows of an .npy file")
-    dictionary = "questions in the dictionary (default %(default)s)"
-    _option(command, "--queries", "K", dictionary, type=count, default=128, dest="n_queries")
-    clip = (
-        "a model of open_clip by name, a folder of one, or a YAML file that pins one "
-        "(default for images: ViT-B-32)"
-    )
-    _option(command, "--clip", "CLIP", clip)
-    weights = "the weights of a CLIP that has a name (default %(default)s)"
-    _option(command, "--pretrained", "TAG", weights, default="openai")
-    _option(command, "--classes", "CLASS", "of the folder, only these classes", nargs="+")
-    tested = (
-        "of a folder without train/ and test/, the share of each class that is not fitted on but "
-        "measures the accuracy (default %(default)s; 0 fits on all)"
-    )
-    _option(command, "--test-fraction", "SHARE", tested, type=float, default=0.2)
-    ban = "texts or words that no question may contain"
-    _option(command, "--ban", "TEXT", ban, nargs="+", default=[])
-    keep = "questions that are in the dictionary whatever is chosen"
-    _option(command, "--keep", "TEXT", keep, nargs="+", default=[])
-    knowledge = "what is true of the classes: lists (.jsonl) or a table (.csv, .parquet)"
-    _path(command, "--knowledge", "FILE", knowledge)
-    annotations = "what people say of single images: image,text,answer,by (.csv, .parquet)"
-    _path(command, "--annotations", "FILE", annotations)
-    certified = "ask only what people found right in at least 75 %% of the images"
-    _option(command, "--certified", None, certified, action="store_true")
-    llm = (
-        "ask a language model for questions, for what is true of the classes, and for its opinion "
-        "of the questions chosen: the address of a server of OpenAI's chat completions (key in "
-        "OPENAI_API_KEY), vllm:FOLDER or vllm:MODEL@REVISION"
-    )
-    _option(command, "--llm", "WHERE", llm)
-    _option(command, "--llm-model", "NAME", "of the model on the server of --llm")
-    vllm = "the Python of an environment with vllm, if it is not installed here"
-    _path(command, "--vllm", "PYTHON", vllm, type=str, dest="vllm_python")
-    _option(command, "--first", "TEXT", "the question that every image is asked first")
-    seed = "seed of samples of many images (default %(default)s)"
-    _option(command, "--random-state", "SEED", seed, type=int, default=0)
+    run = _run("infopursuit.cli.fit", "fit")
+    kept = "no model was written; embeddings are kept, so run the same command again"
+    command = _command(commands, "fit", run, kept)
+    _path(command, "images", "IMAGES")
+    _path(command, "--out", "FOLDER", shtab.DIRECTORY, required=True)
+    _path(command, "--texts", "FILE")
+    _path(command, "--labels", "FILE")
+    _option(command, "--queries", "K", type=count, default=128, dest="n_queries")
+    _option(command, "--clip", "CLIP")
+    _option(command, "--pretrained", "TAG", default="openai")
+    _option(command, "--classes", "CLASS", nargs="+")
+    _option(command, "--test-fraction", "SHARE", type=float, default=0.2)
+    _option(command, "--ban", "TEXT", nargs="+", default=[])
+    _option(command, "--keep", "TEXT", nargs="+", default=[])
+    _path(command, "--knowledge", "FILE")
+    _path(command, "--annotations", "FILE")
+    _option(command, "--certified", None, action="store_true")
+    _option(command, "--llm", "WHERE")
+    _option(command, "--llm-model", "NAME")
+    _vllm(command)
+    _option(command, "--first", "TEXT")
+    _option(command, "--random-state", "SEED", type=int, default=0)
     _device(command)
-    command.set_defaults(
-        run=_run("infopursuit.cli.fit", "fit"),
-        kept="no model was written; embeddings are kept, so run the same command again",
-    )
 
 
 def _add_knowledge(commands: Any) -> None:
-    about = "write what a model knows of its classes as a table to edit"
-    command = _command(commands, "knowledge", about, KNOWLEDGE_EXAMPLES, KNOWLEDGE)
-    _path(command, "model", "MODEL", "the folder of a model", shtab.DIRECTORY, type=str)
-    _path(command, "--out", "FILE", "the .csv file to write", required=True)
     run = _run("infopursuit.cli.knowledge", "knowledge")
-    command.set_defaults(run=run, kept="no table was written")
+    command = _command(commands, "knowledge", run, "no table was written")
+    _path(command, "model", "MODEL", shtab.DIRECTORY, type=str)
+    _path(command, "--out", "FILE", required=True)
 
 
 def _add_explain(commands: Any) -> None:
-    about = "explain the predictions of a model"
-    command = _command(commands, "explain", about, EXPLAIN_EXAMPLES, EXPLAIN)
+    run = _run("infopursuit.cli.explain", "explain")
+    kept = "what was shown is complete, a file of --out was not written"
+    command = _command(commands, "explain", run, kept)
     _model(command)
-    formats = ("text", "json", "csv", "html")
-    output = "of the output (default %(default)s)"
-    _option(command, "--format", None, output, choices=formats, default="text")
-    _path(command, "--out", "FILE", "write there and not to the terminal")
-    figures = "also draw a figure of each image there"
-    _path(command, "--figures", "FOLDER", figures, shtab.DIRECTORY)
-    stop = "stop at this probability of a class (default: the model's own rule)"
-    _option(command, "--stop", "P", stop, type=probability)
-    _option(command, "--max-queries", "N", "ask at most this many questions", type=count)
-    shown = "classes shown in a figure (default %(default)s)"
-    _option(command, "--classes", "N", shown, type=count, default=10, dest="classes_shown")
-    interactive = "answer the questions yourself, or, with an image, change its answers"
-    _option(command, "--interactive", None, interactive, action="store_true")
-    everything = "a line for each question, also for answers that changed little"
-    _option(command, "--all", None, everything, action="store_true", dest="everything")
-    decisive = (
-        "show the few answers, chosen from all, that alone lead to the class: up to a "
-        "probability of --stop (0.95), or --max-queries (10) of them"
-    )
-    _option(command, "--decisive", None, decisive, action="store_true")
-    where = (
-        "also show where in the image each yes comes from: in a figure of each image (in "
-        "--figures; default figures/), and in --format html"
-    )
-    _option(command, "--where", None, where, action="store_true")
+    _output(command, "text", "json", "csv", "html")
+    _path(command, "--figures", "FOLDER", shtab.DIRECTORY)
+    _stopping(command)
+    _option(command, "--classes", "N", type=count, default=10, dest="classes_shown")
+    _option(command, "--interactive", None, action="store_true")
+    _option(command, "--all", None, action="store_true", dest="everything")
+    _option(command, "--decisive", None, action="store_true")
+    _option(command, "--where", None, action="store_true")
     _second_opinion(command)
     _device(command)
-    _path(command, "images", "IMAGE", "files, folders, patterns", nargs="*", type=str)
-    command.set_defaults(
-        run=_run("infopursuit.cli.explain", "explain"),
-        kept="what was shown is complete, a file of --out was not written",
-    )
-
-
-def _second_opinion(command: argparse.ArgumentParser) -> None:
-    where = (
-        "ask a vision-language model about the answers that matter: the address of a server of "
-        "OpenAI's chat completions with images (key in OPENAI_API_KEY), vllm:FOLDER or "
-        "vllm:MODEL@REVISION"
-    )
-    _option(command, "--second-opinion", "WHERE", where)
-    _option(command, "--second-opinion-model", "NAME", "of the model on that server")
-    most = "questions put to it about an image (default 6)"
-    _option(command, "--second-opinion-calls", "N", most, type=count)
-    images = "a folder CLASS/IMAGE: its rates are estimated from up to 30 images of each class"
-    _path(command, "--second-opinion-images", "FOLDER", images, shtab.DIRECTORY)
-    alone = "let it answer every question, and CLIP none"
-    _option(command, "--second-opinion-alone", None, alone, action="store_true")
-    vllm = "the Python of an environment with vllm, if it is not installed here"
-    _path(command, "--vllm", "PYTHON", vllm, type=str, dest="vllm_python")
-
-
-def _add_cover(commands: Any) -> None:
-    about = "measure whether the places that `explain --where` marks matter"
-    command = _command(commands, "cover", about, COVER_EXAMPLES, COVER)
-    _model(command)
-    seed = "seed of the random places (default %(default)s)"
-    _option(command, "--random-state", "SEED", seed, type=int, default=0)
-    _device(command)
-    _path(command, "images", "IMAGE", "files, folders, patterns", nargs="+", type=str)
-    command.set_defaults(run=_run("infopursuit.cli.explain", "cover"), kept="nothing was written")
+    _path(command, "images", "IMAGE", nargs="*", type=str)
 
 
 def _add_predict(commands: Any) -> None:
-    about = "predict the classes of images, a row for each"
-    command = _command(commands, "predict", about, PREDICT_EXAMPLES, PREDICT)
+    run = _run("infopursuit.cli.predict", "predict")
+    command = _command(commands, "predict", run, "no file of --out was written")
     _model(command)
-    output = "of the output (default %(default)s)"
-    _option(command, "--format", None, output, choices=("csv", "json"), default="csv")
-    _path(command, "--out", "FILE", "write there and not to the terminal")
-    stop = "stop at this probability of a class (default: the model's own rule)"
-    _option(command, "--stop", "P", stop, type=probability)
-    _option(command, "--max-queries", "N", "ask at most this many questions", type=count)
+    _output(command, "csv", "json")
+    _stopping(command)
     _second_opinion(command)
     _device(command)
-    _path(command, "images", "IMAGE", "files, folders, patterns", nargs="+", type=str)
-    command.set_defaults(
-        run=_run("infopursuit.cli.predict", "predict"), kept="no file of --out was written"
-    )
+    _path(command, "images", "IMAGE", nargs="+", type=str)
+
+
+def _add_cover(commands: Any) -> None:
+    run = _run("infopursuit.cli.explain", "cover")
+    command = _command(commands, "cover", run, "nothing was written")
+    _model(command)
+    _option(command, "--random-state", "SEED", type=int, default=0)
+    _device(command)
+    _path(command, "images", "IMAGE", nargs="+", type=str)
 
 
 def _add_export(commands: Any) -> None:
-    about = "write a page to explore a model"
-    command = _command(commands, "export", about, EXPORT_EXAMPLES, EXPORT)
+    run = _run("infopursuit.cli.explore", "export")
+    command = _command(commands, "export", run, "no page was written")
     _model(command)
     _images_and_title(command)
     _device(command)
-    as_key = "only ask a person: an identification key, with the surest picture of each class"
-    _option(command, "--key", None, as_key, action="store_true")
-    _path(command, "page", "PAGE", "the .html file to write")
-    command.set_defaults(run=_run("infopursuit.cli.explore", "export"), kept="no page was written")
+    _option(command, "--key", None, action="store_true")
+    _path(command, "page", "PAGE")
 
 
 def _add_serve(commands: Any) -> None:
-    command = _command(commands, "serve", "explore a model in the browser", SERVE_EXAMPLES, SERVE)
+    run = _run("infopursuit.cli.explore", "serve")
+    command = _command(commands, "serve", run, "nothing was stored")
     _model(command, action="append", dest="models")
     _images_and_title(command)
-    host = "where to listen (default %(default)s: this machine alone)"
-    _option(command, "--host", "ADDRESS", host, default="127.0.0.1")
-    free = "(default %(default)s; 0 for any that is free)"
-    _option(command, "--port", "PORT", free, type=port, default=8000)
-    allow = "another name that browsers may call this server by"
-    _option(command, "--allow", "NAME", allow, action="append", default=[])
+    _option(command, "--host", "ADDRESS", default="127.0.0.1")
+    _option(command, "--port", "PORT", type=port, default=8000)
+    _option(command, "--allow", "NAME", action="append", default=[])
     _device(command)
-    command.set_defaults(run=_run("infopursuit.cli.explore", "serve"), kept="nothing was stored")
 
 
 def _add_key(commands: Any) -> None:
-    about = "write an identification key"
-    command = _command(commands, "key", about, KEY_EXAMPLES, KEY)
-    table = "classes by characters (.csv, Clavis .json, SDD .xml), knowledge, or a model's folder"
-    _path(command, "table", "TABLE", table)
-    out = "a page (.html), Clavis (.json), a table (.csv) or a printed key (.md)"
-    _path(command, "--out", "FILE", out, required=True)
-    _option(command, "--title", "TEXT", "of the key (default: its own, or the name of the file)")
-    reliability = "how often a person answers right (default %(default)s)"
-    _option(command, "--reliability", "P", reliability, type=probability, default=0.9)
-    error = "of a printed key, the share of wrong names at which it ends (default %(default)s)"
-    _option(command, "--error", "P", error, type=probability, default=0.05)
-    command.set_defaults(run=_run("infopursuit.cli.key", "key"), kept="no key was written")
+    command = _command(commands, "key", _run("infopursuit.cli.key", "key"), "no key was written")
+    _path(command, "table", "TABLE")
+    _path(command, "--out", "FILE", required=True)
+    _option(command, "--title", "TEXT")
+    _option(command, "--reliability", "P", type=probability, default=0.9)
+    _option(command, "--error", "P", type=probability, default=0.05)
 
 
 def _add_configure(commands: Any) -> None:
-    about = "merge ready-made settings into params.yaml"
-    command = _command(commands, "configure", about, CONFIGURE_EXAMPLES)
-    _path(command, "settings", "FILE", "such as those in params/")
-    params = "the parameters to change (default %(default)s)"
-    _path(command, "--params", "FILE", params, default=Path("params.yaml"))
-    command.set_defaults(run=_configure, kept="the parameters are as they were")
+    command = _command(commands, "configure", _configure, "the parameters are as they were")
+    _path(command, "settings", "FILE")
+    _path(command, "--params", "FILE", default=Path("params.yaml"))
 
 
 def _add_check(commands: Any) -> None:
-    about = "check params.yaml and all inputs that it names"
-    command = _command(commands, "check", about, CHECK_EXAMPLES)
-    params = "the parameters (default %(default)s)"
-    _path(command, "params", "FILE", params, nargs="?", default=Path("params.yaml"))
-    command.set_defaults(run=_check, kept="nothing was changed")
+    command = _command(commands, "check", _check, "nothing was changed")
+    _path(command, "params", "FILE", nargs="?", default=Path("params.yaml"))
 
 
 def _configure(chosen: argparse.Namespace) -> None:
@@ -353,26 +264,31 @@ def _check(chosen: argparse.Namespace) -> None:
 
 
 def _command(
-    commands: Any, name: str, about: str, examples: str, description: str | None = None
+    commands: Any, name: str, run: Callable[[argparse.Namespace], int | None], kept: str
 ) -> argparse.ArgumentParser:
+    """Add a command; its words are in help.toml. `kept` says what is left if it is interrupted."""
+    words = HELP[name]
     command = commands.add_parser(
         name,
-        help=about,
-        description=description or f"{about.capitalize()}.",
-        epilog=examples,
+        help=words["about"],
+        description=words.get("description", f"{words['about'].capitalize()}."),
+        epilog=f"\n{words['examples']}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    words = command.add_mutually_exclusive_group()
+    volume = command.add_mutually_exclusive_group()
     quiet = "say nothing but errors, and show no progress"
-    words.add_argument("-q", "--quiet", action="store_true", help=quiet)
+    volume.add_argument("-q", "--quiet", action="store_true", help=quiet)
     verbose = "say when and where things happen, and where an error was found"
-    words.add_argument("-v", "--verbose", action="store_true", help=verbose)
+    volume.add_argument("-v", "--verbose", action="store_true", help=verbose)
+    command.set_defaults(run=run, kept=kept)
     return command
 
 
 def _option(
-    command: argparse.ArgumentParser, name: str, metavar: str | None, about: str, **options: Any
+    command: argparse.ArgumentParser, name: str, metavar: str | None, **options: Any
 ) -> Any:
+    own = HELP[command.prog.rpartition(" ")[2]].get("options", {})
+    about = own[name] if name in own else HELP["shared"][name]
     given = {} if metavar is None else {"metavar": metavar}
     return command.add_argument(name, help=about, **given, **options)
 
@@ -381,28 +297,47 @@ def _path(
     command: argparse.ArgumentParser,
     name: str,
     metavar: str,
-    about: str,
     complete: Any = shtab.FILE,
     **options: Any,
 ) -> None:
-    _option(command, name, metavar, about, **{"type": given_path, **options}).complete = complete
+    _option(command, name, metavar, **{"type": given_path, **options}).complete = complete
 
 
 def _model(command: argparse.ArgumentParser, **options: Any) -> None:
-    model = "the folder of a model, or user/name on the Hugging Face hub"
-    _path(command, "--model", "MODEL", model, shtab.DIRECTORY, required=True, type=str, **options)
-    _option(command, "--clip", "CLIP", "the CLIP the model was fitted with, if it has moved")
+    _path(command, "--model", "MODEL", shtab.DIRECTORY, required=True, type=str, **options)
+    _option(command, "--clip", "CLIP")
+
+
+def _output(command: argparse.ArgumentParser, *formats: str) -> None:
+    _option(command, "--format", None, choices=formats, default=formats[0])
+    _path(command, "--out", "FILE")
+
+
+def _stopping(command: argparse.ArgumentParser) -> None:
+    _option(command, "--stop", "P", type=probability)
+    _option(command, "--max-queries", "N", type=count)
+
+
+def _second_opinion(command: argparse.ArgumentParser) -> None:
+    _option(command, "--second-opinion", "WHERE")
+    _option(command, "--second-opinion-model", "NAME")
+    _option(command, "--second-opinion-calls", "N", type=count)
+    _path(command, "--second-opinion-images", "FOLDER", shtab.DIRECTORY)
+    _option(command, "--second-opinion-alone", None, action="store_true")
+    _vllm(command)
+
+
+def _vllm(command: argparse.ArgumentParser) -> None:
+    _path(command, "--vllm", "PYTHON", type=str, dest="vllm_python")
 
 
 def _images_and_title(command: argparse.ArgumentParser) -> None:
-    images = "a folder, a table (.parquet, .npz), a file or a pattern; may be given again"
-    _path(command, "--images", "IMAGES", images, action="append", default=[], type=str)
-    _option(command, "--title", "TEXT", "of the page (default: the name of the model)")
+    _path(command, "--images", "IMAGES", action="append", default=[], type=str)
+    _option(command, "--title", "TEXT")
 
 
 def _device(command: argparse.ArgumentParser) -> None:
-    where = "where the CLIP computes (default %(default)s: a GPU if there is one)"
-    _option(command, "--device", None, where, choices=("auto", "cpu", "cuda"), default="auto")
+    _option(command, "--device", None, choices=("auto", "cpu", "cuda"), default="auto")
 
 
 def given_path(text: str) -> Path:
@@ -434,138 +369,3 @@ def count(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text}: expected 1 or more")
     return value
-
-
-ABOUT = """
-Image classifiers that explain themselves: they ask yes/no questions, one after another, and show
-which answers led to the prediction.
-"""
-EXAMPLES = """
-examples:
-  infopursuit fit photos/ --out model            # photos/CLASS/IMAGE; the texts ship with it
-  infopursuit explain --model model new.jpg      # which questions, which answers, which class
-  infopursuit explain --model model --interactive          # answer the questions yourself
-  infopursuit export --model model --images photos page.html        # a page to explore and to share
-
-infopursuit COMMAND --help shows examples.
-Completion: infopursuit --print-completion bash  # or zsh, tcsh; put the output where the shell
-                                                 # looks for completions
-"""
-FIT = """
-Choose the questions that tell most of the classes, learn how each class answers them, and save the
-model as a folder. The images are a folder CLASS/IMAGE, of which one image in five measures the
-accuracy, or train/CLASS/IMAGE and test/CLASS/IMAGE; or embeddings that you have already.
-"""
-FIT_EXAMPLES = """
-examples:
-  infopursuit fit photos/ --out model
-  infopursuit fit photos/ --texts my_texts.txt --queries 64 --out model     # a text a line
-  infopursuit fit photos/ --llm http://localhost:11434/v1 --llm-model qwen3 --out model
-  infopursuit fit photos/ --annotations labels.csv --out model   # image,text,answer,by
-  infopursuit fit photos/ --clip ViT-L-14 --ban photo --out model
-  infopursuit fit images.npz --texts texts.parquet --out model              # embeddings
-  infopursuit fit X.npy --labels y.txt --texts texts.npz --out model
-
-embeddings:
-  .npz      embeddings, labels; or train_embeddings, train_labels, test_embeddings, test_labels
-  .npy      the rows; their labels in --labels, .npy or a label a line
-  .parquet  columns embedding, label or class_name, and split (train, test) if there is one
-  with --texts as .parquet (text, embedding), as .npz (texts, embeddings), or a text a line, which
-  --clip embeds
-"""
-KNOWLEDGE = """
-Write the knowledge table that a model was fitted with: a row for each class, a column for each
-text; 1 true, 0.5 of some pictures, 0 not true, empty if nothing is known. Edit it in a
-spreadsheet, save it as CSV, and fit again.
-"""
-KNOWLEDGE_EXAMPLES = """
-examples:
-  infopursuit knowledge model --out table.csv
-  infopursuit fit photos/ --knowledge table.csv --out model        # asks the texts of the table
-"""
-EXPLAIN = """
-Ask the questions of images and show the answers and what they make of each class. Images are files,
-folders, which are searched for images, and patterns such as 'new/*.jpg'. Files that cannot be read
-are listed at the end, and the others are explained.
-"""
-EXPLAIN_EXAMPLES = """
-examples:
-  infopursuit explain --model model photo.jpg
-  infopursuit explain --model model new/ 'more/*.png' --format csv --out answers.csv
-  infopursuit explain --model model photo.jpg --figures figures/
-  infopursuit explain --model model photo.jpg --where      # where in it each yes comes from
-  infopursuit explain --model model photo.jpg --decisive   # the few answers that decide
-  infopursuit explain --model model a.jpg --second-opinion URL --second-opinion-model NAME
-  infopursuit explain --model user/name photo.jpg          # a model of the Hugging Face hub
-  infopursuit explain --model model --interactive          # answer the questions yourself
-  infopursuit explain --model model --interactive photo.jpg     # change answers of an image
-  infopursuit explain --model model X.npy                  # embeddings instead of images
-
-exit status: 0; 1 if the input is at fault or a file could not be read; 2 for a wrong option
-"""
-COVER = """
-Cover the place of each yes, a fifth of the image, with the mean colour of the rest, and ask again;
-do the same with a fifth somewhere else. If places mean anything, more answers are taken back.
-"""
-COVER_EXAMPLES = """
-example:
-  infopursuit cover --model model photos/
-"""
-PREDICT = """
-Predict the class of each image: its probability, the three most probable classes, the share of
-held-out images that are as unusual (familiarity), and the answers that raised the class most.
-"""
-PREDICT_EXAMPLES = """
-examples:
-  infopursuit predict --model model new/ --out classes.csv
-  infopursuit predict --model model new.jpg 'more/*.png' --format json   # with all answers
-"""
-EXPORT = """
-Write a page to explore the model: one file that works offline, in any browser, and can be mailed.
-Change answers, strike questions, let the model guess what you think of. Some 200 test images are on
-it, as small pictures with their answers.
-"""
-EXPORT_EXAMPLES = """
-examples:
-  infopursuit export --model model --images photos page.html     # CLASS/IMAGE, train/ and test/
-  infopursuit export --model model --images images.parquet page.html
-  infopursuit export --model model page.html                # no images: the model and its questions
-
-A table has the columns image (encoded) or embedding or both; and class_name, id, split (train,
-test) if these are known. The page has at most 5 MB; pictures that do not fit are left out.
-"""
-SERVE = """
-Open the page of `infopursuit export` from a local server: it also takes your own images, which are
-answered and forgotten, compares two models, and has models whose networks are too large for a page.
-It needs pip install 'infopursuit[app]'.
-"""
-SERVE_EXAMPLES = """
-examples:
-  infopursuit serve --model model --images photos
-  infopursuit serve --model model --model other --images photos       # two models side by side
-  infopursuit serve --model model --host 0.0.0.0 --allow gpu7.example.org   # for others, too
-
-Ctrl-C ends it. Nothing that is sent to it is stored.
-"""
-KEY = """
-Make an identification key of a table of classes by characters: a page that works offline and asks
-the question that tells most, forgives wrong answers and takes "not sure"; or another format.
-"""
-KEY_EXAMPLES = """
-examples:
-  infopursuit key plants.csv --out plants.html         # the page
-  infopursuit key plants.csv --out plants.json         # Clavis 1.0, for other tools
-  infopursuit key insects.sdd.xml --out insects.html   # from SDD 1.1
-  infopursuit key plants.csv --out plants.md           # to print
-
-plants.csv has a row for each class: its name, then a cell for each character, such as opposite,
-opposite|alternate, yes, 30-100, or nothing if it is not known. A column `picture` names files.
-"""
-CONFIGURE_EXAMPLES = """
-example:
-  infopursuit configure params/vitb32-precomputed.yaml
-"""
-CHECK_EXAMPLES = """
-example:
-  infopursuit check                # params.yaml and every input it names, in seconds
-"""
