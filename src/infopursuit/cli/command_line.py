@@ -135,7 +135,7 @@ def parser() -> argparse.ArgumentParser:
     commands = whole.add_subparsers(required=True, metavar="COMMAND", title="commands")
     for add in (
         _add_fit, _add_knowledge, _add_explain, _add_predict, _add_cover, _add_export, _add_serve,
-        _add_key, _add_configure, _add_check,
+        _add_annotate, _add_key, _add_configure, _add_check,
     ):  # fmt: skip
         add(commands)
     return whole
@@ -227,9 +227,22 @@ def _add_serve(commands: Any) -> None:
     command = _command(commands, "serve", run, "nothing was stored")
     _model(command, action="append", dest="models")
     _images_and_title(command)
-    _option(command, "--host", "ADDRESS", default="127.0.0.1")
-    _option(command, "--port", "PORT", type=port, default=8000)
+    _listening(command)
     _option(command, "--allow", "NAME", action="append", default=[])
+    _device(command)
+
+
+def _add_annotate(commands: Any) -> None:
+    run = _run("infopursuit.cli.explore", "annotate")
+    command = _command(commands, "annotate", run, "all answers given are saved")
+    _path(command, "model", "MODEL", shtab.DIRECTORY, type=str)
+    _path(command, "images", "PHOTOS", shtab.DIRECTORY)
+    _path(command, "--out", "FILE", default=Path("annotations.csv"))
+    _option(command, "--by", "NAME", default="")
+    _option(command, "--random", None, action="store_true")
+    _option(command, "--random-state", "SEED", type=int, default=0)
+    _option(command, "--clip", "CLIP")
+    _listening(command)
     _device(command)
 
 
@@ -334,6 +347,11 @@ def _vllm(command: argparse.ArgumentParser) -> None:
 def _images_and_title(command: argparse.ArgumentParser) -> None:
     _path(command, "--images", "IMAGES", action="append", default=[], type=str)
     _option(command, "--title", "TEXT")
+
+
+def _listening(command: argparse.ArgumentParser) -> None:
+    _option(command, "--host", "ADDRESS", default="127.0.0.1")
+    _option(command, "--port", "PORT", type=port, default=8000)
 
 
 def _device(command: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""`infopursuit export` and `infopursuit serve`: a page to explore models, and images for it.
+"""`infopursuit export`, `serve` and `annotate`: a page to explore models, and images for it.
 
 Images come in the forms that people have them in:
 
@@ -28,11 +28,11 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from infopursuit.cli.explain import clip_of, image_files, write_out
+from infopursuit.cli.explain import clip_of, image_files, read_images, write_out
 from infopursuit.clip.embed import embed_readable_pictures
 from infopursuit.clip.towers import OpenClip
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import check_writable
+from infopursuit.core.files import check_writable, suffix_of
 from infopursuit.core.tables import EMBEDDING
 from infopursuit.datasets.embedded_files import read_embeddings, read_given_table, read_rows
 from infopursuit.datasets.image_folders import read_image_folder
@@ -112,14 +112,49 @@ def surest(pursuit: Pursuit, images: AnsweredImages) -> AnsweredImages:
     return images.rows(rows)
 
 
-def serve(chosen: argparse.Namespace) -> int:
-    """Serve until Ctrl-C."""
+def annotate(chosen: argparse.Namespace) -> int:
+    """Ask a person about pictures until Ctrl-C; the exit status is 1 if some cannot be read."""
+    _check_server_packages("annotate")
+    from infopursuit.explorer.annotating import Annotating, worth_answering
+    from infopursuit.explorer.server import Served, bound, run, server
+
+    check_writable(chosen.out, "--out")
+    suffix_of(chosen.out, "annotations", {".csv": "a table of a spreadsheet"})
+    with bound(chosen.host, chosen.port) as listening:
+        ((name, model),) = load_models([chosen.model], chosen.clip, chosen.device).items()
+        files, rows, names, rejected, _ = read_images(model, [str(chosen.images)])
+        if not files or not chosen.images.is_dir():
+            raise InputError(f"{chosen.images}: expected a folder with a picture that can be read")
+        images = rows_of(model, rows).tensor().to(model.pursuit_.device)
+        seed = chosen.random_state if chosen.random else None
+        cells = worth_answering(model.pursuit_, images, model.stop or DEFAULT_STOP, seed)
+        short = [Path(each).relative_to(chosen.images).as_posix() for each in names]
+        asking = Annotating(chosen.out, short, files, model.queries_, cells, chosen.by)
+        empty = no_images([model.pursuit_])
+        content = contents([(model.pursuit_, facts(name, model))], empty, title=name, served=True)
+        content = content.model_copy(update={"annotate": True})
+        for each, reason in rejected.items():
+            logger.error("left out: %s: %s", each, reason)
+        answered = sum(each is not None for each in asking.answers())
+        logger.info("%d questions about %d pictures, %d answered; answers are saved in %s",
+                    len(cells), len(files), answered, chosen.out)  # fmt: skip
+        served = [Served(model.pursuit_, None)]
+        run(server(served, content, [chosen.host], asking), listening)
+    return 1 if rejected else 0
+
+
+def _check_server_packages(command: str) -> None:
     missing = [name for name in SERVER_PACKAGES if find_spec(name) is None]
     if missing:
         raise InputError(
-            f"serve needs pip install 'infopursuit[app]' ({', '.join(missing)} not found); "
+            f"{command} needs pip install 'infopursuit[app]' ({', '.join(missing)} not found); "
             "`infopursuit export` writes a page without them"
         )
+
+
+def serve(chosen: argparse.Namespace) -> int:
+    """Serve until Ctrl-C."""
+    _check_server_packages("serve")
     from infopursuit.explorer.server import Served, bound, run, server
 
     with bound(chosen.host, chosen.port) as listening:  # fails before minutes of work

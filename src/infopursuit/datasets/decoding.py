@@ -130,10 +130,10 @@ def _formats() -> list[str]:
     return [name for name in Image.ID if name != "EPS"]
 
 
-def thumbnail(picture: Any) -> str:
+def thumbnail(picture: Any, side: int = SIDE) -> str:
     """Return a picture as a small WebP in a data address: nothing of its metadata stays."""
     image = to_rgb(picture).copy()
-    image.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS)
+    image.thumbnail((side, side), Image.Resampling.LANCZOS)
     bare = Image.new("RGB", image.size)
     bare.paste(image)
     content = io.BytesIO()

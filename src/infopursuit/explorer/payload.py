@@ -233,13 +233,15 @@ class Images(Part):
 class Payload(Part):
     """Everything that the page shows.
 
-    With `served`, there is a server at `api/`; with `key`, the page only asks a person.
+    With `served`, there is a server at `api/`; with `key`, the page only asks a person what class
+    something is, and with `annotate` what pictures show.
     """
 
     format: Literal[1]
     title: str
     served: bool
     key: bool = False
+    annotate: bool = False
     models: Annotated[list[Model], Field(min_length=1, max_length=2)]
     images: Images
 

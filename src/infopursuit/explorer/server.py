@@ -5,6 +5,9 @@ GET  /api/payload       what it shows (payload.Payload)
 POST /api/images        a picture in the body: its answers (Answers); nothing is stored
 POST /api/predict       a picture, as the body or as a file of a form: classes and answers in words
 POST /api/steps         histories: what a model makes of them (Steps)
+GET  /api/annotations   of `infopursuit annotate`: the answers so far (Annotations)
+GET  /api/annotations/N a question about a picture (AskedOfPicture)
+POST /api/annotations   an answer to one (GivenAnswer): it is saved
 GET  /api/schema.json   all of this as OpenAPI
 
 A request that is refused gets {"error": "one sentence"}.
@@ -23,7 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from email.message import EmailMessage
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 import torch
@@ -43,9 +46,11 @@ from torch import Tensor
 from infopursuit.core.errors import InputError, one_line
 from infopursuit.datasets.decoding import DAMAGED, UnreadableError, thumbnail, to_rgb
 from infopursuit.explorer import payload
+from infopursuit.explorer.annotating import Annotating
 from infopursuit.explorer.contents import Mapper, joined_answers
 from infopursuit.explorer.page import page, policy
 from infopursuit.explorer.payload import Base64, Part, Thumbnail
+from infopursuit.pursuit.explanation import question
 from infopursuit.pursuit.prediction import prediction
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
@@ -74,8 +79,8 @@ IDLE_SECONDS = 30
 GRACE = 3
 # Those that browsers show. Pillow's other decoders, some of which start programs, are not used.
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "AVIF")
-# Where pictures are sent.
-PICTURES, PREDICT = "/api/images", "/api/predict"
+# Where pictures are sent, and where a person answers questions about them.
+PICTURES, PREDICT, ANNOTATIONS = "/api/images", "/api/predict", "/api/annotations"
 BINARY = {"type": "string", "format": "binary"}
 BODY = {f"image/{name.lower()}": {"schema": BINARY} for name in FORMATS}
 FORM = {"multipart/form-data": {"schema": {"type": "object", "properties": {"image": BINARY}}}}
@@ -146,6 +151,31 @@ class Predictions(Part):
     predictions: dict[str, dict[str, Any]]
 
 
+PersonsAnswer = Literal["yes", "no", "not sure"]
+
+
+class Annotations(Part):
+    """The answers of a person to all questions about pictures, and the file that has them."""
+
+    file: str
+    answers: list[PersonsAnswer | None]
+
+
+class AskedOfPicture(Part):
+    """A question, the name of a picture, and the picture."""
+
+    question: str
+    image: str
+    picture: Thumbnail
+
+
+class GivenAnswer(Part):
+    """The answer to a question about a picture, by its number."""
+
+    place: Annotated[int, Field(ge=0)]
+    answer: PersonsAnswer
+
+
 class Failure(Part):
     """Why a request was refused, in one sentence."""
 
@@ -173,8 +203,9 @@ def server(
     models: Sequence[Served],
     content: payload.Payload,
     names: Collection[str] = (),
+    annotating: Annotating | None = None,
 ) -> Guard:
-    """Return the application, guarded."""
+    """Return the application, guarded; with `annotating` it asks about pictures."""
     app = FastAPI(
         title="infopursuit explorer",
         openapi_url="/api/schema.json",
@@ -230,9 +261,45 @@ def server(
         steps = await loop.run_in_executor(worker, next_steps, pursuit, asked.histories)
         return Response(steps, media_type="application/json")
 
+    if annotating is not None:
+        _add_annotations(app, annotating, worker)
     for kind in (AnyHTTPException, RequestValidationError, InputError, ClientDisconnect, Exception):
         app.add_exception_handler(kind, _failure)
     return Guard(app, policy(served=True), names)
+
+
+def _add_annotations(app: FastAPI, annotating: Annotating, worker: ThreadPoolExecutor) -> None:
+    """Let a person answer questions about pictures."""
+
+    def checked(place: int) -> int:
+        if place not in range(len(annotating.asked)):
+            raise HTTPException(404, f"There is no question {place}.")
+        return place
+
+    @app.get(ANNOTATIONS)
+    async def get_annotations() -> Annotations:
+        return Annotations.model_validate(
+            {"file": str(annotating.path), "answers": annotating.answers()}
+        )
+
+    @app.get(ANNOTATIONS + "/{place}")
+    async def get_question(place: int) -> AskedOfPicture:
+        asked = annotating.asked[checked(place)]
+        loop = asyncio.get_running_loop()
+        try:
+            picture = await loop.run_in_executor(worker, annotating.picture, place)
+        except UnreadableError as error:
+            raise HTTPException(409, f"{asked.image} cannot be read any more: {error}.") from error
+        return AskedOfPicture(question=question(asked.text), image=asked.image, picture=picture)
+
+    @app.post(ANNOTATIONS)
+    async def post_answer(given: GivenAnswer) -> Annotations:
+        checked(given.place)
+        try:
+            annotating.answer(given.place, given.answer)
+        except (InputError, OSError) as error:
+            raise HTTPException(409, f"The answer is not saved: {error}.") from error
+        return await get_annotations()
 
 
 async def _failure(request: Request, error: Exception) -> JSONResponse:

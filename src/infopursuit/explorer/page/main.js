@@ -5,6 +5,7 @@ import { App } from "./app.js";
 import { button, choice, fill, h, inRow } from "./dom.js";
 import { PayloadError, readPayload } from "./payload.js";
 import { emptyState, hashOf, viewsOf } from "./state.js";
+import { ANNOTATING, AnnotateView } from "./view_annotate.js";
 import { ClassesView } from "./view_classes.js";
 import { CompareView } from "./view_compare.js";
 import { DictionaryView } from "./view_dictionary.js";
@@ -26,6 +27,7 @@ const MADE = {
   dictionary: { name: "Dictionary", make: DictionaryView },
   failures: { name: "Failures", make: FailuresView },
   compare: { name: "Two models", make: CompareView },
+  annotate: { name: "Annotate", make: AnnotateView },
 };
 
 const SHORTCUTS = [
@@ -62,7 +64,7 @@ class Page {
     const { payload } = this.app;
     document.title = `${payload.title} · infopursuit explorer`;
     byId("title").textContent = payload.title;
-    byId("views").hidden = payload.key;
+    byId("views").hidden = this.names.length < 2;
     fill(
       byId("views"),
       h(
@@ -160,10 +162,9 @@ class Page {
     const list = h(
       "dl",
       { class: "shortcuts" },
-      (app.payload.key
-        ? SHORTCUTS.filter(([keys]) => !["space", "← →", "/"].includes(keys))
-        : [[`1 to ${this.names.length}`, "go to a view"], ...SHORTCUTS]
-      ).map(([keys, does]) => h("div", {}, h("dt", {}, h("kbd", {}, keys)), h("dd", {}, does))),
+      this.shortcuts().map(([keys, does]) =>
+        h("div", {}, h("dt", {}, h("kbd", {}, keys)), h("dd", {}, does)),
+      ),
     );
     const on = h("input", { type: "checkbox", checked: true });
     on.addEventListener("change", () => {
@@ -193,13 +194,22 @@ class Page {
         "p",
         {},
         h("bdi", {}, models),
-        app.payload.served
-          ? ". Pictures go to the server that runs this page, and are not kept."
-          : ". ",
+        app.payload.annotate
+          ? ""
+          : app.payload.served
+            ? ". Pictures go to the server that runs this page, and are not kept."
+            : ". ",
         app.payload.served ? "" : "All is computed in this page; nothing leaves it.",
       ),
       this.help,
     );
+  }
+
+  shortcuts() {
+    const { key, annotate } = this.app.payload;
+    if (annotate) return ANNOTATING;
+    if (key) return SHORTCUTS.filter(([keys]) => !["space", "← →", "/"].includes(keys));
+    return [[`1 to ${this.names.length}`, "go to a view"], ...SHORTCUTS];
   }
 
   async copyLink() {
@@ -236,7 +246,7 @@ class Page {
     if (key !== " " && this.names[number]) app.change({ view: this.names[number] });
     else if (key === "?") this.help?.showModal();
     else if (key === "z") app.undo();
-    else if (key === "/" && !app.payload.key) {
+    else if (key === "/" && this.names.includes("dictionary")) {
       app.change({ view: "dictionary" });
       document.getElementById("search")?.focus();
     } else return this.views.get(app.state.view)?.key?.(key) ?? false;

@@ -27,8 +27,8 @@
  * @typedef {{size: [number, number], seen: number[], maps: Map<number, Uint8Array>}} Places  where
  *   answers yes come from: a map (h, w) by query, of the part left, top, right, bottom of a picture
  * @typedef {{labels: Uint16Array, packed: string[]}} Scored
- * @typedef {{title: string, served: boolean, key: boolean, models: Model[], test: Picture[], train: Picture[],
- *   scored: Scored}} Payload
+ * @typedef {{title: string, served: boolean, key: boolean, annotate: boolean, models: Model[],
+ *   test: Picture[], train: Picture[], scored: Scored}} Payload
  */
 
 const FORMAT = 1;
@@ -407,6 +407,7 @@ export function readPayload(text) {
     title: String(raw.title),
     served: raw.served === true,
     key: raw.key === true,
+    annotate: raw.annotate === true,
     models,
     test: split("test"),
     train: split("train"),

@@ -27,7 +27,7 @@ async function ask(path, options) {
     response = await fetch(path, options);
   } catch {
     throw new ServerError(
-      "The server does not answer. Start infopursuit serve again; what this page holds still works.",
+      "The server does not answer. Start it again with the same command; what this page holds still works.",
     );
   }
   const content = await response.json().catch(() => null);
@@ -51,6 +51,30 @@ export async function sendPicture(file, models) {
     headers: { "Content-Type": file.type || "application/octet-stream" },
   });
   return pictureOf({ label: null, ...content }, models, "the server's answer");
+}
+
+/**
+ * @typedef {"yes" | "no" | "not sure"} PersonsAnswer
+ * @typedef {{file: string, answers: (PersonsAnswer | null)[]}} Annotations
+ */
+
+/** The answers to questions about pictures so far. @returns {Promise<Annotations>} */
+export async function annotations() {
+  return ask("api/annotations", {});
+}
+
+/** @param {number} place @returns {Promise<{question: string, image: string, picture: string}>} */
+export async function questionAt(place) {
+  return ask(`api/annotations/${place}`, {});
+}
+
+/** Save an answer. @param {number} place @param {PersonsAnswer} answer @returns {Promise<Annotations>} */
+export async function saveAnswer(place, answer) {
+  return ask("api/annotations", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ place, answer }),
+  });
 }
 
 /** A model that thinks on the server. @implements {Predictor} */

@@ -5,7 +5,7 @@
 /** @import { Answered } from "./pursuit.js" */
 
 /**
- * @typedef {"image" | "you" | "classes" | "dictionary" | "failures" | "compare"} ViewName
+ * @typedef {"image" | "you" | "classes" | "dictionary" | "failures" | "compare" | "annotate"} ViewName
  * @typedef {{view: ViewName, model: number, image: string | null,
  *   given: Map<number, number>, struck: Set<number>, chosen: Map<number, number>,
  *   sure: number | null, most: number | "all" | null,
@@ -20,8 +20,9 @@
 /** @type {ViewName[]} */
 export const VIEWS = ["image", "you", "classes", "dictionary", "failures", "compare"];
 
-/** The views of a page: a key only asks. @param {Payload} payload @returns {ViewName[]} */
-export function viewsOf({ key, models }) {
+/** The views of a page: a key only asks, as annotating does. @param {Payload} payload @returns {ViewName[]} */
+export function viewsOf({ key, annotate, models }) {
+  if (annotate) return ["annotate"];
   if (key) return ["you"];
   return VIEWS.filter((each) => each !== "compare" || models.length > 1);
 }

@@ -1,0 +1,146 @@
+"""A person answers questions about pictures: which ones, in a real browser, and the file."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import httpx
+import pytest
+from PIL import Image
+from playwright.sync_api import expect
+
+from infopursuit.core.errors import InputError
+from infopursuit.explorer.annotating import Annotating, Cell, worth_answering
+from infopursuit.explorer.contents import Facts, contents, no_images
+from infopursuit.explorer.server import Guard, Served, server
+from infopursuit.pursuit.rollout import roll_out
+from infopursuit.pursuit.stopping import StoppingRule
+from tests.explorer.conftest import Opened, serving
+from tests.explorer.made_up import STOP, naive_bayes, networks, unit
+
+NAMES = ["cat/a.png", "cat/b.png", "dog/c.png"]
+CELLS = [Cell(2, 0), Cell(0, 4), Cell(1, 4)]
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> list[Path]:
+    files = []
+    for name, color in zip(NAMES, ("red", "green", "blue"), strict=True):
+        files.append(tmp_path / name)
+        files[-1].parent.mkdir(exist_ok=True)
+        Image.new("RGB", (900, 600), color).save(files[-1])
+    return files
+
+
+def application(path: Path, pictures: list[Path], by: str = "anna") -> Guard:
+    pursuit = naive_bayes()
+    empty = no_images([pursuit])
+    content = contents([(pursuit, Facts("model", STOP))], empty, served=True)
+    asking = Annotating(path, NAMES, pictures, pursuit.queries, CELLS, by)
+    return server(
+        [Served(pursuit, None)], content.model_copy(update={"annotate": True}), (), asking
+    )
+
+
+def rows(path: Path) -> list[list[str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def test_questions_come_by_what_they_tell_and_how_uncertain_they_are() -> None:
+    pursuit, images, stop = naive_bayes(levels=5), unit(40, 11), StoppingRule(0.9, 5)
+    cells = worth_answering(pursuit, images, stop)
+    assert len(set(cells)) == len(cells)
+    scores, upper = pursuit.rule.scores(images), pursuit.rule.upper
+    assert upper is not None
+    worth = {}
+    for row in range(len(images)):  # one by one
+        rolled = roll_out(
+            pursuit.querier, pursuit.classifier, pursuit.answers(images[row : row + 1]), 5, None, 1
+        )
+        for step in range(int(stop.steps(rolled.posteriors)[0])):
+            query = int(rolled.order[0, step])
+            score, low, high = (
+                float(each)
+                for each in (scores[row, query], pursuit.rule.thresholds[query], upper[query])
+            )
+            away = max(low - score, score - high, 0) / float(scores[:, query].std(correction=0))
+            worth[Cell(row, query)] = float(rolled.values[0, step, 0]) * 2.718281828**-away
+    assert set(cells) == {cell for cell, value in worth.items() if value > 0}
+    values = [worth[cell] for cell in cells]
+    assert values == pytest.approx(sorted(values, reverse=True), rel=1e-4)
+    drawn = worth_answering(pursuit, images, stop, seed=1)
+    assert set(drawn) == set(cells)
+    assert drawn != cells
+    assert (
+        drawn
+        == worth_answering(pursuit, images, stop, seed=1)
+        != worth_answering(pursuit, images, stop, seed=2)
+    )
+
+
+def test_answers_without_thresholds_are_refused() -> None:
+    with pytest.raises(InputError, match="no thresholds"):
+        worth_answering(networks(), unit(4, 1), STOP)
+
+
+def test_a_person_answers_with_keys_goes_back_and_resumes(
+    tmp_path: Path, pictures: list[Path], open_page: Opened, width: int
+) -> None:
+    path = tmp_path / "said.csv"
+    path.write_text("image,text,answer,by\ncat/a.png,query 4,no,bert\n", encoding="utf-8")
+    with serving(application(path, pictures)) as address:
+        page = open_page(address, width=width)
+        heading, shown = page.locator(".stage h2"), page.locator(".stage img")
+        expect(heading).to_have_text("query 0?")
+        expect(shown).to_have_attribute("alt", "dog/c.png")
+        assert page.evaluate("document.querySelector('.stage img').naturalWidth") == 800
+        page.keyboard.press("y")
+        expect(heading).to_have_text("query 4?")
+        expect(shown).to_have_attribute("alt", "cat/a.png")
+        assert rows(path)[1:] == [
+            ["cat/a.png", "query 4", "no", "bert"],
+            ["dog/c.png", "query 0", "yes", "anna"],
+        ]
+        page.get_by_role("button", name="no n", exact=True).click()
+        expect(shown).to_have_attribute("alt", "cat/b.png")
+        page.keyboard.press("ArrowLeft")
+        expect(page.get_by_role("button", pressed=True)).to_have_text("no n")
+        page.keyboard.press("Space")  # another answer to the same
+        expect(shown).to_have_attribute("alt", "cat/b.png")
+        assert rows(path)[-1] == ["cat/a.png", "query 4", "not sure", "anna"]
+        page.mouse.wheel(0, 0)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    with serving(application(path, pictures)) as address:  # the next day
+        page = open_page(address, width=width)
+        expect(page.locator(".stage img")).to_have_attribute("alt", "cat/b.png")
+        expect(page.locator(".annotate-view > .quiet")).to_contain_text("2 of 3 questions answered")
+        page.keyboard.press("n")
+        expect(page.locator(".stage h2")).to_have_text("All questions are answered.")
+    assert len(rows(path)) == 5
+    with serving(application(path, pictures, "carl")) as address:  # another person begins
+        assert httpx.get(f"{address}api/annotations").json()["answers"] == [None, None, None]
+
+
+def test_what_cannot_be_is_refused_over_http(tmp_path: Path, pictures: list[Path]) -> None:
+    path = tmp_path / "said.csv"
+    with serving(application(path, pictures)) as address:
+        where = f"{address}api/annotations"
+        assert httpx.get(f"{where}/3").json() == {"error": "There is nothing here."}
+        for body, status in (
+            ({"place": 3, "answer": "yes"}, 404),
+            ({"place": 0, "answer": "perhaps"}, 422),
+            ({"place": -1, "answer": "yes"}, 422),
+        ):
+            assert httpx.post(where, json=body).status_code == status
+        assert not path.exists()
+        other = httpx.post(where, json={"place": 0, "answer": "no"}, headers={"Origin": "http://x"})
+        assert other.status_code == 403
+        pictures[2].unlink()
+        assert "dog/c.png cannot be read any more" in httpx.get(f"{where}/0").json()["error"]
+        path.mkdir()  # cannot be written
+        response = httpx.post(where, json={"place": 0, "answer": "no"})
+        assert response.status_code == 409
+        assert "is not saved" in response.json()["error"]
+        assert httpx.get(where).json()["answers"] == [None] * 3
