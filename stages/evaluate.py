@@ -16,6 +16,7 @@ from infopursuit.core.stage import SCRATCH, RowCounts, run
 import logging
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -41,11 +42,14 @@ from infopursuit.evaluation.run_metrics import (
     sweep,
 )
 from infopursuit.evaluation.settings import EvaluateSettings, ExplainSettings
+from infopursuit.meaning.annotations import in_figures, truth_by_people
 from infopursuit.meaning.covering import covering
 from infopursuit.meaning.measures import Judgements, measure_meaning
 from infopursuit.meaning.worst_answers import write_worst
+from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.pursuit.explanation import ExplainedImage, write_explanations
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.texts.annotations import Annotations, read_annotations
 from infopursuit.texts.knowledge import read_judge, read_knowledge, read_strict
 from infopursuit.texts.normalization import normalize
 from infopursuit.texts.text_table import TextTable
@@ -134,10 +138,24 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         some = [pictures[image] for image in ids["covered"]]
         covered = covering(model, some, stop, seed)._asdict()
     write_explanations(folder / "explanations.json", stop, explained)
-    write_json(f"artifacts/meaning/{name}.json", {**meaning.figures, "covered": covered})
+    people = by_people(model, test, read_annotations(f"artifacts/annotations/{dataset}.csv"))
+    figures = {**meaning.figures, "covered": covered, "people": people}
+    write_json(f"artifacts/meaning/{name}.json", figures)
     write_worst(f"artifacts/meaning/{name}", meaning.worst, pictures)
     write_json(f"{folder}.json", metrics)
     return RowCounts(read=len(test.ids), written=len(test.ids))
+
+
+def by_people(
+    model: PursuitClassifier, test: LabelledImages, said: Annotations
+) -> dict[str, Any] | None:
+    """Measure answers by what people say of test images; None if that is not known."""
+    if not said.about(test.ids) or not isinstance(model.pursuit_.rule, ThresholdAnswers):
+        return None
+    of_images, labels = said.of_images(test.ids), test.labels.numpy()
+    measured = truth_by_people(model, test.embeddings, labels, of_images)
+    pairs, same = said.agreement()
+    return {"pairs": pairs, "same": same, "questions": in_figures(measured)}
 
 
 def explanations(

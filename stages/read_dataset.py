@@ -4,7 +4,7 @@
 
 Writes artifacts/classes/DATASET.txt, one name a line in the order of the labels, and the judge's
 table and the strict list as they were given: artifacts/judgements/DATASET.judge.jsonl and
-DATASET.strict.jsonl.
+DATASET.strict.jsonl; and what people say of single images: artifacts/annotations/DATASET.csv.
 """
 
 from infopursuit.core.stage import RowCounts, run
@@ -16,6 +16,7 @@ from infopursuit.core.files import write_text, write_text_list
 from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.datasets.image_folders import read_class_names
 from infopursuit.datasets.settings import Datasets
+from infopursuit.texts.annotations import read_annotations, write_annotations
 from infopursuit.texts.knowledge import read_judge, read_strict
 
 logger = logging.getLogger("infopursuit")
@@ -43,6 +44,9 @@ def main(settings: Settings, dataset: str) -> RowCounts:
         content = Path(path).read_text(encoding="utf-8")
         write_text(f"artifacts/judgements/{dataset}.{what}.jsonl", content)
         rows += len(texts)
+    said = read_annotations(chosen.annotations)
+    write_annotations(f"artifacts/annotations/{dataset}.csv", said)
+    rows += len(said.rows)
     return RowCounts(read=rows, written=rows)
 
 

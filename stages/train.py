@@ -21,6 +21,7 @@ from jaxtyping import Bool
 from pydantic import Field
 
 from infopursuit.clip.weights import clip_source
+from infopursuit.core.errors import InputError
 from infopursuit.core.executors import choose_cluster
 from infopursuit.core.files import (
     atomic_write,
@@ -53,6 +54,7 @@ from infopursuit.pursuit.vip.checkpoints import Checkpoint
 from infopursuit.pursuit.vip.distributed import Processes, restart_as_group, started_by_torchrun
 from infopursuit.pursuit.vip.settings import VariationalSettings
 from infopursuit.queries.settings import QuestionsSettings
+from infopursuit.texts.annotations import Annotations, read_annotations
 from infopursuit.texts.knowledge import read_knowledge
 from infopursuit.texts.text_table import TextTable
 
@@ -124,7 +126,11 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
             given["knowledge"] = known.for_classes_and_texts(images.class_names, texts.texts)
             given["leakage"] = how.leakage
             provenance["inputs"]["knowledge"] = file_sha256(paths["knowledge"])
-        model, log = fit_naive_bayes(settings, how, given, images, budget, first)
+        people = f"artifacts/annotations/{dataset}.csv"
+        said = read_annotations(people)
+        if said.rows:
+            provenance["inputs"]["annotations"] = file_sha256(people)
+        model, log = fit_naive_bayes(settings, how, given, images, budget, first, said)
     else:
         test = paths["images"] if how.select_on == "test" else None
         model, log = fit_variational(settings, how, given, images, test, budget, provenance)
@@ -159,17 +165,22 @@ def fit_naive_bayes(
     images: Images,
     budget: int,
     first: str | None,
+    said: Annotations,
 ) -> tuple[PursuitClassifier, list[dict[str, Any]]]:
     """Passes over the training images; held-out ones calibrate, of shards a sample of them."""
     share, seed = settings.validation_fraction, given["random_state"]
     chosen = {"answers": how.answers, "rates": how.rates, "first_query": first}
     model = InformationPursuitClassifier(**given, **chosen)
     if isinstance(images, EmbeddedShards):
+        if said.rows:
+            raise InputError(f"{said.where}: annotations need images that are read as a whole")
         shown, out = held_out_sample(images, share, seed)
         model.fit_shards(images, shown, out, choose_cluster(settings.compute))
     else:
         train, held_out = hold_out(images, share, seed)
         shown = held_out.embeddings, held_out.labels.numpy()
+        if said.about(train.ids):
+            model.annotations = said.of_images(train.ids)
         model.fit(train.embeddings, train.labels.numpy(), validation=shown)
     area = float(model.accuracy_by_budget(*shown, budget)[1:].mean())
     facts = {"phase": "naive_bayes", "updates": 0, "validation_auc": area}

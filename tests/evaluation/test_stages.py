@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from infopursuit import load
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import write_text_list
 from infopursuit.core.stage import RowCounts
@@ -22,6 +23,7 @@ from infopursuit.core.tables import (
     UNIVERSE,
     write_table,
 )
+from infopursuit.datasets.labelled_images import load_images
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.evaluation.files import read_predictions
 from infopursuit.meaning.worst_answers import read_worst
@@ -35,6 +37,7 @@ RUN = "menagerie-llm-naive_bayes-0"
 EVALUATION, MEANING, EXPLANATIONS = (
     Path(f"artifacts/{kind}/{RUN}") for kind in ("evaluation", "meaning", "explanations")
 )
+IMAGES_OF = "artifacts/images/menagerie.parquet"
 N, K, WIDTH = 60, 12, 16
 CLASSES = ["cat", "dog", "bus"]
 TEXTS = [f"text {number}" for number in range(K)]
@@ -102,6 +105,7 @@ def with_files(params: Params, **files: str) -> Params:
     sources = {
         "judge": nothing,
         "strict": nothing,
+        "annotations": str(ROOT / "params/no_annotations.csv"),
         "images": "pictures.parquet",
         "classes": classes,
     }
@@ -180,6 +184,31 @@ def test_evaluate_measures_by_judge_and_list_and_keeps_the_worst_answers(params:
         with Image.open(MEANING / str(answer.picture)) as picture:
             assert picture.size == (192, 96)
             assert picture.getpixel((5, 5)) == (255, 0, 0)
+
+
+def test_evaluate_measures_by_what_people_say_of_test_images(params: Params) -> None:
+    stage("evaluate")(params, *KEY)
+    assert read_json(f"{MEANING}.json")["people"] is None
+    lines = ["image,text,answer,by"]
+    lines += [f"image/{row},Text 1,{('no', 'yes')[row // 2 % 2]},anna" for row in range(0, 60, 2)]
+    Path("said.csv").write_text("\n".join([*lines, "image/0,Text 1,yes,bert", ""]))
+    params = with_files(params, annotations="said.csv")
+    stage("evaluate")(params, *KEY)
+    people = read_json(f"{MEANING}.json")["people"]
+    assert (people["pairs"], people["same"]) == (1, 0)
+    (of_text,) = people["questions"].values()
+    assert of_text["images"] == 29, "of one image they disagree"
+    model, test = load(f"artifacts/models/{RUN}"), load_images(IMAGES_OF, "test")
+    answers = model.pursuit_.answers(test.embeddings)[1:, 1]
+    said = np.arange(1, 30) % 2
+    assert of_text["yes"] == [
+        int(((answers > 0.5).numpy() & (said == 1)).sum()),
+        int((answers > 0.5).sum()),
+    ]
+    assert of_text["no"] == [
+        int(((answers < 0.5).numpy() & (said == 0)).sum()),
+        int((answers < 0.5).sum()),
+    ]
 
 
 def test_explain_draws_what_evaluate_explained(params: Params) -> None:

@@ -44,6 +44,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "strict.jsonl").write_text(
         '{"text": "cat", "kind": "name", "true": ["cat"], "unknown": []}\n', encoding="utf-8"
     )
+    (tmp_path / "said.csv").write_text("image,text,answer\na.jpg,fur,yes\n", encoding="utf-8")
     (tmp_path / "words.txt").write_text("therefore\n", encoding="utf-8")
     params = YAML().load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     params["run"].update(datasets=["pets"], inits=["llm"], truth=[])
@@ -60,6 +61,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "knowledge": "known.jsonl",
             "judge": "judge.jsonl",
             "strict": "strict.jsonl",
+            "annotations": "said.csv",
             "k": 2,
             "budget": None,
             "max_rejected": 0.0,
@@ -92,7 +94,7 @@ def edit(project: Path, *keys: str, value: Any) -> None:
 
 
 def test_a_project_without_mistakes_passes(project: Path) -> None:
-    assert check() == 9
+    assert check() == 10
 
 
 def test_the_shipped_project_passes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,6 +152,8 @@ def test_images_of_another_clip_are_told(project: Path) -> None:
         (("datasets", "pets", "judge"), "a.jsonl", r"pets\.judge: a\.jsonl: no such file"),
         (("datasets", "pets", "strict"), None, r"pets\.strict: null; expected a path"),
         (("datasets", "pets", "strict"), "judge.jsonl", r"pets\.strict: judge\.jsonl: line 1"),
+        (("datasets", "pets", "annotations"), None, r"null; .*params/no_annotations"),
+        (("datasets", "pets", "annotations"), "a.csv", r"pets\.annotations: a\.csv: no such file"),
         (("clip",), "away", r"clip: away: "),
         (("clip",), "ViT-B-32:openai", r"clip: ViT-B-32:openai is a name.*params/clip"),
         (("queries", "dictionaries"), {}, r"queries\.dictionaries: no entry for 'pets'.*'llm'"),
@@ -172,7 +176,7 @@ def test_neither_dictionary_nor_list_is_needed_for_informative(project: Path) ->
     (project / "list.txt").unlink()
     edit(project, "queries", "dictionaries", value={})
     edit(project, "run", "inits", value=["informative"])
-    assert check() == 8
+    assert check() == 9
 
 
 def test_a_text_to_keep_that_is_banned_is_told(project: Path) -> None:
@@ -207,4 +211,4 @@ def test_a_class_that_nothing_is_known_of_is_told(project: Path) -> None:
 def test_a_file_that_says_nothing_fits_every_data_set(project: Path) -> None:
     for key in ("knowledge", "judge", "strict"):
         edit(project, "datasets", "pets", key, value=str(ROOT / "params/no_knowledge.jsonl"))
-    assert check() == 9
+    assert check() == 10

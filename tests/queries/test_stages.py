@@ -68,7 +68,8 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     raw["universe"] |= {"drop_class_names": True, "control_words": "control.txt"}
     raw["queries"]["dictionaries"] = {"menagerie": str(PROMPTS / "class_queries.jinja")}
     nothing = str(ROOT / "params/no_knowledge.jsonl")
-    raw["datasets"]["menagerie"] |= {"judge": nothing, "strict": nothing}
+    unsaid = str(ROOT / "params/no_annotations.csv")
+    raw["datasets"]["menagerie"] |= {"judge": nothing, "strict": nothing, "annotations": unsaid}
     raw["datasets"]["menagerie"] |= {"classes": "classes.txt", "k": 2, "budget": None}
     return Params.model_validate(raw)
 
@@ -85,7 +86,7 @@ def run_all(params: Params) -> dict[str, bytes]:
 
 def test_from_captions_to_the_universe(params: Params) -> None:
     files = run_all(params)
-    assert len(files) == 16
+    assert len(files) == 17
     universe = read_table("artifacts/universe/texts.parquet", UNIVERSE).to_pylist()
     assert [(row["text"], row["sources"], row["caption_ids"]) for row in universe] == [
         ("striped coat", ["dictionary/menagerie", "corpus/coco"], [10]),

@@ -72,6 +72,17 @@ MEANING = {
         "reader": 0.52, "shuffled_reader": 0.011, "accuracy": 0.79,
     },
     "explained": {"explained": 0.232, "shuffled_explained": 0.02},
+    "people": {
+        "pairs": 4, "same": 3,
+        "questions": {
+            "stripes": {
+                "images": 20, "yes": [8, 10], "no": [9, 10], "auroc": 0.91, "auroc_within": 0.625,
+            },
+            "wheels": {
+                "images": 12, "yes": [0, 0], "no": [12, 12], "auroc": None, "auroc_within": None,
+            },
+        },
+    },
 }  # fmt: skip
 NO_MEANING = {"truth": None, "sense": None, "explained": None}
 WORST = [

@@ -84,6 +84,7 @@ def plant(world: World) -> None:
                     "knowledge": "params/no_knowledge.jsonl",
                     "judge": "params/no_knowledge.jsonl",
                     "strict": "params/no_knowledge.jsonl",
+                    "annotations": "params/no_annotations.csv",
                     "k": K,
                     "budget": None,
                     "max_rejected": 0.0,

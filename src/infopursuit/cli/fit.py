@@ -145,7 +145,7 @@ def _by_people(
     names: Sequence[str],
 ) -> list[str]:
     """Return how far annotators agree, and how true answers to test images are by them."""
-    from infopursuit.meaning.annotations import in_lines, truth_by_people
+    from infopursuit.meaning.annotations import in_figures, in_lines, truth_by_people
 
     lines = [
         f"annotations: {len(said.rows)} of {len(said.texts)} texts; "
@@ -157,16 +157,7 @@ def _by_people(
     if test is not None:
         of_test = said.of_images(names)
         measured = truth_by_people(model, test.rows, test.labels, of_test)
-        model.provenance_["judged_by_people"] = {
-            each.question: {
-                "images": each.images,
-                "yes": list(each.yes),
-                "no": list(each.no),
-                "auroc": each.auroc,
-                "auroc_within": each.auroc_within,
-            }
-            for each in measured
-        }
+        model.provenance_["judged_by_people"] = in_figures(measured)
         lines += in_lines(measured)
     return lines
 

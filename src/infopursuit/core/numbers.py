@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from typing import NamedTuple
 
 MINUS = "\N{MINUS SIGN}"
 NOTHING = "\N{EN DASH}"
@@ -50,6 +52,36 @@ def decimal(value: float | None, digits: int = 1) -> str:
 def whole(mean: float | None) -> str:
     """A mean of counts, without decimals where it is whole; a dash for None."""
     return f"{mean:g}" if mean is not None and mean == int(mean) else decimal(mean)
+
+
+class Proportion(NamedTuple):
+    """How many of some answers are right, with the 95 % interval of the share (Wilson)."""
+
+    right: int
+    given: int
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The interval; None if there are no answers."""
+        if not self.given:
+            return None
+        from scipy.stats import binomtest
+
+        low, high = binomtest(self.right, self.given).proportion_ci(0.95, "wilson")
+        return float(low), float(high)
+
+    def __str__(self) -> str:
+        """Return the share with its interval, in percent."""
+        if (interval := self.interval) is None:
+            return "none given"
+        low, high = (percent(each) for each in interval)
+        return f"{percent(self.right / self.given)} of {self.given} ({low} to {high})"
+
+
+def together(parts: Iterable[Proportion]) -> Proportion:
+    """Return the proportion in all parts together."""
+    rights, givens = zip(*parts, strict=True)
+    return Proportion(sum(rights), sum(givens))
 
 
 def _signless(value: float) -> str:

@@ -17,16 +17,18 @@ class DatasetSettings(Section):
     knowledge: str
     judge: str
     strict: str
+    annotations: str
     k: Annotated[int, Field(ge=2)]
     budget: Positive | None
     max_rejected: Share
     variational: dict[str, Any]
 
-    @field_validator("knowledge", "judge", "strict", mode="before")
+    @field_validator("knowledge", "judge", "strict", "annotations", mode="before")
     @classmethod
     def _a_path(cls, path: Any) -> Any:
         if path is None:  # which DVC cannot have as a dependency
-            raise ValueError("null; expected a path, params/no_knowledge.jsonl if there is none")
+            nothing = "params/no_knowledge.jsonl, or params/no_annotations.csv"
+            raise ValueError(f"null; expected a path; for none {nothing}")
         return path
 
     @model_validator(mode="after")

@@ -9,7 +9,6 @@ the stopping rule held before, are worth nothing.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -20,13 +19,17 @@ from jaxtyping import Float
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import atomic_write
 from infopursuit.datasets.decoding import thumbnail
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.rollout import roll_out
 from infopursuit.pursuit.stopping import StoppingRule
-from infopursuit.texts.annotations import Annotation, Annotations, read_annotations
+from infopursuit.texts.annotations import (
+    Annotation,
+    Annotations,
+    read_annotations,
+    write_annotations,
+)
 from infopursuit.texts.normalization import normalize
 
 # Questions of one session at most, and pictures that are asked together.
@@ -119,12 +122,7 @@ class Annotating:
         """Take an answer and save the file; an earlier answer to the same is replaced."""
         row = self.asked[place]._replace(answer=answer)
         said = {**self.said, self._key(row): row}
-        rows = Annotations(said.values(), str(self.path)).rows
-        with (
-            atomic_write(self.path) as partial,
-            partial.open("w", encoding="utf-8", newline="") as file,
-        ):
-            csv.writer(file, lineterminator="\n").writerows([Annotation._fields, *rows])
+        write_annotations(self.path, Annotations(said.values(), str(self.path)))
         self.said = said
 
     def picture(self, place: int) -> str:

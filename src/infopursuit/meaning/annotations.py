@@ -7,36 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.stats import binomtest
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.numbers import percent
+from infopursuit.core.numbers import Proportion, together
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.pursuit.answers.annotated import truth_of
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.texts.normalization import normalize
-
-
-class Share(NamedTuple):
-    """How many of some answers are right, with the 95 % interval of the share (Wilson)."""
-
-    right: int
-    given: int
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """The interval; None if there are no answers."""
-        if not self.given:
-            return None
-        low, high = binomtest(self.right, self.given).proportion_ci(0.95, "wilson")
-        return float(low), float(high)
-
-    def __str__(self) -> str:
-        """Return the share with its interval, in percent."""
-        if (interval := self.interval) is None:
-            return "none given"
-        low, high = (percent(each) for each in interval)
-        return f"{percent(self.right / self.given)} of {self.given} ({low} to {high})"
 
 
 class TruthByPeople(NamedTuple):
@@ -52,8 +29,8 @@ class TruthByPeople(NamedTuple):
 
     question: str
     images: int
-    yes: Share
-    no: Share
+    yes: Proportion
+    no: Proportion
     auroc: float | None
     auroc_within: float | None
 
@@ -93,22 +70,32 @@ def truth_by_people(
             said[known],
             groups[known],
         )
-        yes, no = (Share(facts[f"{word}_right"], facts[word]) for word in ("yes", "no"))
+        yes, no = (Proportion(facts[f"{word}_right"], facts[word]) for word in ("yes", "no"))
         measured.append(
             TruthByPeople(query, len(known), yes, no, facts["auroc"], facts["auroc_within"])
         )
     return measured
 
 
+def in_figures(measured: list[TruthByPeople]) -> dict[str, dict[str, Any]]:
+    """Return the same by question, as JSON has it."""
+    return {
+        each.question: {
+            "images": each.images,
+            "yes": list(each.yes),
+            "no": list(each.no),
+            "auroc": each.auroc,
+            "auroc_within": each.auroc_within,
+        }
+        for each in measured
+    }
+
+
 def in_lines(measured: list[TruthByPeople]) -> list[str]:
     """Say how true the answers are: of all questions together, then of each."""
     if not measured:
         return []
-    shares = (
-        Share(sum(s.right for s in each), sum(s.given for s in each))
-        for each in ([m.yes for m in measured], [m.no for m in measured])
-    )
-    yes, no = shares
+    yes, no = together(each.yes for each in measured), together(each.no for each in measured)
     lines = [f"people on test images, {len(measured)} questions: yes right {yes}, no {no}"]
     for each in measured:
         within = each.auroc_within

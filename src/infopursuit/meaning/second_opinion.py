@@ -9,10 +9,10 @@ import numpy as np
 from PIL import Image
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.numbers import Proportion
 from infopursuit.datasets.decoding import to_rgb
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.second_opinion import SecondOpinion, encoded
-from infopursuit.meaning.annotations import Share
 from infopursuit.pursuit.answers.rules import NOT_SURE
 
 GRAY = (128, 128, 128)
@@ -27,9 +27,9 @@ class UseOfPictures(NamedTuple):
         chance: how many of all answers are yes; `other` is near it if the pictures are looked at.
     """
 
-    blank: Share
-    other: Share
-    chance: Share
+    blank: Proportion
+    other: Proportion
+    chance: Proportion
 
     def __str__(self) -> str:
         """Return it in one line."""
@@ -65,5 +65,5 @@ def use_of_pictures(
 
     said = yes(shown)
     given = int(said.sum())
-    stays = [Share(int(yes(each)[said].sum()), given) for each in (blank, other)]
-    return UseOfPictures(stays[0], stays[1], Share(given, len(said)))
+    stays = [Proportion(int(yes(each)[said].sum()), given) for each in (blank, other)]
+    return UseOfPictures(stays[0], stays[1], Proportion(given, len(said)))

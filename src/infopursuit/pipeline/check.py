@@ -34,6 +34,7 @@ from infopursuit.queries.corpora import given_corpus, has_captions, read_caption
 from infopursuit.queries.language_models.recorded import RecordedAnswers
 from infopursuit.queries.templates import load_template
 from infopursuit.texts import knowledge
+from infopursuit.texts.annotations import read_annotations
 from infopursuit.texts.knowledge import read_judge, read_strict
 
 ARTIFACTS = Path("artifacts")
@@ -74,6 +75,8 @@ def check(params_file: str | Path = "params.yaml") -> int:
     for name, path in queries.lists.items():
         look(f"queries.lists.{name}", read_text_list, path)
     for name, dataset in datasets.items():
+        if _given(dataset.annotations):
+            look(f"datasets.{name}.annotations", read_annotations, dataset.annotations)
         if not _given(dataset.classes):
             continue
         look(f"datasets.{name}.classes", read_class_names, dataset.classes)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.core.numbers import NOTHING, percent, share, whole
+from infopursuit.core.numbers import NOTHING, Proportion, percent, share, together, whole
 from infopursuit.meaning.worst_answers import FalseAnswer
 from infopursuit.pursuit.explanation import question
 from infopursuit.report.groups import Group
@@ -77,6 +77,31 @@ def meaning_section(groups: Sequence[Group], shown: Mapping[str, Any]) -> Row:
         "rows": rows if known else [],
         "chance": chance if known else [],
     }
+
+
+def people_table(people: Mapping[str, Any] | None) -> Row | None:
+    """Tabulate how true answers are by what people say of test images; None if nobody says."""
+    if not people or not people["questions"]:
+        return None
+    questions = people["questions"]
+    kinds = [[Proportion(*each[kind]) for each in questions.values()] for kind in ("yes", "no")]
+    whole_row = ["all together", "", *(_with_interval(together(each)) for each in kinds), "", ""]
+    rows = [
+        [question(text), str(each["images"]), _with_interval(yes), _with_interval(no),
+         share(each["auroc"]), share(each["auroc_within"])]
+        for (text, each), yes, no in zip(questions.items(), *kinds, strict=True)
+    ]  # fmt: skip
+    pairs, same = people["pairs"], people["same"]
+    agree = f"People agree in {percent(same / pairs)} of {pairs} pairs of answers." if pairs else ""
+    return {"rows": [whole_row, *rows], "agreement": agree}
+
+
+def _with_interval(right: Proportion) -> str:
+    """Write a share in % with its interval, and of how many."""
+    if (interval := right.interval) is None:
+        return NOTHING
+    low, high = map(share, interval)
+    return f"{share(right.right / right.given)} ({low} to {high}) of {right.given}"
 
 
 def mean_meaning(group: Group, name: str) -> float | None:

@@ -116,6 +116,7 @@ def dataset_part(
         "fixed_order": tables.fixed_order_rows(results, table["budgets"]),
         "dependence": tables.dependence_rows(groups),
         "meaning": meaning_tables.meaning_section(groups, shown.meaning),
+        "people": meaning_tables.people_table(shown.meaning["people"]),
         "worst": meaning_tables.worst_rows(shown.worst),
         "truth": meaning_tables.truth_table(groups),
         "false_answers": meaning_tables.false_rows(groups),

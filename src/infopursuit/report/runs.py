@@ -194,7 +194,7 @@ def _meaning_figures(measured: dict[str, Any], facts: Mapping[str, Any]) -> dict
     return {
         name: (measured.get(part) or {}).get(figure)
         for name, (part, figure) in MEANING_FIGURES.items()
-    }
+    } | {"people": measured.get("people")}
 
 
 def _read_json(path: Path) -> dict[str, Any]:

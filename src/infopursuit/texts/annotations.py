@@ -10,6 +10,7 @@ the images, or, where these have names of their own, the name.
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -20,7 +21,7 @@ import pyarrow.parquet as pq
 from jaxtyping import Float
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import csv_rows, suffix_of
+from infopursuit.core.files import atomic_write, csv_rows, suffix_of
 from infopursuit.texts.normalization import normalize
 
 COLUMNS, BY = ("image", "text", "answer"), "by"
@@ -110,6 +111,15 @@ def _places(names: Sequence[str]) -> dict[str, int]:
             ends[end] = -1 if ends.get(end, place) != place else place
     known = {end: place for end, place in ends.items() if place >= 0}
     return known | {name.replace("\\", "/"): place for place, name in enumerate(names)}
+
+
+def write_annotations(path: str | Path, annotations: Annotations) -> None:
+    """Write annotations as CSV, atomically."""
+    with (
+        atomic_write(path) as partial,
+        partial.open("w", encoding="utf-8", newline="") as file,
+    ):
+        csv.writer(file, lineterminator="\n").writerows([Annotation._fields, *annotations.rows])
 
 
 def read_annotations(path: str | Path) -> Annotations:

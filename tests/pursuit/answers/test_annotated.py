@@ -7,7 +7,8 @@ import pytest
 
 from infopursuit import InformationPursuitClassifier
 from infopursuit.core.errors import InputError
-from infopursuit.meaning.annotations import Share, truth_by_people
+from infopursuit.core.numbers import Proportion
+from infopursuit.meaning.annotations import truth_by_people
 from infopursuit.pursuit.answers.annotated import (
     AnnotatedTexts,
     CrossFittedAnswers,
@@ -114,9 +115,9 @@ def test_within_auroc_counts_pairs_of_one_group() -> None:
 
 
 def test_intervals_are_wilsons() -> None:
-    low, high = Share(8, 10).interval or (0, 0)
+    low, high = Proportion(8, 10).interval or (0, 0)
     assert (round(low, 4), round(high, 4)) == (0.4902, 0.9433)
-    assert Share(0, 0).interval is None
+    assert Proportion(0, 0).interval is None
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ UNIVERSE = "artifacts/universe/embeddings.parquet"
 CONTROL = "artifacts/universe/control_embeddings.parquet"
 IMAGES = "artifacts/images/menagerie.parquet"
 KNOWLEDGE = "artifacts/knowledge/menagerie.parquet"
+PEOPLE = "artifacts/annotations/menagerie.csv"
 CLASSES = [f"class {label}" for label in range(4)]
 SOURCES = {
     **dict.fromkeys((5, 6), "dictionary/menagerie,corpus/a"),
@@ -67,7 +68,7 @@ def write_concepts() -> np.ndarray:
 def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     """A universe, control texts, images and two initial dictionaries, in a temporary folder."""
     monkeypatch.chdir(tmp_path)
-    for folder in ("universe", "images", "initial", "knowledge"):
+    for folder in ("universe", "images", "initial", "knowledge", "annotations"):
         Path("artifacts", folder).mkdir(parents=True)
     universe = write_concepts()
     write_words()
@@ -88,6 +89,7 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     known[0, :2] = 1, 0.5
     texts = ("concept 0", "concept 1", "concept 2")
     write_knowledge(KNOWLEDGE, KnowledgeTable(tuple(CLASSES), texts, known))
+    Path(PEOPLE).write_bytes((ROOT / "params/no_annotations.csv").read_bytes())
     raw = load_params(ROOT / "params.yaml").model_dump()
     raw["datasets"]["menagerie"] |= {"k": 6, "variational": SMALL}
     raw["compute"] |= {"device": "cpu"}

@@ -31,6 +31,7 @@ from tests.pursuit.vip.stage_world import (
     CLASSES,
     IMAGES,
     KNOWLEDGE,
+    PEOPLE,
     SOURCES,
     UNIVERSE,
     WIDTH,
@@ -80,6 +81,24 @@ def test_naive_bayes_is_fitted_without_updates(params: Params) -> None:
     row = log("menagerie-llm-naive_bayes-0")[0]
     assert (row["updates"], row["distinct_queries"]) == ("0", "6")
     assert float(row["validation_auc"]) == pytest.approx(facts["selected"]["validation_auc"])
+
+
+def test_annotations_of_training_images_teach(params: Params) -> None:
+    before = load(trained(params))
+    train, _ = hold_out(load_images(IMAGES, "train"), params.validation_fraction, 0)
+    said = [f"{image},Concept 2,{('no', 'yes')[row % 2]}" for row, image in enumerate(train.ids)]
+    Path(PEOPLE).write_text("\n".join(["image,text,answer", *said, ""]), encoding="utf-8")
+    model = load(trained(params))
+    assert model.provenance_["inputs"]["annotations"] == file_sha256(PEOPLE)
+    assert model.provenance_["annotated"]["concept 2"]["images"] == len(train.ids) == 72
+    rules = [each.pursuit_.rule for each in (before, model)]
+    moved = (rules[0].thresholds != rules[1].thresholds).nonzero().flatten().tolist()
+    assert 2 in moved
+
+
+def trained(params: Params) -> str:
+    stage("train")(params, "menagerie", "llm", "naive_bayes", 0)
+    return "artifacts/models/menagerie-llm-naive_bayes-0"
 
 
 @pytest.mark.parametrize("method", ["fixed", "alternating", "joint", "threshold", "free_queries"])
