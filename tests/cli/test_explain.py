@@ -16,6 +16,7 @@ import infopursuit
 from infopursuit.cli.explain import image_files
 from infopursuit.core.errors import InputError
 from infopursuit.core.numbers import percent
+from infopursuit.estimators.base import rows_of
 from infopursuit.estimators.variational import VariationalInformationPursuit
 from infopursuit.meaning.covering import covering
 from infopursuit.pursuit.explanation import Explanation
@@ -256,3 +257,20 @@ def test_answers_of_an_image_are_changed(converse: Callable, home: Path) -> None
     assert changed["overridden"]
     assert changed["answer"] != plain.steps[0].answer
     assert converse("", "model", "a.png", "b.png") == (1, "")
+
+
+def test_a_person_is_asked_what_the_image_is_not_certain_of(converse: Callable, home: Path) -> None:
+    image = "photos/red/0.png"
+    model = infopursuit.load("model")
+    (own,) = model.pursuit_.answers(rows_of(model, [image]).tensor()).tolist()
+    sure = {query: max(each, 1 - each) for query, each in zip(model.queries_, own, strict=True)}
+    for below in (0.5, 0.7, 0.8):
+        status, out = converse("y\n" * 30, "model", image, "--format", "json", "--ask-below", below)
+        assert status == 0
+        steps = json.loads(out[out.index("{") :])["images"][0]["steps"]
+        for step in steps:
+            assert step["overridden"] == (sure[step["query"]] < below)
+        assert out.count("(the image)") == sum(not step["overridden"] for step in steps)
+    assert any(step["overridden"] for step in steps)
+    assert not all(step["overridden"] for step in steps)
+    assert converse("", "model", "--ask-below", 0.8) == (1, "")

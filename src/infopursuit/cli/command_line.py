@@ -184,6 +184,7 @@ def _add_explain(commands: Any) -> None:
     _stopping(command)
     _option(command, "--classes", "N", type=count, default=10, dest="classes_shown")
     _option(command, "--interactive", None, action="store_true")
+    _option(command, "--ask-below", "P", type=probability)
     _option(command, "--all", None, action="store_true", dest="everything")
     _option(command, "--decisive", None, action="store_true")
     _option(command, "--where", None, action="store_true")

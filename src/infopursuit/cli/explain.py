@@ -71,13 +71,20 @@ def explain(chosen: argparse.Namespace) -> int:
         raise InputError(f"--decisive: {reason}")
     if chosen.where and chosen.interactive:
         raise InputError("--where: a dialogue shows no pictures; expected one of both")
+    if chosen.ask_below is not None and not (chosen.interactive and chosen.images):
+        raise InputError("--ask-below: expected it with --interactive and an image")
     opinion = second_opinion(chosen)
     if opinion is not None and (chosen.interactive or chosen.decisive):
         raise InputError("--second-opinion: not with --interactive or --decisive")
     if chosen.interactive:
         if len(chosen.images) > 1:
             raise InputError(f"--interactive is about one image; found {len(chosen.images)}")
-        dialogue = model.dialogue([Path(chosen.images[0])]) if chosen.images else model.dialogue()
+        if not chosen.images:
+            dialogue = model.dialogue()
+        elif chosen.ask_below is None:
+            dialogue = model.dialogue([Path(chosen.images[0])])
+        else:
+            dialogue = model.dialogue([Path(chosen.images[0])], 1.0, chosen.ask_below)
         _write([converse(dialogue, stop, iter(sys.stdin), _show)], {}, chosen)
         return 0
     if chosen.where and chosen.figures is None and chosen.format != "html":
@@ -288,7 +295,11 @@ def _show(text: str) -> None:
 def converse(
     dialogue: Dialogue, stop: StoppingRule, lines: Iterator[str], write: Callable[[str], object]
 ) -> Explanation:
-    """Ask until the stopping rule holds, all has been asked, or the person quits."""
+    """Ask until the stopping rule holds, all has been asked, or the person quits.
+
+    An image that hands over to a person answers the questions that it is sure of itself.
+    """
+    hands_over = dialogue.hands_over
     write(f"{HELP if dialogue.image_answers is None else WITH_IMAGE}\n")
     while True:
         now = dialogue.explanation(stop)
@@ -298,6 +309,9 @@ def converse(
             return now
         belief = one_line(" ".join(leaders(now.class_names, now.posterior)))
         write(f"[{belief}] {asked + 1}. {one_line(question(wanted))} ")
+        if hands_over and dialogue.answers_itself(wanted):
+            write(f"{in_words(dialogue.step()[1])} (the image)\n")
+            continue
         if dialogue.image_answers is not None:
             own = float(dialogue.image_answers[dialogue.pursuit.number(wanted)])
             write(f"({in_words(own)}) ")

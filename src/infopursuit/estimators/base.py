@@ -220,13 +220,17 @@ class PursuitClassifier:
         maps = mapped(self, X, asked)[1]
         return maps[:, 0] if isinstance(question, str) else maps
 
-    def dialogue(self, X: Any = None, person_cost: float | None = None) -> Dialogue:
+    def dialogue(
+        self, X: Any = None, person_cost: float | None = None, sure: float = 1.0
+    ) -> Dialogue:
         """Ask one image, or a person, step by step; answers may be changed at any time.
 
         Args:
             X: one row; None if a person answers.
             person_cost: what asking a person costs, in questions to the image: a person answers
                 what the image is not sure of; None if the image answers all.
+            sure: how certain an answer of the image has to be: yes and no are 1, probably and
+                probably not 0.75, not sure 0.5.
         """
         self._check_fitted()
         rule = self._rule(None)
@@ -235,7 +239,7 @@ class PursuitClassifier:
         answers = self._answers(X)
         if len(answers) != 1:
             raise InputError(f"a dialogue is about one image; found {len(answers)}")
-        return Dialogue(self.pursuit_, answers[0], names_of(X, 1)[0], rule, person_cost)
+        return Dialogue(self.pursuit_, answers[0], names_of(X, 1)[0], rule, person_cost, sure)
 
     def questions_for(self, label: Any, count: int = 5) -> dict[str, list[tuple[str, float]]]:
         """Return the questions that speak most for and against a class, each on its own.

@@ -45,8 +45,10 @@ class Dialogue:
         name: of the image.
         stop: when `finish` asks no more.
         person_cost: what asking a person costs, in questions to the image, of which a person
-            answers those that the image is not sure of (neither yes nor no); None if the image
-            answers all. The next question tells most for its cost.
+            answers those that the image is not sure of; None if the image answers all. The next
+            question tells most for its cost.
+        sure: an answer of the image counts if it is at least this certain: yes and no are 1,
+            probably and probably not 0.75, not sure 0.5.
     """
 
     def __init__(
@@ -56,17 +58,19 @@ class Dialogue:
         name: str = "image",
         stop: StoppingRule | None = None,
         person_cost: float | None = None,
+        sure: float = 1.0,
     ) -> None:
         self.pursuit, self.image_answers, self.name = pursuit, answers, name
         self.stop = stop or DEFAULT_STOP
         self._costs: Tensor | None = None
+        self._sure: Tensor | None = None
         if person_cost is not None:
             if answers is None or not person_cost >= 1:
                 raise InputError(
                     f"person_cost is {person_cost!r}; expected 1 or more, and an image that answers"
                 )
-            sure = (answers == 0) | (answers == 1)
-            self._costs = torch.where(sure, 1.0, float(person_cost))
+            self._sure = torch.maximum(answers, 1 - answers) >= sure
+            self._costs = torch.where(self._sure, 1.0, float(person_cost))
         self._asked: list[_Asked] = []
 
     @property
@@ -108,7 +112,12 @@ class Dialogue:
         """Return whether the image answers a question (None for the next), not a person."""
         if self.image_answers is None:
             return False
-        return self._costs is None or bool(self._costs[self._number(question)] == 1)
+        return self._sure is None or bool(self._sure[self._number(question)])
+
+    @property
+    def hands_over(self) -> bool:
+        """Whether a person answers what the image is not sure of."""
+        return self._sure is not None
 
     def listen(self) -> str | None:
         """Take the image's answers until a person has to be asked; return that question.
