@@ -11,25 +11,24 @@ import io
 import logging
 import os
 import sys
-import tomllib
 import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NoReturn
 
 import shtab
 
 from infopursuit.core.errors import InputError, explain_os_error, is_user_error, one_line
+from infopursuit.core.files import packaged_toml
 
 logger = logging.getLogger("infopursuit")
 
 # Parts of messages of torch and of the system's loader if there is not enough memory.
 NO_MEMORY = ("can't allocate memory", "failed to map segment")
 # What the commands and their options say of themselves.
-HELP = tomllib.loads(files("infopursuit.cli").joinpath("help.toml").read_text(encoding="utf-8"))
+HELP = packaged_toml("infopursuit.cli", "help.toml")
 # What the packages of `infopursuit[pipeline]` are imported as.
 PIPELINE = ("datasets", "dvc", "httpx", "jinja2", "polars", "pydantic", "ruamel")
 

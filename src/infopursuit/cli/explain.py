@@ -219,14 +219,12 @@ def read_images(
 
         rows = read_rows(Path(given[0]))
         return [], rows, [f"{given[0]}[{row}]" for row in range(len(rows))], {}, None
-    from infopursuit.clip.embed import embed_readable_pictures, map_readable_pictures
+    from infopursuit.clip.embed import embed_readable_pictures
     from infopursuit.estimators.places import directions
 
-    files, clip = image_files(given), clip_of(model)
-    if where:
-        readable = map_readable_pictures(clip, files, directions(model))
-    else:
-        readable = embed_readable_pictures(clip, files)
+    files = image_files(given)
+    along = directions(model) if where else None
+    readable = embed_readable_pictures(clip_of(model), files, directions=along)
     rejected = {str(files[row]): reason for row, reason in sorted(readable.rejected.items())}
     kept = [files[row] for row in readable.rows]
     return kept, readable.embeddings, [str(file) for file in kept], rejected, readable.maps

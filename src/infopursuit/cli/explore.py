@@ -30,7 +30,7 @@ from torch import Tensor
 
 from infopursuit.cli.explain import clip_of, image_files, read_images, write_out
 from infopursuit.clip.embed import embed_readable_pictures
-from infopursuit.clip.towers import OpenClip
+from infopursuit.clip.towers import image_tower
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import check_writable, suffix_of
 from infopursuit.core.tables import EMBEDDING
@@ -209,9 +209,7 @@ def blind(models: Mapping[str, PursuitClassifier]) -> str | None:
     """Return why one of the models cannot take pictures; None if all can."""
     for model in models.values():
         try:
-            clip = clip_of(model)
-            if not isinstance(clip, OpenClip):
-                clip.encode_images(None)  # raises: there is no image tower
+            image_tower(clip_of(model))
         except InputError as error:
             return str(error)
     return None

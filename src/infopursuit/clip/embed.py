@@ -37,7 +37,7 @@ import torch
 from jaxtyping import Float, Float32, UInt8
 from tqdm import tqdm
 
-from infopursuit.clip.towers import Clip, OpenClip, Tower
+from infopursuit.clip.towers import Clip, OpenClip, Tower, image_tower
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import content_sha256
 from infopursuit.core.results import ResultFolder, job_digest
@@ -116,71 +116,49 @@ def embed_readable_pictures(
     pictures: Any,
     batch_size: int = 64,
     progress: bool = True,
+    directions: Float[torch.Tensor, "q d"] | None = None,
 ) -> EmbeddedPictures:
     """Embed the pictures that can be read, and say why the others cannot.
 
-    Args and errors are those of `embed_pictures`, except for unreadable pictures.
+    Args and errors are those of `embed_pictures`, except for unreadable pictures. With `directions`
+    it also maps how much each patch speaks along each (`OpenClip.encode_maps`, whose errors it
+    has), and no picture comes from the cache.
     """
-    if not isinstance(clip, OpenClip):
-        clip.encode_images(None)  # raises: there is no image tower
+    tower = image_tower(clip)
     items = picture_list(pictures)
-    digests = [content_sha256(item) for item in items]
+    digests = [content_sha256(item) if directions is None else None for item in items]
     keys = [digest or f"{row}" for row, digest in enumerate(digests)]
-    kept = EmbeddingCache(clip, "images")
+    kept = EmbeddingCache(tower, "images")
     known = {digest for digest in digests if digest}
     embedding_of = kept.read(known) if known else {}
     missing = {key: item for key, item in zip(keys, items, strict=True) if key not in embedding_of}
     waiting, reasons = list(missing), {}
+    maps: list[np.ndarray] = []
     with _progress_bar(len(missing), "pictures", progress) as bar:
         for start in range(0, len(missing), PICTURE_BLOCK):
             block = waiting[start : start + PICTURE_BLOCK]
             given = iter([missing[key] for key in block])
-            for batch in encoded_batches(clip, given, len(block), batch_size):
+            for batch in encoded_batches(tower, given, len(block), batch_size, directions):
                 names = [block[row] for row in batch.rows]
                 embedding_of.update(zip(names, batch.embeddings, strict=True))
+                maps += [] if batch.maps is None else [batch.maps]
                 reasons |= {block[row]: reason for row, reason in batch.rejected.items()}
                 bar.update(len(batch.rows) + len(batch.rejected))
             kept.add(
                 {key: embedding_of[key] for key in block if key in known and key in embedding_of}
             )
-    if missing:
+    if missing and known:
         kept.join()
     rows = [row for row, key in enumerate(keys) if key in embedding_of]
-    matrix = np.empty((len(rows), clip.width), dtype=np.float32)
+    matrix = np.empty((len(rows), tower.width), dtype=np.float32)
     for place, row in enumerate(rows):
         matrix[place] = embedding_of[keys[row]]
     rejected = {row: reasons[key] for row, key in enumerate(keys) if key in reasons}
-    return EmbeddedPictures(rows, matrix, rejected, digests)
-
-
-def map_readable_pictures(
-    clip: Clip,
-    pictures: Any,
-    directions: Float[torch.Tensor, "q d"],
-    batch_size: int = 64,
-    progress: bool = True,
-) -> EmbeddedPictures:
-    """Do the same, and map how much each patch speaks along q directions; nothing is kept.
-
-    Args and errors are also those of `OpenClip.encode_maps`.
-    """
-    if not isinstance(clip, OpenClip):
-        clip.encode_images(None)  # raises: there is no image tower
-    items = picture_list(pictures)
-    rows: list[int] = []
-    parts = [np.zeros((0, clip.width), dtype=np.float32)]
-    maps: list[np.ndarray] = []
-    rejected: dict[int, str] = {}
-    with _progress_bar(len(items), "pictures", progress) as bar:
-        for batch in encoded_batches(clip, iter(items), len(items), batch_size, directions):
-            rows += batch.rows
-            parts.append(batch.embeddings)
-            maps += [] if batch.maps is None else [batch.maps]
-            rejected |= batch.rejected
-            bar.update(len(batch.rows) + len(batch.rejected))
-    nothing = np.zeros((0, len(directions), 0, 0), dtype=np.float32)
-    joined = np.concatenate(maps) if maps else nothing
-    return EmbeddedPictures(rows, np.concatenate(parts), rejected, maps=joined)
+    mapped = None
+    if directions is not None:
+        nothing = np.zeros((0, len(directions), 0, 0), dtype=np.float32)
+        mapped = np.concatenate(maps) if maps else nothing
+    return EmbeddedPictures(rows, matrix, rejected, digests, mapped)
 
 
 def encoded_batches(

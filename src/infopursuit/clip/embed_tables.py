@@ -27,7 +27,14 @@ from tqdm import tqdm
 
 from infopursuit.clip.embed import encoded_batches
 from infopursuit.clip.near_duplicates import distinct_rows
-from infopursuit.clip.towers import Clip, OpenClip, SameClip, choose_device, load_clip
+from infopursuit.clip.towers import (
+    Clip,
+    OpenClip,
+    SameClip,
+    choose_device,
+    image_tower,
+    load_clip,
+)
 from infopursuit.core.arrays import unit_rows
 from infopursuit.core.errors import InputError
 from infopursuit.core.executors import Workers, run_shards
@@ -209,8 +216,7 @@ def embed_images(
     Returns:
         Numbers of images read and written.
     """
-    if not isinstance(clip, OpenClip):
-        clip.encode_images(None)  # raises: there is no image tower
+    tower = image_tower(clip)
     ids = source.rows.column("id")
     folder = ChunkFolder(how, chain([clip.stamp, source.stamp], strings(ids)), len(ids))
     reasons = folder.rejected()
@@ -225,12 +231,11 @@ def embed_images(
             yield index, chunk
 
     shards = ((index, (start, stop)) for index, start, stop in folder.missing())
-    if workers is None:
-        chunks = run_shards(lambda: ImageChunks(clip, source, how.batch_size), shards)
-    else:
-        work = ImageWork(workers.open, SameClip.of(clip), _digest(source), how.batch_size)
-        chunks = run_shards(work, shards, workers.cluster)
-    with closing(chunks):
+    start = partial(ImageChunks, tower, source, how.batch_size)
+    if workers is not None:
+        same = SameClip.of(clip)
+        start = partial(_image_work, workers.open, same, _digest(source), how.batch_size)
+    with closing(run_shards(start, shards, workers and workers.cluster)) as chunks:
         folder.fill(checked(chunks), "images")
     bad = sorted(reasons)
     keep = np.ones(len(ids), dtype=bool)
@@ -289,26 +294,22 @@ def encode_image_rows(
     return Chunk(matrix, reasons)
 
 
-@dataclass(frozen=True)
-class ImageWork:
-    """Opens CLIP and images in a worker, and returns what embeds ranges of rows there."""
-
-    open: Callable[[], tuple[Clip, ImageSource]]
-    same: SameClip
-    source_digest: str
-    batch_size: int
-
-    def __call__(self) -> Callable[[tuple[int, int]], Chunk]:
-        clip, source = self.open()
-        self.same.check(clip)
-        assert isinstance(clip, OpenClip)
-        if _digest(source) != self.source_digest:
-            raise InputError(
-                f"{source.where}: a worker of the cluster finds other images there, or files "
-                "changed at another time; expected storage that all machines share, left alone "
-                "while it is read"
-            )
-        return ImageChunks(clip, source, self.batch_size)
+def _image_work(
+    open_worker: Callable[[], tuple[Clip, ImageSource]],
+    same: SameClip,
+    source_digest: str,
+    batch_size: int,
+) -> ImageChunks:
+    """Open CLIP and images in a worker, and return what embeds ranges of rows there."""
+    clip, source = open_worker()
+    tower = image_tower(same.check(clip))
+    if _digest(source) != source_digest:
+        raise InputError(
+            f"{source.where}: a worker of the cluster finds other images there, or files "
+            "changed at another time; expected storage that all machines share, left alone "
+            "while it is read"
+        )
+    return ImageChunks(tower, source, batch_size)
 
 
 def _digest(source: ImageSource) -> str:
@@ -399,16 +400,11 @@ def embed_classes(classes: Sequence[str], out: Path, clip: Clip, batch_size: int
     return len(classes)
 
 
-@dataclass(frozen=True)
-class TextWork:
-    """Opens the CLIP in a worker, and returns what embeds a chunk of texts there."""
-
-    open: Callable[[], Clip]
-    same: SameClip
-    batch_size: int
-
-    def __call__(self) -> Callable[[list[str]], Chunk]:
-        return partial(_text_chunk, self.same.check(self.open()), self.batch_size)
+def _text_work(
+    open_worker: Callable[[], Clip], same: SameClip, batch_size: int
+) -> Callable[[list[str]], Chunk]:
+    """Open the CLIP in a worker, and return what embeds a chunk of texts there."""
+    return partial(_text_chunk, same.check(open_worker()), batch_size)
 
 
 def _text_chunk(clip: Clip, batch_size: int, texts: list[str]) -> Chunk:
@@ -426,12 +422,10 @@ def _embed_rows(
         (index, texts.slice(start, stop - start).to_pylist())
         for index, start, stop in folder.missing()
     )
-    if workers is None:
-        chunks = run_shards(lambda: partial(_text_chunk, clip, how.batch_size), shards)
-    else:
-        work = TextWork(workers.open, SameClip.of(clip), how.batch_size)
-        chunks = run_shards(work, shards, workers.cluster)
-    with closing(chunks):
+    start = partial(partial, _text_chunk, clip, how.batch_size)
+    if workers is not None:
+        start = partial(_text_work, workers.open, SameClip.of(clip), how.batch_size)
+    with closing(run_shards(start, shards, workers and workers.cluster)) as chunks:
         folder.fill(chunks, "texts")
     return folder
 

@@ -264,6 +264,13 @@ def halve(model: Any, tower: Tower) -> None:
 Clip = OpenClip | PrecomputedTexts
 
 
+def image_tower(clip: Clip) -> OpenClip:
+    """Return a CLIP that embeds images; InputError if it is a table of texts."""
+    if not isinstance(clip, OpenClip):
+        clip.encode_images(None)
+    return clip
+
+
 def load_clip(
     path: str | Path | PretrainedName, device: str = "auto", *, half_precision: bool = False
 ) -> Clip:

@@ -9,8 +9,10 @@ import os
 import re
 import shutil
 import stat
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -260,6 +262,11 @@ def read_json(path: str | Path, expected: str, most: int = LARGEST) -> Any:
     except (ValueError, RecursionError) as error:
         line = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise InputError(f"{path}: not valid JSON{line}: {_fault(error)}; {expected}") from error
+
+
+def packaged_toml(package: str, name: str) -> dict[str, Any]:
+    """Return the data of a TOML file that ships in a package."""
+    return tomllib.loads(files(package).joinpath(name).read_text(encoding="utf-8"))
 
 
 def json_lines(path: str | Path, expected: str, form: str) -> Iterator[tuple[int, Any]]:

@@ -16,7 +16,7 @@ from jaxtyping import Float, Float32, UInt8
 from PIL import Image
 from torch import Tensor
 
-from infopursuit.clip.embed import check_all_readable, map_readable_pictures
+from infopursuit.clip.embed import check_all_readable, embed_readable_pictures
 from infopursuit.clip.towers import OpenClip, model_clip
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.decoding import picture_list, thumbnail, to_rgb
@@ -56,7 +56,7 @@ def mapped(
         )
     items = _items(X)
     clip = model_clip(model.clip_source_, model.clip_, model.clip_device_)
-    readable = map_readable_pictures(clip, items, along)
+    readable = embed_readable_pictures(clip, items, directions=along)
     check_all_readable(items, readable.rejected)
     assert readable.maps is not None
     return readable.embeddings, readable.maps

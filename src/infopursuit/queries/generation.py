@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -56,9 +56,12 @@ def answer_prompts(
             logger.info("%d of %d answers were kept earlier", len(answers), len(distinct))
     missing = [prompt for prompt in distinct if prompt not in answers]
     chunks = [missing[start : start + model.chunk] for start in range(0, len(missing), model.chunk)]
+    start = partial(partial, model.answer, sampling=sampling)
+    if workers is not None:
+        start = partial(_opened, workers.open, model.identity, sampling)
     with (
         tqdm(total=len(missing), desc="answers", unit="prompt", disable=None) as progress,
-        closing(_asked(model, chunks, sampling, workers)) as finished,
+        closing(run_shards(start, enumerate(chunks), workers and workers.cluster)) as finished,
     ):
         for index, given in finished:
             chunk = chunks[index]
@@ -73,31 +76,16 @@ def answer_prompts(
     return [answers[prompt] for prompt in prompts]
 
 
-@dataclass(frozen=True)
-class AnswerWork:
-    """Opens the language model in a worker and gives what answers a chunk of prompts there."""
-
-    open: Callable[[], LanguageModel]
-    identity: Mapping[str, Any] | None
-    sampling: Sampling
-
-    def __call__(self) -> Callable[[list[Prompt]], list[Answer]]:
-        model = self.open()
-        if model.identity != self.identity:
-            raise InputError(
-                f"compute.ray: a worker has the language model {model.identity}, the process of "
-                f"the stage has {self.identity}; expected the same files on all machines"
-            )
-        return partial(model.answer, sampling=self.sampling)
-
-
-def _asked(
-    model: LanguageModel,
-    chunks: list[list[Prompt]],
+def _opened(
+    open_worker: Callable[[], LanguageModel],
+    identity: Mapping[str, Any] | None,
     sampling: Sampling,
-    workers: Workers[LanguageModel] | None,
-) -> Generator[tuple[int, list[Answer]], None, None]:
-    shards = enumerate(chunks)
-    if workers is None:
-        return run_shards(lambda: partial(model.answer, sampling=sampling), shards)
-    return run_shards(AnswerWork(workers.open, model.identity, sampling), shards, workers.cluster)
+) -> Callable[[list[Prompt]], list[Answer]]:
+    """Open the language model in a worker, and return what answers a chunk of prompts there."""
+    model = open_worker()
+    if model.identity != identity:
+        raise InputError(
+            f"compute.ray: a worker has the language model {model.identity}, the process of "
+            f"the stage has {identity}; expected the same files on all machines"
+        )
+    return partial(model.answer, sampling=sampling)

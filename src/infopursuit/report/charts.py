@@ -17,20 +17,10 @@ from infopursuit.core.files import atomic_folder
 from infopursuit.core.numbers import share
 from infopursuit.report.figures import Chart, Level, Line, chart_svg, charts_png, limits, swatch
 from infopursuit.report.groups import grouped
-from infopursuit.report.methods import INITS, line_styles, meaning
+from infopursuit.report.methods import INITS, WORDS, line_styles, meaning
 from infopursuit.report.runs import DatasetResults, Run
 
-# The classifiers that see the whole embedding: name, dash pattern of their level, meaning.
-BASELINES = {
-    "mlp_accuracy": ("MLP", 0, "two-layer network on the whole embedding"),
-    "linear_probe_accuracy": ("linear probe", 3, "logistic regression on the whole embedding"),
-    "zero_shot_accuracy": ("zero-shot", 2, "nearest class name, no training"),
-}
-RULES = {
-    "max_probability": "Stop once a class is probable enough",
-    "entropy": "Stop once the entropy is low enough",
-    "stability": "Stop once the prediction stays the same",
-}
+BASELINES, RULES = WORDS["baselines"], WORDS["rules"]
 ASKED = "questions asked"
 
 # The hue and dash of each method.

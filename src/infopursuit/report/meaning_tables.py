@@ -12,27 +12,10 @@ from infopursuit.core.numbers import NOTHING, Proportion, percent, share, togeth
 from infopursuit.meaning.worst_answers import FalseAnswer
 from infopursuit.pursuit.explanation import question
 from infopursuit.report.groups import Group
+from infopursuit.report.methods import WORDS
 from infopursuit.report.runs import Run
 
 NB = "\N{NO-BREAK SPACE}"
-# Who says what is true, for a person who reads the page.
-TRUE_BY = {
-    "pictures": "It is known what every picture shows; all runs answer the same texts about it.",
-    "strict": "A list written beforehand says which texts are true of which class; all runs "
-    "answer its texts.",
-    "knowledge": "The knowledge table of the classes says which of a run's questions are true of "
-    "them. Models may be fitted with that table, so it is not an independent source.",
-}
-SENSE_BY = {
-    "judge": "What fits which class, a judge has written down, apart from the knowledge table.",
-    "knowledge": "What fits which class, the knowledge table says. Models may be fitted with that "
-    "table, so it is not an independent source.",
-}
-FALSE_BY = {
-    "pictures": "what the picture shows",
-    "strict": "the list of true texts",
-    "knowledge": "the knowledge table",
-}
 # The columns of the table of meaning, and what chance gives for some of them.
 COLUMNS = {
     "true_yes": "chance_yes",
@@ -46,9 +29,6 @@ COLUMNS = {
     "explained": "chance_explained",
 }
 
-# What is compared with, where that is not chance.
-BY_CHANCE = {"taken_back": "A random fifth"}
-
 Row = dict[str, Any]
 
 
@@ -58,9 +38,9 @@ def meaning_section(groups: Sequence[Group], shown: Mapping[str, Any]) -> Row:
     `sentences` are about the run that is shown, `sources` say who knows, `rows` have the shares of
     all groups in %, and `chance` has what chance gives for the run that is shown.
     """
-    sources = [TRUE_BY[shown["truth_by"]]] if shown["truth_by"] else []
+    sources = [WORDS["true_by"][shown["truth_by"]]] if shown["truth_by"] else []
     if shown["sense_by"] and not shown["sense_by"] == shown["truth_by"] == "knowledge":
-        sources.append(SENSE_BY[shown["sense_by"]])
+        sources.append(WORDS["sense_by"][shown["sense_by"]])
     rows = [
         {
             "init": group.init,
@@ -113,50 +93,21 @@ def sentences(figures: Mapping[str, Any]) -> list[Row]:
     """Say what is known of one run, a sentence around each number and what chance gives."""
     answered, model = figures["answered"], figures["model"]
     unsure = f" To {of_100(1 - (answered or 0))} of 100 questions it said “not sure”."
-    lines = [
-        ("true_yes", "Of 100 times it said yes,", "were right.", "chance_yes"),
-        ("right", "Of 100 answers yes or no,", f"were right.{'' if answered == 1 else unsure}", ""),
-        ("plausible", "Of 100 questions it asked first,", "fit a class.", ""),
-        (
-            "supported",
-            "Of 100 times it said yes to them,",
-            "fit the class that it named in the end.",
-            "chance_supported",
-        ),
-        (
-            "reader",
-            "Somebody who knows the classes, and hears these questions and answers but sees no "
-            "image, names the right class for",
-            f"of 100 images. The model itself does for {of_100(model or 0)}.",
-            "chance_reader",
-        ),
-        (
-            "taken_back",
-            "Of 100 times it said yes, it took back",
-            "once the fifth of the picture was covered that it marks as the place.",
-            "chance_taken_back",
-        ),
-        (
-            "explained",
-            "Of what its answers tell of the class,",
-            "follows from the words. The rest is something that the words do not say.",
-            "chance_explained",
-        ),
-    ]
+    said = {"unsure": "" if answered == 1 else unsure, "model": of_100(model or 0)}
     rows = []
-    for name, before, after, by_chance in lines:
-        chance = figures[by_chance] if by_chance else None
-        if figures[name] is not None:
-            rows.append(
-                {
-                    "before": before,
-                    "number": of_100(figures[name]) + (" %" if name == "explained" else ""),
-                    "after": after,
-                    "chance": ""
-                    if chance is None
-                    else f"{BY_CHANCE.get(name, 'By chance')}: {of_100(chance)}.",
-                }
-            )
+    for words in WORDS["sentences"]:
+        value, chance = figures[words["figure"]], figures.get(words.get("chance"))
+        if value is None:
+            continue
+        compared = words.get("compared", "By chance")
+        rows.append(
+            {
+                "before": words["before"],
+                "number": of_100(value) + (" %" if words["figure"] == "explained" else ""),
+                "after": words["after"].format(**said),
+                "chance": "" if chance is None else f"{compared}: {of_100(chance)}.",
+            }
+        )
     return rows
 
 
@@ -179,7 +130,7 @@ def worst_rows(answers: Sequence[tuple[FalseAnswer, Path | None]]) -> list[Row]:
             "answer": "yes" if answer.yes else "no",
             "number": answer.number,
             "true_class": answer.true_class,
-            "false_by": FALSE_BY[answer.by],
+            "false_by": WORDS["false_by"][answer.by],
             "effect": f"Belief in {answer.toward}: {_moved(answer.before, answer.after)}; in "
             f"{answer.true_class}: {_moved(answer.true_before, answer.true_after)}",
         }

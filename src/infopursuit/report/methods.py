@@ -9,32 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from infopursuit.core.files import packaged_toml
 from infopursuit.pursuit.answers.rules import LEVELS
 
-INITS = {
-    "llm": "asked of a language model",
-    "list": "your own questions",
-    "random": "drawn at random",
-    "medoids": "medoids of the universe",
-    "informative": "texts that tell most of the class on training images",
-    "random_words": "control: random words that have nothing to do with the images",
-}
+WORDS = packaged_toml("infopursuit.report", "words.toml")
+INITS, DICTIONARIES, ANSWERS = (WORDS[name] for name in ("inits", "dictionaries", "answers"))
 # The control: what a dictionary without concepts reaches.
 CONTROL = "random_words"
-
-DICTIONARIES = {
-    "fixed": "fixed dictionary",
-    "alternating": "dictionary learned in turn with the networks",
-    "joint": "dictionary and networks learned in every step",
-}
-ANSWERS = {
-    "minmax": "",
-    "soft": "soft answers",
-    "threshold": "a threshold for each answer",
-    "five_valued": "five answers, from no to yes, by four thresholds for each answer",
-    "three_valued": "no, not sure and yes by two thresholds for each answer",
-}
-METHODS = {"variational": "", "naive_bayes": "naive Bayes in place of networks"}
 
 
 def dictionary_of(settings: Mapping[str, Any]) -> str:
@@ -52,7 +33,7 @@ def meaning(settings: Mapping[str, Any]) -> str:
     words = (
         DICTIONARIES[dictionary_of(settings)],
         ANSWERS[settings["answers"]],
-        METHODS[settings["method"]],
+        WORDS["methods"][settings["method"]],
         "" if asks_texts(settings) else "queries between the texts",
     )
     return ", ".join(word for word in words if word)

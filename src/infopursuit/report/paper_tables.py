@@ -1,92 +1,37 @@
 """The paper's tables as it prints them, with its figures next to those of our runs.
 
-Printed by Kolek et al., ICCV 2025, in percent, with CLIP ViT-L/14, except for the comparison with
-concept bottleneck models, which uses CLIP RN50. A run is found by its settings, whatever its method
-is called, and starts from the dictionary of a language model as in the paper. A data set that the
-paper has is known by its key.
+The paper's figures are in `paper.toml`. A run is found by its settings, whatever its method is
+called, and starts from the dictionary of a language model as in the paper.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from infopursuit.core.files import packaged_toml
 from infopursuit.core.numbers import NOTHING, decimal, interval
 from infopursuit.report.groups import Group, best_validated
 from infopursuit.report.methods import is_paper_method
 
-
-class Ablations(NamedTuple):
-    """Accuracy at a fixed budget: the method, and the method with one part changed."""
-
-    name: str
-    budget: int
-    alternating: float
-    joint: float
-    soft_answers: float
-    free_queries: float
-
-
-class Bottlenecks(NamedTuple):
-    """Accuracy with soft answers to (nearly) all queries, and that of concept bottlenecks."""
-
-    name: str
-    budget: int
-    learned: float
-    pcbm: float
-    labo: float
-    label_free: float
-    res_cbm: float
-
-
-ABLATIONS = {
-    "rival10": Ablations("RIVAL-10", 10, 98.73, 98.26, 99.49, 99.62),
-    "cifar10": Ablations("CIFAR-10", 10, 95.12, 87.00, 96.92, 97.42),
-    "cifar100": Ablations("CIFAR-100", 50, 75.20, 75.67, 82.45, 79.93),
-    "imagenet100": Ablations("ImageNet-100", 50, 83.99, 83.88, 87.73, 84.92),
-    "cub200": Ablations("CUB-200", 100, 74.52, 72.14, 81.65, 77.54),
-    "stanford_cars": Ablations("Stanford-Cars", 100, 82.39, 79.18, 87.20, 82.06),
-}
-BOTTLENECKS = {
-    "cifar10": Bottlenecks("CIFAR-10", 128, 88.55, 82.08, 87.52, 86.77, 88.03),
-    "cifar100": Bottlenecks("CIFAR-100", 823, 68.02, 56.00, 67.36, 67.45, 67.91),
-}
+PAPER = packaged_toml("infopursuit.report", "paper.toml")
+ABLATIONS, BOTTLENECKS = PAPER["ablations"], PAPER["bottlenecks"]
 # The budget for data sets that the paper does not have: with few classes, and with many.
 FEW_CLASSES, BUDGET_FOR_FEW, BUDGET_FOR_MANY = 16, 10, 50
 
 INIT = "llm"
 # The paper's methods as (dictionary, answers, queries are texts).
-ALTERNATING, JOINT = ("alternating", "minmax", True), ("joint", "minmax", True)
-SOFT_ANSWERS, FREE_QUERIES = ("alternating", "soft", True), ("alternating", "minmax", False)
+METHODS = {
+    "alternating": ("alternating", "minmax", True),
+    "joint": ("joint", "minmax", True),
+    "soft_answers": ("alternating", "soft", True),
+    "free_queries": ("alternating", "minmax", False),
+}
 
 
 def paper_tables(datasets: Mapping[str, Sequence[Group]]) -> list[dict[str, Any]]:
     """Return the tables that have a row."""
-    every = (
-        _ablation(
-            datasets,
-            "optimization",
-            "Alternating or joint optimisation",
-            "Accuracy in % after a fixed budget of queries; the paper's with CLIP ViT-L/14.",
-            {"Alternating": ("alternating", ALTERNATING), "Joint": ("joint", JOINT)},
-            (ALTERNATING, JOINT),
-        ),
-        _ablation(
-            datasets,
-            "quantization",
-            "What quantisation costs",
-            "Accuracy in % after a fixed budget of queries; the paper's with CLIP ViT-L/14. "
-            "Without quantised answers, an answer is the soft value itself; without quantised "
-            "queries, a query may lie between texts.",
-            {
-                "Full method": ("alternating", ALTERNATING),
-                "Soft answers": ("soft_answers", SOFT_ANSWERS),
-                "Free queries": ("free_queries", FREE_QUERIES),
-            },
-            (SOFT_ANSWERS, FREE_QUERIES),
-        ),
-        _bottlenecks(datasets),
-    )
+    every = [*(_ablation(datasets, **words) for words in PAPER["tables"]), _bottlenecks(datasets)]
     return [table for table in every if table["rows"]]
 
 
@@ -95,7 +40,7 @@ def table_budgets(dataset: str, classes: int) -> tuple[int, ...]:
     return tuple(
         {
             _budget(dataset, classes),
-            *([BOTTLENECKS[dataset].budget] if dataset in BOTTLENECKS else []),
+            *([BOTTLENECKS[dataset]["budget"]] if dataset in BOTTLENECKS else []),
         }
     )
 
@@ -103,7 +48,7 @@ def table_budgets(dataset: str, classes: int) -> tuple[int, ...]:
 def _budget(dataset: str, classes: int) -> int:
     """Return τ of the paper's tables."""
     if dataset in ABLATIONS:
-        return ABLATIONS[dataset].budget
+        return ABLATIONS[dataset]["budget"]
     return BUDGET_FOR_FEW if classes <= FEW_CLASSES else BUDGET_FOR_MANY
 
 
@@ -112,8 +57,8 @@ def _ablation(
     key: str,
     title: str,
     caption: str,
-    columns: Mapping[str, tuple[str, tuple[str, str, bool]]],
-    needed: Sequence[tuple[str, str, bool]],
+    columns: Mapping[str, str],
+    needed: Sequence[str],
 ) -> dict[str, Any]:
     """Make a row for each data set that has one of the methods `needed`."""
     rows = []
@@ -123,10 +68,10 @@ def _ablation(
         printed = ABLATIONS.get(dataset)
         budget = _budget(dataset, len(groups[0].runs[0].class_names))
         cells = [_cell(str(budget)), _cell(_clip(groups))]
-        for published, method in columns.values():
-            figure = getattr(printed, published) if printed else None
+        for method in columns.values():
+            figure = printed[method] if printed else None
             cells += [_cell(decimal(figure, 2)), _here(_recognised(groups, method), budget)]
-        rows.append({"name": printed.name if printed else dataset, "cells": cells})
+        rows.append({"name": printed["name"] if printed else dataset, "cells": cells})
     heads = [("Budget τ", ()), ("CLIP here", ())]
     heads += [(name, ("paper", "here")) for name in columns]
     return {"key": key, "title": title, "caption": caption, "heads": heads, "rows": rows}
@@ -136,22 +81,22 @@ def _bottlenecks(datasets: Mapping[str, Sequence[Group]]) -> dict[str, Any]:
     """Take soft answers at the paper's budget, or at the largest that was measured."""
     rows = []
     for dataset, groups in datasets.items():
-        group = _recognised(groups, SOFT_ANSWERS)
+        group = _recognised(groups, "soft_answers")
         if group is None:
             continue
         printed = BOTTLENECKS.get(dataset)
         longest = max(group.measures)
-        budget = min(printed.budget, longest) if printed else longest
+        budget = min(printed["budget"], longest) if printed else longest
         cells = [
-            _cell(str(printed.budget) if printed else NOTHING),
-            _cell(decimal(printed.learned if printed else None, 2)),
+            _cell(str(printed["budget"]) if printed else NOTHING),
+            _cell(decimal(printed["learned"] if printed else None, 2)),
             _cell(str(budget)),
             _cell(_clip(groups)),
             _here(group, budget),
         ]
-        others = printed[3:] if printed else (None,) * 4
-        cells += [_cell(decimal(figure, 2)) for figure in others]
-        rows.append({"name": printed.name if printed else dataset, "cells": cells})
+        others = ("pcbm", "labo", "label_free", "res_cbm")
+        cells += [_cell(decimal(printed[name] if printed else None, 2)) for name in others]
+        rows.append({"name": printed["name"] if printed else dataset, "cells": cells})
     return {
         "key": "bottlenecks",
         "title": "Compared with concept bottleneck models",
@@ -167,10 +112,12 @@ def _bottlenecks(datasets: Mapping[str, Sequence[Group]]) -> dict[str, Any]:
     }
 
 
-def _recognised(groups: Sequence[Group], method: tuple[str, str, bool]) -> Group | None:
+def _recognised(groups: Sequence[Group], method: str) -> Group | None:
     """Find the group of a paper's method; of several the best in validation."""
     return best_validated(
-        group for group in groups if group.init == INIT and is_paper_method(group.settings, *method)
+        group
+        for group in groups
+        if group.init == INIT and is_paper_method(group.settings, *METHODS[method])
     )
 
 

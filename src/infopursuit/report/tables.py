@@ -13,22 +13,12 @@ from infopursuit.pursuit.explanation import stops_when
 from infopursuit.report.charts import BASELINES
 from infopursuit.report.groups import Group, grouped
 from infopursuit.report.meaning_tables import of_100
-from infopursuit.report.methods import dictionary_of, has_updates
+from infopursuit.report.methods import WORDS, dictionary_of, has_updates
 from infopursuit.report.runs import DatasetResults, Run
 
 MOMENTS = ("initial", "midway", "final")
-FIXED_ORDER = {
-    "random_texts": ("random texts", "drawn from the universe, mean of several draws"),
-    "selected_texts": ("selected texts", "one by one, by forward selection on training images"),
-}
+FIXED_ORDER = WORDS["fixed_order"]
 NB = "\N{NO-BREAK SPACE}"
-# What the share of true yes is of, by who says what is true.
-TRUE_YES = {
-    None: "no table says what is true of these classes",
-    "pictures": "times that it says yes, the picture shows it",
-    "strict": "times that it says yes, it is true of the class",
-    "knowledge": "times that it says yes, the knowledge table agrees (no independent source)",
-}
 
 Row = dict[str, Any]
 
@@ -258,7 +248,7 @@ def figures(run: Run) -> list[Row]:
             "asked": "How true?",
             "number": NOTHING if true is None else of_100(true),
             "unit": "" if true is None else "of 100",
-            "meaning": TRUE_YES[meaning["truth_by"]] + by_chance,
+            "meaning": WORDS["true_yes"][meaning["truth_by"] or "nobody"] + by_chance,
         },
         {
             "asked": "How short?",

@@ -14,19 +14,23 @@ what its first words narrow down. Words that differ and mean the same are not fo
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import defaultdict
 from collections.abc import Sequence
 from enum import Enum
-from importlib.resources import files
 from typing import NamedTuple
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.files import packaged_toml
 from infopursuit.texts.normalization import normalize
 
-_GRAMMAR = tomllib.loads(
-    files("infopursuit.texts").joinpath("grammar.toml").read_text(encoding="utf-8")
-)
+_GRAMMAR = packaged_toml("infopursuit.texts", "grammar.toml")
+_BEGINNINGS, _STATE_BEGINNINGS = _GRAMMAR["beginnings"], _GRAMMAR["state_beginnings"]
+KINDS = tuple(_BEGINNINGS)
+_COUNTED = frozenset(_GRAMMAR["counted"])
+_WORDS = {name: frozenset(words.split()) for name, words in _GRAMMAR["words"].items()}
+_BEHIND_VERBS = _WORDS["prepositions"] | _WORDS["adverbs"]
+_AFTER_HEAD = _WORDS["prepositions"] | _WORDS["after_head"]
+_DETERMINERS = _WORDS["plural_numbers"] | _WORDS["determiners"]
 
 
 class Form(Enum):
@@ -36,48 +40,6 @@ class Form(Enum):
     PLURAL = "plural"  # four legs
     MASS = "mass"  # brown fur
     STATE = "state"  # striped, made of wood, seen from above, running
-
-
-# How a question about a noun phrase begins, by kind.
-_BEGINNINGS = {
-    "thing": "Is it",
-    "part": "Does it have",
-    "material": "Does it show",
-    **dict.fromkeys(("color", "texture", "pattern", "shape", "number"), "Does it have"),
-    **dict.fromkeys(("scene", "light", "action", "state"), "Does it show"),
-    **dict.fromkeys(("animal trait", "plant trait", "food trait"), "Does it have"),
-    **dict.fromkeys(("clothing", "person trait"), "Does it show"),
-    "picture": "Is it",
-}
-KINDS = tuple(_BEGINNINGS)
-_STATE_BEGINNINGS = {
-    "texture": "Does it look",
-    "clothing": "Does it show someone",
-    "person trait": "Does it show someone",
-}
-
-
-def _listed(*names: str) -> frozenset[str]:
-    return frozenset(word for name in names for word in _GRAMMAR[name].split())
-
-
-_PREPOSITIONS = _listed("prepositions")
-_VERBS = _listed("verbs")
-_ADJECTIVE_ENDINGS = tuple(_GRAMMAR["adjective_endings"].split())
-_BEHIND_VERBS = _listed("prepositions", "adverbs")
-_AFTER_HEAD = _listed("prepositions", "after_head")
-_PLACES = _listed("places")
-_PLURAL_NUMBERS = _listed("plural_numbers")
-_DETERMINERS = _listed("plural_numbers", "determiners")
-_ADJECTIVES = _listed("adjectives")
-_ADJECTIVES_ALONE = _listed("adjectives_alone")
-_PARTICIPLES = _listed("participles")
-_NOUNS_IN_ED = _listed("nouns_in_ed")
-_NOUNS_IN_ING = _listed("nouns_in_ing")
-_MASS = _listed("mass")
-_COUNTED = frozenset(_GRAMMAR["counted"])
-_PLURALS = _listed("plurals")
-_SINGULARS_IN_S = _listed("singulars_in_s")
 
 
 def question(phrase: str, kind: str | None = None) -> str:
@@ -141,7 +103,7 @@ def turned_round(text: str) -> str | None:
         return f"Are they {said}?"
     if verb in ("has", "have"):
         return f"Does it have {said}?"
-    if verb in _VERBS:
+    if verb in _WORDS["verbs"]:
         return f"Does it {verb.removesuffix('s')} {said}?"
     return None
 
@@ -155,11 +117,11 @@ def grammatical_form(phrase: str, kind: str | None = None) -> Form:
     head = words[end - 1]
     if kind != "thing" and _is_state(head, after=words[end - 2] if end > 1 else "and"):
         return Form.STATE
-    if words[0] in _PLURAL_NUMBERS or is_plural(head):
+    if words[0] in _WORDS["plural_numbers"] or is_plural(head):
         return Form.PLURAL
     if "and" in words[1:end] and is_plural(words[words.index("and") - 1]):
         return Form.PLURAL  # pedals and chain
-    if head in _MASS and words[0] != "one":
+    if head in _WORDS["mass"] and words[0] != "one":
         measures = words[end : end + 1] == ["of"]  # a glass of water
         counted = " ".join(words[max(end - 2, 0) : end]) in _COUNTED
         return Form.SINGULAR if measures or counted else Form.MASS
@@ -169,13 +131,13 @@ def grammatical_form(phrase: str, kind: str | None = None) -> Form:
 def _begins_as_state(words: Sequence[str], kind: str | None) -> bool:
     """Return whether a text begins with a preposition, or with a verb that no noun follows."""
     first, follower = words[0], words[1] if len(words) > 1 else ""
-    if first in _PREPOSITIONS or words[-1] in _PLACES:
+    if first in _WORDS["prepositions"] or words[-1] in _WORDS["places"]:
         return True
     if first.endswith("ing") and (kind == "action" or follower in _DETERMINERS):
         return True
     if _is_participle(first) and follower in _BEHIND_VERBS - {"back"}:
         # "covered in snow", but "an arched back" and "fixed wide wings"
-        return not (follower in _ADJECTIVES and len(words) > 2)
+        return not (follower in _WORDS["adjectives"] and len(words) > 2)
     if not _is_ing_verb(first):
         return False
     return not follower or first == "wearing" or follower in _BEHIND_VERBS
@@ -188,7 +150,7 @@ def _end_of_head(words: Sequence[str]) -> int:
         follower = words[place + 1] if place + 1 < len(words) else None
         if word in _AFTER_HEAD:
             return place
-        describes = before in _ADJECTIVES | _DETERMINERS | {"and", "half"}
+        describes = before in _WORDS["adjectives"] | _DETERMINERS | {"and", "half"}
         if describes or before.endswith("ly") or _is_participle(before):
             continue  # "long hanging ears", "freshly painted", "potted flowering plant"
         if _is_ing_verb(word):
@@ -201,26 +163,30 @@ def _end_of_head(words: Sequence[str]) -> int:
 def is_plural(noun: str) -> bool:
     """Guess whether a noun is in the plural, from its ending and from lists of exceptions."""
     ends_as_plural = noun.endswith("s") and not noun.endswith(("ss", "us", "is"))
-    return noun in _PLURALS or (ends_as_plural and noun not in _SINGULARS_IN_S)
+    return noun in _WORDS["plurals"] or (ends_as_plural and noun not in _WORDS["singulars_in_s"])
 
 
 def _is_state(word: str, after: str) -> bool:
     """Return whether a head is an adjective or a verb; `after` is the word before it or "and"."""
-    if word in _ADJECTIVES_ALONE:
+    if word in _WORDS["adjectives_alone"]:
         return after == "and"
     last = word.rsplit("-", 1)[-1]  # knee-high
-    if after == "and" and word.endswith(_ADJECTIVE_ENDINGS):
+    if after == "and" and word.endswith(tuple(_WORDS["adjective_endings"])):
         return True
-    adjective = word in _ADJECTIVES or last in _ADJECTIVES | {"like"}
+    adjective = word in _WORDS["adjectives"] or last in _WORDS["adjectives"] | {"like"}
     return adjective or _is_participle(last) or _is_ing_verb(last)
 
 
 def _is_participle(word: str) -> bool:
-    return word in _PARTICIPLES or (word.endswith("ed") and word not in _NOUNS_IN_ED)
+    return word in _WORDS["participles"] or (
+        word.endswith("ed") and word not in _WORDS["nouns_in_ed"]
+    )
 
 
 def _is_ing_verb(word: str) -> bool:
-    return word.endswith("ing") and not word.endswith("string") and word not in _NOUNS_IN_ING
+    return (
+        word.endswith("ing") and not word.endswith("string") and word not in _WORDS["nouns_in_ing"]
+    )
 
 
 def _article(text: str, form: Form) -> str:
