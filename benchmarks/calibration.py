@@ -29,9 +29,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.harness import table
 from benchmarks.meaning import ROOT, TASKS
 from infopursuit import InformationPursuitClassifier
+from infopursuit.core.numbers import table
 from infopursuit.datasets.labelled_images import even_sample, load_images
 from infopursuit.evaluation.run_metrics import expected_calibration_error
 from infopursuit.pursuit.stopping import DEFAULT_STOP

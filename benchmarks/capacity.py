@@ -30,11 +30,11 @@ from benchmarks.harness import (
     memory_watched,
     save,
     system_gb,
-    table,
     time_parts,
     timed,
 )
 from benchmarks.made_up import GeneratedShards, write_texts
+from infopursuit.core.numbers import table
 from infopursuit.core.tables import EMBEDDED_IMAGES, embedding_array, table_writer
 
 D, K, CLASSES = 512, 128, 100

@@ -27,11 +27,11 @@ from typing import cast
 
 import numpy as np
 import torch
+from comparison.entries import Task, named
 from torch import Tensor
 
-from benchmarks.harness import table
 from benchmarks.meaning import ROOT, TASKS, load_task
-from infopursuit.benchmark.entries import Task, named
+from infopursuit.core.numbers import table
 from infopursuit.datasets.labelled_images import hold_out, load_images
 from infopursuit.meaning.questions import FITS
 from infopursuit.peers.codes import SpLiCE

@@ -17,8 +17,8 @@ import time
 
 import numpy as np
 import torch
+from comparison.entries import named
 
-from infopursuit.benchmark.entries import named
 from infopursuit.datasets.labelled_images import hold_out, load_images
 from infopursuit.peers.pursuits import Ours
 from infopursuit.texts.text_table import TextTable

@@ -17,8 +17,9 @@ from typing import Any
 import torch
 
 from benchmarks.engine_pair import CASES, Case, Pair, margins, median_seconds
-from benchmarks.harness import save, table
+from benchmarks.harness import save
 from benchmarks.memory import peak_memory
+from infopursuit.core.numbers import table
 from infopursuit.core.repeatable import compute_repeatably
 
 

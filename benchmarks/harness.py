@@ -112,12 +112,6 @@ def in_own_process(module: str, *arguments: object) -> str:
     return output.splitlines()[-1]
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Return a table in Markdown."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
-
-
 def save(name: str, figures: Any, *parts: str) -> str:
     """Write the figures as NAME.json, and NAME.md: the machine, then the parts."""
     OUT.mkdir(parents=True, exist_ok=True)

@@ -15,14 +15,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import get_args
 
+from comparison.results import Result, read_result
+
 from benchmarks.page import with_tables
 from benchmarks.records import give
-from infopursuit.benchmark.results import Result, read_result
-from infopursuit.benchmark.settings import TITLES, Unit
-from infopursuit.benchmark.tables import table
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import write_text
-from infopursuit.core.numbers import NOTHING, share
+from infopursuit.core.numbers import NOTHING, share, table
+from infopursuit.peers.settings import TITLES, Unit
 
 # Columns, and the metric behind each.
 COLUMNS = {

@@ -20,15 +20,15 @@ from typing import Any
 
 import numpy as np
 import torch
+from comparison.entries import ENTRIES, Entry, Task, named
+from comparison.protocol import measure_seed
 from sklearn.linear_model import LogisticRegression
 
-from benchmarks.harness import draw, table
-from infopursuit.benchmark.entries import ENTRIES, Entry, Task, named
-from infopursuit.benchmark.protocol import measure_seed
-from infopursuit.benchmark.settings import TITLES
-from infopursuit.core.numbers import share
+from benchmarks.harness import draw
+from infopursuit.core.numbers import share, table
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out, load_images
 from infopursuit.peers.pursuits import Ours
+from infopursuit.peers.settings import TITLES
 from infopursuit.texts.text_table import TextTable
 
 UNIVERSE = "artifacts/universe/embeddings.parquet"

@@ -27,21 +27,20 @@ from typing import Any
 
 import numpy as np
 import torch
+from comparison.entries import ENTRIES, Entry, Task, named
+from comparison.protocol import measure_seed
 from tqdm import tqdm
 
 from benchmarks import querier_step
-from benchmarks.harness import table
 from benchmarks.planted import PlantedWorld, best_possible, planted_world
 from benchmarks.querier_step import exponent
 from infopursuit import InformationPursuitClassifier
-from infopursuit.benchmark.entries import ENTRIES, Entry, Task, named
-from infopursuit.benchmark.protocol import measure_seed
-from infopursuit.benchmark.settings import TITLES
 from infopursuit.core.files import write_text
-from infopursuit.core.numbers import share
+from infopursuit.core.numbers import share, table
 from infopursuit.datasets.labelled_images import hold_out
 from infopursuit.peers.peer import Peer
 from infopursuit.peers.pursuits import Ours, PaperNetworks
+from infopursuit.peers.settings import TITLES
 from infopursuit.pursuit.answers.table import AnswerTable, count_yes, yes_rates
 from infopursuit.pursuit.naive_bayes.fit import fit_table
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow.parquet as pq
 import torch
+from comparison.entries import named
 from jaxtyping import Float, Int
 from sklearn.metrics import cohen_kappa_score, roc_auc_score
 from torch.nn.functional import normalize
@@ -31,7 +32,6 @@ from torch.nn.functional import normalize
 from benchmarks.meaning_tables import markdown
 from benchmarks.traps import chain_trap, word_trap
 from infopursuit import InformationPursuitClassifier
-from infopursuit.benchmark.entries import named
 from infopursuit.core.files import read_text_list
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from benchmarks.harness import table
+from infopursuit.core.numbers import table
 
 LEVEL = 0.95
 # Columns, and the figure of each.

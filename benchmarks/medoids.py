@@ -31,8 +31,9 @@ import pyarrow.parquet as pq
 import torch
 from sklearn.cluster import MiniBatchKMeans
 
-from benchmarks.harness import in_own_process, peak_mb, save, table
+from benchmarks.harness import in_own_process, peak_mb, save
 from benchmarks.made_up import BLOCK, deviation, write_universe
+from infopursuit.core.numbers import table
 from infopursuit.core.tables import embedding_matrix
 from infopursuit.pipeline.params import load_params
 from infopursuit.pursuit.dictionary.medoids import MedoidSearch, k_medoids

@@ -20,12 +20,12 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from comparison.entries import Task
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import normalize
 
 from benchmarks.made_up import noise
-from infopursuit.benchmark.entries import Task
 from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes

@@ -22,8 +22,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmarks.harness import table
 from infopursuit.core.files import write_text
+from infopursuit.core.numbers import table
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.vip.networks import HistoryNetwork

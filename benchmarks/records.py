@@ -19,17 +19,17 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-
-from infopursuit.benchmark.results import (
+from comparison.results import (
     PeerResult,
     SeedResult,
     read_peer,
     write_peer,
 )
-from infopursuit.benchmark.settings import TITLES
+
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import TableSchema, read_table, write_table
 from infopursuit.evaluation.files import Predictions
+from infopursuit.peers.settings import TITLES
 
 FOLDER = Path("artifacts/peers")
 COLUMNS = {

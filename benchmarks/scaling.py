@@ -17,7 +17,8 @@ from functools import partial
 import torch
 
 from benchmarks.engine_pair import CLASSES, SETTINGS, UPDATES, EngineStep
-from benchmarks.harness import OUT, draw, save, seconds, table
+from benchmarks.harness import OUT, draw, save, seconds
+from infopursuit.core.numbers import table
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.pursuit.vip.batches import prefix_masks
 

@@ -13,8 +13,9 @@ from functools import partial
 
 import torch
 
-from benchmarks.harness import save, seconds, table
+from benchmarks.harness import save, seconds
 from benchmarks.made_up import problem
+from infopursuit.core.numbers import table
 from infopursuit.pursuit.dictionary.nearest_texts import LazyNearestTexts, nearest_texts
 
 RATES = [1e-5, 1e-4, 1e-3, 3e-3]

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from infopursuit.benchmark.tables import table
 from infopursuit.core.files import write_text
+from infopursuit.core.numbers import table
 
 # In the order of docs/reliability.md, which has marks `<!-- tables NAME -->` for each.
 CAMPAIGNS: tuple[str, ...] = (

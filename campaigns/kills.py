@@ -21,11 +21,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.harness import table
 from campaigns import write_tables
 from campaigns.killed_world import STOPPED, Command, KilledWorld
 from campaigns.surroundings import SURROUNDINGS, Tried
 from campaigns.warm import Ended
+from infopursuit.core.numbers import table
 
 # Seconds of processor time in which a new process has made its first import, even if it is slow.
 START = 0.1

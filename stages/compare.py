@@ -9,14 +9,15 @@ from infopursuit.core.stage import RowCounts, run
 
 from pathlib import Path
 
-from infopursuit.benchmark.pictures import draw_curves, draw_truth
-from infopursuit.benchmark.results import curve_rows, read_result
-from infopursuit.benchmark.settings import BenchmarkSettings
-from infopursuit.benchmark.tables import markdown
+from comparison.pictures import draw_curves, draw_truth
+from comparison.results import curve_rows, read_result
+from comparison.tables import markdown
+
 from infopursuit.core.files import write_text
 from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.evaluation.files import write_csv
 from infopursuit.evaluation.settings import EvaluateSettings
+from infopursuit.peers.settings import BenchmarkSettings
 
 
 class Settings(Section):

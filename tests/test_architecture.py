@@ -27,7 +27,6 @@ ORDER = [
     "peers",
     "evaluation",
     "meaning",
-    "benchmark",
     "explorer",
     "report",
     "pipeline",
@@ -68,8 +67,13 @@ def imports(path: Path) -> frozenset[str]:
 
 
 def file_of(module: str) -> Path | None:
-    """The file of a module of the library or of the embedded world; None for other packages."""
-    home = {"infopursuit": SOURCE, "menagerie": ROOT / "stages/menagerie"}.get(module.split(".")[0])
+    """The file of a module of the library or of the stages; None for other packages."""
+    homes = {
+        "infopursuit": SOURCE,
+        "comparison": ROOT / "stages",
+        "menagerie": ROOT / "stages/menagerie",
+    }
+    home = homes.get(module.split(".")[0])
     if home is None:
         return None
     path = home / Path(*module.split("."))

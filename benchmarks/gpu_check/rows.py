@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import table
 from infopursuit.core.files import write_text
+from infopursuit.core.numbers import table
 
 HEADER = ("what", "measured", "goal", "met", "exact")
 NOT_APPLICABLE = "not applicable"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+from comparison.entries import Task
 
-from infopursuit.benchmark.entries import Task
 from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.texts.knowledge import KnowledgeTable
 from tests.peers.planted import planted, unit

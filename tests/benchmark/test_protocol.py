@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from comparison import protocol
+from comparison.entries import ENTRIES, TRIES, Entry, Task, named
+from comparison.protocol import count_claims, measure_seed
 from sklearn.base import BaseEstimator
 
-from infopursuit.benchmark import protocol
-from infopursuit.benchmark.entries import ENTRIES, TRIES, Entry, Task, named
-from infopursuit.benchmark.protocol import count_claims, measure_seed
-from infopursuit.benchmark.settings import TITLES
 from infopursuit.datasets.labelled_images import hold_out
 from infopursuit.peers import pursuits
 from infopursuit.peers.codes import SelectedTexts
 from infopursuit.peers.peer import BUDGETS, Contributions, Peer
+from infopursuit.peers.settings import TITLES
 from tests.benchmark.tasks import NAMES, small_task
 
 TASK = small_task()

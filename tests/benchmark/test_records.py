@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 import torch
+from comparison.seeds import measure_peers
 
 from benchmarks.records import RESULTS, give, keep
-from infopursuit.benchmark.seeds import measure_peers
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import read_table, write_table
 from tests.benchmark.tasks import small_task

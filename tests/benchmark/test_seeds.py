@@ -13,12 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from comparison import seeds
+from comparison.results import read_result
+from comparison.seeds import key_of, measure_peers, side_by_side
 
-from infopursuit.benchmark import seeds
-from infopursuit.benchmark.results import read_result
-from infopursuit.benchmark.seeds import key_of, measure_peers, side_by_side
 from infopursuit.core.errors import InputError
 from tests.benchmark.tasks import small_task
+from tests.stage_scripts import ROOT
 
 PEERS = ("selected_scores", "ours", "zero_shot")
 
@@ -122,7 +123,7 @@ def test_what_goes_wrong_is_one_line(
 
 SLEEPING = """
 import os, time
-from infopursuit.benchmark.seeds import side_by_side
+from comparison.seeds import side_by_side
 
 def sleep(job):
     print(os.getpid(), flush=True)
@@ -147,7 +148,11 @@ def test_processes_end_with_their_parent(number: signal.Signals, tmp_path: Path)
     script = tmp_path / "sleeping.py"
     script.write_text(SLEEPING)
     parent = subprocess.Popen(
-        [sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [sys.executable, script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "stages")},
     )
     assert parent.stdout is not None
     started = [int(parent.stdout.readline()) for _ in range(2)]

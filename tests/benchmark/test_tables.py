@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from comparison.pictures import draw_curves, draw_truth
+from comparison.results import Result, curve_rows, read_result
+from comparison.seeds import measure_peers
+from comparison.tables import markdown
 
 from benchmarks.leaders import leaders, tasks_of
 from benchmarks.page import main, with_tables
-from infopursuit.benchmark.pictures import draw_curves, draw_truth
-from infopursuit.benchmark.results import Result, curve_rows, read_result
-from infopursuit.benchmark.seeds import measure_peers
-from infopursuit.benchmark.tables import markdown
 from infopursuit.core.errors import InputError
 from infopursuit.evaluation.bootstrap import accuracy_interval
 from infopursuit.peers.peer import BUDGETS

@@ -17,8 +17,8 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from infopursuit.benchmark.tables import table
 from infopursuit.core.files import write_text
+from infopursuit.core.numbers import table
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "licences.md"

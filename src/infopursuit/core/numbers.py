@@ -1,9 +1,9 @@
-"""Numbers as people read them: shares in percent, differences in points, intervals."""
+"""Numbers as people read them: shares in percent, differences in points, intervals, tables."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 MINUS = "\N{MINUS SIGN}"
@@ -82,6 +82,12 @@ def together(parts: Iterable[Proportion]) -> Proportion:
     """Return the proportion in all parts together."""
     rights, givens = zip(*parts, strict=True)
     return Proportion(sum(rights), sum(givens))
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
 def _signless(value: float) -> str:

@@ -1,10 +1,11 @@
-"""Settings of the black boxes."""
+"""The peers by name, which are compared on which data sets, and settings of black boxes."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from infopursuit.core.settings import Positive, Section
 
@@ -18,3 +19,79 @@ class MLPSettings(Section):
     learning_rate: Annotated[float, Field(gt=0)]
     weight_decay: Annotated[float, Field(ge=0)]
     seed: int
+
+
+# What t texts are: asked of each image in turn; chosen for each image; the same for all images;
+# weights for each class on average (NEC); all there are.
+Unit = Literal["questions", "texts of an image", "texts in all", "weights a class", "all"]
+Seed = Annotated[int, Field(ge=0)]
+
+
+@dataclass(frozen=True)
+class Title:
+    """A peer in tables: its title, what a number of texts means, if only texts decide."""
+
+    title: str
+    unit: Unit
+    explained: bool = True
+
+
+TITLES: dict[str, Title] = {
+    "probe": Title("linear probe (black box)", "all", explained=False),
+    "mlp": Title("MLP (black box)", "all", explained=False),
+    "zero_shot": Title("zero-shot", "all"),
+    "descriptions": Title("descriptions (DCLIP)", "all"),
+    "sparse_logistic": Title("sparse logistic regression", "weights a class"),
+    "label_free": Title("Label-free CBM", "weights a class"),
+    "pcbm": Title("PCBM", "weights a class"),
+    "pcbm_h": Title("PCBM-h", "all", explained=False),
+    "labo": Title("LaBo", "weights a class"),
+    "labo_knowing": Title("LaBo, knowing", "weights a class"),
+    "ip_omp": Title("IP-OMP", "texts of an image"),
+    "ip_omp_means": Title("IP-OMP, nearest mean", "texts of an image"),
+    "splice": Title("SpLiCE", "texts of an image"),
+    "res_cbm": Title("Res-CBM", "texts in all"),
+    "lm4cv": Title("LM4CV", "texts in all"),
+    "selected_scores": Title("selected texts, scores", "texts in all"),
+    "selected_answers": Title("selected texts, answers", "texts in all"),
+    "tree": Title("decision tree", "questions"),
+    "rule_list": Title("rule list (CN2)", "questions"),
+    "generative_ip": Title("generative IP", "questions"),
+    "vip_fixed": Title("paper, fixed list", "questions"),
+    "vip_alternating": Title("paper, learned from the list", "questions"),
+    "vip_joint": Title("paper, learned jointly", "questions"),
+    "vip_medoids": Title("paper, learned from medoids", "questions"),
+    "ours": Title("**ours**", "questions"),
+    "ours_knowing": Title("**ours, knowing**", "questions"),
+}
+
+
+class BenchmarkSettings(Section):
+    """Which peers are compared on which data sets.
+
+    Attributes:
+        datasets: names; an empty list for no comparison.
+        peers: keys of TITLES.
+        seeds: of held-out images, and of what is random in a peer.
+        network_seeds: those of the peers that train networks for minutes.
+    """
+
+    datasets: list[str]
+    peers: list[str]
+    seeds: list[Seed] = Field(min_length=1)
+    network_seeds: list[Seed] = Field(min_length=1)
+
+    @field_validator("peers")
+    @classmethod
+    def _known(cls, values: list[str]) -> list[str]:
+        for value in values:
+            if value not in TITLES:
+                raise ValueError(f"no peer {value!r}; expected some of {', '.join(TITLES)}")
+        return values
+
+    @field_validator("datasets", "peers", "seeds", "network_seeds")
+    @classmethod
+    def _distinct(cls, values: list) -> list:
+        if len(set(values)) < len(values):
+            raise ValueError(f"{values} contains a value twice")
+        return values

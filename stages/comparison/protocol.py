@@ -23,8 +23,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from sklearn.base import clone
 
-from infopursuit.benchmark.entries import Entry, Task, named
-from infopursuit.benchmark.results import SeedResult
+from comparison.entries import Entry, Task, named
+from comparison.results import SeedResult
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
 from infopursuit.evaluation.files import Predictions
 from infopursuit.meaning.questions import FITS

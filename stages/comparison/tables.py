@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from infopursuit.benchmark.results import Result
-from infopursuit.benchmark.settings import TITLES
-from infopursuit.core.numbers import NOTHING, share
+from comparison.results import Result
+from infopursuit.core.numbers import NOTHING, share, table
 from infopursuit.evaluation.bootstrap import SeedMeans, seed_means, two_level_intervals
 from infopursuit.peers.peer import BUDGETS
+from infopursuit.peers.settings import TITLES
 
 OURS = "ours"
 SHOWN = (5, 10, 20, 30)
@@ -124,9 +124,3 @@ def _settings(metrics: Sequence[Mapping[str, Any]]) -> str:
         ", ".join(f"{name} {value}" for name, value in each["settings"].items()) for each in metrics
     ]
     return max(sorted(set(chosen)), key=chosen.count) or NOTHING
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table in Markdown."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -28,9 +28,9 @@ import torch
 from threadpoolctl import threadpool_limits
 
 import infopursuit
-from infopursuit.benchmark.entries import ENTRIES, Task
-from infopursuit.benchmark.protocol import measure_seed
-from infopursuit.benchmark.results import PeerResult, SeedResult, write_peer
+from comparison.entries import ENTRIES, Task
+from comparison.protocol import measure_seed
+from comparison.results import PeerResult, SeedResult, write_peer
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import file_sha256, settings_sha256, table_sha256, write_text
 from infopursuit.core.repeatable import compute_repeatably
@@ -40,8 +40,10 @@ logger = logging.getLogger("infopursuit")
 
 Job = TypeVar("Job")
 # The processes are forks of one that has imported these and done nothing else: they start at once.
-# The first optimiser would import PyTorch's compiler, for seconds.
-PRELOADED = ["__main__", "infopursuit.benchmark.protocol", "torch._dynamo"]
+# The first optimiser would import PyTorch's compiler, for seconds. That process does not see the
+# folder of the stages, so it cannot import what is there.
+MODULES = ("black_boxes", "codes", "linear", "pursuits", "trees")
+PRELOADED = [*(f"infopursuit.peers.{name}" for name in MODULES), "torch._dynamo"]
 
 
 def measure_peers(
@@ -85,8 +87,12 @@ def measure_peers(
 
 def key_of(settings: Mapping[str, Any], inputs: Iterable[str | Path]) -> str:
     """Return 16 digits for inputs, settings, and the code that measures."""
-    home = Path(infopursuit.__file__).parent
-    code = {str(path.relative_to(home)): file_sha256(path) for path in sorted(home.rglob("*.py"))}
+    homes = Path(infopursuit.__file__).parent, Path(__file__).parent
+    code = {
+        str(path.relative_to(home.parent)): file_sha256(path)
+        for home in homes
+        for path in sorted(home.rglob("*.py"))
+    }
     files = {str(path): table_sha256(path) for path in map(Path, inputs)}
     return settings_sha256({"settings": dict(settings), "code": code, "files": files})[:16]
 

@@ -1,7 +1,7 @@
 """What every peer is given, how each is made, and the settings that it may try.
 
 Every peer may try at most TRIES settings. Those with nothing to choose (the penalty follows from
-the number of texts) have one. `settings.py` has the names.
+the number of texts) have one. `infopursuit.peers.settings` has the names.
 """
 
 from __future__ import annotations
