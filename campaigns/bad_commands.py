@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import logging
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -30,6 +32,7 @@ from campaigns.readers import (
     put_model,
 )
 from infopursuit.cli.command_line import main
+from infopursuit.estimators.persistence import DESCRIPTION
 
 # Most of what torch and its libraries map is never touched: the limit is on resident memory.
 MAX_BYTES = 2 * 2**30
@@ -159,23 +162,27 @@ def _files() -> list[Kind]:
     return family("commands", _run, "", rows, EndedError)
 
 
-def _process(command: tuple[Path, Arguments]) -> str:
+def _process(given: tuple[Path, Arguments], around: str = 'exec "$@"') -> str:
     """Run Python with some arguments in its own process, in a folder; return what it writes.
+
+    A line of a shell around it changes its surroundings.
 
     Raises:
         EndedError: its status is not 0.
     """
-    folder, arguments = command
+    folder, arguments = given
     path = os.pathsep.join(map(str, (ROOT / "src", ROOT / "stages" / "menagerie")))
     environment = {**os.environ, "PYTHONPATH": path}
     environment.pop("DVC_STAGE", None)
-    measured = [sys.executable, "-c", MEASURE, folder / "peak", sys.executable, *arguments]
+    command = ["sh", "-c", around, "sh", sys.executable, *arguments]
+    measured = [sys.executable, "-c", MEASURE, folder / "peak", *command]
     done = subprocess.run(
         list(map(str, measured)),
         cwd=folder,
         env=environment,
         capture_output=True,
         text=True,
+        errors="backslashreplace",
         timeout=SECONDS,
         check=False,
     )
@@ -231,6 +238,45 @@ def _processes() -> list[Kind]:
          "infopursuit: m: no trained model"),
     ]  # fmt: skip
     return [
-        Kind("processes", name, source, _process, f"^1: .*{expected}", refusal=EndedError)
-        for name, source, expected in rows
+        *(
+            Kind("processes", name, source, _process, f"^1: .*{expected}", refusal=EndedError)
+            for name, source, expected in rows
+        ),
+        *_surroundings(),
     ]
+
+
+def _surroundings() -> list[Kind]:
+    """Return one command in terminals that cannot show its names, without streams, and so on."""
+
+    def explain(folder: Path) -> tuple[Path, Arguments]:
+        description = json.loads(model_files(TEXTS)[DESCRIPTION])
+        description["classes"] |= {"values": ["\u732b", "\xe9", "\U0001f600"], "type": "<U1"}
+        put_model({**model_files(TEXTS), DESCRIPTION: json.dumps(description).encode()}, folder)
+        np.save(folder / "rows.npy", np.eye(8, dtype=np.float32)[:1])
+        options = ("explain", "--model", folder, "--device", "cpu", folder / "rows.npy")
+        return folder, ("-m", "infopursuit", *options)
+
+    def says(pattern: str) -> Callable[[Any], bool]:
+        return lambda text: re.search(f"Prediction: {pattern}, 9", text) is not None
+
+    gone = "mkdir gone; cd gone; rmdir ../gone"
+    rows = [
+        ("LC_ALL=C", "export LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0", says(r"\\u732b")),
+        ("ASCII", "export PYTHONIOENCODING=ascii", says(r"\\u732b")),
+        ("a console of Windows", "export PYTHONIOENCODING=cp1252", says(r"\\u732b")),
+        ("no standard input", "exec <&-", says("\u732b")),
+        ("no standard output", "exec >&-", "the standard output is closed; expected it open, or"),
+        ("no standard error", "exec 2>&-", says("\u732b")),
+        ("a full standard output", "exec >/dev/full", "the disk is full"),
+        ("a folder that is gone", gone, "the working directory is gone; expected to start in"),
+        ("little address space", "ulimit -v 1000000", "there is not enough memory"),
+    ]
+    return [
+        Kind(
+            "processes", name, explain, partial(_process, around=f'{line}; exec "$@"'),
+            f"^1: infopursuit: {expected}" if isinstance(expected, str) else expected,
+            refusal=EndedError,
+        )
+        for name, line, expected in rows
+    ]  # fmt: skip

@@ -395,7 +395,7 @@ def explanation_text(explanation: Explanation, everything: bool = False) -> str:
         step = explanation.steps[run[-1]]
         asked, said = one_line(question(step.query)), step.marked
         if len(run) > 1:
-            asked, said = changed_little(explanation, run), ""
+            asked, said = one_line(changed_little(explanation, run)), ""
         belief = " ".join(leaders(names, step.posterior))
         rows.append((numbered(run), asked, said, belief))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
@@ -413,7 +413,7 @@ def explanation_text(explanation: Explanation, everything: bool = False) -> str:
         right, given = (explanation.judged or {}).get(step.query, (0, 0))
         if given:
             share = f"right in {right} of {given} pictures, judged by people"
-            lines.append(f"  {question(step.query)} {share}.")
+            lines.append(f"  {one_line(question(step.query))} {share}.")
     return "".join(f"{line}\n" for line in lines)
 
 

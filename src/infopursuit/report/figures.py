@@ -30,6 +30,7 @@ from matplotlib.textpath import TextPath
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from PIL import Image
 
+from infopursuit.core.errors import one_line
 from infopursuit.core.numbers import percent
 from infopursuit.pursuit.explanation import (
     Explanation,
@@ -108,7 +109,7 @@ class _Fact(NamedTuple):
     @property
     def lines(self) -> list[str]:
         """The value, wrapped."""
-        return textwrap.wrap(self.value, 25) or [""]
+        return textwrap.wrap(_short(self.value), 25) or [""]
 
     @property
     def height(self) -> float:
@@ -307,7 +308,7 @@ def _heads(axes: Axes, explanation: Explanation, classes: list[int], place: _Lay
 
 
 def _class_label(explanation: Explanation, index: int) -> str:
-    name = textwrap.shorten(explanation.class_names[index], 32, placeholder="…")
+    name = _short(explanation.class_names[index], 32)
     return f"{name} (true)" if explanation.class_names[index] == explanation.true_class else name
 
 
@@ -347,13 +348,19 @@ def _text(
     axes.text(x, y, _plain(text), size=size, color=color, **place | style)
 
 
+def _short(text: str, most: int = 200) -> str:
+    """Return a text as one line; the end of a long one is left out."""
+    line = one_line(text)
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
 def _plain(text: str) -> str:
     """Keep matplotlib from reading dollar signs as formulas."""
     return text.replace("$", r"\$")
 
 
 def _wrapped(query: str) -> str:
-    characters = 60
+    characters, query = 60, _short(query)
     lines = [query]
     while max(map(_width, lines)) > WIDEST_QUESTION and characters > 10:
         characters -= 4
