@@ -6,6 +6,7 @@ import re
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
@@ -13,8 +14,9 @@ from playwright.sync_api import Page, expect
 from infopursuit.explorer import payload
 from infopursuit.explorer.contents import Facts, contents
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.texts.knowledge import KnowledgeTable
 from tests.explorer.conftest import Opened
-from tests.explorer.made_up import images, naive_bayes
+from tests.explorer.made_up import PLAIN, images, naive_bayes
 
 VIEWS = ("image", "you", "classes", "dictionary", "failures", "compare")
 STOP = StoppingRule(0.8, 8)
@@ -24,7 +26,9 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"
 @cache
 def document() -> payload.Payload:
     both = naive_bayes(), naive_bayes(seed=9)
-    facts = Facts("first", STOP, truth={"query 0": payload.Truth(right=0.75, answered=1.0)})
+    known = KnowledgeTable(PLAIN, ("query 0",), np.ones((len(PLAIN), 1), np.float32))
+    truth = {"query 0": payload.Truth(right=0.75, answered=1.0)}
+    facts = Facts("first", STOP, truth=truth, knowledge=known)
     return contents(
         [(both[0], facts), (both[1], Facts("second", STOP))],
         images(both, 40),

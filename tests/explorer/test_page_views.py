@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from infopursuit.pursuit.dialogue import Dialogue
 from infopursuit.pursuit.explanation import Explanation
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.texts.knowledge import KnowledgeTable, read_knowledge_csv
 from tests.explorer.conftest import Opened
 from tests.explorer.made_up import PLAIN, images, naive_bayes
 
@@ -318,6 +320,40 @@ def test_the_dictionary(open_page: Opened, width: int) -> None:
     bar = rows.first.locator(".bars li").first
     expect(bar).to_contain_text(PLAIN[best])
     expect(bar).to_contain_text(f"{round(100 * float(table[best]))}\u00a0%")
+
+
+def test_what_is_known_of_the_classes_is_corrected_and_saved(
+    open_page: Opened, width: int, tmp_path: Path
+) -> None:
+    texts = ("Feathers", 'a "crest", red', "four legs")
+    values = np.array([[0, 1, np.nan], [0.5, 0, 1]] * 3, np.float32)
+    known = KnowledgeTable(PLAIN, texts, values)
+    content = contents([(model(), Facts("m", STOP, knowledge=known))], split("test"))
+    page = open_page(content, hash="view=dictionary", width=width)
+    save = page.get_by_role("button", name="Save the table")
+    expect(save).to_be_disabled()
+    page.get_by_label("Search").fill("feathers")
+    expect(page.locator(".dictionary > li")).to_contain_text("true of 0 classes")
+    page.get_by_text("By class").last.click()
+    cell = page.get_by_label("Feathers, parrot", exact=True)  # the fourth
+    expect(cell).to_have_value("1")
+    cell.select_option("true")
+    page.get_by_label("Feathers, zebra", exact=True).select_option("not known")
+    page.get_by_label("Feathers, bus", exact=True).select_option("true")
+    page.get_by_label("Feathers, bus", exact=True).select_option("not true")  # as it was
+    expect(page.locator(".class-table")).to_contain_text("You corrected 2 cells")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    with page.expect_download() as saved:
+        save.click()
+    saved.value.save_as(tmp_path / "table.csv")
+    read = read_knowledge_csv(tmp_path / "table.csv")
+    assert read.classes == PLAIN
+    assert read.texts[:3] == texts
+    assert len(read.texts) == 3 + len(QUERIES) - 2, "two questions are in the table"
+    expected = values.copy()
+    expected[3, 0], expected[0, 0] = 1, np.nan
+    assert np.array_equal(read.values[:, :3], expected, equal_nan=True)
+    assert np.isnan(read.values[:, 3:]).all()
 
 
 def explained_often() -> list[tuple[float, int]]:

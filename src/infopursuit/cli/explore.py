@@ -202,7 +202,8 @@ def load_models(
 
 def facts(name: str, model: PursuitClassifier, sees: bool = False) -> Facts:
     """Return what the page says of a model."""
-    return Facts.of(name, model.stop or DEFAULT_STOP, model.provenance_, sees, mapper(model))
+    stop = model.stop or DEFAULT_STOP
+    return Facts.of(name, stop, model.provenance_, sees, mapper(model), model.knowledge_)
 
 
 def blind(models: Mapping[str, PursuitClassifier]) -> str | None:

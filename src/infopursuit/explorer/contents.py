@@ -23,6 +23,8 @@ from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.pursuit.vip.networks import HistoryNetwork
+from infopursuit.texts.knowledge import KnowledgeTable
+from infopursuit.texts.normalization import normalize
 from infopursuit.texts.vocabulary import phrase_kinds
 
 logger = logging.getLogger("infopursuit")
@@ -45,6 +47,8 @@ KINDS = {
     "list": "a list",
     "kept": "kept by your choice",
 }
+# Cells of a knowledge table that the page still takes with it.
+KNOWN = 2**21
 # A table of more questions times classes is written as codes if each question has few rates.
 LARGE, MOST_COLORS = 2**18, 16
 VOCABULARY = "visual vocabulary"
@@ -292,6 +296,7 @@ class Facts:
         truth: of queries, how true their answers are.
         sees: whether its CLIP can take pictures.
         maps: gives the maps of pictures; None if there are none.
+        knowledge: what it was fitted with; None for nothing.
     """
 
     name: str
@@ -300,6 +305,7 @@ class Facts:
     truth: Mapping[str, payload.Truth] | None = None
     sees: bool = False
     maps: Mapper | None = None
+    knowledge: KnowledgeTable | None = None
 
     @classmethod
     def of(
@@ -309,9 +315,11 @@ class Facts:
         provenance: Mapping[str, Any],
         sees: bool = False,
         maps: Mapper | None = None,
+        knowledge: KnowledgeTable | None = None,
     ) -> Facts:
         """Return what the provenance of a classifier says."""
-        return cls(name, stop, origins(provenance.get("sources", {})), sees=sees, maps=maps)
+        from_where = origins(provenance.get("sources", {}))
+        return cls(name, stop, from_where, sees=sees, maps=maps, knowledge=knowledge)
 
 
 def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
@@ -350,8 +358,27 @@ def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
         table=table,
         networks=networks,
         truth=truth,
+        knowledge=_knowledge(pursuit, facts.knowledge),
         familiar=_familiar(pursuit),
         sees=facts.sees,
+    )
+
+
+def _knowledge(pursuit: Pursuit, known: KnowledgeTable | None) -> payload.Knowledge | None:
+    if known is None or not known.texts or known.values.size > KNOWN:
+        return None
+    texts = list(known.texts)
+    place_of = {normalize(text): place for place, text in enumerate(texts)}
+    for query in pursuit.queries:
+        if normalize(query) not in place_of:
+            place_of[normalize(query)] = len(texts)
+            texts.append(query)
+    values = known.for_classes_and_texts(pursuit.class_names, texts)
+    levels = np.nan_to_num(2 * values, nan=3).astype(np.uint8)
+    return payload.Knowledge(
+        texts=[writable(text) for text in texts],
+        columns=[place_of[normalize(query)] for query in pursuit.queries],
+        values=payload.levels(levels, 4),
     )
 
 

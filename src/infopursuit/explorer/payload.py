@@ -127,6 +127,20 @@ class Truth(Part):
     answered: Share
 
 
+class Knowledge(Part):
+    """What is known of the classes: the table that `infopursuit knowledge` writes.
+
+    Attributes:
+        texts: u texts, the queries among them.
+        columns: of each query its place in `texts`.
+        values: c rows of u levels: 0 not true, 1 true of some pictures, 2 true, 3 not known.
+    """
+
+    texts: list[str]
+    columns: list[int]
+    values: Base64
+
+
 class Familiar(Part):
     """What says whether an image looks like any of the classes (`Familiarity`).
 
@@ -161,6 +175,7 @@ class Model(Part):
         stop: the model's own stopping rule.
         answers: 2, 3 or 5 levels; null for soft answers.
         truth: of each query; null if unknown.
+        knowledge: null if the model was fitted without, or the table is very large.
         familiar: null if no images were held out, or the answers are soft.
         sees: whether the server can take pictures for this model (it has the CLIP).
     """
@@ -177,6 +192,7 @@ class Model(Part):
     table: Table | None
     networks: Networks | None
     truth: list[Truth | None] | None
+    knowledge: Knowledge | None = None
     familiar: Familiar | None
     sees: bool
 

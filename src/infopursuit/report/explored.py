@@ -77,9 +77,11 @@ def write_explorer(
     pursuit = model.pursuit_
     sources = model.provenance_.get("sources", {})
     known = None if truth is None else read_truth(truth)
+    shown = {"maps": mapper(model), "knowledge": model.knowledge_}
+    facts = Facts(name, stop, origins(sources), known, **shown)
     some = spread(train.labels.numpy())[:TRAIN]
     content = contents(
-        [(pursuit, Facts(name, stop, origins(sources), known, maps=mapper(model)))],
+        [(pursuit, facts)],
         _answered(pursuit, test, source),
         _answered(pursuit, train.subset(torch.tensor(sorted(some))), source),
         name,

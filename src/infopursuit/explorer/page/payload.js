@@ -21,7 +21,9 @@
  *   queries: string[], questions: string[], origins: (string | null)[], first: number | null,
  *   stop: Stop, levels: number | null, table: Table | null,
  *   networks: {querier: Layers, classifier: Layers} | null, truth: (Truth | null)[] | null,
- *   familiar: Familiar | null, sees: boolean, k: number, c: number}} Model
+ *   knowledge: Knowledge | null, familiar: Familiar | null, sees: boolean, k: number, c: number}} Model
+ * @typedef {{texts: string[], columns: number[], values: Uint8Array}} Knowledge  values (c, u): 0 not
+ *   true, 1 true of some pictures, 2 true, 3 not known
  * @typedef {{id: string, label: number | null, thumbnail: string | null,
  *   packed: string[], places: (Places | null)[]}} Picture  `packed`: its answers, for each model
  * @typedef {{size: [number, number], seen: number[], maps: Map<number, Uint8Array>}} Places  where
@@ -318,6 +320,7 @@ function modelOf(raw, where) {
     rounding: raw.familiar.rounding,
     unfamiliar: raw.familiar.unfamiliar,
   };
+  const knowledge = raw.knowledge && knowledgeOf(raw.knowledge, k, c, `${where}.knowledge`);
   return {
     name: raw.name,
     kind: raw.kind,
@@ -331,11 +334,29 @@ function modelOf(raw, where) {
     table,
     networks,
     truth: raw.truth,
+    knowledge: knowledge ?? null,
     familiar,
     sees: raw.sees === true,
     k,
     c,
   };
+}
+
+/** @param {any} raw @param {number} k @param {number} c @param {string} where @returns {Knowledge} */
+function knowledgeOf(raw, k, c, where) {
+  const texts = textsOf(raw.texts, `${where}.texts`, -1);
+  const { columns } = raw;
+  const fits =
+    Array.isArray(columns) && columns.length === k && columns.every((each) => texts[each]);
+  expect(fits, `${where}.columns`, `expected ${k} places in ${texts.length} texts`);
+  const bytes = bytesOf(raw.values, `${where}.values`);
+  const width = Math.ceil(texts.length / 4);
+  expect(bytes.length === c * width, `${where}.values`, `expected ${c * width} bytes`);
+  const values = Uint8Array.from({ length: c * texts.length }, (_, cell) => {
+    const [y, text] = [Math.floor(cell / texts.length), cell % texts.length];
+    return (bytes[y * width + (text >> 2)] >> (2 * (text & 3))) & 3;
+  });
+  return { texts, columns, values };
 }
 
 /**

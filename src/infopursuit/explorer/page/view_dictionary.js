@@ -2,6 +2,7 @@
 // The dictionary: every question, and the accuracy without some of them.
 
 import { classRow } from "./bars.js";
+import { ClassTable } from "./class_table.js";
 import { button, fill, h, hidden, isolated, quiet, inRow } from "./dom.js";
 import { outcomesOf, scoreOf } from "./outcomes.js";
 import { Growing } from "./pictures.js";
@@ -60,6 +61,7 @@ export class DictionaryView {
       this.effect,
       inRow(this.undo, this.back),
     );
+    this.table = app.model.knowledge ? new ClassTable(app.model) : null;
     const { classes } = app.model;
     this.readout = h("span", { class: "quiet", "aria-hidden": "true" });
     this.element = h(
@@ -72,6 +74,7 @@ export class DictionaryView {
         `All ${app.model.k.toLocaleString("en")} questions. The strips show how often each of the ${classes.length} classes answers yes. Strike questions, and see how good the model is without them.`,
       ),
       this.panel,
+      this.table?.element,
       h(
         "div",
         { class: "row tools" },
@@ -244,6 +247,7 @@ export class DictionaryView {
       origins[query] ? `${origins[query]}` : null,
       this.often ? `asked of ${percent(this.often[query])} of images` : null,
       seen && seen.right !== null ? `${percent(seen.right)} true` : null,
+      this.table ? this.table.words(query) : null,
     ].filter((each) => each !== null);
     const box = h("input", {
       type: "checkbox",
@@ -309,8 +313,10 @@ export class DictionaryView {
       body,
       h(
         "ul",
-        { class: "bars" },
-        rates.map(({ y, rate }) => classRow(app, y, rate)),
+        { class: this.table ? "bars known" : "bars" },
+        rates.map(({ y, rate }) =>
+          classRow(app, y, rate, ...(this.table ? [this.table.cell(query, y)] : [])),
+        ),
       ),
       h(
         "p",
