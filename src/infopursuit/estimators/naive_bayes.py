@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -109,6 +109,7 @@ LARGEST_SEED = 2**32 - 1
 BUDGET = 128
 
 
+@dataclass(eq=False, repr=False)
 class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEstimator):
     """Information Pursuit with naive Bayes: asks the most informative question, adds up evidence.
 
@@ -169,39 +170,25 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             accuracy on the rows that were held out (at most 4,096 of them).
     """
 
-    counts_: Counts
-
-    def __init__(
-        self,
-        texts: Sequence[str] | None = None,
-        text_embeddings: Any = None,
-        n_queries: int = 128,
-        *,
-        queries: Sequence[str] | None = None,
-        ban: Sequence[str] = (),
-        keep: Sequence[str] = (),
-        first_query: str | None = None,
-        answers: str = "five_valued",
-        knowledge: Any = None,
-        leakage: float = 1.0,
-        rates: str = "counted",
-        annotations: Mapping[str, Any] | None = None,
-        certified_by: str | None = None,
-        reference_embeddings: Any = None,
-        stop: StoppingRule | None = None,
-        validation_fraction: float = 0.1,
-        class_weight: Mapping[Any, float] | str | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.texts, self.text_embeddings = texts, text_embeddings
-        self.n_queries, self.queries = n_queries, queries
-        self.ban, self.keep, self.first_query = ban, keep, first_query
-        self.answers, self.rates = answers, rates
-        self.knowledge, self.leakage = knowledge, leakage
-        self.annotations, self.certified_by = annotations, certified_by
-        self.reference_embeddings = reference_embeddings
-        self.stop, self.validation_fraction = stop, validation_fraction
-        self.class_weight, self.random_state = class_weight, random_state
+    texts: Sequence[str] | None = None
+    text_embeddings: Any = None
+    n_queries: int = 128
+    _: KW_ONLY
+    queries: Sequence[str] | None = None
+    ban: Sequence[str] = ()
+    keep: Sequence[str] = ()
+    first_query: str | None = None
+    answers: str = "five_valued"
+    knowledge: Any = None
+    leakage: float = 1.0
+    rates: str = "counted"
+    annotations: Mapping[str, Any] | None = None
+    certified_by: str | None = None
+    reference_embeddings: Any = None
+    stop: StoppingRule | None = None
+    validation_fraction: float = 0.1
+    class_weight: Mapping[Any, float] | str | None = None
+    random_state: Any = 0
 
     def fit(
         self,
@@ -320,7 +307,8 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
     def _become(self, made: KnowledgeModel) -> InformationPursuitClassifier:
         """Become a model of given rates."""
         self._rule(None)
-        self.pursuit_, self.counts_, self.columns_ = made.pursuit, made.counts, made.columns
+        self.pursuit_, self.columns_ = made.pursuit, made.columns
+        self.counts_: Counts = made.counts
         self.queries_, self.classes_ = made.pursuit.queries, np.array(made.pursuit.class_names)
         self.n_features_in_, self.clip_, self.clip_source_ = made.width, None, None
         self.provenance_ = {"images": 0}

@@ -9,7 +9,7 @@ model.log_[-1], model.provenance_["evolution"]
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import KW_ONLY, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,7 @@ INITS = ("medoids", "random", "informative")
 STORED = 1e-3
 
 
+@dataclass(eq=False, repr=False)
 class VariationalInformationPursuit(PursuitClassifier, ClassifierMixin, BaseEstimator):
     """Variational Information Pursuit with a learned dictionary (Kolek et al., ICCV 2025).
 
@@ -98,53 +99,34 @@ class VariationalInformationPursuit(PursuitClassifier, ClassifierMixin, BaseEsti
         log_: a dictionary for each validation: phase, updates, loss, validation_auc, ...
     """
 
-    log_: list[dict[str, Any]]
-
-    def __init__(
-        self,
-        texts: Sequence[str] | None = None,
-        text_embeddings: Any = None,
-        n_queries: int = 128,
-        *,
-        queries: Sequence[str] | None = None,
-        dictionary: str = "alternating",
-        init: str = "medoids",
-        answers: str = "minmax",
-        quantize_queries: bool = True,
-        hidden: Sequence[int] = (256, 128),
-        random_updates: int = 500,
-        biased_updates: int = 400,
-        network_updates: int = 4,
-        batch_size: int = 256,
-        learning_rate: float = 1e-3,
-        dictionary_learning_rate: float = 3e-3,
-        schedule: str = "cosine",
-        patience: int = 1000,
-        weight_decay: float = 0.01,
-        temperature: Sequence[float] = (1.0, 0.2),
-        max_history: int = 128,
-        validate_every: int = 100,
-        validation_fraction: float = 0.1,
-        budget: int | None = None,
-        reference_embeddings: Any = None,
-        stop: StoppingRule | None = None,
-        device: str = "auto",
-        random_state: int = 0,
-    ) -> None:
-        self.texts, self.text_embeddings = texts, text_embeddings
-        self.n_queries, self.queries, self.init = n_queries, queries, init
-        self.dictionary, self.answers = dictionary, answers
-        self.quantize_queries, self.hidden = quantize_queries, hidden
-        self.random_updates, self.biased_updates = random_updates, biased_updates
-        self.network_updates, self.batch_size = network_updates, batch_size
-        self.learning_rate = learning_rate
-        self.dictionary_learning_rate = dictionary_learning_rate
-        self.schedule, self.patience = schedule, patience
-        self.weight_decay, self.temperature = weight_decay, temperature
-        self.max_history, self.validate_every = max_history, validate_every
-        self.validation_fraction, self.budget = validation_fraction, budget
-        self.reference_embeddings, self.stop = reference_embeddings, stop
-        self.device, self.random_state = device, random_state
+    texts: Sequence[str] | None = None
+    text_embeddings: Any = None
+    n_queries: int = 128
+    _: KW_ONLY
+    queries: Sequence[str] | None = None
+    dictionary: str = "alternating"
+    init: str = "medoids"
+    answers: str = "minmax"
+    quantize_queries: bool = True
+    hidden: Sequence[int] = (256, 128)
+    random_updates: int = 500
+    biased_updates: int = 400
+    network_updates: int = 4
+    batch_size: int = 256
+    learning_rate: float = 1e-3
+    dictionary_learning_rate: float = 3e-3
+    schedule: str = "cosine"
+    patience: int = 1000
+    weight_decay: float = 0.01
+    temperature: Sequence[float] = (1.0, 0.2)
+    max_history: int = 128
+    validate_every: int = 100
+    validation_fraction: float = 0.1
+    budget: int | None = None
+    reference_embeddings: Any = None
+    stop: StoppingRule | None = None
+    device: str = "auto"
+    random_state: int = 0
 
     def fit(
         self,
@@ -245,7 +227,8 @@ class VariationalInformationPursuit(PursuitClassifier, ClassifierMixin, BaseEsti
             familiarity=Familiarity(answer_table(trained.rule, trainer, train), answers),
             labels=other_labels(self.classes_),
         )
-        self.queries_, self.log_ = self.pursuit_.queries, trained.log
+        self.queries_ = self.pursuit_.queries
+        self.log_: list[dict[str, Any]] = trained.log
         self.provenance_ = {
             "selected": trained.selected,
             "evolution": evolution,
