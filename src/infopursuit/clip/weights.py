@@ -5,7 +5,7 @@
     find_clip_files(open_clip_model("ViT-B-32", "laion2b_s34b_b79k"))
 
 All three lead to an architecture and one file of weights, whose SHA-256 names the embedding space.
-OpenAI's weights come from OpenAI's addresses and are checked by the hashes in this module; others
+OpenAI's weights come from OpenAI's addresses and are checked by the hashes in weights.toml; others
 come from where the YAML file or open_clip says, mostly the Hugging Face hub. Downloads are kept in
 the folders that open_clip uses too (~/.cache/clip, ~/.cache/huggingface). To pin weights of the hub
 to a commit, write a YAML file with `hub` and `revision` (`HubWeights`).
@@ -31,34 +31,22 @@ from filelock import FileLock
 from pydantic import Field
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import atomic_write, file_sha256, read_json
+from infopursuit.core.files import atomic_write, file_sha256, packaged_toml, read_json
 from infopursuit.core.settings import Positive, Section, read_one_of
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+# Hosts, the addresses and hashes of OpenAI's archives, and what else is known of weights.
+_KNOWN = packaged_toml("infopursuit.clip", "weights.toml")
+KNOWN_HOSTS, TOKENIZERS = _KNOWN["hosts"], _KNOWN["tokenizers"]
+PREPROCESSING, OPENAI, OPENAI_URL = _KNOWN["preprocessing"], _KNOWN["openai"], _KNOWN["openai_url"]
+OPENAI_SHA256 = {path.partition("/")[0] for path in OPENAI.values()}
 CONFIG = "open_clip_config.json"
 WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth")
-# No pattern takes a .py: nothing that could be run is fetched.
-TOKENIZERS = [
-    "tokenizer*.json",
-    "tokenizer.model",
-    "special_tokens_map.json",
-    "vocab*.json",
-    "vocab*.txt",
-    "merges.txt",
-]
 CONNECT_SECONDS = 30
-# Where weights may be downloaded from, subdomains included; HOSTS names more, with blanks between.
-# The file that pins them may come with a stranger's model.
-KNOWN_HOSTS = (
-    "openaipublic.azureedge.net",
-    "huggingface.co",
-    "hf.co",
-    "github.com",
-    "githubusercontent.com",
-)
+# Names further hosts that weights may be downloaded from, with blanks between.
 HOSTS = "INFOPURSUIT_HOSTS"
 # The largest download, and the longest: bytes and seconds.
 MOST_BYTES, MOST_SECONDS = 2**35, 6 * 3600
@@ -76,30 +64,6 @@ SMALL = 2**24
 ENDINGS = (".yaml", ".yml", ".parquet")
 DEFAULT_TAG = "openai"
 QUICK = "-quickgelu"
-# What a tag says of the preprocessing, and what `create_model_and_transforms` calls it.
-PREPROCESSING = {
-    "mean": "image_mean",
-    "std": "image_std",
-    "interpolation": "image_interpolation",
-    "resize_mode": "image_resize_mode",
-}
-OPENAI_URL = "https://openaipublic.azureedge.net/clip/models"
-# The archives that OpenAI published, by architecture: SHA-256 and file, a part of their addresses.
-# open_clip 4 lists copies on the hub with other hashes; fitted models need the same bytes.
-OPENAI = {
-    "RN50": "afeb0e10f9e5a86da6080e35cf09123aca3b358a0c3e3b6c78a7b63bc04b6762/RN50.pt",
-    "RN101": "8fa8567bab74a42d41c5915025a8e4538c3bdbe8804a470a72f30b0d94fab599/RN101.pt",
-    "RN50x4": "7e526bd135e493cef0776de27d5f42653e6b4c8bf9e0f653bb11773263205fdd/RN50x4.pt",
-    "RN50x16": "52378b407f34354e150460fe41077663dd5b39c54cd0bfd2b27167a4a06ec9aa/RN50x16.pt",
-    "RN50x64": "be1cfb55d75a9666199fb2206c106743da0f6468c9d327f3e0d0a543a9919d9c/RN50x64.pt",
-    "ViT-B-32": "40d365715913c9da98579312b702a82c18be219cc2a73407c4526f58eba950af/ViT-B-32.pt",
-    "ViT-B-16": "5806e77cd80f8b59890b7e101eabd078d9fb84e6937f9e85e4ecb61988df416f/ViT-B-16.pt",
-    "ViT-L-14": "b8cca3fd41ae0c99ba7e8951adf17d267cdb84cd88be6f7c2e0eca1737a03836/ViT-L-14.pt",
-    "ViT-L-14-336": (
-        "3035c92b350959924f9f00213499208652fc7ea050643e8b385c2dac08641f02/ViT-L-14-336px.pt"
-    ),
-}
-OPENAI_SHA256 = {path.partition("/")[0] for path in OPENAI.values()}
 
 
 class EmbeddingsSettings(Section):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,15 +21,6 @@ from infopursuit.estimators.persistence import FILES, SavedModel, pins_weights, 
 from infopursuit.estimators.trained_on import KEY
 from infopursuit.pursuit.answers.rules import ColumnAnswers
 
-HEADER = """---
-library_name: infopursuit
-pipeline_tag: {task}
-tags:
-- infopursuit
-- information-pursuit
-- interpretability
----
-"""
 # What Markdown, or HTML in it, could read as markup.
 MARKUP = re.compile(r"([\\`*_\[\]<>|&]|(?<=:)//|(?<=www)\.)")
 LEADING = re.compile(r"^(\d*)([#+\-=~.)])")
@@ -36,12 +28,6 @@ ACCURACIES = {
     "test_accuracy": ("test_images", "test images"),
     "held_out_accuracy": ("held_out_images", "images held out of the training images"),
 }
-LIMITS = """
-- It knows these classes alone and gives one of them for any input, whatever it shows.
-- An answer is what the model computes from an image, not what a person would say; a question may
-  be answered wrongly, and a prediction that rests on wrong answers can still be right.
-- Probabilities are calibrated on held-out images of the same source; on others they may be off.
-"""
 
 
 def push(
@@ -107,23 +93,20 @@ def model_card(model: SavedModel, repository: str | None = None) -> str:
     public = {key: value for key, value in model.provenance.items() if key != KEY}
     name = repository or "user/name"
     task = "tabular-classification" if table else "image-classification"
-    parts = [
-        HEADER.format(task=task),
-        f"# {name.rpartition('/')[2]}\n\nA classifier that asks yes/no questions, one after "
-        f"another, and says which: {model.estimator} of the Python library infopursuit, with "
-        f"{len(model.pursuit.queries)} questions and {len(model.classes)} classes.\n",
-        "## How to use it\n\n```python\nimport infopursuit\n\n"
-        f'model = infopursuit.load("{name}")\n{_use(model, table)}\n```\n',
-        f"{_inputs(model, table)}\n",
-        f"## How good it is\n\n{_accuracy(model)}\n",
-        "## Classes\n\n" + _listed([str(each) for each in model.classes]),
-        "## Questions\n\n" + _listed(list(model.pursuit.queries)),
-        f"## Limits\n{LIMITS}",
-        "## Where it comes from\n\n```json\n"
-        + json.dumps(public, indent=2, sort_keys=True, ensure_ascii=False, default=str)
-        + "\n```\n",
-    ]
-    return "\n".join(parts)
+    card = files("infopursuit.estimators").joinpath("model_card.md").read_text(encoding="utf-8")
+    return card.format(
+        task=task,
+        name=name,
+        title=name.rpartition("/")[2],
+        estimator=model.estimator,
+        counts=f"{len(model.pursuit.queries)} questions and {len(model.classes)} classes",
+        use=_use(model, table),
+        inputs=_inputs(model, table),
+        accuracy=_accuracy(model),
+        classes=_listed([str(each) for each in model.classes]),
+        questions=_listed(list(model.pursuit.queries)),
+        origin=json.dumps(public, indent=2, sort_keys=True, ensure_ascii=False, default=str),
+    )
 
 
 def _use(model: SavedModel, table: bool) -> str:

@@ -16,18 +16,7 @@ from infopursuit.report.methods import WORDS
 from infopursuit.report.runs import Run
 
 NB = "\N{NO-BREAK SPACE}"
-# The columns of the table of meaning, and what chance gives for some of them.
-COLUMNS = {
-    "true_yes": "chance_yes",
-    "recall": None,
-    "answered": None,
-    "right": None,
-    "plausible": None,
-    "supported": "chance_supported",
-    "reader": "chance_reader",
-    "model": None,
-    "explained": "chance_explained",
-}
+COLUMNS = WORDS["columns"]
 
 Row = dict[str, Any]
 

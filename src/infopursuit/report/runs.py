@@ -22,29 +22,9 @@ from infopursuit.evaluation.run_metrics import StoppingPoint
 from infopursuit.meaning.worst_answers import FalseAnswer, read_worst
 from infopursuit.pursuit.explanation import ExplainedImage, read_explanations
 from infopursuit.pursuit.stopping import StoppingRule
-from infopursuit.report.methods import has_updates
+from infopursuit.report.methods import WORDS, has_updates
 
-# Figures of the meaning of a run: name here, part and name in the file of the stage evaluate.
-# `..._by` says who knows what is true, the others are shares in [0, 1].
-MEANING_FIGURES = {
-    "truth_by": ("truth", "by"),
-    "true_yes": ("truth", "precision_of_yes"),
-    "chance_yes": ("truth", "shuffled_precision_of_yes"),
-    "recall": ("truth", "recall_of_yes"),
-    "answered": ("truth", "answered"),
-    "right": ("truth", "right"),
-    "sense_by": ("sense", "by"),
-    "plausible": ("sense", "plausible"),
-    "supported": ("sense", "supported_yes"),
-    "chance_supported": ("sense", "shuffled_supported_yes"),
-    "reader": ("sense", "reader"),
-    "chance_reader": ("sense", "shuffled_reader"),
-    "model": ("sense", "accuracy"),
-    "taken_back": ("covered", "marked"),
-    "chance_taken_back": ("covered", "random"),
-    "explained": ("explained", "explained"),
-    "chance_explained": ("explained", "shuffled_explained"),
-}
+MEANING_FIGURES = WORDS["figures"]
 
 
 @dataclass(frozen=True)
