@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 from infopursuit.explorer import payload
 from infopursuit.explorer.contents import AnsweredImages, Chosen, Facts, contents
 from infopursuit.pursuit.dialogue import Dialogue
-from infopursuit.pursuit.explanation import Explanation
+from infopursuit.pursuit.explanation import Explanation, changed_little, numbered
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.knowledge import KnowledgeTable, read_knowledge_csv
@@ -108,6 +108,28 @@ def test_an_image_gets_the_questions_that_python_asks(open_page: Opened, width: 
     expect(top).to_contain_text(expected.predicted_class)
     bars = page.locator(".image-view .bars li .number").all_inner_texts()
     assert len(bars) == len(PLAIN)
+
+
+def test_answers_that_changed_little_are_folded_as_in_python(
+    open_page: Opened, width: int
+) -> None:
+    for image in (f"image {number}" for number in range(60)):
+        expected = explained(image, StoppingRule(None, None))
+        runs = expected.folded()
+        if len({len(run) for run in runs}) > 2:
+            break
+    page = open_page(document(StoppingRule(None, None)), f"image={image}", width)
+    folds = [changed_little(expected, run) for run in runs if len(run) > 1]
+    shown = page.locator(".fold button")
+    expect(shown).to_have_text([f"{each}: show them" for each in folds])
+    expect(page.locator(".step")).to_have_count(len(runs) - len(folds))
+    places = page.locator(".steps > li").evaluate_all("all => all.map(e => e.dataset.number)")
+    assert places == [numbered(run).replace("-", "\u2013") for run in runs]
+    shown.first.click()
+    expect(page.locator(".step")).to_have_count(len(expected.steps))
+    expect(page).to_have_url(re.compile("long=1"))
+    page.get_by_role("button", name="Fold answers that changed little").click()
+    expect(shown).to_have_count(len(folds))
 
 
 def test_sliders_say_when_to_stop(open_page: Opened, width: int) -> None:
@@ -442,7 +464,7 @@ def test_two_models_on_the_same_image(open_page: Opened, width: int) -> None:
     content = contents(
         [(both[0], Facts("first", STOP)), (both[1], Facts("second", STOP))], test, None, "Two"
     )
-    page = open_page(content, hash="view=compare&image=image%207", width=width)
+    page = open_page(content, hash="view=compare&image=image%207&long=1", width=width)
     for number, side in enumerate(page.locator(".side").all()):
         expected = both[number].explain(test.answers[number][7:8], STOP, ["image 7"])[0]
         expect(side.locator("h2")).to_have_text(("first", "second")[number])

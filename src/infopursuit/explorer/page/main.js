@@ -95,8 +95,8 @@ class Page {
     const names = app.payload.models.map((each) => each.name);
     // Questions of another model have other numbers.
     const pick = (/** @type {number | null} */ model) => {
-      const { view, image } = app.state;
-      app.change({ ...emptyState(), view, image, model: model ?? 0 });
+      const { view, image, long } = app.state;
+      app.change({ ...emptyState(), view, image, long, model: model ?? 0 });
     };
     return choice(names, pick, { id: "model" });
   }

@@ -31,6 +31,8 @@
 export const RUNNERS_UP = 3;
 // An answer this close to a level, in steps between levels, is that level.
 const NEAR_LEVEL = 1e-4;
+// An answer changed little if it moved the class that is predicted in the end by less than this.
+const LITTLE = 0.1;
 // After which answer of a question another one is redundant.
 const [ANY, YES, NO, UNSURE] = [0, 1, 2, 3];
 
@@ -283,6 +285,33 @@ export class Stopping {
     if (entropy !== null && entropyOf(posterior) <= entropy) return true;
     return stability !== null && this.unchanged >= stability;
   }
+}
+
+/**
+ * The steps as they are read, by number from 0: each is alone, or in a row of those that changed
+ * little (`Explanation.folded`).
+ * @param {Plan} plan
+ * @returns {number[][]}
+ */
+export function folded({ prior, steps, posterior }) {
+  const predicted = largest(posterior);
+  /** @type {number[][]} */
+  const runs = [];
+  let joins = false;
+  let before = prior[predicted];
+  let start = before;
+  steps.forEach((step, place) => {
+    const after = step.posterior[predicted];
+    const small = Math.abs(after - before) < LITTLE && !step.given && !step.chosen;
+    if (small && joins && Math.abs(after - start) < LITTLE) runs[runs.length - 1].push(place);
+    else {
+      runs.push([place]);
+      start = before;
+    }
+    before = after;
+    joins = small;
+  });
+  return runs;
 }
 
 /** @type {WhatIf["struck"]} */

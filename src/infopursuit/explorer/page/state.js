@@ -11,10 +11,11 @@
  *   sure: number | null, most: number | "all" | null,
  *   you: Answered[], was: number | null, shown: number | null, beside: number | null,
  *   truth: number | null, said: number | null, asked: number | null,
- *   shortest: number | null, longest: number | null, all: boolean}} State
+ *   shortest: number | null, longest: number | null, all: boolean, long: boolean}} State
  *   `sure`: stop at this probability in percent; `most`: ask at most this many; null for the model's
  *   own; `you`: a person's answers; `was`: the class that the person thought of; `shown`, `beside`:
- *   the class shown, and another next to it; from `truth` on: filters of failures
+ *   the class shown, and another next to it; from `truth` to `all`: filters of failures; `long`:
+ *   answers that changed little have a row each, too
  */
 
 /** @type {ViewName[]} */
@@ -54,6 +55,7 @@ export function emptyState() {
     was: null,
     shown: null,
     beside: null,
+    long: false,
     ...NO_FILTERS,
   };
 }
@@ -82,6 +84,7 @@ export function hashOf(state) {
   put("you", answersText(state.you.map(({ query, answer }) => [query, answer])));
   for (const key of NUMBERS) put(key === "shown" ? "class" : key, state[key]);
   put("all", state.all ? 1 : null);
+  put("long", state.long ? 1 : null);
   return parts.toString();
 }
 
@@ -134,7 +137,7 @@ export function readHash(hash, payload) {
       if (!found || !take(found)) problems.push(`${key}=${entry}`);
     }
   };
-  entries("set", /^(\d+)([ynu])$/, ([, query, letter]) => {
+  entries("set", /^(\d+)([ynupq])$/, ([, query, letter]) => {
     const valid = number(query, k) !== null;
     if (valid) state.given.set(Number(query), LETTERS[letter]);
     return valid;
@@ -167,6 +170,7 @@ export function readHash(hash, payload) {
   state.shortest = whole("shortest", k + 1);
   state.longest = whole("longest", k + 1);
   state.all = parts.get("all") === "1";
+  state.long = parts.get("long") === "1";
   return { state, problems };
 }
 

@@ -5,13 +5,14 @@
 import { shareBar } from "./bars.js";
 import { button, fill, h, hidden, isolated, keyed, mayMove, quiet, table } from "./dom.js";
 import { smallGallery, trueClass } from "./pictures.js";
-import { largest } from "./pursuit.js";
+import { folded, largest } from "./pursuit.js";
 import { chosenUpTo } from "./state.js";
 import {
   answerClass,
   answerText,
   answerWord,
   answersTo,
+  changedLittle,
   counted,
   leaderName,
   nats,
@@ -31,6 +32,9 @@ export class Steps {
     this.app = app;
     this.point = point;
     this.element = h("ol", { class: "steps" });
+    this.foldButton = button(() => this.app.change({ long: !this.app.state.long }), [], {
+      class: "small",
+    });
     /** @type {Image | null} */
     this.image = null;
     /** @type {Plan | null} */
@@ -45,12 +49,50 @@ export class Steps {
     this.image = image;
     this.plan = plan;
     this.own = own;
+    // Which class is predicted in the end is known only there.
+    const over = count === plan.steps.length;
+    const runs = this.app.state.long || !over ? null : folded(plan);
     keyed(
       this.element,
-      plan.steps.slice(0, count),
-      (step) => step.query,
-      (step) => this.makeStep(step),
-      (element, step, place) => this.updateStep(element, step, place),
+      runs ?? plan.steps.slice(0, count).map((_, place) => [place]),
+      (run) => (run.length > 1 ? `from ${run[0]}` : plan.steps[run[0]].query),
+      (run) => (run.length > 1 ? this.makeFold() : this.makeStep(plan.steps[run[0]])),
+      (element, run) => {
+        if (run.length > 1) this.updateFold(element, run);
+        else this.updateStep(element, plan.steps[run[0]], run[0]);
+      },
+    );
+    const folds = runs?.some((run) => run.length > 1);
+    this.foldButton.hidden = !folds && !(over && this.app.state.long);
+    fill(
+      this.foldButton,
+      folds ? `Show all ${plan.steps.length} answers` : "Fold answers that changed little",
+    );
+  }
+
+  makeFold() {
+    const all = button(() => this.app.change({ long: true }), [], { class: "plain" });
+    return h("li", { class: "fold" }, all, h("div", { class: "belief" }));
+  }
+
+  /** @param {HTMLElement} element @param {number[]} run */
+  updateFold(element, run) {
+    const { app, plan } = this;
+    if (!plan) return;
+    const last = run[run.length - 1];
+    element.dataset.number = `${run[0] + 1}\u2013${last + 1}`;
+    fill(element.children[0], isolated(changedLittle(app.model, plan, run)), hidden(": show them"));
+    this.fillBelief(element.children[1], plan.steps[last].posterior);
+  }
+
+  /** @param {Element} belief @param {Float64Array} posterior */
+  fillBelief(belief, posterior) {
+    const probability = posterior[largest(posterior)];
+    fill(
+      belief,
+      h("span", { class: "name" }, isolated(leaderName(this.app.model, posterior))),
+      h("span", { class: "number" }, percent(probability)),
+      shareBar(probability),
     );
   }
 
@@ -109,7 +151,6 @@ export class Steps {
     const { app } = this;
     const { image, own } = this;
     if (!image || !own) return;
-    const leader = largest(step.posterior);
     const choices = answersTo(app.model);
     const said =
       choices.find(({ value }) => value === step.answer) ??
@@ -134,12 +175,8 @@ export class Steps {
       /** @type {Element} */ (question.lastElementChild),
       tags.filter((tag) => tag !== null).map((tag) => h("span", { class: "tag" }, tag)),
     );
-    fill(
-      belief,
-      h("span", { class: "name" }, isolated(leaderName(app.model, step.posterior))),
-      h("span", { class: "number" }, percent(step.posterior[leader])),
-      shareBar(step.posterior[leader]),
-    );
+    this.fillBelief(belief, step.posterior);
+    element.dataset.number = String(place + 1);
     element.setAttribute("aria-label", `Question ${place + 1}`);
     if (/** @type {HTMLDetailsElement} */ (why).open) this.showWhy(element, step.query);
   }

@@ -76,6 +76,7 @@ export class ImageView {
       this.controls,
       this.changes.element,
       this.steps.element,
+      this.steps.foldButton,
       this.ending,
       this.ownQuestion.element,
     );

@@ -2,6 +2,7 @@
 // Numbers and answers in words.
 
 /** @import { Model, Stop } from "./payload.js" */
+/** @import { Plan } from "./pursuit.js" */
 
 // A number and its unit stay on one line.
 const SPACE = "\u00a0";
@@ -81,6 +82,24 @@ export function leaderName(model, posterior) {
   const highest = posterior[topClasses(posterior, 1)[0]];
   const leaders = model.classes.filter((_, y) => highest - posterior[y] < SAME);
   return leaders.length > NAMED ? `${leaders.length} classes tied` : leaders.join(" = ");
+}
+
+/**
+ * What was answered in a row of steps that changed little: "9 answers of no moved zebra little".
+ * @param {Model} model @param {Plan} plan @param {number[]} run
+ */
+export function changedLittle(model, plan, run) {
+  const moved = `moved ${model.classes[topClasses(plan.posterior, 1)[0]]} little`;
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const place of run) {
+    const said = answerText(plan.steps[place].answer);
+    counts.set(said, (counts.get(said) ?? 0) + 1);
+  }
+  const [[first], ...others] = counts;
+  if (!others.length) return `${run.length} answers of ${first} ${moved}`;
+  const parts = [...counts].sort((a, b) => b[1] - a[1]).map(([said, count]) => `${count} ${said}`);
+  return `${run.length} answers ${moved}: ${parts.join(", ")}`;
 }
 
 /** When the questions end. @param {Stop} stop */
