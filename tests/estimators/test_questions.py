@@ -12,7 +12,7 @@ import torch
 from infopursuit.core.errors import InputError
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.pursuit.answers.rules import LEVELS
-from infopursuit.pursuit.explanation import Explanation
+from infopursuit.pursuit.explanation import Explanation, why_not_sure
 from infopursuit.pursuit.naive_bayes.model import NaiveBayes
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.knowledge import KnowledgeTable
@@ -156,6 +156,33 @@ def test_questions_of_a_class(model) -> None:
     assert len(evidence["against"]) == 2
 
 
+def test_not_sure_is_evidence_that_is_explained(world: World, model) -> None:
+    """Its rates are those of the fitted table, and what it adds follows from them."""
+    table = model.pursuit_.classifier.exact
+    prior, found = table.log_prior.exp(), 0
+    for explanation in model.explain(world.unseen, stop=ALL):
+        for step in explanation.steps:
+            assert (step.rates is not None) == (step.said == "not sure")
+            if step.rates is None:
+                continue
+            found += 1
+            query, y = model.queries_.index(step.query), step.leader
+            rates = table.log_likelihood[table.levels // 2, query].exp()
+            others = [each for each in range(len(prior)) if each != y]
+            mean = (rates * prior)[others].sum() / prior[others].sum()
+            assert step.rates == pytest.approx((rates[y].item(), mean.item()), abs=1e-6)
+            line = why_not_sure(explanation, step)
+            assert line in explanation.to_text(everything=True)
+            assert Explanation.from_dict(explanation.to_dict()) == explanation
+    assert found
+    label = explanation.class_names[0]
+    for query, change in model.questions_for(label)["not sure"]:
+        level = table.log_likelihood[table.levels // 2, model.queries_.index(query)]
+        logits = (level + table.log_prior) / table.divisor(1)
+        before = (table.log_prior / table.divisor(0)).softmax(dim=0)[0].log()
+        assert change == pytest.approx((logits.log_softmax(dim=0)[0] - before).item(), abs=1e-4)
+
+
 def test_what_is_known_leads_the_questions_of_a_class(world: World) -> None:
     """A text that statistics alone connect with a class comes below a line."""
     values = np.full((4, len(world.texts)), np.nan, np.float32)
@@ -166,7 +193,7 @@ def test_what_is_known_leads_the_questions_of_a_class(world: World) -> None:
     evidence = known.questions_for("zebra")
     assert [text for text, _ in evidence["for"]] == ["striped coat"]
     assert {text for text, _ in evidence["other"]} == {"four legs", "black and white"}
-    assert list(world.fitted().questions_for("zebra")) == ["for", "against"]
+    assert list(world.fitted().questions_for("zebra")) == ["for", "against", "not sure"]
 
 
 def test_rows_given_for_validation_calibrate(world: World) -> None:

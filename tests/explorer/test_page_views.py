@@ -110,9 +110,7 @@ def test_an_image_gets_the_questions_that_python_asks(open_page: Opened, width: 
     assert len(bars) == len(PLAIN)
 
 
-def test_answers_that_changed_little_are_folded_as_in_python(
-    open_page: Opened, width: int
-) -> None:
+def test_answers_that_changed_little_are_folded_as_in_python(open_page: Opened, width: int) -> None:
     for image in (f"image {number}" for number in range(60)):
         expected = explained(image, StoppingRule(None, None))
         runs = expected.folded()

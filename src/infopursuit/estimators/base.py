@@ -24,7 +24,7 @@ from infopursuit.datasets.matrix import Matrix, UnitMatrix, as_tensor
 from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.estimators import persistence
 from infopursuit.estimators.persistence import SavedModel
-from infopursuit.pursuit.answers.rules import ColumnAnswers
+from infopursuit.pursuit.answers.rules import NOT_SURE, ColumnAnswers
 from infopursuit.pursuit.dialogue import Dialogue
 from infopursuit.pursuit.explanation import Explanation, answer_value
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
@@ -252,7 +252,8 @@ class PursuitClassifier:
             `for` and `against`: questions with what a yes adds to the log-probability of the
             class, in nats, before anything else is asked. If the model has a knowledge table or a
             judgement, these are the questions that it supports (true of the class, at least of some
-            pictures, or not true of it), and `other` has those that it does not.
+            pictures, or not true of it), and `other` has those that it does not. `not sure`, if
+            images may answer so: questions with what not sure adds, the largest changes first.
         """
         self._check_fitted()
         matching = [row for row, each in enumerate(self.classes_) if each == label]
@@ -262,9 +263,10 @@ class PursuitClassifier:
         with torch.no_grad():
             one_each = torch.eye(k, device=self.pursuit_.device)
             nothing = torch.zeros_like(one_each[:1])
-            after = self.pursuit_.classifier(one_each, one_each).log_softmax(dim=1)
-            before = self.pursuit_.classifier(nothing, nothing)
-        change = (after - before.log_softmax(dim=1))[:, matching[0]].tolist()
+            before = self.pursuit_.classifier(nothing, nothing).log_softmax(dim=1)
+            yes = self.pursuit_.classifier(one_each, one_each).log_softmax(dim=1)
+            unsure = self.pursuit_.classifier(NOT_SURE * one_each, one_each).log_softmax(dim=1)
+        change = (yes - before)[:, matching[0]].tolist()
         order = sorted(range(k), key=lambda query: -change[query])
         ranked = [(self.queries_[query], change[query]) for query in order]
         table = self.judgement_ if self.knowledge_ is None else self.knowledge_
@@ -284,6 +286,9 @@ class PursuitClassifier:
             "for": [each for each in ranked if each[1] > 0][:count],
             "against": [each for each in ranked[::-1] if each[1] < 0][:count],
         }
+        if self.pursuit_.rule.levels > 2:
+            changes = zip(self.queries_, (unsure - before)[:, matching[0]].tolist(), strict=True)
+            evidence["not sure"] = sorted(changes, key=lambda each: -abs(each[1]))[:count]
         return evidence if table is None else {**evidence, "other": other[:count]}
 
     def explore(

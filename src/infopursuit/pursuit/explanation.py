@@ -97,6 +97,8 @@ class Step:
         where: how much each patch of the picture speaks for an answer yes, in rows from the top
             left corner; 0 at the least, 255 at the most. None if that is not known.
         by: the vision-language model that gave the answer; None if CLIP or a person did.
+        rates: of an answer not sure: how probable it is in the class that leads after it, and in
+            the other classes. None for other answers, or if the model has no such rates.
     """
 
     query: str
@@ -108,6 +110,7 @@ class Step:
     overridden: bool = False
     where: tuple[tuple[int, ...], ...] | None = None
     by: str | None = None
+    rates: tuple[float, float] | None = None
 
     @property
     def leader(self) -> int:
@@ -241,7 +244,7 @@ class Explanation:
         """Return plain values; `from_dict` gives an equal explanation."""
         values = asdict(self)
         for step in values["steps"]:
-            for key in ("where", "by"):
+            for key in ("where", "by", "rates"):
                 if step[key] is None:
                     del step[key]
         return {key: each for key, each in values.items() if key not in OPTIONAL or each}
@@ -259,6 +262,8 @@ class Explanation:
             parts = {"posterior": tuple(step["posterior"]), "runners_up": runners_up}
             if step.get("where"):
                 parts["where"] = tuple(map(tuple, step["where"]))
+            if step.get("rates"):
+                parts["rates"] = tuple(step["rates"])
             steps.append(Step(**{**step, **parts}))
         parts = {
             "class_names": tuple(values["class_names"]),
@@ -404,17 +409,38 @@ def explanation_text(explanation: Explanation, everything: bool = False) -> str:
         lines.append(
             f"  {number:>{widths[0]}}  {asked:<{widths[1]}}  {answer:<{widths[2]}}  {first}"
         )
-    lines += [f"  {each}" for each in who_answered(explanation)]
     prediction = ", ".join(leaders(names, explanation.posterior))
     lines.append(f"  Prediction: {prediction}, {ending(explanation)}.")
-    if explanation.unfamiliar:
-        lines.append(f"  {NONE_OF_THE_CLASSES}")
+    lines += [f"  {one_line(each)}" for each in notes(explanation, everything)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def notes(explanation: Explanation, everything: bool = False) -> list[str]:
+    """Return what an explanation says below its answers, a line each.
+
+    Who gave marked answers, why an answer of not sure that has a line of its own counts, how often
+    people found a question right, and whether the image looks like none of the classes.
+    """
+    lines = who_answered(explanation)
+    for run in shown_runs(explanation, everything):
+        step = explanation.steps[run[0]]
+        if len(run) == 1 and step.rates is not None:
+            lines.append(why_not_sure(explanation, step))
     for step in explanation.steps:
         right, given = (explanation.judged or {}).get(step.query, (0, 0))
         if given:
             share = f"right in {right} of {given} pictures, judged by people"
-            lines.append(f"  {one_line(question(step.query))} {share}.")
-    return "".join(f"{line}\n" for line in lines)
+            lines.append(f"{question(step.query)} {share}.")
+    return [*lines, NONE_OF_THE_CLASSES] if explanation.unfamiliar else lines
+
+
+def why_not_sure(explanation: Explanation, step: Step) -> str:
+    """Say how often images are as close to the cut: why an answer of not sure is evidence."""
+    name = explanation.class_names[step.leader]
+    leading, others = map(percent, step.rates or (0.0, 0.0))
+    return (
+        f"{question(step.query)} Not sure in {leading} of {name}, in {others} of the other classes."
+    )
 
 
 def who_answered(explanation: Explanation) -> list[str]:

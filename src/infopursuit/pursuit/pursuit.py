@@ -13,10 +13,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
-from infopursuit.pursuit.answers.rules import AnswerRule
+from infopursuit.pursuit.answers.rules import NOT_SURE, AnswerRule
 from infopursuit.pursuit.explanation import DIGITS, Candidate, Explanation, Step, rounded
 from infopursuit.pursuit.explanation import question as in_words
 from infopursuit.pursuit.familiarity import Familiarity
+from infopursuit.pursuit.naive_bayes.model import NaiveBayes
 from infopursuit.pursuit.querier import Classifier, Querier
 from infopursuit.pursuit.rollout import Ending, RollOut, ask_until, asked_orders, roll_out
 from infopursuit.pursuit.stopping import StoppingRule, posterior_entropy
@@ -228,7 +229,20 @@ class Pursuit:
             value=values.get(text),
             runners_up=tuple(runners_up[:RUNNERS_UP]),
             overridden=overridden,
+            rates=self._rates_of_not_sure(query, answer, int(posterior.argmax())),
         )
+
+    def _rates_of_not_sure(self, query: int, answer: float, y: int) -> tuple[float, float] | None:
+        """Return how probable not sure is in a class and in the others, which its rule knows."""
+        if answer != NOT_SURE or not isinstance(self.classifier, NaiveBayes):
+            return None
+        table = self.classifier.exact
+        if table.levels % 2 == 0 or len(self.class_names) == 1:
+            return None
+        rates, prior = table.log_likelihood[table.levels // 2, query].exp(), table.log_prior.exp()
+        others = (rates @ prior - rates[y] * prior[y]) / (prior.sum() - prior[y])
+        leading, other = rounded([rates[y].item(), others.item()])
+        return leading, other
 
     def to(self, device: torch.device | str) -> Pursuit:
         """Return the same on a device."""

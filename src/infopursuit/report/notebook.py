@@ -8,15 +8,14 @@ from infopursuit.core.numbers import percent
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.pursuit.explanation import (
     BEFORE,
-    NONE_OF_THE_CLASSES,
     Explanation,
     Step,
     changed_little,
     ending,
     leaders,
+    notes,
     numbered,
     question,
-    who_answered,
 )
 from infopursuit.report.places import marked_address
 
@@ -54,9 +53,7 @@ def explanation_html(explanation: Explanation) -> str:
         f"<b>{escape(str(explanation.predicted_class))}</b>, {percent(explanation.probability)}, "
         f"{ending(explanation)}"
     )
-    caption += "".join(f"<br/>{escape(each)}" for each in who_answered(explanation))
-    if explanation.unfamiliar:
-        caption += f"<br>{NONE_OF_THE_CLASSES}"
+    caption += "".join(f"<br/>{escape(each)}" for each in notes(explanation))
     return (
         f'<table><caption style="caption-side:bottom;text-align:left">{escape(explanation.image)}:'
         f" {caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
