@@ -2,6 +2,7 @@
 
     python -m benchmarks.meaning
     python -m benchmarks.meaning --seeds 1 --tasks food10 pets
+    python -m benchmarks.meaning --candidates 1000 500    # T of these texts alone, as `fit --llm`
 
 Our answers are fitted without and with the knowledge table of params/precomputed/knowledge, the
 others without. What is measured is defined in docs/meaning.md; what is true comes from
@@ -340,6 +341,29 @@ def tables_compared(task: Task) -> Figures:
     }
 
 
+def cut_to_candidates(task: Task, count: int | None) -> str:
+    """Return a row: accuracy and supported yes with T of `count` candidates, as `fit --llm` has it.
+
+    None for a model without T; as many as there are texts, or more, for the whole table.
+    """
+    train, held_out = hold_out(task.train, HELD_OUT, 0)
+    model = InformationPursuitClassifier(task.texts, task.embeddings.numpy(), N_QUERIES)
+    if count is not None and count < len(task.texts):
+        model.reference_embeddings = model.text_embeddings
+        model.texts = model.candidates(*named(train), count)
+        place_of = {text: place for place, text in enumerate(task.texts)}
+        model.text_embeddings = task.embeddings.numpy()[[place_of[text] for text in model.texts]]
+    if count is not None:
+        classes = sorted(task.classes)
+        model.knowledge = task.knowledge.for_classes_and_texts(classes, model.texts)
+    model.fit(*named(train), validation=named(held_out))
+    curve = model.accuracy_by_budget(*named(task.test))
+    supported = sense(task, model, shuffled_names(len(task.classes), 0, 1))["supported_yes"]
+    figures = curve[FIRST], curve[1:].mean(), supported or 0
+    texts = "none" if count is None else f"{min(count, len(task.texts)):,}"
+    return f"| {task.name} | {texts} | {' | '.join(f'{100 * each:.1f}' for each in figures)} |"
+
+
 def plain(figures: Mapping[str, Any]) -> Figures:
     """Return numbers that JSON can hold."""
     return {name: None if value is None else float(value) for name, value in figures.items()}
@@ -350,6 +374,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data")
+    parser.add_argument("--candidates", type=int, nargs="+", default=[])
     given = parser.parse_args()
     compute_repeatably()
     all_figures: dict[str, Any] = {}
@@ -358,6 +383,10 @@ def main() -> None:
             task = load_task(name, given.data)
         except FileNotFoundError as error:
             print(f"{name}: skipped, since {error.filename} is missing", flush=True)
+            continue
+        if given.candidates:
+            for count in (None, len(task.texts), *given.candidates):
+                print(cut_to_candidates(task, count), flush=True)
             continue
         all_figures[name] = {"tables": plain(tables_compared(task)), "rules": {}}
         for title, row in ROWS.items():
