@@ -85,17 +85,27 @@ def test_a_printed_key_leads_to_each_class(plants: Path) -> None:
     assert right == pytest.approx(1 - left, abs=0.02)
 
 
-def test_models_become_keys(tmp_path: Path) -> None:
+@pytest.mark.parametrize("columns", ["values", "cuts"])
+def test_models_become_keys(columns: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     y = rng.integers(3, size=300)
     X = np.eye(3)[y] + rng.normal(0, 0.2, (300, 3))
-    model = InformationPursuitClassifier(n_queries=6).fit(X, np.array(["a", "b", "c"])[y])
-    model.save(tmp_path / "model")
+    model = InformationPursuitClassifier(n_queries=6, columns=columns)
+    model.fit(X, np.array(["a", "b", "c"])[y]).save(tmp_path / "model")
     key, pursuit = open_key(tmp_path / "model", "Three")
     assert pursuit is not None
     assert key.classes == ("a", "b", "c")
-    rates = model.pursuit_.classifier.table.log_likelihood[1].exp().T
-    assert np.allclose(key.truth(), rates, atol=1e-6)
-    out = tmp_path / "key.json"
-    assert main(["key", str(tmp_path / "model"), "--out", str(out)]) == 0
-    assert open_key(out)[0].truth() == pytest.approx(key.truth(), abs=1e-6)
+    rates = model.pursuit_.classifier.table.log_likelihood.exp().numpy()
+    if columns == "cuts":
+        assert np.allclose(key.truth(), rates[1].T, atol=1e-6)
+    for query, words in enumerate(model.pursuit_.words):
+        assert key.characters[query].name == f"column {query}"
+        for state, word in enumerate(key.characters[query].states):
+            shares = rates[words.index(word), query] / (1 - rates[len(words) // 2, query])
+            assert np.allclose(key.characters[query].frequency[:, state], shares, atol=1e-5)
+    for suffix in ("json", "csv", "md", "html"):
+        out = tmp_path / f"key.{suffix}"
+        assert main(["key", str(tmp_path / "model"), "--out", str(out)]) == 0
+    for written in ("key.json", "key.csv"):
+        found = open_key(tmp_path / written)[0].truth()
+        assert found == pytest.approx(key.truth(), abs=1e-5)

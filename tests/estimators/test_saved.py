@@ -305,6 +305,6 @@ def test_todays_models_have_the_keys_of_todays_format(tmp_path: Path) -> None:
         assert today.keys() - kept.keys() == {"weights_sha256"}  # models without it are read
         assert not kept.keys() - today.keys()
         new = today["settings"].keys() - kept["settings"].keys()
-        assert new <= {"certified_by", "class_weight"}  # the same
+        assert new <= {"certified_by", "class_weight", "columns"}  # the same
         assert not kept["settings"].keys() - today["settings"].keys()
         assert (today["format"], today["requires"]) == (FORMAT, REQUIRES)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,8 @@ import pandas as pd
 import polars as pl
 import pytest
 import torch
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 import infopursuit
 from infopursuit.core.errors import InputError
@@ -18,6 +21,10 @@ from infopursuit.estimators.base import load_fitted
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.pursuit.explanation import Explanation
 from infopursuit.pursuit.stopping import StoppingRule
+
+# Yes/no questions about columns.
+Cuts = partial(InformationPursuitClassifier, columns="cuts")
+CELLS = Path(__file__).parents[3] / "shared/data/tables"
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +36,7 @@ def iris() -> tuple[pd.DataFrame, np.ndarray]:
 
 def test_questions_name_columns_and_cuts(iris: tuple) -> None:
     X, y = iris
-    model = InformationPursuitClassifier(n_queries=12).fit(X, y)
+    model = Cuts(n_queries=12).fit(X, y)
     assert len(model.queries_) == 12
     for question, answers in zip(model.queries_, model.answer(X).T, strict=True):
         name, cut = question.split(" > ")
@@ -38,7 +45,7 @@ def test_questions_name_columns_and_cuts(iris: tuple) -> None:
     assert explanation.predicted_class == "setosa"
     assert f"{explanation.questions[0]}?" in str(explanation)
     assert np.array_equal(model.predict(pl.from_pandas(X)), model.predict(X))
-    plain = InformationPursuitClassifier(n_queries=12).fit(X.to_numpy(), y)
+    plain = Cuts(n_queries=12).fit(X.to_numpy(), y)
     assert plain.queries_[0].startswith("column ")
 
 
@@ -64,7 +71,7 @@ def test_explanations_keep_the_type_of_the_labels(iris: tuple, kind: type, tmp_p
 def test_questions_can_be_written_by_hand(iris: tuple) -> None:
     X, y = iris
     queries = ["petal length > 2.45?", "petal width > 1.75"]
-    model = InformationPursuitClassifier(queries=queries).fit(X, y)
+    model = Cuts(queries=queries).fit(X, y)
     assert model.queries_ == ("petal length > 2.45", "petal width > 1.75")
     assert model.score(X, y) > 0.94
     said = model.explain(X[:1], overrides={"petal length > 2.45?": "yes"})[0]
@@ -74,16 +81,16 @@ def test_questions_can_be_written_by_hand(iris: tuple) -> None:
 def test_columns_can_be_banned_kept_and_asked_first(iris: tuple) -> None:
     X, y = iris
     first = "petal length > 2.5"
-    model = InformationPursuitClassifier(ban=["sepal"], first_query=f"{first}?").fit(X, y)
+    model = Cuts(ban=["sepal"], first_query=f"{first}?").fit(X, y)
     assert not any("sepal" in question for question in model.queries_)
     assert {each.questions[0] for each in model.explain(X)} == {first}
     kept = "sepal width > 3.25"
-    model = InformationPursuitClassifier(n_queries=4, keep=[f"{kept}?"]).fit(X, y)
+    model = Cuts(n_queries=4, keep=[f"{kept}?"]).fit(X, y)
     assert kept in model.queries_
     assert len(model.queries_) == 4
-    for keep in InformationPursuitClassifier(n_queries=2).fit(X, y).queries_:
-        assert len(InformationPursuitClassifier(n_queries=2, keep=[keep]).fit(X, y).queries_) == 2
-    assert InformationPursuitClassifier(n_queries=1, keep=[kept]).fit(X, y).queries_ == (kept,)
+    for keep in Cuts(n_queries=2).fit(X, y).queries_:
+        assert len(Cuts(n_queries=2, keep=[keep]).fit(X, y).queries_) == 2
+    assert Cuts(n_queries=1, keep=[kept]).fit(X, y).queries_ == (kept,)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +103,7 @@ def test_columns_can_be_banned_kept_and_asked_first(iris: tuple) -> None:
 )
 def test_bad_settings_are_refused(iris: tuple, settings: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        InformationPursuitClassifier(**settings).fit(*iris)
+        Cuts(**settings).fit(*iris)
 
 
 def mixed_table(count: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
@@ -122,7 +129,7 @@ COLOURS = {"frog": "green", "swan": "white", "fox": "red"}
 
 def test_gaps_booleans_and_categories(tmp_path: Path) -> None:
     X, y = mixed_table(600, 0)
-    model = InformationPursuitClassifier(n_queries=12).fit(X, y)
+    model = Cuts(n_queries=12).fit(X, y)
     assert {"colour is red", "lives in water?", "feathers?"} <= set(model.queries_)
     unseen, labels = mixed_table(300, 1)
     assert model.score(unseen, labels) > 0.95
@@ -152,7 +159,7 @@ def test_gaps_booleans_and_categories(tmp_path: Path) -> None:
 def test_rates_of_questions_with_gaps_count_answered_rows_alone() -> None:
     X, y = mixed_table(400, 2)
     queries = ["colour is green", "lives in water", "weight > 5"]
-    model = InformationPursuitClassifier(queries=queries, validation_fraction=0.0).fit(X, y)
+    model = Cuts(queries=queries, validation_fraction=0.0).fit(X, y)
     rates = model.pursuit_.classifier.table.log_likelihood[1].exp().numpy()
     said = np.stack([X["colour"] == "green", X["lives in water"] == True, X["weight"] > 5])  # noqa: E712
     for query, column in enumerate(("colour", "lives in water", "weight")):
@@ -179,7 +186,7 @@ def test_columns_of_no_kind_are_refused(column: list, message: str) -> None:
 
 def test_after_one_category_the_others_come_last() -> None:
     X, y = mixed_table(600, 0)
-    model = InformationPursuitClassifier(n_queries=12).fit(X, y)
+    model = Cuts(n_queries=12).fit(X, y)
     redundant = model.pursuit_.querier.redundant
     red, green = (model.queries_.index(f"colour is {each}") for each in ("red", "green"))
     water = model.queries_.index("lives in water?")
@@ -202,7 +209,7 @@ def implied(asked: list[tuple[str, float, str]]) -> bool:
 def test_no_question_about_a_column_is_asked_whose_answer_is_known() -> None:
     """Before, most explanations ended with a question whose answer followed."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    model = InformationPursuitClassifier(n_queries=60).fit(X[::3], y[::3])
+    model = Cuts(n_queries=60).fit(X[::3], y[::3])
     tested, everything = X[1::3], StoppingRule(probability=None, max_queries=None)
     long = model.explain(tested, everything)
     for explained in (model.explain(tested), long, model.decisive_answers(tested)):
@@ -216,3 +223,154 @@ def test_no_question_about_a_column_is_asked_whose_answer_is_known() -> None:
     dialogue = model.dialogue(tested[:1])
     assert dialogue.finish(everything).explanation().questions == long[0].questions
     assert dialogue.next_question() is None
+
+
+# -- questions for the value of a column ----------------------------------------------------
+
+
+def test_a_question_shows_the_value_of_its_column(tmp_path: Path) -> None:
+    X, y = mixed_table(600, 0)
+    model = InformationPursuitClassifier().fit(X, y)
+    assert model.queries_ == ("colour?", "lives in water?", "feathers?", "weight?")
+    unseen, labels = mixed_table(300, 1)
+    assert model.score(unseen, labels) > 0.95
+    everything = StoppingRule(None, None)
+    model.save(tmp_path / "model")
+    for each in (model, infopursuit.load(tmp_path / "model")):
+        explained = each.explain(unseen, everything)
+        for explanation, row in zip(explained, unseen.to_dict("records"), strict=True):
+            assert sorted(explanation.questions) == sorted(model.queries_)
+            for step in explanation.steps:
+                value = row[step.query.removesuffix("?")]
+                assert shows(step.said, value), (step.query, step.said, value)
+        assert explained == model.explain(unseen, everything)
+        assert np.array_equal(each.familiarity(unseen), model.familiarity(unseen))
+        again = Explanation.from_dict(json.loads(json.dumps(explained[0].to_dict())))
+        assert str(again) == str(explained[0])
+
+
+def shows(word: str, value: object) -> bool:
+    """Whether an answer in words is true of a value."""
+    if value is None or value != value:
+        return word == "not sure"
+    if isinstance(value, bool):
+        return word == ("yes" if value else "no")
+    if isinstance(value, str):
+        return word == value
+    low, high = -np.inf, np.inf
+    if word.startswith("at most "):
+        high = float(word.removeprefix("at most "))
+    elif word.startswith("more than "):
+        low = float(word.removeprefix("more than "))
+    else:
+        low, high = map(float, word.split(" to "))
+    return low - 1e-3 <= value <= high + 1e-3  # the words are rounded
+
+
+@pytest.mark.parametrize("rates", ["counted", "fitted", "grouped"])
+def test_rates_of_values(rates: str) -> None:
+    X, y = mixed_table(400, 2)
+    model = InformationPursuitClassifier(validation_fraction=0.0, rates=rates).fit(X, y)
+    pursuit = model.pursuit_
+    found = pursuit.classifier.table.log_likelihood.double().exp().numpy()
+    assert np.allclose(found.sum(axis=0), 1, atol=1e-5)
+    answers, v = model.answer(X), len(found)
+    levels = np.rint(answers * (v - 1)).astype(int)
+    for query, words in enumerate(pursuit.words):
+        gaps = max((levels[:, query] == v // 2).mean(), 0.01)
+        assert np.allclose(found[v // 2, query], gaps, atol=1e-6)  # alike: it tells nothing
+        if rates != "counted":
+            continue
+        cells = [level for level, word in enumerate(words) if word and level != v // 2]
+        for number, name in enumerate(model.classes_):
+            of_class = [list(levels[y == name, query]).count(level) for level in cells]
+            of_all = [list(levels[:, query]).count(level) for level in cells]
+            lent = of_class
+            if query == 3:  # numbers: each cell lends to its neighbours
+                lent = [0.0] * len(cells)
+                for place, count in enumerate(of_class):
+                    shares = [np.exp(-(((to - place) / 0.7) ** 2) / 2) for to in range(len(cells))]
+                    for to, share in enumerate(shares):
+                        lent[to] += count * share / sum(shares)
+            pooled = [(count + 1) / (sum(of_all) + len(cells)) for count in of_all]
+            expected = [
+                (count + 2 * share) / (sum(lent) + 2)
+                for count, share in zip(lent, pooled, strict=True)
+            ]
+            expected = np.maximum(expected, 0.02 / len(cells))
+            expected *= (1 - gaps) / expected.sum()
+            assert np.allclose(found[cells, query, number], expected, atol=1e-6)
+
+
+def test_a_person_answers_with_a_value() -> None:
+    X, y = mixed_table(600, 0)
+    model = InformationPursuitClassifier().fit(X, y)
+    (frog,) = model.explain(X[:1], overrides={"colour": "green", "weight?": 1.1})
+    given = {step.query: step.said for step in frog.steps if step.overridden}
+    assert frog.predicted_class == "frog"
+    assert given["colour?"] == "green"
+    dialogue = model.dialogue()
+    dialogue.answer(9.0, "weight")
+    dialogue.answer("white", "colour")
+    dialogue.answer("not sure", "feathers?")
+    assert max(dialogue.posterior, key=dialogue.posterior.__getitem__) == "swan"
+    assert "at most" in model.pursuit_.words[3][0]
+    with pytest.raises(InputError, match=r"'violet' to 'colour\?'; expected 'green', 'grey', 'not"):
+        dialogue.answer("violet", "colour")
+    evidence = model.questions_for("swan")
+    assert ("colour? white", evidence["for"][0][1]) in evidence["for"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"ban": ["petal"]}, ("sepal length?", "sepal width?")),
+        ({"queries": ["petal width", "sepal width?"]}, ("petal width?", "sepal width?")),
+        ({"n_queries": 2}, ("petal length?", "petal width?")),
+        ({"n_queries": 2, "keep": ["sepal width"]}, ("sepal width?", "petal width?")),
+        ({"first_query": "sepal width?"}, None),
+        (
+            {"queries": ["petal length > 2"]},
+            "'petal length > 2'; expected one of the columns",
+        ),
+        ({"keep": ["sepal width"], "ban": ["sepal"]}, "keep or first_query: .* is banned"),
+        ({"queries": ["petal width"], "keep": ["sepal width"]}, "is to be kept"),
+        ({"queries": ["petal width"] * 2}, "one is there twice"),
+    ],
+)
+def test_columns_are_chosen(iris: tuple, settings: dict, expected: object) -> None:
+    X, y = iris
+    model = InformationPursuitClassifier(**settings)
+    if isinstance(expected, str):
+        with pytest.raises(InputError, match=expected):
+            model.fit(X, y)
+        return
+    model.fit(X, y)
+    if expected is not None:
+        assert model.queries_ == expected
+    else:
+        assert {each.questions[0] for each in model.explain(X)} == {"sepal width?"}
+
+
+@pytest.mark.parametrize(("load", "goal"), [(load_breast_cancer, 0.94), (load_wine, 0.95)])
+def test_tables_of_numbers_in_ten_folds(load: Callable, goal: float) -> None:
+    X, y = load(return_X_y=True, as_frame=True)
+    folds = StratifiedKFold(10, shuffle=True, random_state=0)
+    proba = cross_val_predict(
+        InformationPursuitClassifier(), X, y, cv=folds, method="predict_proba"
+    )
+    right = (proba.argmax(axis=1) == y).mean()
+    assert right >= goal
+    assert abs(proba.max(axis=1).mean() - right) <= 0.03
+
+
+@pytest.mark.skipif(not CELLS.exists(), reason="the tables of ../shared are not there")
+def test_two_and_five_questions_about_blood_cells() -> None:
+    parts = {p: pd.read_parquet(CELLS / f"wbcatt_{p}.parquet") for p in ("train", "val", "test")}
+    X = {part: table.drop(columns=["img_name", "label"]) for part, table in parts.items()}
+    y = {part: table["label"].to_numpy() for part, table in parts.items()}
+    model = InformationPursuitClassifier()
+    model.fit(X["train"], y["train"], validation=(X["val"], y["val"]))
+    course = model.accuracy_by_budget(X["test"], y["test"], 5)
+    assert course[2] >= 0.97
+    assert course[5] >= 0.985

@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.explorer import payload
 from infopursuit.explorer.contents import Facts, described, joined_answers
 from infopursuit.pursuit.dialogue import Dialogue
@@ -153,6 +154,16 @@ def redundant_case() -> Case:
     return replace(pursuit, querier=querier), 200, *others
 
 
+def values_case() -> Case:
+    rows = unit(900, 3).double()
+    labels = np.array(CLASSES)[rows[:, : len(CLASSES)].argmax(dim=1)]
+    rows[:, 0] = (rows[:, 0] * 4).round()
+    rows[::7, 1] = torch.nan
+    model = InformationPursuitClassifier().fit(rows.numpy(), labels)
+    assert len({len(set(each)) for each in model.pursuit_.words}) > 1
+    return model.pursuit_, 200, STOP, 1e-6
+
+
 CASES: dict[str, Callable[[], Case]] = {
     "two answers": partial(naive_bayes_case, k=48, count=200, levels=2),
     "three answers, weights of questions, a fixed first question": usefulness_case,
@@ -164,6 +175,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "no question": partial(naive_bayes_case, StoppingRule(0.9, 0)),
     "duplicates": duplicates_case,
     "redundant questions": redundant_case,
+    "values of columns": values_case,
     "networks": lambda: (networks(24, CLASSES, True), 100, STOP, 1e-5),
     "networks, soft answers": lambda: (networks(24, CLASSES, False), 100, STOP, 1e-5),
 }

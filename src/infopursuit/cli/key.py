@@ -50,7 +50,9 @@ def key(chosen: argparse.Namespace) -> None:
     elif out.suffix == TABLE:
         write_csv(read, out)
     elif out.suffix == PRINTED:
-        printed = pursuit or key_model(read, RELIABILITY_IN_PRINT).pursuit
+        # A couplet has two answers; the states of a column are asked one by one.
+        printed = pursuit if pursuit is not None and not pursuit.words else None
+        printed = printed or key_model(read, RELIABILITY_IN_PRINT).pursuit
         text = printed_key(printed, read.title, chosen.error)
         write_out({out.name: text.encode()}, out.parent, "FILE", out)
     else:

@@ -247,7 +247,7 @@ def _character(name: str, cells: Sequence[str], path: Path) -> Character:
         if each is None:
             continue
         total = sum(each.values())
-        if not 0 < total <= 1 + 1e-6:
+        if not 0 < total <= 1 + 1e-3:  # frequencies are rounded
             raise InputError(
                 f"{path}, row {row + 2}: {name}: the frequencies of {cells[row]!r} sum to "
                 f"{total:.3g}; expected more than 0 and at most 1"

@@ -1,8 +1,8 @@
 """The columns of a table as people have them: numbers, yes or no, categories, and gaps.
 
 A table becomes numbers: a column of numbers stays one, a column of yes and no becomes 1 and 0, and
-each category of a column becomes a column of its own, 1 for the rows that have it. A gap (None,
-NaN, NA) is NaN in all of them.
+each category of a column becomes a column of its own, 1 for the rows that have it; or, `coded`, the
+column holds the number of its category. A gap (None, NaN, NA) is NaN in all of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 from infopursuit.core.errors import InputError
 
 # A column of texts with more different ones holds names or sentences, not categories.
-MOST_CATEGORIES = 256
+MOST_CATEGORIES = 254
 # Categories that say yes or no.
 YES_OR_NO = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
@@ -31,10 +31,12 @@ class TableColumns:
         names: (d,).
         categories: (d,) of each column its categories in order; none of them for yes or no, None
             for numbers.
+        coded: whether a column of categories stays one, of their numbers.
     """
 
     names: tuple[str, ...]
     categories: tuple[tuple[str, ...] | None, ...]
+    coded: bool = False
 
     @classmethod
     def of(cls, X: Any, names: Sequence[str] | None = None) -> TableColumns | None:
@@ -63,6 +65,8 @@ class TableColumns:
 
         That is None for a column of numbers. Of two categories the second says all.
         """
+        if self.coded:
+            return [(column, f"{name}?") for column, name in enumerate(self.names)]
         parts: list[tuple[int, str | None]] = []
         for column, (name, values) in enumerate(zip(self.names, self.categories, strict=True)):
             if values is None or not values:
@@ -107,7 +111,7 @@ class TableColumns:
                 )
             of = dict(YES_OR_NO) if not known else {text: n for n, text in enumerate(known)}
             codes = np.array([of.get(text, np.nan) if text else np.nan for text in found], float)
-            if not known:
+            if not known or self.coded:
                 parts.append(codes)
                 continue
             shown = range(1, 2) if len(known) == 2 else range(len(known))

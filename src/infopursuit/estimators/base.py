@@ -26,7 +26,7 @@ from infopursuit.estimators import persistence
 from infopursuit.estimators.persistence import SavedModel
 from infopursuit.pursuit.answers.rules import NOT_SURE, ColumnAnswers
 from infopursuit.pursuit.dialogue import Dialogue
-from infopursuit.pursuit.explanation import Explanation, answer_value
+from infopursuit.pursuit.explanation import Explanation
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.naive_bayes.sufficient import (
     full_posterior,
@@ -249,26 +249,37 @@ class PursuitClassifier:
             count: how many of each.
 
         Returns:
-            `for` and `against`: questions with what a yes adds to the log-probability of the
-            class, in nats, before anything else is asked. If the model has a knowledge table or a
-            judgement, these are the questions that it supports (true of the class, at least of some
-            pictures, or not true of it), and `other` has those that it does not. `not sure`, if
-            images may answer so: questions with what not sure adds, the largest changes first.
+            `for` and `against`: questions with what a yes (of a column: a value) adds to the
+            log-probability of the class, in nats, before anything else is asked. If the model has a
+            knowledge table or a judgement, these are the questions that it supports (true of the
+            class, at least of some pictures, or not true of it), and `other` has those that it does
+            not. `not sure`, if images may answer so and that tells something: questions with what
+            not sure adds, the largest changes first.
         """
         self._check_fitted()
         matching = [row for row, each in enumerate(self.classes_) if each == label]
         if not matching:
             raise InputError(f"no class {label!r}; expected one of {list(self.classes_)[:10]}")
-        k = len(self.queries_)
+        pursuit, k = self.pursuit_, len(self.queries_)
+        said = [(query, 1.0, text) for query, text in enumerate(self.queries_)]
+        if pursuit.words:
+            said = [
+                (query, level / (len(words) - 1), f"{self.queries_[query]} {word}")
+                for query, words in enumerate(pursuit.words)
+                for level, word in enumerate(words)
+                if word and 2 * level != len(words) - 1
+            ]
         with torch.no_grad():
-            one_each = torch.eye(k, device=self.pursuit_.device)
-            nothing = torch.zeros_like(one_each[:1])
-            before = self.pursuit_.classifier(nothing, nothing).log_softmax(dim=1)
-            yes = self.pursuit_.classifier(one_each, one_each).log_softmax(dim=1)
-            unsure = self.pursuit_.classifier(NOT_SURE * one_each, one_each).log_softmax(dim=1)
-        change = (yes - before)[:, matching[0]].tolist()
-        order = sorted(range(k), key=lambda query: -change[query])
-        ranked = [(self.queries_[query], change[query]) for query in order]
+            mask = torch.eye(k, device=pursuit.device)
+            chosen = mask[[query for query, _, _ in said]]
+            given = torch.tensor([[answer] for _, answer, _ in said], device=pursuit.device)
+            before = pursuit.classifier(*torch.zeros(2, 1, k, device=pursuit.device))
+            before = before.log_softmax(dim=1)
+            after = pursuit.classifier(chosen * given, chosen).log_softmax(dim=1)
+            unsure = pursuit.classifier(NOT_SURE * mask, mask).log_softmax(dim=1)
+        change = (after - before)[:, matching[0]].tolist()
+        ranked = [(text, each) for (_, _, text), each in zip(said, change, strict=True)]
+        ranked.sort(key=lambda each: -each[1])
         table = self.judgement_ if self.knowledge_ is None else self.knowledge_
         other = []
         if table is not None:
@@ -286,7 +297,7 @@ class PursuitClassifier:
             "for": [each for each in ranked if each[1] > 0][:count],
             "against": [each for each in ranked[::-1] if each[1] < 0][:count],
         }
-        if self.pursuit_.rule.levels > 2:
+        if pursuit.rule.levels > 2 and not pursuit.words:
             changes = zip(self.queries_, (unsure - before)[:, matching[0]].tolist(), strict=True)
             evidence["not sure"] = sorted(changes, key=lambda each: -abs(each[1]))[:count]
         return evidence if table is None else {**evidence, "other": other[:count]}
@@ -520,8 +531,9 @@ class PursuitClassifier:
             raise InputError(f"{len(shown)} names for {len(answers)} images; expected one each")
         replaced = []
         for question, answer in (overrides or {}).items():
-            replaced.append(self.pursuit_.number(question))
-            answers[:, replaced[-1]] = answer_value(answer)
+            query = self.pursuit_.number(question)
+            replaced.append(query)
+            answers[:, query] = self.pursuit_.answer_value(query, answer)
         return answers, shown, replaced
 
     def _answer_blocks(self, X: Any) -> Iterator[Tensor]:

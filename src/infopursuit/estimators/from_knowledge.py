@@ -272,4 +272,14 @@ def fitted_key(pursuit: Pursuit, title: str) -> Key:
         Character.of_question(question(query), yes[:, column])
         for column, query in enumerate(pursuit.queries)
     ]
+    if pursuit.words:  # the states of a character are the values of a column
+        characters = []
+        for query, words in enumerate(pursuit.words):
+            shown = [
+                level for level, word in enumerate(words) if word and 2 * level + 1 != len(words)
+            ]
+            shares = rates[shown, query].T
+            shares = (shares / shares.sum(dim=1, keepdim=True)).numpy()
+            name = pursuit.queries[query].removesuffix("?")
+            characters.append(Character(name, tuple(words[level] for level in shown), shares))
     return Key(title, pursuit.class_names, tuple(characters))

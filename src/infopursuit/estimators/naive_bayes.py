@@ -45,8 +45,12 @@ from infopursuit.pursuit.answers.annotated import AnnotatedTexts, CrossFittedAns
 from infopursuit.pursuit.answers.columns import (
     column_questions,
     column_texts,
+    column_values,
     given_questions,
     implied_cuts,
+    value_texts,
+    value_words,
+    values_named,
     with_question,
 )
 from infopursuit.pursuit.answers.directions import TextDirections
@@ -55,6 +59,7 @@ from infopursuit.pursuit.answers.rules import (
     LEVELS,
     AnswerRule,
     ColumnAnswers,
+    ColumnValues,
     MinMaxAnswers,
 )
 from infopursuit.pursuit.answers.thresholds import THRESHOLD_IMAGES, ThresholdFit
@@ -78,6 +83,7 @@ from infopursuit.pursuit.naive_bayes.selection import (
     CandidateTexts,
     candidate_rows,
     chosen_columns,
+    credit_of,
     informative_rows,
 )
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, ShardedSet, TrainingSet
@@ -115,7 +121,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
 
     With `texts` the rows of X are CLIP embeddings of images, and the questions are k texts chosen
     by how much their answers tell of the class. Without, X is any table, and the questions are
-    about its columns: `petal length > 2.45?`, `colour is red?`. A table may have gaps (NaN, None):
+    about its columns: `petal length? 4.9 to 5.1`, `colour? red`. A table may have gaps (NaN, None):
     a question about a gap is answered with not sure, which tells nothing.
 
     Args:
@@ -124,13 +130,15 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         n_queries: k, the size of the dictionary; all questions if there are fewer.
         queries: the dictionary itself, some of `texts` (no selection); None to choose k.
         ban: texts or words that no question may contain.
-        keep: questions that are in the dictionary whatever is chosen, some of `texts`, or of the
-            form `column > number` or `column is category`; no more than k.
+        keep: questions that are in the dictionary whatever is chosen, some of `texts`, columns, or
+            of the form `column > number` or `column is category`; no more than k.
         first_query: the question that every image is asked first; None for the best.
         answers: `five_valued`: no, probably not, not sure, probably or yes; `three_valued`: no,
             not sure or yes; `threshold`: no or yes. They depend on their own question and the image
-            alone. `minmax`: the paper's rule. Questions about columns
-            are answered with no or yes.
+            alone. `minmax`: the paper's rule.
+        columns: of a table: with `values` a question shows the value of a column: which category,
+            or in which of at most 12 intervals a number lies. With `cuts` it is answered with no or
+            yes: `petal length > 2.45?`, `colour is red?`.
         knowledge: (c, u) how true each text is of each class, in the order of `classes_` and
             `texts`: 1 true, 0.5 of some pictures, 0 not true, NaN not known; or a
             `KnowledgeTable` that names both, or its file (`.jsonl`, `.csv`, `.parquet`). Texts that
@@ -179,6 +187,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
     keep: Sequence[str] = ()
     first_query: str | None = None
     answers: str = "five_valued"
+    columns: str = "values"
     knowledge: Any = None
     leakage: float = 1.0
     rates: str = "counted"
@@ -442,7 +451,8 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
 
     def _fit_table(self, X: Any, y: Any, sample_weight: Any, validation: Any) -> None:
         seed = seed_of(self.random_state)
-        self.columns_ = TableColumns.of(X)
+        found = TableColumns.of(X)
+        self.columns_ = found and replace(found, coded=self.columns == "values")
         rows, y = self._checked(X, y, reset=True)
         data = training_set(rows, y, sample_weight, self.class_weight)
         self.classes_ = data.classes
@@ -456,6 +466,8 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
 
         def fitted(train: TrainingSet) -> FittedQuestions:
             assert isinstance(train, InMemorySet)
+            if self.columns == "values":
+                return value_questions(self, train, names, seed)
             questions = table_questions(self, train, names, seed)
             forced = None
             if self.first_query is not None:
@@ -512,6 +524,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         train, held_out = split.train, split.held_out
         found, familiarity = fit(train), None
         table, predicted = found.querier.table, list[HeldOut]()
+        words = found.words
         if held_out is not None and found.queries:
             count = calibration_images(min(BUDGET, len(found.queries)), len(self.classes_))
             predicted.append(found.held_out(held_out.sample(count, seed)))
@@ -542,6 +555,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             found.first,
             familiarity,
             other_labels(self.classes_),
+            words,
         )
         self.queries_, self.clip_source_ = self.pursuit_.queries, None
         self.provenance_ = dict(split.facts)
@@ -580,6 +594,7 @@ class FittedQuestions(NamedTuple):
         querier: with the untempered table.
         first: the place of the question that comes first; None for the best.
         auroc: (k,) how well scores rank images, by the knowledge; None without.
+        words: of the answers to each question; none if they are yes and no.
     """
 
     queries: list[str]
@@ -587,6 +602,7 @@ class FittedQuestions(NamedTuple):
     querier: InformationGain
     first: int | None = None
     auroc: Float[Tensor, " k"] | None = None
+    words: tuple[tuple[str, ...], ...] = ()
 
     def held_out(self, rows: InMemorySet) -> HeldOut:
         """Return rows that these questions were fitted without, with their answers."""
@@ -702,6 +718,7 @@ def validation_set(rows: Matrix, y: Any, classes: np.ndarray) -> InMemorySet:
 WORDS = {
     "answers": (*LEVELS, "minmax"),
     "certified_by": (None, "annotations"),
+    "columns": ("values", "cuts"),
     "rates": ("counted", "fitted", "grouped"),
 }
 SHARES = {
@@ -908,6 +925,47 @@ class TextQuestions:
         return with_rates(self.model.rates, counted, rule, self.data, seed)
 
 
+def value_questions(
+    model: InformationPursuitClassifier, data: InMemorySet, names: TableColumns, seed: int
+) -> FittedQuestions:
+    """Return questions for the values of the columns given, or of those that tell most."""
+    rule = column_values(data.rows.tensor(), names, data.weights)
+    texts = value_texts(rule, names)
+    first = [] if model.first_query is None else [model.first_query]
+    kept = sorted(set(values_named([*first, *model.keep], rule, names)))
+    allowed = not_banned(texts, model.ban)
+    refuse_banned([texts[row] for row in kept], allowed[kept], "keep or first_query")
+    if model.queries is None:
+        check_room(len(kept), model.n_queries)
+        rows = allowed.nonzero().squeeze(1)
+        if len(rows) > model.n_queries:
+            sample = data.sample(SELECTION_ROWS, seed)
+            table = fit_table(rule, data.rows.blocks(), data.labels, data.weights)
+            answers = rule.answers(sample.rows.tensor()).double()
+            weights = torch.ones(len(sample)) if sample.weights is None else sample.weights
+            credit = credit_of(table, answers, weights).masked_fill(~allowed, -torch.inf)
+            credit[kept] = torch.inf
+            order = credit.argsort(descending=True, stable=True)
+            rows = order[: model.n_queries].sort().values
+    else:
+        rows = torch.tensor(values_named(model.queries, rule, names))
+        refuse_banned([texts[row] for row in rows], allowed[rows])
+        lacking = [texts[row] for row in kept if row not in rows]
+        if lacking or len(set(rows.tolist())) < len(rows):
+            what = f"{lacking[0]!r} is to be kept" if lacking else "one is there twice"
+            raise InputError(f"queries: {what}; expected distinct queries, and these among them")
+    place = None
+    if first:
+        place = rows.tolist().index(values_named(first, rule, names)[0])
+    rule = rule.select(rows)
+    table = fit_table(rule, data.rows.blocks(), data.labels, data.weights)
+    querier = InformationGain(table)
+    if model.rates != "counted":
+        querier = with_rates(model.rates, querier, rule, data, seed)
+    words = value_words(rule, names)
+    return FittedQuestions([texts[row] for row in rows], rule, querier, place, words=words)
+
+
 def table_questions(
     model: InformationPursuitClassifier, data: InMemorySet, names: TableColumns, seed: int
 ) -> ColumnAnswers:
@@ -981,6 +1039,13 @@ def with_rates(
         table = fit_rates(counted, answers, shown.labels, shown.weights, seed)
     else:
         table = group_rates(counted.table, answers, shown.labels, shown.weights)
+    if isinstance(rule, ColumnValues):  # a gap tells nothing, whatever was fitted
+        fitted, gap = table.log_likelihood.exp(), rule.levels // 2
+        gaps = counted.table.log_likelihood[gap].exp()
+        fitted[gap] = 0
+        fitted *= (1 - gaps) / fitted.sum(dim=0)
+        fitted[gap] = gaps
+        table = replace(table, log_likelihood=fitted.log())
     return InformationGain(table, counted.query_weights, counted.redundant)
 
 

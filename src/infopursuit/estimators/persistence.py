@@ -23,7 +23,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -41,13 +41,16 @@ from infopursuit.core.files import read_bytes, read_json, write_files
 from infopursuit.core.settings import Section, Share, first_mistake
 from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.estimators.from_knowledge import Counts
+from infopursuit.pursuit.answers.columns import value_words
 from infopursuit.pursuit.answers.rules import (
     ANY,
     UNSURE,
     AnswerRule,
     ColumnAnswers,
+    ColumnValues,
     MinMaxAnswers,
     ThresholdAnswers,
+    value_levels,
 )
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.familiarity import NOT_KNOWN, Familiarity
@@ -134,7 +137,7 @@ class Description(Section):
     format: int
     requires: str
     estimator: Literal["InformationPursuitClassifier", "VariationalInformationPursuit"]
-    rule: Literal["minmax", "soft", "threshold", "columns"]
+    rule: Literal["minmax", "soft", "threshold", "columns", "values"]
     queries: list[str]
     classes: _Classes
     first: Count | None
@@ -391,7 +394,7 @@ def _restored(
         raise ValueError("queries: a question is there twice; expected distinct ones")
     if first is not None and first >= len(queries):
         raise ValueError(f"the first question {first} is none of {len(queries)}")
-    table = _table(described.table, described.width)
+    table = _table(described.table, described.width, described.rule == "values")
     hidden = None
     if estimator == NETWORKS:
         first_width, second_width = settings["hidden"]
@@ -407,6 +410,9 @@ def _restored(
         first,
         Familiarity.from_tensors(familiar) if familiar else None,
     )
+    if isinstance(pursuit.rule, ColumnValues):
+        names = table or TableColumns.numbers_only([""] * described.width)
+        pursuit = replace(pursuit, words=value_words(pursuit.rule, names))
     return SavedModel(
         estimator,
         settings,
@@ -422,14 +428,14 @@ def _restored(
     )
 
 
-def _table(described: _Table | None, width: int) -> TableColumns | None:
+def _table(described: _Table | None, width: int, coded: bool) -> TableColumns | None:
     """Return what is in the columns of a table."""
     if described is None:
         return None
     if not len(described.names) == len(described.categories) == width:
         raise ValueError(f"table: expected names and categories of {width} columns")
     kinds = tuple(None if each is None else tuple(each) for each in described.categories)
-    return TableColumns(tuple(described.names), kinds)
+    return TableColumns(tuple(described.names), kinds, coded)
 
 
 def _classes(described: _Classes) -> np.ndarray:
@@ -484,7 +490,8 @@ def _part(weights: dict[str, Tensor], part: str) -> dict[str, Tensor]:
 def _rule_name(rule: AnswerRule) -> str:
     if isinstance(rule, MinMaxAnswers):
         return "minmax" if rule.hard else "soft"
-    return {ThresholdAnswers: "threshold", ColumnAnswers: "columns"}[type(rule)]
+    names = {ThresholdAnswers: "threshold", ColumnAnswers: "columns", ColumnValues: "values"}
+    return names[type(rule)]
 
 
 def _rule(name: str, tensors: dict[str, Tensor]) -> AnswerRule:
@@ -493,6 +500,8 @@ def _rule(name: str, tensors: dict[str, Tensor]) -> AnswerRule:
     if name == "threshold":
         extra = tensors.get("upper"), tensors.get("certain")
         return ThresholdAnswers(tensors["directions"], tensors["thresholds"], *extra)
+    if name == "values":
+        return ColumnValues(tensors["columns"], tensors["cuts"], tensors["numeric"] > 0)
     return ColumnAnswers(tensors["columns"], tensors["cuts"])
 
 
@@ -522,6 +531,7 @@ def _check(
     expected = _shapes(weights, rule, sizes, hidden)
     levels, _, _ = expected["familiarity.log_likelihood"]
     below = {"rule.columns": sizes[2], "familiarity.held_out": levels, "querier.put_off": sizes[0]}
+    below["rule.numeric"] = 2
     missing = [name for name in expected if name not in weights and not name.startswith(OPTIONAL)]
     if missing:
         raise ValueError(f"no tensor {missing[0]}")
@@ -563,6 +573,9 @@ def _shapes(
     k, c, d = sizes
     rows = {name: len(tensor) if tensor.ndim else 0 for name, tensor in weights.items()}
     levels = 2 + ("rule.upper" in weights) + 2 * ("rule.certain" in weights)
+    cuts = weights.get("rule.cuts", torch.empty(0))
+    if rule == "values" and cuts.ndim == 2:
+        levels = value_levels(cuts.shape[1])
     if levels == 4:
         raise ValueError("a tensor rule.certain without rule.upper")
 
@@ -581,6 +594,7 @@ def _shapes(
             "certain": (k, 2),
         },
         "columns": {"columns": (k,), "cuts": (k,)},
+        "values": {"columns": (k,), "cuts": (k, cuts.shape[-1]), "numeric": (k,)},
     }
     if rule not in rules:
         raise ValueError(f"the answer rule {rule!r} is not known")

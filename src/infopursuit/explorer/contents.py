@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -355,6 +355,7 @@ def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
         first=pursuit.first,
         stop=payload.Stop(**facts.stop.checked()._asdict()),
         answers=answer_levels(pursuit),
+        words=[[*map(writable, each)] for each in pursuit.words] or None,
         table=table,
         networks=networks,
         truth=truth,
@@ -382,11 +383,11 @@ def _knowledge(pursuit: Pursuit, known: KnowledgeTable | None) -> payload.Knowle
     )
 
 
-def answer_levels(pursuit: Pursuit) -> Literal[2, 3, 5] | None:
+def answer_levels(pursuit: Pursuit) -> int | None:
     """Return how many answers a model knows; None if they are soft."""
     if isinstance(pursuit.rule, MinMaxAnswers) and not pursuit.rule.hard:
         return None
-    return cast(Literal[2, 3, 5], pursuit.rule.levels)
+    return pursuit.rule.levels
 
 
 def joined_answers(pursuit: Pursuit, answers: Float[Tensor, "n k"]) -> str:

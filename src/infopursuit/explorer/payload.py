@@ -4,7 +4,7 @@ Arrays travel as base64 of little-endian numbers, so that the page reads them as
 
 float32     tables, weights, soft answers; the shape is given with each field
 uint16      labels of images
-levels      answers: b bits a query, 2 if there are 2 or 3 answers and 4 if there are 5. With
+levels      answers: b bits a query, 2 if there are 2 to 4 answers, 4 if up to 16, else 8. With
             n = 8 / b, query i is in byte i // n from bit b (i % n) on; ceil(k / n) bytes a row.
             Level 0 is the firmest no, the highest the firmest yes
 
@@ -173,7 +173,9 @@ class Model(Part):
         origins: where each comes from, null if unknown.
         first: the question that every image is asked first, null for the model's choice.
         stop: the model's own stopping rule.
-        answers: 2, 3 or 5 levels; null for soft answers.
+        answers: how many levels there are; null for soft answers.
+        words: of each question its answers in words, if they are the values of a column of a table,
+            empty if it has no such answer; null for yes and no.
         truth: of each query; null if unknown.
         knowledge: null if the model was fitted without, or the table is very large.
         familiar: null if no images were held out, or the answers are soft.
@@ -188,7 +190,8 @@ class Model(Part):
     origins: list[str | None]
     first: int | None
     stop: Stop
-    answers: Literal[2, 3, 5] | None
+    answers: Annotated[int, Field(ge=2, le=255)] | None
+    words: list[list[str]] | None = None
     table: Table | None
     networks: Networks | None
     truth: list[Truth | None] | None
@@ -277,9 +280,9 @@ def labels(values: Integer[np.ndarray, "*shape"]) -> str:
 
 
 def levels(values: Integer[np.ndarray, "n k"], count: int) -> str:
-    """Return levels 0..count-1 as base64 of 2 or 4 bits each; every row starts a byte."""
+    """Return levels 0..count-1 as base64 of 2, 4 or 8 bits each; every row starts a byte."""
     rows, k = values.shape
-    bits = 2 if count <= 4 else 4
+    bits = 2 if count <= 4 else 4 if count <= 16 else 8
     width = -(-k * bits // 8)
     padded = np.zeros((rows, width * 8 // bits), dtype=np.uint8)
     padded[:, :k] = values

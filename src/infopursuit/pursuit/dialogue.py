@@ -22,7 +22,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
-from infopursuit.pursuit.explanation import Candidate, Explanation, answer_value, rounded
+from infopursuit.pursuit.explanation import Candidate, Explanation, rounded
 from infopursuit.pursuit.pursuit import RUNNERS_UP, Pursuit
 from infopursuit.pursuit.rollout import ranked
 from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule, posterior_entropy
@@ -151,19 +151,22 @@ class Dialogue:
         forgotten, since they were chosen by it.
 
         Args:
-            answer: `yes`, `probably`, `not sure`, `probably not`, `no`, or a number from 0 to 1.
+            answer: `yes`, `probably`, `not sure`, `probably not`, `no`, or a number from 0 to 1; to
+                a question for the value of a column one of its values, a number, or `not sure`.
             question: None for the model's next question.
 
         Raises:
             InputError: it is not an answer, or the model has no such question.
         """
-        value = answer_value(answer)
         before = [each.query for each in self._asked]
         if question is not None and self.pursuit.number(question) in before:
-            place = before.index(self.pursuit.number(question))
+            query = self.pursuit.number(question)
+            place, value = before.index(query), self.pursuit.answer_value(query, answer)
             self._asked[place:] = [self._asked[place]._replace(answer=value, given=True)]
             return
-        self._ask(self._number(question), value, question is not None, given=True)
+        query = self._number(question)
+        value = self.pursuit.answer_value(query, answer)
+        self._ask(query, value, question is not None, given=True)
 
     def finish(self, stop: StoppingRule | None = None) -> Dialogue:
         """Ask the image what the model wants to know until the stopping rule holds."""

@@ -99,6 +99,7 @@ class Step:
         by: the vision-language model that gave the answer; None if CLIP or a person did.
         rates: of an answer not sure: how probable it is in the class that leads after it, and in
             the other classes. None for other answers, or if the model has no such rates.
+        word: the answer in words, if it is the value of a column; None if it is yes or no.
     """
 
     query: str
@@ -111,6 +112,7 @@ class Step:
     where: tuple[tuple[int, ...], ...] | None = None
     by: str | None = None
     rates: tuple[float, float] | None = None
+    word: str | None = None
 
     @property
     def leader(self) -> int:
@@ -125,7 +127,7 @@ class Step:
     @property
     def said(self) -> str:
         """The answer in words (`rules.WORDS`); a soft one is yes or no with its value."""
-        return in_words(self.answer)
+        return self.word or in_words(self.answer)
 
     @property
     def marked(self) -> str:
@@ -244,7 +246,7 @@ class Explanation:
         """Return plain values; `from_dict` gives an equal explanation."""
         values = asdict(self)
         for step in values["steps"]:
-            for key in ("where", "by", "rates"):
+            for key in ("where", "by", "rates", "word"):
                 if step[key] is None:
                     del step[key]
         return {key: each for key, each in values.items() if key not in OPTIONAL or each}
@@ -468,7 +470,10 @@ def numbered(run: Sequence[int]) -> str:
 def changed_little(explanation: Explanation, run: Sequence[int]) -> str:
     """Say what was answered in a row of folded steps: `9 answers of no moved zebra little`."""
     moved = f"moved {explanation.class_names[explanation.top_classes(1)[0]]} little"
-    counts = Counter(explanation.steps[number].said for number in run)
+    steps = [explanation.steps[number] for number in run]
+    if any(step.word for step in steps):
+        return f"{len(run)} answers {moved}: {', '.join(step.query.rstrip('?') for step in steps)}"
+    counts = Counter(step.said for step in steps)
     if len(counts) == 1:
         return f"{len(run)} answers of {next(iter(counts))} {moved}"
     parts = ", ".join(f"{count} {said}" for said, count in counts.most_common())

@@ -13,8 +13,15 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
-from infopursuit.pursuit.answers.rules import NOT_SURE, AnswerRule
-from infopursuit.pursuit.explanation import DIGITS, Candidate, Explanation, Step, rounded
+from infopursuit.pursuit.answers.rules import NOT_SURE, AnswerRule, ColumnValues
+from infopursuit.pursuit.explanation import (
+    DIGITS,
+    Candidate,
+    Explanation,
+    Step,
+    answer_value,
+    rounded,
+)
 from infopursuit.pursuit.explanation import question as in_words
 from infopursuit.pursuit.familiarity import Familiarity
 from infopursuit.pursuit.naive_bayes.model import NaiveBayes
@@ -40,6 +47,8 @@ class Pursuit:
         familiarity: whether an image looks like any of the classes; None if no images were held
             out to compare it with.
         labels: the c class labels if they are no texts; None if the class names are the labels.
+        words: of each question its v answers in words, if they are the values of a column; empty
+            if all are answered with yes and no.
     """
 
     queries: tuple[str, ...]
@@ -50,6 +59,7 @@ class Pursuit:
     first: int | None = None
     familiarity: Familiarity | None = None
     labels: tuple[Any, ...] | None = None
+    words: tuple[tuple[str, ...], ...] = ()
 
     @property
     def device(self) -> torch.device:
@@ -75,6 +85,25 @@ class Pursuit:
             f"the model has no question {question!r}; expected one such as "
             f"{', '.join(map(repr, near))}"
         )
+
+    def answer_value(self, query: int, answer: str | float | bool) -> float:
+        """Return an answer to a query as a number in [0, 1]; a number is the value of its column.
+
+        Raises:
+            InputError: the query has no such answer.
+        """
+        if not self.words:
+            return answer_value(answer)
+        words, rule = self.words[query], self.rule
+        number = isinstance(answer, int | float) and not isinstance(answer, bool)
+        if isinstance(answer, str) and answer in words:
+            return words.index(answer) / (len(words) - 1)
+        if number and isinstance(rule, ColumnValues) and rule.numeric[query]:
+            one = rule.select(torch.tensor([query], device=self.device))
+            value = torch.tensor([[answer]], dtype=torch.float64, device=self.device)
+            return float(one.of_scores(value))
+        expected = ", ".join(repr(word) for word in words if word)
+        raise InputError(f"the answer {answer!r} to {self.queries[query]!r}; expected {expected}")
 
     @torch.no_grad()
     def answers(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
@@ -230,11 +259,14 @@ class Pursuit:
             runners_up=tuple(runners_up[:RUNNERS_UP]),
             overridden=overridden,
             rates=self._rates_of_not_sure(query, answer, int(posterior.argmax())),
+            word=self.words[query][round(answer * (len(self.words[query]) - 1))]
+            if self.words
+            else None,
         )
 
     def _rates_of_not_sure(self, query: int, answer: float, y: int) -> tuple[float, float] | None:
         """Return how probable not sure is in a class and in the others, which its rule knows."""
-        if answer != NOT_SURE or not isinstance(self.classifier, NaiveBayes):
+        if answer != NOT_SURE or self.words or not isinstance(self.classifier, NaiveBayes):
             return None
         table = self.classifier.exact
         if table.levels % 2 == 0 or len(self.class_names) == 1:
@@ -272,6 +304,7 @@ class Pursuit:
             classifier=self.classifier.select(columns),
             first=kept.index(self.first) if self.first in kept else None,
             familiarity=None if self.familiarity is None else self.familiarity.select(columns),
+            words=tuple(self.words[query] for query in kept) if self.words else (),
         )
 
 

@@ -170,7 +170,7 @@ def test_credit_is_the_information_gained_in_roll_outs(monkeypatch: pytest.Monke
         for query in textbook.pursue(of, given, 3)[0]:
             expected[query] += float(weight) * textbook.gain(of, asked, query)
             asked[query] = float(given[query])
-    torch.testing.assert_close(selection._credit(of, answers.double(), weights, None), expected)
+    torch.testing.assert_close(selection.credit_of(of, answers.double(), weights), expected)
 
 
 def test_pruning_leaves_out_what_is_never_worth_asking() -> None:

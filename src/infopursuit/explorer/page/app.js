@@ -8,6 +8,7 @@ import { PayloadError, answersOf } from "./payload.js";
 import { NaiveBayes, Remembering, familiarity, plan } from "./pursuit.js";
 import { RemoteMind, ServerError } from "./remote.js";
 import { emptyState, hashOf, readHash } from "./state.js";
+import { answersTo } from "./words.js";
 /** @import { Model, Payload, Picture, Places, Stop } from "./payload.js" */
 /** @import { Predictor, Plan, WhatIf } from "./pursuit.js" */
 /** @import { Outcomes } from "./outcomes.js" */
@@ -195,9 +196,27 @@ export class App {
    * @returns {number | null} null where it gives no such answer */
   answerRate(answer, query, y) {
     const { k, c, levels } = this.model;
-    const level = answer * ((levels ?? 2) - 1);
-    if (!Number.isInteger(level)) return null;
+    const exact = answer * ((levels ?? 2) - 1);
+    const level = Math.round(exact);
+    if (Math.abs(exact - level) > 1e-6) return null;
     return this.rates()[(level * k + query) * c + y];
+  }
+
+  /** The most frequent answer of a class. @param {number} query @param {number} y */
+  usual(query, y) {
+    const rates = answersTo(this.model, query).map((each) => ({
+      ...each,
+      rate: this.answerRate(each.value, query, y) ?? 0,
+    }));
+    return rates.reduce((best, each) => (each.rate > best.rate ? each : best));
+  }
+
+  /** What is said of a class: how often it answers yes, or the value that a column usually has.
+   * @param {number} query @param {number} y */
+  said(query, y) {
+    if (this.model.words) return this.usual(query, y);
+    const rate = this.yesRate(query, y);
+    return { word: "yes", value: rate, rate };
   }
 
   /** How usual the answers of an image are for images of these classes; null where that is not

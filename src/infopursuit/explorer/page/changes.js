@@ -56,7 +56,9 @@ export class ChangesPanel {
     const rows = [
       ...Array.from(given, ([query, answer]) => ({
         query,
-        words: `${answerText(answers[query])} → ${answerText(answer)}`,
+        words: [answers[query], answer]
+          .map((each) => answerText(each, app.model, query))
+          .join(" → "),
         back: () => ({ given: without(given, query) }),
       })),
       ...Array.from(struck, (query) => ({

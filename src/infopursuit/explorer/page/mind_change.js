@@ -5,7 +5,8 @@
 import { button, fill, h, hidden, isolated, quiet, titled } from "./dom.js";
 import { breathe } from "./outcomes.js";
 import { largest } from "./pursuit.js";
-import { answerClass, answerText, counted, percent } from "./words.js";
+import { chip } from "./view_you.js";
+import { answerText, answersTo, counted, percent } from "./words.js";
 /** @import { App, Image } from "./app.js" */
 /** @import { Plan, Answered, WhatIf } from "./pursuit.js" */
 
@@ -85,13 +86,17 @@ export class MindChange {
   async turns(image, plan, whatIf, start, current) {
     /** @type {Turn[]} */
     const turns = [];
+    const { model } = this.app;
     for (let t = start; t < plan.steps.length; t++) {
       await breathe();
       if (!current()) break;
       const { query, answer: said } = plan.steps[t];
       // What comes after was chosen by the answers before it.
       const chosen = new Map([...whatIf.chosen].filter(([place]) => place <= t));
-      for (const answer of said === 0.5 ? [0, 1] : [1 - said]) {
+      const others = answersTo(model, query).map(({ value }) => value);
+      const opposite = said === 0.5 ? [0, 1] : [1 - said];
+      const values = others.filter((each) => each !== said && each !== 0.5);
+      for (const answer of model.words ? values : opposite) {
         const turned = [{ query, answer }];
         const given = givenWith(whatIf.given, turned);
         const after = await this.app.plan(this.app.state.model, image, {
@@ -152,7 +157,9 @@ export class MindChange {
       const chosen = new Map([...app.state.chosen].filter(([step]) => step <= place));
       app.change({ given, chosen }, { undoable: true });
     };
-    const words = turned.map(({ query, answer }) => `${questions[query]} ${answerText(answer)}`);
+    const words = turned.map(
+      ({ query, answer }) => `${questions[query]} ${answerText(answer, app.model, query)}`,
+    );
     return h(
       "li",
       {},
@@ -160,13 +167,7 @@ export class MindChange {
         "div",
         { class: "turned" },
         turned.map(({ query, answer }) =>
-          h(
-            "p",
-            {},
-            isolated(questions[query]),
-            " ",
-            h("span", { class: `answer ${answerClass(answer)}` }, answerText(answer)),
-          ),
+          h("p", {}, isolated(questions[query]), " ", chip(answer, app.model, query)),
         ),
       ),
       h(

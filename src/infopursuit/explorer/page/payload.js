@@ -19,7 +19,7 @@
  * @typedef {{right: number | null, answered: number}} Truth
  * @typedef {{name: string, kind: "naive_bayes" | "networks", classes: string[],
  *   queries: string[], questions: string[], origins: (string | null)[], first: number | null,
- *   stop: Stop, levels: number | null, table: Table | null,
+ *   stop: Stop, levels: number | null, words: string[][] | null, table: Table | null,
  *   networks: {querier: Layers, classifier: Layers} | null, truth: (Truth | null)[] | null,
  *   knowledge: Knowledge | null, familiar: Familiar | null, sees: boolean, k: number, c: number}} Model
  * @typedef {{texts: string[], columns: number[], values: Uint8Array}} Knowledge  values (c, u): 0 not
@@ -148,7 +148,7 @@ function putOffOf(raw, k, where) {
 
 /** Bits of one answer. @param {number} levels */
 function bitsOf(levels) {
-  return levels <= 4 ? 2 : 4;
+  return levels <= 4 ? 2 : levels <= 16 ? 4 : 8;
 }
 
 /** Bytes of one row of answers. @param {Model} model */
@@ -157,7 +157,7 @@ function widthOf(model) {
 }
 
 /**
- * The answers of rows of images, in [0, 1]: levels of 2 or 4 bits, or soft answers as they are.
+ * The answers of rows of images, in [0, 1]: levels of 2, 4 or 8 bits, or soft answers as they are.
  * @param {string} text
  * @param {Model} model
  * @param {number} rows
@@ -276,8 +276,13 @@ function modelOf(raw, where) {
   expect(classes.length > 0, `${where}.classes`, "the model has no class; expected at least one");
   const [k, c] = [queries.length, classes.length];
   const levels = raw.answers;
-  const known = [2, 3, 5, null].includes(levels);
-  expect(known, `${where}.answers`, `${levels}; expected 2, 3, 5 or null`);
+  const known = levels === null || (Number.isInteger(levels) && levels >= 2 && levels <= 255);
+  expect(known, `${where}.answers`, `${levels}; expected 2 to 255, or null`);
+  const words = raw.words ?? null;
+  if (words !== null) {
+    expect(words.length === k, `${where}.words`, `of ${words.length} questions; expected ${k}`);
+    for (const each of words) textsOf(each, `${where}.words`, levels);
+  }
   const { first } = raw;
   expect(
     first === null || (Number.isInteger(first) && first >= 0 && first < k),
@@ -331,6 +336,7 @@ function modelOf(raw, where) {
     first,
     stop: stopOf(raw.stop, `${where}.stop`),
     levels,
+    words,
     table,
     networks,
     truth: raw.truth,

@@ -60,10 +60,13 @@ export function emptyState() {
   };
 }
 
-/** @param {Iterable<[number, number]>} answers @returns {string} 3y.5n */
+// Of questions with words of their own, any answer in thousandths.
+const ANSWERED = /^(\d+)(?:([ynupq])|v(\d{1,3}))$/;
+
+/** @param {Iterable<[number, number]>} answers @returns {string} 3y.5n.7v333 */
 function answersText(answers) {
   const letter = (/** @type {number} */ value) =>
-    Object.keys(LETTERS).find((each) => LETTERS[each] === value) ?? "u";
+    Object.keys(LETTERS).find((each) => LETTERS[each] === value) ?? `v${Math.round(1000 * value)}`;
   return Array.from(answers, ([query, value]) => `${query}${letter(value)}`).join(".");
 }
 
@@ -128,7 +131,15 @@ export function readHash(hash, payload) {
   if (views.includes(view)) state.view = view;
   else wrong("view");
   state.model = whole("model", payload.models.length) ?? 0;
-  const { k, c } = payload.models[state.model];
+  const { k, c, levels, words } = payload.models[state.model];
+  /** @param {string} letter @param {string} thousandths */
+  const valueOf = (letter, thousandths) => {
+    const top = (levels ?? 2) - 1;
+    // Answers of images are in single precision.
+    return letter
+      ? LETTERS[letter]
+      : Math.fround(Math.round((Number(thousandths) / 1000) * top) / top);
+  };
   state.image = parts.get("image");
   /** @param {string} key @param {RegExp} shape @param {(found: RegExpMatchArray) => boolean} take */
   const entries = (key, shape, take) => {
@@ -137,9 +148,14 @@ export function readHash(hash, payload) {
       if (!found || !take(found)) problems.push(`${key}=${entry}`);
     }
   };
-  entries("set", /^(\d+)([ynupq])$/, ([, query, letter]) => {
-    const valid = number(query, k) !== null;
-    if (valid) state.given.set(Number(query), LETTERS[letter]);
+  /** @param {string} query @param {number} answer */
+  const possible = (query, answer) =>
+    number(query, k) !== null &&
+    (!words || !!words[Number(query)][Math.round(answer * ((levels ?? 2) - 1))]);
+  entries("set", ANSWERED, ([, query, letter, thousandths]) => {
+    const answer = valueOf(letter, thousandths);
+    const valid = possible(query, answer);
+    if (valid) state.given.set(Number(query), answer);
     return valid;
   });
   entries("strike", /^(\d+)$/, ([, query]) => {
@@ -152,10 +168,11 @@ export function readHash(hash, payload) {
     if (valid) state.chosen.set(Number(step), Number(query));
     return valid;
   });
-  entries("you", /^(\d+)([ynupq])$/, ([, query, letter]) => {
+  entries("you", ANSWERED, ([, query, letter, thousandths]) => {
     const again = state.you.some((each) => each.query === Number(query));
-    const valid = number(query, k) !== null && !again;
-    if (valid) state.you.push({ query: Number(query), answer: LETTERS[letter] });
+    const answer = valueOf(letter, thousandths);
+    const valid = possible(query, answer) && !again;
+    if (valid) state.you.push({ query: Number(query), answer });
     return valid;
   });
   state.sure = whole("sure", 101);

@@ -100,10 +100,11 @@ export class Steps {
   makeStep(step) {
     const question = this.app.model.questions[step.query];
     const legend = h("legend", { class: "hidden" }, `Answer to: ${question}`);
-    const choices = answersTo(this.app.model).map(({ word, value }) =>
+    const { model } = this.app;
+    const choices = answersTo(model, step.query).map(({ word, value }) =>
       h(
         "label",
-        { class: `choice ${answerClass(value)}` },
+        { class: `choice ${answerClass(value, model)}` },
         h("input", {
           type: "radio",
           name: `answer-${step.query}`,
@@ -121,7 +122,7 @@ export class Steps {
     );
     const element = h(
       "li",
-      { class: choices.length === 5 ? "step five" : "step" },
+      { class: choices.length > 4 || model.words ? "step five" : "step" },
       h("div", { class: "question" }, h("p", {}, isolated(question)), h("span", { class: "tags" })),
       h("fieldset", { class: "answers" }, legend, choices),
       h("div", { class: "belief" }),
@@ -151,7 +152,7 @@ export class Steps {
     const { app } = this;
     const { image, own } = this;
     if (!image || !own) return;
-    const choices = answersTo(app.model);
+    const choices = answersTo(app.model, step.query);
     const said =
       choices.find(({ value }) => value === step.answer) ??
       choices.find(({ value }) => answerWord(value) === answerWord(step.answer));
@@ -159,7 +160,8 @@ export class Steps {
       const value = Number(input.value);
       input.checked = value === said?.value;
       const text = /** @type {HTMLElement} */ (input.nextElementSibling);
-      text.textContent = answerText(input.checked ? step.answer : value);
+      const shown = input.checked ? step.answer : value;
+      text.textContent = answerText(shown, app.model, step.query);
     }
     const rate = image.label === null ? null : app.answerRate(step.answer, step.query, image.label);
     const added = !own.steps.some((each) => each.query === step.query);
@@ -240,8 +242,9 @@ export class Steps {
     const { app } = this;
     const { model } = app.state;
     const label = this.image?.label ?? null;
-    const answer = answerText(step.answer);
-    const same = app.train.filter((each) => answerText(each.answers(model)[step.query]) === answer);
+    const text = (/** @type {number} */ value) => answerText(value, app.model, step.query);
+    const answer = text(step.answer);
+    const same = app.train.filter((each) => text(each.answers(model)[step.query]) === answer);
     // Of the same class first: they may be odd in the same way.
     same.sort((a, b) => Number(b.label === label) - Number(a.label === label));
     const words = [];

@@ -4,7 +4,7 @@
 import { shareBar } from "./bars.js";
 import { button, choice, fill, h, heads, inRow, isolated, quiet, table, titled } from "./dom.js";
 import { card } from "./pictures.js";
-import { counted, percent, precisePercent } from "./words.js";
+import { answersTo, counted, percent, precisePercent } from "./words.js";
 /** @import { App, Image } from "./app.js" */
 
 const SAMPLES = 8;
@@ -101,12 +101,12 @@ export class ClassesView {
         "div",
         { class: "columns" },
         this.table(
-          "What speaks for it: a yes to",
+          app.model.words ? "What speaks for it" : "What speaks for it: a yes to",
           y,
           rows.slice(0, SPEAKING).filter((each) => each.weight > 0),
         ),
         this.table(
-          "What speaks against it: a yes to",
+          app.model.words ? "What speaks against it" : "What speaks against it: a yes to",
           y,
           least.slice(0, SPEAKING).filter((each) => each.weight < 0),
         ),
@@ -124,17 +124,24 @@ export class ClassesView {
     const { k, c } = app.model;
     const rows = [];
     for (let query = 0; query < k; query++) {
-      const own = app.yesRate(query, y);
-      let others = 0;
-      for (let z = 0; z < c; z++) if (z !== y) others += app.yesRate(query, z) / (c - 1);
-      const evidence = Math.log(Math.max(own, LEAST) / Math.max(others, LEAST));
-      rows.push({ query, own, others, weight: Math.max(own, others) * evidence });
+      // A question for the value of a column has a line for each value.
+      const said = app.model.words ? answersTo(app.model, query).slice(0, -1) : [null];
+      for (const each of said) {
+        const saying = (/** @type {number} */ z) =>
+          each ? (app.answerRate(each.value, query, z) ?? 0) : app.yesRate(query, z);
+        const own = saying(y);
+        let others = 0;
+        for (let z = 0; z < c; z++) if (z !== y) others += saying(z) / (c - 1);
+        const evidence = Math.log(Math.max(own, LEAST) / Math.max(others, LEAST));
+        const weight = Math.max(own, others) * evidence;
+        rows.push({ query, own, others, weight, word: each?.word ?? "" });
+      }
     }
     return rows.sort((a, b) => b.weight - a.weight || a.query - b.query);
   }
 
   /** @param {string} title @param {number} y
-   * @param {{query: number, own: number, others: number}[]} rows */
+   * @param {{query: number, own: number, others: number, word: string}[]} rows */
   table(title, y, rows) {
     const { classes, questions } = this.app.model;
     return h(
@@ -146,7 +153,7 @@ export class ClassesView {
             isolated(classes[y]),
             "others",
             rows.map((row) => [
-              isolated(questions[row.query]),
+              isolated(`${questions[row.query]} ${row.word}`.trim()),
               rate(row.own, "own"),
               rate(row.others, "other"),
             ]),
@@ -270,6 +277,13 @@ export class ClassesView {
     return unsure < UNSURE ? null : h("span", { class: "quiet" }, `not sure: ${percent(unsure)}`);
   }
 
+  /** How a class answers. @param {number} query @param {number} y @param {string} kind */
+  answered(query, y, kind) {
+    const said = this.app.said(query, y);
+    const more = this.app.model.words ? quiet(said.word) : this.unsure(query, y);
+    return rate(said.rate, kind, more);
+  }
+
   /** @param {number} y @param {number} z */
   showApart(y, z) {
     const { app } = this;
@@ -287,12 +301,12 @@ export class ClassesView {
         isolated(classes[z]),
         rows.map(({ query }) => [
           isolated(questions[query]),
-          rate(app.yesRate(query, y), "own", this.unsure(query, y)),
-          rate(app.yesRate(query, z), "other", this.unsure(query, z)),
+          this.answered(query, y, "own"),
+          this.answered(query, z, "other"),
         ]),
       ),
       quiet(
-        "Shares of images that answer yes. The questions are in the order of how much their answers tell of which of the two it is.",
+        `${app.model.words ? "The most frequent answers" : "Shares of images that answer yes"}. The questions are in the order of how much their answers tell of which of the two it is.`,
       ),
     );
   }

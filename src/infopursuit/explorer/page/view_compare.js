@@ -109,7 +109,7 @@ export class CompareView {
             {},
             isolated(model.questions[step.query]),
             " ",
-            chip(step.answer),
+            chip(step.answer, model, step.query),
             " ",
             h("span", { class: "quiet" }, probableWords(model, step.posterior, 1)),
             other.has(model.queries[step.query])

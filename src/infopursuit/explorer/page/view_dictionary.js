@@ -71,7 +71,7 @@ export class DictionaryView {
       h(
         "p",
         { class: "lead" },
-        `All ${app.model.k.toLocaleString("en")} questions. The strips show how often each of the ${classes.length} classes answers yes. Strike questions, and see how good the model is without them.`,
+        `All ${app.model.k.toLocaleString("en")} questions. The strips show ${app.model.words ? "the usual answer of each class" : `how often each of the ${classes.length} classes answers yes`}. Strike questions, and see how good the model is without them.`,
       ),
       this.panel,
       this.table?.element,
@@ -282,7 +282,7 @@ export class DictionaryView {
     const { c, classes } = app.model;
     const stops = [];
     for (let y = 0; y < c; y++) {
-      const shade = `color-mix(in oklab, var(--heat) ${Math.round(100 * app.yesRate(query, y))}%, var(--cold))`;
+      const shade = `color-mix(in oklab, var(--heat) ${Math.round(100 * app.said(query, y).value)}%, var(--cold))`;
       stops.push(`${shade} ${(100 * y) / c}% ${(100 * (y + 1)) / c}%`);
     }
     const strip = h("div", {
@@ -296,7 +296,8 @@ export class DictionaryView {
     strip.addEventListener("pointermove", (event) => {
       const y = Math.min(Math.floor((event.offsetX / strip.clientWidth) * c), c - 1);
       if (y >= 0) {
-        fill(this.readout, isolated(classes[y]), `: ${percent(app.yesRate(query, y))} yes`);
+        const { rate, word } = app.said(query, y);
+        fill(this.readout, isolated(classes[y]), `: ${percent(rate)} ${word}`);
       }
     });
     return strip;
@@ -307,15 +308,21 @@ export class DictionaryView {
     const body = /** @type {HTMLElement} */ (details.lastElementChild);
     if (!details.open || body.childElementCount) return;
     const { app } = this;
-    const rates = app.model.classes.map((_, y) => ({ y, rate: app.yesRate(query, y) }));
+    const rates = app.model.classes.map((_, y) => ({ y, ...app.said(query, y) }));
     rates.sort((a, b) => b.rate - a.rate);
     fill(
       body,
       h(
         "ul",
         { class: this.table ? "bars known" : "bars" },
-        rates.map(({ y, rate }) =>
-          classRow(app, y, rate, ...(this.table ? [this.table.cell(query, y)] : [])),
+        rates.map(({ y, rate, word }) =>
+          classRow(
+            app,
+            y,
+            rate,
+            ...(app.model.words ? [quiet(word)] : []),
+            ...(this.table ? [this.table.cell(query, y)] : []),
+          ),
         ),
       ),
       h(

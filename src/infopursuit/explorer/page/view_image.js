@@ -318,7 +318,7 @@ export class ImageView {
     if (!plan) return;
     const step = plan.steps[count - 1];
     const words = [
-      `Question ${count}: ${app.model.questions[step.query]} ${answerText(step.answer)}.`,
+      `Question ${count}: ${app.model.questions[step.query]} ${answerText(step.answer, app.model, step.query)}.`,
       `${probableWords(app.model, step.posterior)}.`,
     ];
     if (forward && count === plan.steps.length) words.push(this.ending?.textContent ?? "");

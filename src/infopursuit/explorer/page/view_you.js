@@ -33,7 +33,6 @@ export class YouView {
     this.app = app;
     this.turn = 0;
     this.isKey = app.payload.key;
-    this.degrees = app.model.table ? DEGREES : ANSWERS;
     /** @type {number | null} */
     this.asking = null;
     // Whether a person has just answered, and hears what follows.
@@ -126,10 +125,18 @@ export class YouView {
     this.belief.hidden = !this.show.checked;
   }
 
+  /** What a person may answer. @param {number} query */
+  degrees(query) {
+    const { model } = this.app;
+    if (model.words) return answersTo(model, query);
+    return model.table ? DEGREES : ANSWERS;
+  }
+
   /** @param {string} key */
   key(key) {
-    const answer = this.degrees.find((each) => each.letter === key);
-    if (!answer || this.asking === null) return false;
+    if (this.asking === null) return false;
+    const answer = this.degrees(this.asking).find((each) => each.letter === key);
+    if (!answer) return false;
     this.answer(answer.value);
     return true;
   }
@@ -182,9 +189,9 @@ export class YouView {
       h(
         "div",
         { class: "row", role: "group", "aria-label": "Your answer" },
-        this.degrees.map(({ word, value }) =>
+        this.degrees(query).map(({ word, value }) =>
           button(() => this.answer(value), word, {
-            class: `reply ${word.replace(" ", "-")}`,
+            class: `reply ${app.model.words ? "value" : word.replace(" ", "-")}`,
             "data-answer": word,
           }),
         ),
@@ -206,7 +213,8 @@ export class YouView {
   tell(last, posterior) {
     const { app } = this;
     const next = this.stage.querySelector("h2")?.textContent ?? "";
-    app.announce(`${answerWord(last.answer)}. ${probableWords(app.model, posterior)}. ${next}`);
+    const said = answerText(last.answer, app.model, last.query);
+    app.announce(`${said}. ${probableWords(app.model, posterior)}. ${next}`);
   }
 
   back() {
@@ -290,7 +298,7 @@ export class YouView {
     const rows = you.map((answered) => {
       const evidence = new Float64Array(classes.length);
       predictor.add(evidence, answered);
-      const usual = this.usual(answered.query, y);
+      const usual = app.usual(answered.query, y);
       return { ...answered, usual, factor: Math.exp(evidence[y] - evidence[other]) };
     });
     const speaks = (/** @type {number} */ factor) => {
@@ -306,8 +314,8 @@ export class YouView {
           "tr",
           { class: factor < 1 / 1.05 ? "differ" : "" },
           h("th", { scope: "row" }, isolated(questions[query])),
-          h("td", {}, chip(answer)),
-          h("td", {}, chip(usual.value), ` ${percent(usual.rate)}`),
+          h("td", {}, chip(answer, app.model, query)),
+          h("td", {}, chip(usual.value, app.model, query), ` ${percent(usual.rate)}`),
           h("td", {}, speaks(factor)),
         ),
       ),
@@ -319,15 +327,6 @@ export class YouView {
         isolated(classes[other]),
       ),
     );
-  }
-
-  /** The most frequent answer of a class. @param {number} query @param {number} y */
-  usual(query, y) {
-    const rates = answersTo(this.app.model).map(({ value }) => ({
-      value,
-      rate: this.app.answerRate(value, query, y) ?? 0,
-    }));
-    return rates.reduce((best, each) => (each.rate > best.rate ? each : best));
   }
 
   /** @param {Float64Array} posterior */
@@ -368,8 +367,11 @@ export class YouView {
     const { classes, questions } = app.model;
     const guessed = largest(posterior) === was;
     const rows = app.state.you.map(({ query, answer }) => {
-      const usual = this.usual(query, was);
-      const differ = answerWord(usual.value) !== answerWord(answer) && usual.rate >= USUAL;
+      const usual = app.usual(query, was);
+      const other = app.model.words
+        ? usual.value !== answer
+        : answerWord(usual.value) !== answerWord(answer);
+      const differ = other && usual.rate >= USUAL;
       return { query, answer, usual, differ };
     });
     const differing = rows.filter((each) => each.differ).length;
@@ -397,8 +399,8 @@ export class YouView {
                 isolated(questions[query]),
                 differ ? [" ", h("span", { class: "tag" }, "differs")] : null,
               ),
-              h("td", {}, chip(answer)),
-              h("td", {}, chip(usual.value), ` ${percent(usual.rate)}`),
+              h("td", {}, chip(answer, app.model, query)),
+              h("td", {}, chip(usual.value, app.model, query), ` ${percent(usual.rate)}`),
             ),
           ),
         ),
@@ -426,7 +428,7 @@ export class YouView {
           {},
           isolated(app.model.questions[query]),
           " ",
-          this.isKey ? this.changeable(i) : chip(answer),
+          this.isKey ? this.changeable(i) : chip(answer, app.model, query),
           " ",
           h("span", { class: "quiet" }, probableWords(app.model, posteriors[i + 1], 1)),
         ),
@@ -450,14 +452,18 @@ export class YouView {
           },
         },
       },
-      DEGREES.map(({ word, value }) => h("option", { value: String(value) }, word)),
+      this.degrees(you[place].query).map(({ word, value }) =>
+        h("option", { value: String(value) }, word),
+      ),
     );
     select.value = String(you[place].answer);
     return select;
   }
 }
 
-/** An answer. @param {number} answer */
-export function chip(answer) {
-  return h("span", { class: `answer ${answerClass(answer)}` }, answerText(answer));
+/** An answer. @param {number} answer @param {import("./payload.js").Model} model
+ * @param {number} query */
+export function chip(answer, model, query) {
+  const said = answerText(answer, model, query);
+  return h("span", { class: `answer ${answerClass(answer, model)}` }, said);
 }

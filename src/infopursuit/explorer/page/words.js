@@ -30,8 +30,12 @@ export function answerWord(answer) {
   return answer > 0.5 ? "yes" : "no";
 }
 
-/** The same, a soft one with its value. @param {number} answer in [0, 1] */
-export function answerText(answer) {
+/**
+ * The same, a soft one with its value; or the value of the column that a question is about.
+ * @param {number} answer in [0, 1] @param {Model} model @param {number} query
+ */
+export function answerText(answer, { words, levels }, query) {
+  if (words && levels) return words[query][Math.round(answer * (levels - 1))];
   const degree = DEGREES.find((each) => each.value === answer);
   if (degree) return degree.word;
   const word = answerWord(answer);
@@ -54,14 +58,28 @@ export const DEGREES = /** @type {const} */ ([
   { word: "no", value: 0, letter: "n" },
 ]);
 
-/** The answers that images give a model, and what a person may change them to. @param {Model} model */
-export function answersTo(model) {
-  return model.levels === 5 ? DEGREES : ANSWERS;
+/**
+ * The answers that images give to a question, and what a person may change them to.
+ * @param {Model} model @param {number} query
+ * @returns {readonly {word: string, value: number, letter: string}[]}
+ */
+export function answersTo({ words, levels }, query) {
+  if (!words || !levels) return levels === 5 ? DEGREES : ANSWERS;
+  const [top, unsure] = [levels - 1, (levels - 1) / 2];
+  const cells = words[query].map((word, level) => ({ word, level }));
+  return [...cells.filter(({ word, level }) => word && level !== unsure), cells[unsure]].map(
+    ({ word, level }, place) => ({
+      word,
+      value: Math.fround(level / top),
+      letter: String(place + 1),
+    }),
+  );
 }
 
-/** The class of style of an answer. @param {number} answer */
-export function answerClass(answer) {
-  return answerWord(answer).replace(" ", "-");
+/** The class of style of an answer: each value of a column is like a yes.
+ * @param {number} answer @param {Model} model */
+export function answerClass(answer, model) {
+  return model.words && answer !== 0.5 ? "yes" : answerWord(answer).replace(" ", "-");
 }
 
 /** @param {number} count @param {string} noun @param {string} [plural] */
@@ -90,10 +108,15 @@ export function leaderName(model, posterior) {
  */
 export function changedLittle(model, plan, run) {
   const moved = `moved ${model.classes[topClasses(plan.posterior, 1)[0]]} little`;
+  if (model.words) {
+    const asked = run.map((place) => model.queries[plan.steps[place].query].replace(/\?+$/, ""));
+    return `${run.length} answers ${moved}: ${asked.join(", ")}`;
+  }
   /** @type {Map<string, number>} */
   const counts = new Map();
   for (const place of run) {
-    const said = answerText(plan.steps[place].answer);
+    const { answer, query } = plan.steps[place];
+    const said = answerText(answer, model, query);
     counts.set(said, (counts.get(said) ?? 0) + 1);
   }
   const [[first], ...others] = counts;

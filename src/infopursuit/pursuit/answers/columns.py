@@ -1,9 +1,10 @@
-"""Questions about the columns of a table: `petal length > 2.45?`, `colour is red?`."""
+"""Questions about the columns of a table: `petal length > 2.45?`, or `petal length?`."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -12,10 +13,19 @@ from torch import Tensor
 
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.table_columns import TableColumns
-from infopursuit.pursuit.answers.rules import NO, UNSURE, YES, ColumnAnswers
+from infopursuit.pursuit.answers.rules import (
+    NO,
+    NO_CUT,
+    UNSURE,
+    YES,
+    ColumnAnswers,
+    ColumnValues,
+)
 
 # Cuts of a column: half-way between neighbouring values, at even steps of the rows' weight.
 CUTS = 16
+# If a question shows the value of a column of numbers, it says in which of so many intervals it is.
+CELLS = 12
 
 
 def column_questions(
@@ -28,21 +38,103 @@ def column_questions(
     """
     columns: list[int] = []
     cuts: list[float] = []
-    weight = np.ones(len(table)) if weights is None else weights.numpy()
-    values = table.numpy()[weight > 0]
-    weight = weight[weight > 0]
-    for column in range(values.shape[1]):
-        known = ~np.isnan(values[:, column])
-        distinct, places = np.unique(values[known, column], return_inverse=True)
-        if len(distinct) < 2:
-            continue
-        below = np.bincount(places, weight[known]).cumsum() / weight[known].sum()
-        # Between the value before and the value after each step.
-        steps = np.searchsorted(below, np.arange(1, CUTS + 1) / (CUTS + 1))
-        for step in np.unique(np.minimum(steps, len(distinct) - 2)):
-            columns.append(column)
-            cuts.append(_between(*distinct[step : step + 2].tolist()))
+    for column in range(table.shape[1]):
+        found = _even_cuts(table[:, column].numpy(), weights, CUTS)
+        columns += [column] * len(found)
+        cuts += found
     return _questions(columns, cuts)
+
+
+def _even_cuts(
+    values: Float[np.ndarray, " n"], weights: Float[Tensor, " n"] | None, count: int
+) -> list[float]:
+    """Return at most `count` cuts of a column, at even steps of its rows' weight."""
+    weight = np.ones(len(values)) if weights is None else weights.numpy()
+    known = ~np.isnan(values) & (weight > 0)
+    distinct, places = np.unique(values[known], return_inverse=True)
+    if len(distinct) < 2:
+        return []
+    below = np.bincount(places, weight[known]).cumsum() / weight[known].sum()
+    # Between the value before and the value after each step.
+    steps = np.searchsorted(below, np.arange(1, count + 1) / (count + 1))
+    steps = np.unique(np.minimum(steps, len(distinct) - 2))
+    return [_between(*distinct[step : step + 2].tolist()) for step in steps]
+
+
+def column_values(
+    table: Float[Tensor, "n d"], names: TableColumns, weights: Float[Tensor, " n"] | None = None
+) -> ColumnValues:
+    """Return a question for each column of a float64 table that is not constant: its value.
+
+    Each category is a cell; a column of numbers has at most CELLS, of about as many rows each.
+    """
+    columns: list[int] = []
+    cuts: list[list[float]] = []
+    for column, kinds in enumerate(names.categories):
+        found = _even_cuts(table[:, column].numpy(), weights, CELLS - 1)
+        if found:
+            columns.append(column)
+            last = max(len(kinds or ()), 2) - 1
+            cuts.append(found if kinds is None else [code + 0.5 for code in range(last)])
+    padded = torch.full((len(cuts), max(map(len, cuts), default=1)), NO_CUT, dtype=torch.float64)
+    for row, found in zip(padded, cuts, strict=True):
+        row[: len(found)] = torch.tensor(found, dtype=torch.float64)
+    numeric = torch.tensor([names.categories[column] is None for column in columns]).bool()
+    return ColumnValues(torch.tensor(columns, dtype=torch.long), padded, numeric)
+
+
+def value_texts(questions: ColumnValues, names: TableColumns) -> list[str]:
+    """Return the questions in words, such as `petal length?`; equal names get a number."""
+    columns = questions.columns.tolist()
+    texts = [f"{names.names[column].rstrip('?')}?" for column in columns]
+    if len(set(texts)) == len(texts):
+        return texts
+    return [f"column {column}: {text}" for column, text in zip(columns, texts, strict=True)]
+
+
+def value_words(questions: ColumnValues, names: TableColumns) -> tuple[tuple[str, ...], ...]:
+    """Return the v answers to each question in words; empty if it has no such answer."""
+    words = []
+    for query, (column, cuts) in enumerate(
+        zip(questions.columns.tolist(), questions.cuts.tolist(), strict=True)
+    ):
+        levels = questions.levels_of(query)
+        kinds = names.categories[column]
+        said = ["no", "yes"] if kinds == () else kinds or _intervals(cuts[: len(levels) - 1])
+        of_level = dict(zip(levels, said, strict=True))
+        of_level[questions.levels // 2] = "not sure"
+        words.append(tuple(of_level.get(level, "") for level in range(questions.levels)))
+    return tuple(words)
+
+
+def _intervals(cuts: list[float]) -> list[str]:
+    texts = [repr(cut) for cut in cuts]
+    for digits in range(4, 18):
+        rounded = [f"{cut:.{digits}g}" for cut in cuts]
+        if len(set(rounded)) == len(cuts):
+            texts = rounded
+            break
+    between = [f"{low} to {high}" for low, high in pairwise(texts)]
+    return [f"at most {texts[0]}", *between, f"more than {texts[-1]}"]
+
+
+def values_named(queries: Sequence[str], questions: ColumnValues, names: TableColumns) -> list[int]:
+    """Return the numbers of the questions that a person named by their columns.
+
+    Raises:
+        InputError: one names no column, or a column whose values are all equal.
+    """
+    texts = [text.rstrip("?") for text in value_texts(questions, names)]
+    found = []
+    for query in queries:
+        asked = query.strip().rstrip("?").strip()
+        if asked not in texts:
+            raise InputError(
+                f"queries: {query!r}; expected one of the columns {', '.join(texts[:5])}; "
+                "'column > number' and 'column is category' are questions of columns=\"cuts\""
+            )
+        found.append(texts.index(asked))
+    return found
 
 
 def _questions(columns: list[int], cuts: list[float]) -> ColumnAnswers:

@@ -1,8 +1,8 @@
-"""How images answer the queries of a dictionary: one interface, three rules.
+"""How images answer the queries of a dictionary: one interface, four rules.
 
 `MinMaxAnswers` is the paper's rule, eqs. (soft query answers) and (hard answer). By
 `ThresholdAnswers` an answer depends on its own query and the image alone. `ColumnAnswers` asks
-about the columns of a table.
+whether a column of a table exceeds a cut, `ColumnValues` for its value.
 
 Answers are numbers in [0, 1], in v even steps: below 0.5 for no, above it for yes (`WORDS`); a soft
 answer lies anywhere.
@@ -16,7 +16,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 Rule = TypeVar("Rule", bound="AnswerRule")
@@ -178,6 +178,55 @@ class ColumnAnswers(AnswerRule):
     def of_scores(self, scores: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
         """Return 1 for yes, 0 for no, and GAP for a gap (NaN)."""
         return (scores > self.cuts).float().masked_fill(scores.isnan(), GAP)
+
+
+# A cut that no number exceeds, where a column has fewer cuts than others.
+NO_CUT = torch.finfo(torch.float64).max
+
+
+def value_levels(cuts: int) -> int:
+    """Return how many answers questions for values have: at least a cell more than cuts, a gap."""
+    return 2 * ((cuts + 2) // 2) + 1
+
+
+@dataclass(frozen=True)
+class ColumnValues(ColumnAnswers):
+    """Questions that show the value of a column: in which cell between its cuts it lies.
+
+    Of v answers, the middle one is a gap. The lower half of the cells are the first answers, the
+    upper half the last ones, so that no and yes of two cells are 0 and 1.
+
+    Attributes:
+        columns: (k,) the column that each question is about.
+        cuts: (k, q) float64, ascending; NO_CUT where a column has fewer.
+        numeric: (k,) bool: whether cells are intervals of numbers, not categories.
+    """
+
+    cuts: Float[Tensor, "k q"]
+    numeric: Bool[Tensor, " k"]
+
+    @property
+    def levels(self) -> int:
+        """v, how many answers there are: an odd number."""
+        return value_levels(self.cuts.shape[1])
+
+    @property
+    def cells(self) -> Int[Tensor, " k"]:
+        """How many cells each column has."""
+        return 1 + (self.cuts < NO_CUT).sum(dim=1)
+
+    def of_scores(self, scores: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
+        """Return the level of the cell of each value, in [0, 1], and GAP for a gap (NaN)."""
+        cell = torch.zeros(scores.shape, dtype=torch.long, device=scores.device)
+        for cut in self.cuts.T:
+            cell += scores > cut
+        level = torch.where(cell < (self.cells + 1) // 2, cell, cell + self.levels - self.cells)
+        return (level / (self.levels - 1)).masked_fill(scores.isnan(), GAP)
+
+    def levels_of(self, query: int) -> list[int]:
+        """Return the levels of the cells of a question, in their order."""
+        cells = int(self.cells[query])
+        return [*range((cells + 1) // 2), *range(self.levels - cells // 2, self.levels)]
 
 
 def minmax_answers(scores: Float[Tensor, "b k"], hard: bool = True) -> Float[Tensor, "b k"]:

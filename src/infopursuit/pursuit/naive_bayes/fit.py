@@ -35,10 +35,18 @@ from torch import Tensor
 from torch.nn import functional
 
 from infopursuit.pursuit.answers.moments import ClassMoments
-from infopursuit.pursuit.answers.rules import GAP, AnswerRule, ColumnAnswers, ThresholdAnswers
+from infopursuit.pursuit.answers.rules import (
+    GAP,
+    AnswerRule,
+    ColumnAnswers,
+    ColumnValues,
+    ThresholdAnswers,
+)
 from infopursuit.pursuit.answers.table import (
+    LEAST,
     LEAST_OF_MANY,
     LEVEL,
+    MOST,
     AnswerTable,
     answer_probabilities,
     count_yes,
@@ -64,6 +72,10 @@ FEW_HELD_OUT, FOLDS, FEWEST_OF_A_CLASS = 64, 4, 2
 # Held-out images that calibrate; fewer if that takes more posteriors than these, but not too few.
 HELD_OUT = 4096
 CALIBRATION_POSTERIORS, FEWEST_HELD_OUT = 2**27, 512
+
+# Values of a column: a cell of numbers lends weight to its neighbours by a Gaussian of this many
+# cells; and answers that nothing gives.
+CELL_WIDTH, NEVER = 0.7, 1e-9
 
 # Images that rates are fitted on at most, and those of them that are asked questions.
 FITTED_ON, ASKED = 32768, 4096
@@ -113,6 +125,8 @@ def table_of_counts(
     """
     sums, totals = sums.float(), totals.float()
     prior = (totals / totals.sum()).squeeze(1)
+    if isinstance(rule, ColumnValues):
+        return AnswerTable(value_rates(rule, sums, totals).log(), prior.log())
     if isinstance(rule, ColumnAnswers):
         yes, answered = sums.chunk(2, dim=1)
         rates = [yes_rates(yes, answered)]
@@ -130,6 +144,36 @@ def table_of_counts(
     return AnswerTable(answer_probabilities(*rates).log(), prior.log())
 
 
+def value_rates(
+    rule: ColumnValues, sums: Float[Tensor, "c m"], totals: Float[Tensor, "c 1"]
+) -> Float[Tensor, "v k c"]:
+    """Return P(answer | class) of questions for values, from the counts of `table_of_counts`.
+
+    Two rows spread like all rows of the column are added to each class. A gap is as probable in
+    every class, so that it tells nothing and a column with many gaps is worth less.
+    """
+    v, c = rule.levels, len(totals)
+    above = sums.view(c, v - 1, -1)
+    ends = torch.zeros_like(above[:, :1])
+    above = torch.cat([ends + totals.unsqueeze(2), above, ends], dim=1)
+    counts = above[:, :-1] - above[:, 1:]  # c, v, k
+    rates = torch.full_like(counts, NEVER)
+    for query in range(counts.shape[2]):
+        levels = rule.levels_of(query)
+        found = counts[:, levels, query]
+        cells = torch.arange(len(levels), dtype=found.dtype)
+        pooled = (found.sum(dim=0) + 1) / (found.sum() + len(levels))
+        if rule.numeric[query]:
+            near = (-((cells.unsqueeze(1) - cells) / CELL_WIDTH).square() / 2).softmax(dim=1)
+            found = found @ near
+        found = found + PSEUDO_IMAGES * pooled
+        found = (found / found.sum(dim=1, keepdim=True)).clamp_min(2 * LEAST / len(levels))
+        gaps = (counts[:, v // 2, query].sum() / totals.sum()).clamp(LEAST, MOST)
+        rates[:, levels, query] = (1 - gaps) * found / found.sum(dim=1, keepdim=True)
+        rates[:, v // 2, query] = gaps
+    return rates.permute(1, 2, 0).contiguous()
+
+
 def at_least(rule: AnswerRule, blocks: Blocks) -> Iterator[tuple[slice, Tensor]]:
     """Yield (place, (m, (v - 1) k) if an answer is at least at level 1, ..., v - 1).
 
@@ -137,7 +181,7 @@ def at_least(rule: AnswerRule, blocks: Blocks) -> Iterator[tuple[slice, Tensor]]
     """
     for place, images in blocks:
         answers = rule.answers(images)
-        if isinstance(rule, ColumnAnswers):
+        if isinstance(rule, ColumnAnswers) and rule.levels == 2:
             answers = torch.cat([answers == 1, answers != GAP], dim=1).to(answers.dtype)
         if rule.levels > 2:
             steps = (torch.arange(1, rule.levels) - 0.5) / (rule.levels - 1)

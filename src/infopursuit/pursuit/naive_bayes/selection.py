@@ -264,12 +264,12 @@ def chosen_columns(
     shown = even_sample(labels, ROLLED_OUT, generator)
     weights = torch.ones(len(labels), dtype=torch.float64) if weights is None else weights
     counts = None if query_weights is None else query_weights[chosen]
-    credit = _credit(table.select(chosen), answers[shown][:, chosen], weights[shown], counts)
+    credit = credit_of(table.select(chosen), answers[shown][:, chosen], weights[shown], counts)
     return chosen[credit.argsort(descending=True, stable=True)[:k].sort().values]
 
 
-def _credit(
-    table: AnswerTable, answers: Tensor, weights: Tensor, query_weights: Tensor | None
+def credit_of(
+    table: AnswerTable, answers: Tensor, weights: Tensor, query_weights: Tensor | None = None
 ) -> Tensor:
     """Return (m,) the information that each query gains when images are asked BUDGET queries.
 
