@@ -170,7 +170,7 @@ def test_embeddings_have_no_new_questions(run: Callable, tmp_path: Path) -> None
         (["--llm", "http://127.0.0.1:1/v1"], "the name of the model is missing"),
         (["--llm", "vllm:some/model"], "which .* does not have"),
         (["--llm", "recorded:none.jsonl", "--llm-model", "some"], "names its model"),
-        (["--llm-model", "some"], "--llm-model some: expected it with --llm"),
+        (["--llm-model", "some"], "--llm-model: expected it with --llm"),
         (["--llm", "http://a/v1", "--llm-model", "b", "--knowledge", "k.csv"], "expected one of"),
     ],
 )

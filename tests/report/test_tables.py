@@ -1,5 +1,6 @@
 """The tables of the report: read from files, averaged over seeds, put in words."""
 
+import re
 from dataclasses import replace
 from itertools import product
 
@@ -23,6 +24,7 @@ from infopursuit.report.meaning_tables import (
     truth_table,
     worst_rows,
 )
+from infopursuit.report.report import render_report
 from infopursuit.report.runs import read_dataset, read_run
 from infopursuit.report.tables import (
     dependence_rows,
@@ -30,7 +32,6 @@ from infopursuit.report.tables import (
     figures,
     fixed_order_rows,
     results_table,
-    selection_rows,
     settings_rows,
     verdict,
 )
@@ -107,9 +108,12 @@ def test_baselines_of_a_fixed_order_are_at_the_budgets_of_the_table(tmp_path) ->
 
 def test_naive_bayes_shows_no_updates_and_no_settings_of_networks(tmp_path) -> None:
     results = read(tmp_path, ("alternating", "naive_bayes"))
-    network, bayes = selection_rows(results.runs)
-    assert (network["phase"], network["updates"]) == ("biased", "1000")
-    assert (bayes["phase"], bayes["updates"]) == (NOTHING, NOTHING)
+    weights = (
+        render_report([results], 100).partition("-weights-caption")[2].partition("</table>")[0]
+    )
+    cells = [re.findall(r"<td[^>]*>([^<]*)</td>", row) for row in weights.split("<tr>")]
+    ends = [(row[-3], row[-2]) for row in cells if row]
+    assert ends == [("biased", "1000"), (NOTHING, NOTHING)]
     assert results.runs[1].training == {}
     names, rows = settings_rows(results.runs)
     assert names == ["alternating", "naive_bayes"]

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from infopursuit.core.errors import InputError, one_line, writable
 from infopursuit.core.files import check_writable, write_files
@@ -136,39 +136,46 @@ def stopping_rule(model: PursuitClassifier, chosen: argparse.Namespace) -> Stopp
 
 
 def second_opinion(chosen: argparse.Namespace) -> SecondOpinion | None:
-    """Return who looks at pictures, by --second-opinion and the options about it.
-
-    If an environment of its own has vllm, this does not return: the command starts again there.
-    """
-    given = {
+    """Return who looks at pictures, by --second-opinion and the options about it."""
+    needed = {
         "--second-opinion-model": chosen.second_opinion_model,
+        "--vllm": chosen.vllm_python,
         "--second-opinion-calls": chosen.second_opinion_calls,
         "--second-opinion-images": chosen.second_opinion_images,
         "--second-opinion-alone": chosen.second_opinion_alone or None,
-        "--vllm": chosen.vllm_python,
     }
-    if chosen.second_opinion is None:
-        for option, value in given.items():
-            if value is not None:
-                raise InputError(f"{option}: expected it with --second-opinion")
+    model = language_model_of("--second-opinion", chosen.second_opinion, needed)
+    if model is None:
         return None
     from infopursuit.datasets.image_folders import read_image_folder
     from infopursuit.estimators.second_opinion import MOST, SecondOpinion
-    from infopursuit.queries.language_models import VLLM, language_model_at
-    from infopursuit.queries.language_models.vllm_engine import run_where_vllm_is
 
-    if chosen.second_opinion.startswith(VLLM):
-        run_where_vllm_is(chosen.vllm_python)
     images = None
     if chosen.second_opinion_images is not None:
         folder = read_image_folder(chosen.second_opinion_images)
         images = (folder.pictures, folder.labels)
-    return SecondOpinion(
-        language_model_at(chosen.second_opinion, chosen.second_opinion_model),
-        chosen.second_opinion_calls or MOST,
-        chosen.second_opinion_alone,
-        images,
-    )
+    calls = chosen.second_opinion_calls or MOST
+    return SecondOpinion(model, calls, chosen.second_opinion_alone, images)
+
+
+def language_model_of(option: str, where: str | None, needed: Mapping[str, Any]) -> Any:
+    """Return the language model that an option names; None without it.
+
+    The first two options that need it are the model's name and the Python of vLLM. If that is not
+    installed here, this does not return: the command starts again there.
+    """
+    if where is None:
+        for other, value in needed.items():
+            if value is not None:
+                raise InputError(f"{other}: expected it with {option}")
+        return None
+    from infopursuit.queries.language_models import VLLM, language_model_at
+    from infopursuit.queries.language_models.vllm_engine import run_where_vllm_is
+
+    name, vllm_python, *_ = needed.values()
+    if where.startswith(VLLM):
+        run_where_vllm_is(vllm_python)
+    return language_model_at(where, name)
 
 
 def clip_of(model: PursuitClassifier) -> Clip:

@@ -51,6 +51,7 @@ from infopursuit.explorer.contents import (
     Pictures,
     contents,
     no_images,
+    origins,
     spread,
 )
 from infopursuit.explorer.page import page, room
@@ -202,8 +203,9 @@ def load_models(
 
 def facts(name: str, model: PursuitClassifier, sees: bool = False) -> Facts:
     """Return what the page says of a model."""
-    stop = model.stop or DEFAULT_STOP
-    return Facts.of(name, stop, model.provenance_, sees, mapper(model), model.knowledge_)
+    where, stop = origins(model.provenance_.get("sources", {})), model.stop or DEFAULT_STOP
+    known = model.knowledge_
+    return Facts(name, stop, where, sees=sees, maps=mapper(model), knowledge=known)
 
 
 def blind(models: Mapping[str, PursuitClassifier]) -> str | None:

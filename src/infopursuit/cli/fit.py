@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.cli.explain import language_model_of
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import check_writable
 from infopursuit.core.numbers import percent
@@ -56,7 +57,8 @@ def fit(chosen: argparse.Namespace) -> int:
             raise InputError("--annotations: expected it with a folder of images, which have names")
         said = settings["annotations"] = read_annotations(chosen.annotations)
     names: list[str] = []
-    language_model = _language_model(chosen)
+    needed = {"--llm-model": chosen.llm_model, "--vllm": chosen.vllm_python}
+    language_model = language_model_of("--llm", chosen.llm, needed)
     if chosen.images.suffix in EMBEDDED:
         model, test = _fit_embedded(chosen, settings, language_model)
     else:
@@ -160,25 +162,6 @@ def _by_people(
         model.provenance_["judged_by_people"] = in_figures(measured)
         lines += in_lines(measured)
     return lines
-
-
-def _language_model(chosen: argparse.Namespace) -> Any:
-    """Return the language model that is chosen; None for none.
-
-    An engine of vLLM that is not installed here runs in another environment, and this command with
-    it (`run_where_vllm_is`).
-    """
-    if chosen.llm is None:
-        for option, given in (("--llm-model", chosen.llm_model), ("--vllm", chosen.vllm_python)):
-            if given is not None:
-                raise InputError(f"{option} {given}: expected it with --llm")
-        return None
-    from infopursuit.queries.language_models import VLLM, language_model_at
-    from infopursuit.queries.language_models.vllm_engine import run_where_vllm_is
-
-    if chosen.llm.startswith(VLLM):
-        run_where_vllm_is(chosen.vllm_python)
-    return language_model_at(chosen.llm, chosen.llm_model)
 
 
 def _fit_embedded(

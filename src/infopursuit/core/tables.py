@@ -384,38 +384,30 @@ def is_sharded(path: str | Path) -> bool:
 
 
 class ShardWriter:
-    """Cuts the tables that it is given into files of `shard_rows` rows each."""
+    """Cuts the tables that it is given into files of `size` rows each, `rows` in all."""
 
-    def __init__(self, folder: Path, schema: pa.Schema, rows: int, shard_rows: int) -> None:
-        self.schema = schema
-        self._folder, self._rows, self._size = folder, rows, shard_rows
-        self._count = max(1, -(-rows // shard_rows))
+    def __init__(self, folder: Path, schema: pa.Schema, rows: int, size: int) -> None:
+        self._folder, self.schema, self._rows, self._size = folder, schema, rows, size
         self._written = 0
         self._file: pq.ParquetWriter | None = None
 
     def write_table(self, table: pa.Table, row_group_size: int | None = None) -> None:
-        """Write the next rows."""
-        if not len(table) and self._rows:
-            return
-        while True:
-            if self._file is None:
-                name = shard_name(self._written // self._size, self._count)
-                file = self._folder / name
-                self._file = pq.ParquetWriter(file, self.schema, compression="zstd")
-            part = table.slice(0, self._size - self._written % self._size)
-            if len(part) or not self._rows:
-                self._file.write_table(part, row_group_size)
-            self._written += len(part)
+        """Write the next rows; a table without any rows is one empty file."""
+        first, end = self._written, self._written + len(table)
+        while self._written < end or (not self._rows and self._file is None):
             if self._written % self._size == 0:
                 self.close()
-            table = table.slice(len(part))
-            if not len(table):
-                return
+                count = max(1, -(-self._rows // self._size))
+                name = shard_name(self._written // self._size, count)
+                self._file = pq.ParquetWriter(self._folder / name, self.schema, compression="zstd")
+            assert self._file is not None
+            part = table.slice(self._written - first, self._size - self._written % self._size)
+            self._file.write_table(part, row_group_size)
+            self._written += len(part)
 
     def finish(self) -> None:
         """Close the last file; ValueError if the rows were more or fewer than announced."""
-        if not self._rows and self._file is None:
-            self.write_table(self.schema.empty_table())
+        self.write_table(self.schema.empty_table())
         self.close()
         if self._written != self._rows:
             raise ValueError(f"{self._written} rows were written; expected {self._rows}")
@@ -424,7 +416,6 @@ class ShardWriter:
         """Close the open file, if there is one."""
         if self._file is not None:
             self._file.close()
-            self._file = None
 
 
 @contextmanager

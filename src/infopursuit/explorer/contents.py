@@ -307,20 +307,6 @@ class Facts:
     maps: Mapper | None = None
     knowledge: KnowledgeTable | None = None
 
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        stop: StoppingRule,
-        provenance: Mapping[str, Any],
-        sees: bool = False,
-        maps: Mapper | None = None,
-        knowledge: KnowledgeTable | None = None,
-    ) -> Facts:
-        """Return what the provenance of a classifier says."""
-        from_where = origins(provenance.get("sources", {}))
-        return cls(name, stop, from_where, sees=sees, maps=maps, knowledge=knowledge)
-
 
 def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
     """Return a model as the page gets it."""

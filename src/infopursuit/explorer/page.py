@@ -38,6 +38,7 @@ from infopursuit.explorer.contents import (
     Mapper,
     contents,
     no_images,
+    origins,
 )
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
@@ -222,7 +223,7 @@ def explored(
 ) -> FramedPage:
     """Return the page of one model; test and training images may be None."""
     content = contents(
-        [(pursuit, Facts.of(title, stop, provenance, maps=maps))],
+        [(pursuit, Facts(title, stop, origins(provenance.get("sources", {})), maps=maps))],
         no_images([pursuit]) if test is None else test,
         train,
         title,

@@ -128,7 +128,6 @@ def dataset_part(
         "others": [run for run in firsts if run.name[:3] != shown.name[:3]],
         "methods": methods,
         "settings": settings,
-        "selection": tables.selection_rows(runs),
         "stop": stops_when(one_rule(runs)),
         "runs": runs,
         "several_seeds": len({run.name.seed for run in runs}) > 1,

@@ -13,7 +13,7 @@ from infopursuit.pursuit.explanation import stops_when
 from infopursuit.report.charts import BASELINES
 from infopursuit.report.groups import Group, grouped
 from infopursuit.report.meaning_tables import of_100
-from infopursuit.report.methods import WORDS, dictionary_of, has_updates
+from infopursuit.report.methods import WORDS, dictionary_of
 from infopursuit.report.runs import DatasetResults, Run
 
 MOMENTS = ("initial", "midway", "final")
@@ -186,19 +186,6 @@ def settings_rows(runs: Sequence[Run]) -> tuple[list[str], list[tuple[str, list[
     return list(methods), [
         (name, [_setting(each[name]) if name in each else NOTHING for each in methods.values()])
         for name in names
-    ]
-
-
-def selection_rows(runs: Sequence[Run]) -> list[Row]:
-    """Say which weights of each run were kept; without updates there is nothing to choose."""
-    return [
-        {
-            "run": run,
-            "phase": run.selected["phase"] if has_updates(run.settings) else NOTHING,
-            "updates": str(run.selected["updates"]) if has_updates(run.settings) else NOTHING,
-            "validation_auc": share(run.validation_auc),
-        }
-        for run in runs
     ]
 
 

@@ -9,13 +9,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Real
-from typing import Literal, get_args
+from typing import Literal, get_args, get_origin, get_type_hints
 
 from infopursuit.core.errors import InputError
 from infopursuit.pursuit.answers.rules import LEVELS
 
 # What `plateau` multiplies the rates by, and how often: the phase ends in place of one more.
 FACTOR, FALLS = 0.3, 2
+# Settings that are more than 0, all of those that are two.
+POSITIVE = (
+    "network_updates", "batch_size", "max_history", "patience", "validate_every", "hidden",
+    "temperature",
+)  # fmt: skip
 
 Dictionary = Literal["fixed", "alternating", "joint"]
 Answers = Literal["minmax", "soft", "threshold", "three_valued", "five_valued"]
@@ -72,30 +77,16 @@ class VariationalSettings:
     validate_every: int = 100
 
     def __post_init__(self) -> None:
-        choices = {
-            "dictionary": ("fixed", "alternating", "joint"),
-            "answers": get_args(Answers),
-            "schedule": ("constant", "cosine", "plateau"),
-            "select_on": ("held_out", "test"),
-        }
-        for name, known in choices.items():
-            if getattr(self, name) not in known:
-                raise InputError(
-                    f"{name} is {getattr(self, name)!r}; expected {', '.join(known[:-1])} or "
-                    f"{known[-1]}"
-                )
-        positive = {
-            "network_updates": self.network_updates,
-            "batch_size": self.batch_size,
-            "max_history": self.max_history,
-            "patience": self.patience,
-            "validate_every": self.validate_every,
-            "hidden": min(self.hidden),
-            "temperature": min(self.temperature),
-        }
-        for name, value in positive.items():
-            if not value > 0:
-                raise InputError(f"{name} is {value}; expected more than 0")
+        for name, kind in get_type_hints(type(self)).items():
+            value, known = getattr(self, name), get_args(kind)
+            if get_origin(kind) is Literal and value not in known:
+                expected = f"{', '.join(known[:-1])} or {known[-1]}"
+                raise InputError(f"{name} is {value!r}; expected {expected}")
+        for name in POSITIVE:
+            value = getattr(self, name)
+            least = min(value) if isinstance(value, (tuple, list)) else value
+            if not least > 0:
+                raise InputError(f"{name} is {least}; expected more than 0")
         for name in ("learning_rate", "dictionary_learning_rate", "weight_decay"):
             value = getattr(self, name)
             least = 0 if name == "weight_decay" else math.ulp(0)
