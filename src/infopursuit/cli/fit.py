@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.cli.explain import language_model_of
+from infopursuit.cli.explain import clip_of, language_model_of
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import check_writable
 from infopursuit.core.numbers import percent
@@ -64,27 +64,25 @@ def fit(chosen: argparse.Namespace) -> int:
     else:
         if chosen.labels is not None:
             raise InputError("--labels: expected it with an .npy file; a folder names its classes")
-        from infopursuit.estimators.pictures import fit_pictures
+        from infopursuit.estimators.pictures import fit as fit_pictures
 
         with warnings.catch_warnings():  # what was left out is listed at the end
             warnings.filterwarnings("ignore", ".* pictures cannot be read and are left out")
-            fitted = fit_pictures(
+            model = fit_pictures(
                 chosen.images,
                 chosen.classes,
                 None if chosen.texts is None else read_texts(chosen.texts),
                 chosen.clip or "ViT-B-32",
                 chosen.pretrained,
-                settings.pop("n_queries"),
-                settings,
                 device=chosen.device,
                 test_fraction=chosen.test_fraction,
                 language_model=language_model,
                 answers_in=chosen.out / ANSWERS,
+                **settings,
             )
-        model, test = fitted.model, None
-        if fitted.test is not None and fitted.test_rows is not None:
-            test = Embeddings(fitted.test_rows, np.array(fitted.test.labels))
-            names = [str(each) for each in fitted.test.pictures]
+        test = None
+        if said is not None or model.judgement_ is not None:
+            test, names = _test_images(model, chosen)
     lines = [*summary(model), *judged(model, test)]
     if said is not None:
         lines += _by_people(model, said, test, names)
@@ -98,6 +96,22 @@ def fit(chosen: argparse.Namespace) -> int:
     if len(rejected) > LISTED:
         logger.error("left out: %d more, listed in %s", len(rejected) - LISTED, chosen.out)
     return 1 if rejected else 0
+
+
+def _test_images(
+    model: InformationPursuitClassifier, chosen: argparse.Namespace
+) -> tuple[Embeddings | None, list[str]]:
+    """Return the readable test images of a folder, which the cache has, and their names."""
+    from infopursuit.clip.embed import embed_readable_pictures
+    from infopursuit.estimators.pictures import labelled_pictures
+
+    _, test = labelled_pictures(chosen.images, chosen.classes, chosen.test_fraction)
+    if test is None or not test.pictures:
+        return None, []
+    readable = embed_readable_pictures(clip_of(model), test.pictures, progress=False)
+    kept = test.subset(readable.rows)
+    rows = Embeddings(readable.embeddings, np.array(kept.labels))
+    return rows, [str(each) for each in kept.pictures]
 
 
 def summary(model: InformationPursuitClassifier) -> list[str]:

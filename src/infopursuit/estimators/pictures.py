@@ -94,38 +94,6 @@ def fit(
         InputError: the folder is malformed, labels and pictures are not equally many, a class has
             no readable picture, or the CLIP is not there and cannot be fetched.
     """
-    return fit_pictures(
-        images, classes, texts, clip, pretrained, n_queries, settings, device=device,
-        batch_size=batch_size, progress=progress, test_fraction=test_fraction,
-        language_model=language_model, answers_in=answers_in,
-    ).model  # fmt: skip
-
-
-class FittedOnPictures(NamedTuple):
-    """A model, and the test images of its folder: their embeddings and themselves, if any."""
-
-    model: InformationPursuitClassifier
-    test_rows: Float32[np.ndarray, "m d"] | None
-    test: LabelledPictures | None
-
-
-def fit_pictures(
-    images: Any,
-    classes: Any,
-    texts: Sequence[str] | Mapping[str, str] | None,
-    clip: str | Path,
-    pretrained: str,
-    n_queries: int,
-    settings: dict[str, Any],
-    *,
-    device: str = "auto",
-    batch_size: int = 64,
-    progress: bool = True,
-    test_fraction: float = TEST_FRACTION,
-    language_model: Any = None,
-    answers_in: str | Path | None = None,
-) -> FittedOnPictures:
-    """Do the work of `fit`, whose arguments and errors it has."""
     train, test = labelled_pictures(images, classes, test_fraction)
     given, reference = list(visual_vocabulary() if texts is None else texts), None
     table = settings.get("knowledge")
@@ -178,7 +146,6 @@ def fit_pictures(
         model = model.fit(rows, labels) if helper is None else helper.fit(model, rows, labels)
     remember(model.provenance_, train.pictures)
     model.clip_, model.clip_source_, model.clip_device_ = tower.name, source, device
-    test_rows = None
     if test is not None and test.pictures:
         test_rows, test, unreadable, more = _embedded(tower, test, batch_size, progress)
         rejected |= unreadable
@@ -194,7 +161,7 @@ def fit_pictures(
             for query in model.queries_
             if query in shipped or query in asked
         }
-    return FittedOnPictures(model, test_rows, test)
+    return model
 
 
 def labelled_pictures(
