@@ -27,7 +27,6 @@ from infopursuit.queries.class_knowledge import (
     OFFERED,
     TEXTS_PER_PROMPT,
     TOKENS_PER_NUMBER,
-    ask_judgement,
     ask_knowledge,
     knowledge_pattern,
     prompts_for,
@@ -119,7 +118,8 @@ class LanguageModelHelp:
         """Return which classes each question is true of, by another prompt."""
         sampling = self._sampling(knowledge_pattern())
         arguments = (classes, distinct(questions), sampling, self.kept_in)
-        return ask_judgement(self.model, self.class_judgement, *arguments)
+        asked = ask_knowledge(self.model, self.class_judgement, *arguments, by_text=True)
+        return asked.knowledge
 
     def _sampling(self, pattern: str) -> Sampling:
         """Return how answers are drawn; only vLLM is known to keep to a pattern."""

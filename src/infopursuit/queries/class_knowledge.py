@@ -11,13 +11,12 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float32
 
 from infopursuit.core.executors import Workers
 from infopursuit.core.tables import REJECTED_KNOWLEDGE
@@ -111,55 +110,24 @@ def ask_knowledge(
     sampling: Sampling,
     kept_in: str | Path,
     workers: Workers[LanguageModel] | None = None,
+    by_text: bool = False,
 ) -> AskedKnowledge:
     """Ask a language model for the knowledge table of c classes and u texts.
 
-    Prompts about the same texts follow one another, so that engines can keep what they share.
+    It is asked class by class, or text by text, as a judge is. Prompts about the same texts (or
+    classes) follow one another, so that engines can keep what they share.
 
     Returns:
         The table with NaN if no answer could be used; `rejected` has a row for each answer that
         could not, even if a later one could.
     """
+    rows, columns = (texts, classes) if by_text else (classes, texts)
 
     def prompt(name: str, batch: list[str]) -> str:
+        if by_text:
+            return template.render(text=name, classes=batch)
         return template.render(class_name=name, texts=batch, classes=list(classes))
 
-    values, rejected, counts = _asked(model, prompt, classes, texts, sampling, kept_in, workers)
-    return AskedKnowledge(KnowledgeTable(tuple(classes), tuple(texts), values), rejected, counts)
-
-
-def ask_judgement(
-    model: LanguageModel,
-    template: PromptTemplate,
-    classes: Sequence[str],
-    texts: Sequence[str],
-    sampling: Sampling,
-    kept_in: str | Path,
-) -> KnowledgeTable:
-    """Ask a language model which of c classes each of u texts is true of, text by text."""
-
-    def prompt(text: str, batch: list[str]) -> str:
-        return template.render(text=text, classes=batch)
-
-    values, _, _ = _asked(model, prompt, texts, classes, sampling, kept_in)
-    return KnowledgeTable(tuple(classes), tuple(texts), values.T.copy())
-
-
-def prompts_for(rows: int, columns: int) -> int:
-    """Return how many prompts a table takes, if every answer can be used."""
-    return rows * -(-columns // TEXTS_PER_PROMPT)
-
-
-def _asked(
-    model: LanguageModel,
-    prompt: Callable[[str, list[str]], str],
-    rows: Sequence[str],
-    columns: Sequence[str],
-    sampling: Sampling,
-    kept_in: str | Path,
-    workers: Workers[LanguageModel] | None = None,
-) -> tuple[Float32[np.ndarray, "r m"], dict[str, list[Any]], dict[str, Any]]:
-    """Fill a table row by row; return it with the rejected answers and the counts."""
     starts = range(0, len(columns), TEXTS_PER_PROMPT)
     batches = [list(columns[start : start + TEXTS_PER_PROMPT]) for start in starts]
     waiting = [(batch, row) for batch in range(len(batches)) for row in range(len(rows))]
@@ -197,4 +165,10 @@ def _asked(
         "finish_reasons": dict(endings),
         "rejected_answers": dict(Counter(rejected["reason"])),
     }
-    return values, rejected, counts
+    table = values.T.copy() if by_text else values
+    return AskedKnowledge(KnowledgeTable(tuple(classes), tuple(texts), table), rejected, counts)
+
+
+def prompts_for(rows: int, columns: int) -> int:
+    """Return how many prompts a table takes, if every answer can be used."""
+    return rows * -(-columns // TEXTS_PER_PROMPT)
