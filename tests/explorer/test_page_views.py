@@ -291,6 +291,40 @@ def test_a_person_plays_the_image(open_page: Opened, width: int) -> None:
     expect(page.locator(".said li")).to_have_count(0)
 
 
+def test_a_picture_and_a_person_answer_together(open_page: Opened) -> None:
+    described = dict(zip(QUERIES, texts(), strict=True))
+    of_person = 0
+    for place in (0, 5, 9):
+        image = split("test").ids[place]
+        page = open_page(document(), hash=f"view=image&image={image}")
+        dialogue = Dialogue(model(), split("test").answers[0][place], image, STOP, person_cost=5)
+        for _ in range(20):
+            if page.locator(".ending button").is_visible():
+                break
+            page.get_by_role("button", name="Next", exact=True).click()
+        page.get_by_role("button", name="Answer yourself what it is not sure of").click()
+        expect(page.locator("h1")).to_have_text("You and the picture")
+        while (question := dialogue.listen()) is not None:
+            expect(page.locator(".stage h2")).to_have_text(described[question])
+            page.get_by_role("button", name="no", exact=True).click()
+            dialogue.answer("no")
+            of_person += 1
+        steps = dialogue.explanation().steps
+        expect(page.locator(".said li")).to_have_count(len(steps))
+        for row, step in zip(page.locator(".said li").all(), steps, strict=True):
+            expect(row).to_contain_text(described[step.query])
+            expect(row.locator(".tag", has_text="picture")).to_have_count(int(not step.overridden))
+            expect(row.locator("select")).to_have_value(str(step.answer).removesuffix(".0"))
+        best = dialogue.explanation().predicted_class
+        expect(page.locator(".stage h2")).to_have_text(best)
+        page.reload()
+        expect(page.locator(".said li")).to_have_count(len(steps))
+        # A person may correct the picture.
+        page.locator(".said select").first.select_option("not sure")
+        expect(page.locator(".said li").first.locator(".tag")).to_have_count(0)
+    assert of_person
+
+
 # 4. A class.
 
 

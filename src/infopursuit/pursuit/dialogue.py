@@ -22,6 +22,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
+from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.explanation import Candidate, Explanation, rounded
 from infopursuit.pursuit.pursuit import RUNNERS_UP, Pursuit
 from infopursuit.pursuit.rollout import ranked
@@ -70,6 +71,8 @@ class Dialogue:
                     f"person_cost is {person_cost!r}; expected 1 or more, and an image that answers"
                 )
             self._sure = torch.maximum(answers, 1 - answers) >= sure
+            if pursuit.words:  # all values of a column are as sure
+                self._sure = answers != NOT_SURE
             self._costs = torch.where(self._sure, 1.0, float(person_cost))
         self._asked: list[_Asked] = []
 

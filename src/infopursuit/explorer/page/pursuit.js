@@ -366,33 +366,49 @@ export async function plan(model, predictor, answers, whatIf = {}) {
 
 /**
  * What a person who answers has said so far leads to: the posterior after each answer, and what the
- * model asks next.
+ * model asks next. With a picture, that answers what it is sure of and the person the rest
+ * (`Dialogue.listen`): the next question tells most for its cost.
  * @param {Model} model
  * @param {Predictor} predictor
- * @param {Answered[]} history
+ * @param {Answered[]} said by the person; in this order, unless there is a picture
  * @param {Stop} stop
- * @returns {Promise<{posteriors: Float64Array[], next: Candidate | null, confident: boolean, more: boolean}>}
- *   `more`: whether a question is left
+ * @param {{answers: ArrayLike<number>, cost: number} | null} [picture] `cost`: of a question to the
+ *   person, in questions to the picture
+ * @returns {Promise<{history: Answered[], posteriors: Float64Array[], next: Candidate | null,
+ *   more: boolean}>} `more`: whether a question is left
  */
-export async function dialogue(model, predictor, history, stop) {
+export async function dialogue(model, predictor, said, stop, picture = null) {
   const stopping = new Stopping(stop, model.k);
+  const given = new Map(said.map(({ query, answer }) => [query, answer]));
+  /** @param {number} query @returns {number | undefined} */
+  const seen = (query) => {
+    const answer = picture?.answers[query] ?? 0.5;
+    return (model.words ? answer !== 0.5 : answer === 0 || answer === 1) ? answer : undefined;
+  };
+  /** @type {Answered[]} */
+  const history = [];
   /** @type {Float64Array[]} */
   const posteriors = [];
-  let confident = false;
-  /** @type {Candidate[]} */
-  let candidates = [];
-  for (let t = 0; t <= history.length; t++) {
-    const prediction = await predictor.predict(history.slice(0, t));
+  for (;;) {
+    const t = history.length;
+    const prediction = await predictor.predict([...history]);
     posteriors.push(prediction.posterior);
-    confident = stopping.hears(prediction.posterior);
-    if (t === history.length) candidates = ranked(prediction, predictor.rounding, 1);
+    const confident = stopping.hears(prediction.posterior);
+    const cost = (/** @type {number} */ query) =>
+      picture && seen(query) === undefined ? picture.cost : 1;
+    const order = prediction.order.map((gain, query) => gain / cost(query));
+    let [best] = ranked({ ...prediction, order }, predictor.rounding, 1);
     if (t === 0 && model.first !== null) {
-      candidates = [{ query: model.first, value: prediction.values[model.first] }];
+      best = { query: model.first, value: prediction.values[model.first] };
     }
+    const over = confident || t >= stopping.budget;
+    const query = picture ? (over ? undefined : best?.query) : said[t]?.query;
+    const answer = query === undefined ? undefined : (given.get(query) ?? seen(query));
+    if (query === undefined || answer === undefined) {
+      return { history, posteriors, next: over ? null : (best ?? null), more: best !== undefined };
+    }
+    history.push({ query, answer });
   }
-  const over = confident || history.length >= stopping.budget;
-  const next = over ? null : (candidates[0] ?? null);
-  return { posteriors, next, confident, more: candidates.length > 0 };
 }
 
 /**

@@ -11,10 +11,11 @@
  *   sure: number | null, most: number | "all" | null,
  *   you: Answered[], was: number | null, shown: number | null, beside: number | null,
  *   truth: number | null, said: number | null, asked: number | null,
- *   shortest: number | null, longest: number | null, all: boolean, long: boolean}} State
+ *   shortest: number | null, longest: number | null, all: boolean, long: boolean, together: boolean}} State
  *   `sure`: stop at this probability in percent; `most`: ask at most this many; null for the model's
  *   own; `you`: a person's answers; `was`: the class that the person thought of; `shown`, `beside`:
- *   the class shown, and another next to it; from `truth` to `all`: filters of failures; `long`:
+ *   the class shown, and another next to it; from `truth` to `all`: filters of failures; `together`:
+ *   a picture answers what it is sure of, and a person the rest; `long`:
  *   answers that changed little have a row each, too
  */
 
@@ -56,6 +57,7 @@ export function emptyState() {
     shown: null,
     beside: null,
     long: false,
+    together: false,
     ...NO_FILTERS,
   };
 }
@@ -88,6 +90,7 @@ export function hashOf(state) {
   for (const key of NUMBERS) put(key === "shown" ? "class" : key, state[key]);
   put("all", state.all ? 1 : null);
   put("long", state.long ? 1 : null);
+  put("with", state.together ? 1 : null);
   return parts.toString();
 }
 
@@ -188,6 +191,7 @@ export function readHash(hash, payload) {
   state.longest = whole("longest", k + 1);
   state.all = parts.get("all") === "1";
   state.long = parts.get("long") === "1";
+  state.together = parts.get("with") === "1";
   return { state, problems };
 }
 

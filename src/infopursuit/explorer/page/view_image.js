@@ -286,6 +286,7 @@ export class ImageView {
       : plan.next.length
         ? " It may ask no more."
         : " It has asked everything.";
+    const together = () => this.app.change({ view: "you", together: true, you: [] });
     return h(
       "p",
       {},
@@ -293,6 +294,10 @@ export class ImageView {
       said,
       ` after ${counted(plan.steps.length, "question")}.`,
       why,
+      " ",
+      (this.app.model.levels ?? 2) > 2
+        ? button(together, "Answer yourself what it is not sure of", { class: "small" })
+        : null,
     );
   }
 

@@ -26,6 +26,8 @@ const TWENTY = 20;
 const USUAL = 0.5;
 // Classes of a key that are shown as still possible: at most so many, of at least such a share.
 const [LEFT, POSSIBLE] = [12, 0.01];
+// What asking a person costs, in questions to the picture that they look at together.
+const PERSON_COST = 5;
 
 export class YouView {
   /** @param {App} app */
@@ -57,15 +59,19 @@ export class YouView {
     this.reasonsOf = this.isKey
       ? choice(app.model.classes, (shown) => app.change({ shown }), { id: "why" })
       : null;
-    const lead = this.isKey
+    this.lead = h("p", { class: "lead" });
+    this.title = h("h1", {});
+    this.look = h("div", { class: "look" });
+    this.words = this.isKey
       ? "Look at what you have found, and answer what you can see. If you cannot tell, say not sure. " +
         "A wrong answer does not end it: change any answer below, or go on."
       : "Think of one of these classes. The model asks you up to twenty questions, and then guesses.";
     this.element = h(
       "div",
       { class: "view you-view" },
-      h("h1", {}, this.isKey ? isolated(app.payload.title) : "You are the image"),
-      h("p", { class: "lead" }, lead),
+      this.title,
+      this.lead,
+      this.look,
       this.classes(),
       h(
         "div",
@@ -144,20 +150,45 @@ export class YouView {
   async update() {
     const turn = ++this.turn;
     const { app } = this;
-    const { you } = app.state;
-    const { model } = app;
+    const { model, state } = app;
+    const image = state.together ? app.current : null;
+    const free = this.isKey || image !== null;
     const most = this.isKey ? model.k : Math.min(model.stop.max_queries ?? TWENTY, TWENTY);
-    const stop = { ...(this.isKey ? app.stop() : model.stop), max_queries: most };
-    const said = await dialogue(model, app.remembering[app.state.model], you, stop);
+    const stop = image
+      ? app.stop()
+      : { ...(this.isKey ? app.stop() : model.stop), max_queries: most };
+    const picture = image && { answers: image.answers(state.model), cost: PERSON_COST };
+    const said = await dialogue(model, app.remembering[state.model], state.you, stop, picture);
     if (turn !== this.turn) return;
+    const you = said.history;
+    fill(
+      this.title,
+      image
+        ? "You and the picture"
+        : this.isKey
+          ? isolated(app.payload.title)
+          : "You are the image",
+    );
+    this.lead.textContent = image
+      ? "The picture answers what it is sure of, and you the rest. You may change any answer."
+      : this.words;
+    fill(
+      this.look,
+      image && [
+        pictureOfImage(image, image.id),
+        button(() => app.change({ together: false, you: [] }), "Answer all myself", {
+          class: "small",
+        }),
+      ],
+    );
     const posterior = said.posteriors[said.posteriors.length - 1];
     const focused = document.activeElement?.getAttribute("data-answer");
     this.asking = said.next?.query ?? null;
     this.bars.update(posterior, { stop: model.stop.probability });
     this.history(you, said.posteriors);
     this.said.hidden = this.asking === null && app.state.was !== null;
-    if (this.asking !== null) this.ask(this.asking, most);
-    else if (this.isKey) this.name(posterior, said.more);
+    if (this.asking !== null) this.ask(this.asking, free ? null : most, you.length);
+    else if (free) this.name(posterior, said.more, you.length);
     else if (app.state.was === null) this.guess(posterior);
     else this.compare(app.state.was, posterior);
     if (this.isKey) this.showPossible(you, posterior);
@@ -173,15 +204,14 @@ export class YouView {
     heading?.focus();
   }
 
-  /** @param {number} query @param {number} most */
-  ask(query, most) {
+  /** @param {number} query @param {number | null} most @param {number} asked */
+  ask(query, most, asked) {
     const { app } = this;
-    const asked = app.state.you.length;
     const question = app.model.questions[query];
     fill(
       this.stage,
       quiet(
-        this.isKey
+        most === null
           ? `Question ${asked + 1}`
           : `Question ${asked + 1} of at most ${Math.min(most, app.model.k)}`,
       ),
@@ -235,15 +265,16 @@ export class YouView {
     ];
   }
 
-  /** What a key names. @param {Float64Array} posterior @param {boolean} more questions are left */
-  name(posterior, more) {
+  /** What a key names. @param {Float64Array} posterior @param {boolean} more questions are left
+   * @param {number} asked */
+  name(posterior, more, asked) {
     const { app } = this;
     const { classes } = app.model;
     const top = largest(posterior);
     const picture = app.test.find((image) => image.label === top);
     fill(
       this.stage,
-      quiet(`After ${counted(app.state.you.length, "question")}, ${percent(posterior[top])} sure`),
+      quiet(`After ${counted(asked, "question")}, ${percent(posterior[top])} sure`),
       h("h2", { class: "big", tabindex: "-1" }, isolated(classes[top])),
       picture ? pictureOfImage(picture, "") : null,
       inRow(
@@ -428,7 +459,12 @@ export class YouView {
           {},
           isolated(app.model.questions[query]),
           " ",
-          this.isKey ? this.changeable(i) : chip(answer, app.model, query),
+          this.isKey || app.state.together
+            ? this.changeable(query, answer)
+            : chip(answer, app.model, query),
+          app.state.together && !app.state.you.some((each) => each.query === query)
+            ? h("span", { class: "tag" }, "picture")
+            : null,
           " ",
           h("span", { class: "quiet" }, probableWords(app.model, posteriors[i + 1], 1)),
         ),
@@ -436,27 +472,27 @@ export class YouView {
     );
   }
 
-  /** An answer that can be changed; those after it stay. @param {number} place */
-  changeable(place) {
+  /** An answer that can be changed; those after it stay. @param {number} query
+   * @param {number} said */
+  changeable(query, said) {
     const { app } = this;
-    const { you } = app.state;
     const select = h(
       "select",
       {
-        "aria-label": `Your answer to ${app.model.questions[you[place].query]}`,
+        "aria-label": `Your answer to ${app.model.questions[query]}`,
         on: {
           change: () => {
-            const answer = Number(select.value);
-            const changed = you.map((each, i) => (i === place ? { ...each, answer } : each));
-            app.change({ you: changed, was: null }, { undoable: true });
+            const changed = { query, answer: Number(select.value) };
+            const { you } = app.state;
+            const place = you.findIndex((each) => each.query === query);
+            const all = place < 0 ? [...you, changed] : you.with(place, changed);
+            app.change({ you: all, was: null }, { undoable: true });
           },
         },
       },
-      this.degrees(you[place].query).map(({ word, value }) =>
-        h("option", { value: String(value) }, word),
-      ),
+      this.degrees(query).map(({ word, value }) => h("option", { value: String(value) }, word)),
     );
-    select.value = String(you[place].answer);
+    select.value = String(said);
     return select;
   }
 }
