@@ -18,6 +18,7 @@ from typing import Any
 
 import httpx
 import pytest
+from PIL import Image
 from ruamel.yaml import YAML
 
 from infopursuit.core.tables import ANSWERS, read_table
@@ -64,15 +65,18 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     }
 
 
+def made_on_the_spot(folder: Path, script: str, environment: dict[str, str]) -> Path:
+    """A model of random weights."""
+    texts, model = folder / "texts", folder / "model"
+    texts.write_text("\n".join([PROMPT.read_text(encoding="utf-8"), *CAPTIONS]), encoding="utf-8")
+    command = [VLLM_PYTHON, Path(__file__).with_name(script), model, texts]
+    subprocess.run(command, env=environment, check=True)
+    return model
+
+
 @pytest.fixture(scope="module")
 def llama(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> Path:
-    folder = tmp_path_factory.mktemp("llama")
-    texts = folder / "texts"
-    texts.write_text("\n".join([PROMPT.read_text(encoding="utf-8"), *CAPTIONS]), encoding="utf-8")
-    model = folder / "model"
-    script = Path(__file__).with_name("tiny_llama.py")
-    subprocess.run([VLLM_PYTHON, script, model, texts], env=environment, check=True)
-    return model
+    return made_on_the_spot(tmp_path_factory.mktemp("llama"), "tiny_llama.py", environment)
 
 
 def wait_for(done: Callable[[], bool], process: subprocess.Popen[str], log: Path) -> None:
@@ -265,3 +269,27 @@ def test_a_server_of_the_same_model(
     check_form(project.answers())
     assert {answer.finish_reason for answer in project.answers()} == {"stop", "length"}
     assert len(project.asked()) == 80
+
+
+def test_pictures_reach_the_model(tmp_path: Path, environment: dict[str, str]) -> None:
+    model = made_on_the_spot(tmp_path, "tiny_idefics.py", environment)
+    pictures = [tmp_path / f"{name}.png" for name in ("red", "white", "red_again")]
+    for picture, color in zip(pictures, ("red", "white", "red"), strict=True):
+        Image.new("RGB", (80, 60), color).save(picture)
+    script = Path(__file__).with_name("seen_by_vllm.py")
+    run = subprocess.run(
+        [VLLM_PYTHON, script, model, *pictures], env=environment, capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    answers = json.loads(run.stdout.splitlines()[-1])
+    assert len(answers) == 6, "two questions about each"
+    red, white, again = answers[:2], answers[2:4], answers[4:]
+    for text, reason, probability, read, written, seconds in answers:
+        assert text in ("yes", "no", "unclear")
+        assert (reason, written > 0, seconds > 0) == ("stop", True, True)
+        assert 0 < probability <= 1
+        assert read > 20, "question and picture"
+    probabilities = [[answer[2] for answer in each] for each in (red, white, again)]
+    assert probabilities[0] == pytest.approx(probabilities[2], abs=1e-4), "the same picture"
+    for of_red, of_white in zip(*probabilities[:2], strict=True):
+        assert abs(of_red - of_white) > 0.002
