@@ -14,6 +14,7 @@ import pytest
 import infopursuit
 from infopursuit.estimators.base import rows_of
 from infopursuit.explorer import payload
+from infopursuit.pursuit.stopping import StoppingRule
 from tests.estimators.conftest import World
 from tests.estimators.test_pictures import write_folder
 from tests.explorer.made_up import read_labels, read_levels
@@ -69,6 +70,33 @@ def test_a_folder_of_classes_becomes_a_page(export: Callable, colors: Path, home
     first = (home / "page.html").read_bytes()
     export(colors / "photos")
     assert (home / "page.html").read_bytes() == first
+
+
+def test_a_key_shows_the_surest_training_picture_of_each_class(
+    run: Callable, colors: Path, home: Path
+) -> None:
+    for split, count, first in (("train", 4, 20), ("test", 2, 40)):
+        write_folder(home / "photos" / split, count, first)
+    command = ["export", "--key", "--model", colors / "model", "--images", "photos", "key.html"]
+    assert run(*command)[0] == 0
+    found = payload_of(home / "key.html")
+    assert (found.key, found.images.train, found.images.scored.labels) == (True, [], "")
+    model = infopursuit.load(colors / "model")
+    assert [each.queries for each in found.models] == [list(model.queries_)]
+    # All pictures in one batch, and of each class the one with the largest probability.
+    files = sorted((home / "photos" / "train").rglob("*.png"))
+    posterior = model.predict_proba([str(file) for file in files], StoppingRule(None, None))
+    expected = {}
+    for label, name in enumerate(model.classes_):
+        rows = [row for row, file in enumerate(files) if file.parent.name == name]
+        expected[name] = max(posterior[row, label] for row in rows)
+    assert len(found.images.test) == len(model.classes_)
+    for shown in found.images.test:
+        assert shown.label is not None
+        assert shown.thumbnail is not None
+        name, row = model.classes_[shown.label], files.index(home / "photos" / shown.id)
+        assert shown.id.startswith(f"train/{name}/")
+        assert posterior[row, shown.label] == pytest.approx(expected[name], abs=1e-5)
 
 
 def test_splits_of_a_folder_are_kept(run: Callable, colors: Path, home: Path) -> None:

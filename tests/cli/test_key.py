@@ -14,7 +14,7 @@ from infopursuit.datasets.identification_keys import read_csv
 from infopursuit.estimators.from_knowledge import key_model
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.pursuit.printed_key import printed_key
-from tests.datasets.test_identification_keys import PLANTS
+from tests.datasets.test_identification_keys import MADE, PLANTS
 
 MORE = PLANTS + "Thistle,alternate,no,60-150\nIris,basal,yes,40-150\nPoppy,alternate,no,20-60\n"
 
@@ -30,7 +30,8 @@ def plants(tmp_path: Path) -> Path:
 def test_a_table_becomes_a_key(plants: Path, suffix: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "infopursuit")
     out = plants.with_name(f"key{suffix}")
-    assert main(["key", str(plants), "--out", str(out), "--title", "Weeds"]) == 0
+    made = ["--creator", MADE[0], "--license", MADE[1]]
+    assert main(["key", str(plants), "--out", str(out), "--title", "Weeds", *made]) == 0
     assert "6 classes, 10 questions, 0 pictures" in caplog.text
     text = out.read_text(encoding="utf-8")
     assert "Sorrel" in text and "Weeds" in text
@@ -41,6 +42,8 @@ def test_a_table_becomes_a_key(plants: Path, suffix: str, caplog: pytest.LogCapt
     [
         (["plants.csv", "--out", "key.pdf"], "expected a name that ends in .html"),
         (["plants.txt", "--out", "key.html"], "plants.txt: expected .csv, .json"),
+        (["plants.csv", "--out", "key.json"], "expected --creator NAME and --license ADDRESS"),
+        (["plants.csv", "--out", "key.json", "--creator", "A", "--license", "BY"], "--license ADD"),
         (["plants.csv", "--out", "key.html", "--reliability", "0.5"], "reliability is 0.5"),
     ],
 )
@@ -105,7 +108,8 @@ def test_models_become_keys(columns: str, tmp_path: Path) -> None:
             assert np.allclose(key.characters[query].frequency[:, state], shares, atol=1e-5)
     for suffix in ("json", "csv", "md", "html"):
         out = tmp_path / f"key.{suffix}"
-        assert main(["key", str(tmp_path / "model"), "--out", str(out)]) == 0
+        made = ["--creator", MADE[0], "--license", MADE[1]]
+        assert main(["key", str(tmp_path / "model"), "--out", str(out), *made]) == 0
     for written in ("key.json", "key.csv"):
         found = open_key(tmp_path / written)[0].truth()
         assert found == pytest.approx(key.truth(), abs=1e-5)

@@ -16,6 +16,7 @@ from infopursuit.datasets.identification_keys import Key, read_csv, write_csv
 from infopursuit.datasets.sdd import read_sdd
 
 KEYS = Path(__file__).parents[3] / "shared" / "data" / "keys"
+MADE = ("Ada Lindgren", "https://creativecommons.org/licenses/by/4.0/")
 PLANTS = """species,leaves,flowers yellow,height (cm)
 Sorrel,alternate,no,30-100
 Buttercup,alternate|basal,Yes,
@@ -86,12 +87,14 @@ def test_tables_and_clavis_say_the_same(tmp_path: Path) -> None:
     (tmp_path / "again").mkdir()
     write_csv(key, tmp_path / "again" / "plants.csv")
     same(read_csv(tmp_path / "again" / "plants.csv"), key)
-    write_clavis(key, tmp_path / "plants.json", modified=datetime(2024, 5, 6, tzinfo=UTC))
+    write_clavis(key, tmp_path / "plants.json", *MADE, datetime(2024, 5, 6, tzinfo=UTC))
     found = read_clavis(tmp_path / "plants.json")
     same(found, key)
     assert found.pictures == {"Sorrel": b"picture"}
     content = json.loads((tmp_path / "plants.json").read_text(encoding="utf-8"))
     assert content["lastModified"] == "2024-05-06 00:00:00"
+    assert content["license"] == MADE[1]
+    assert [each["name"] for each in content["persons"]] == [MADE[0]]
     schema = KEYS / "Clavis.schema.json"
     if not schema.exists():
         pytest.skip("the schema of Clavis is not there")
@@ -178,7 +181,7 @@ def test_real_keys_become_clavis(name: str, classes: int, tmp_path: Path) -> Non
         pytest.skip("the keys of TDWG are not there")
     key = read_sdd(path)
     assert len(key.classes) == classes
-    write_clavis(key, tmp_path / "key.json")
+    write_clavis(key, tmp_path / "key.json", *MADE)
     same(read_clavis(tmp_path / "key.json"), key)
     schema = json.loads((KEYS / "Clavis.schema.json").read_text(encoding="utf-8"))
     jsonschema.validate(json.loads((tmp_path / "key.json").read_text(encoding="utf-8")), schema)

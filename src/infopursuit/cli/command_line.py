@@ -253,6 +253,8 @@ def _add_key(commands: Any) -> None:
     _option(command, "--title", "TEXT")
     _option(command, "--reliability", "P", type=probability, default=0.9)
     _option(command, "--error", "P", type=probability, default=0.05)
+    _option(command, "--creator", "NAME")
+    _option(command, "--license", "URL")
 
 
 def _add_configure(commands: Any) -> None:

@@ -44,9 +44,14 @@ def key(chosen: argparse.Namespace) -> None:
     out: Path = chosen.out
     if out.suffix not in (PAGE, PRINTED, CLAVIS, TABLE):
         raise InputError(f"{out}: expected a name that ends in .html, .md, .json or .csv")
+    if out.suffix == CLAVIS and not (chosen.creator and "://" in (chosen.license or "")):
+        raise InputError(
+            f"{out}: a Clavis file says who made it and under which license; expected --creator "
+            "NAME and --license ADDRESS, such as https://creativecommons.org/licenses/by/4.0/"
+        )
     read, pursuit = open_key(chosen.table, chosen.title)
     if out.suffix == CLAVIS:
-        write_clavis(read, out)
+        write_clavis(read, out, chosen.creator, chosen.license)
     elif out.suffix == TABLE:
         write_csv(read, out)
     elif out.suffix == PRINTED:

@@ -160,8 +160,8 @@ def _picture(named: Any, media: dict[str, Any]) -> bytes | None:
 def write_clavis(
     key: Key,
     path: Path,
-    creator: str = "unknown",
-    license: str = "https://creativecommons.org/publicdomain/zero/1.0/",
+    creator: str,
+    license: str,
     modified: datetime | None = None,
 ) -> None:
     """Write a key that `read_clavis`, and other tools, read.
@@ -170,7 +170,7 @@ def write_clavis(
         key: to write.
         path: the file.
         creator: who made it.
-        license: its address.
+        license: its address, such as https://creativecommons.org/licenses/by/4.0/.
         modified: when it was last changed; None for now.
     """
     media = {
