@@ -3,6 +3,7 @@
 python -m benchmarks.keys cells ../shared/data/tables          # white blood cells of WBCAtt
 python -m benchmarks.keys columns                              # two tables of scikit-learn
 python -m benchmarks.keys knowledge ../shared/data/clip_vitb32 # against zero-shot CLIP
+python -m benchmarks.keys knowledge artifacts                  # the same in the embedded world
 python -m benchmarks.keys page                                 # 2,500 classes, 800 characters
 """
 
@@ -120,27 +121,34 @@ def columns() -> None:
 
 def knowledge(folder: Path) -> None:
     """Measure zero-shot classification that explains itself, and labels that come later."""
-    table = pq.read_table(folder / "texts.parquet")
-    texts, embedded = table["text"].to_pylist(), _unit(table)
-    for name in ("food10", "caltech101", "oxford_pets"):
-        images = pq.read_table(folder / f"{name}.parquet")
-        train = np.array(images["split"].to_pylist()) == "train"
+    world = (folder / "universe").is_dir()
+    table = pq.read_table(folder / ("universe/texts.parquet" if world else "texts.parquet"))
+    texts = table["text"].to_pylist()
+    embedded = _unit(pq.read_table(folder / "universe/embeddings.parquet") if world else table)
+    for name in ("menagerie",) if world else ("food10", "caltech101", "oxford_pets"):
+        images = pq.read_table(folder / "images" / f"{name}.parquet" if world else
+                               folder / f"{name}.parquet")  # fmt: skip
+        split = np.array(images["split"].to_pylist())
+        train, test = split == "train", split == "test" if world else split != "train"
         X, y = _unit(images), np.array(images["class_name"].to_pylist())
-        known = f"params/precomputed/knowledge/{name}.jsonl"
-
+        known = folder / "knowledge" / f"{name}.parquet"
+        if not world:
+            known = Path(f"params/precomputed/knowledge/{name}.jsonl")
         settings = {"texts": texts, "text_embeddings": embedded, "unlabelled": X[train]}
         made = partial(InformationPursuitClassifier.from_knowledge, known, **settings)
         model = made()
         k = len(model.queries_)
-        course = model.accuracy_by_budget(X[~train], y[~train])
+        course = model.accuracy_by_budget(X[test], y[test])
         shown = (1, 5, 10, 20, 50, k)
         print(name, f"{k} questions", *(f"{t}: {100 * course[t]:.1f}" for t in shown), sep="\t")
-        places = {text.lower(): place for place, text in enumerate(texts)}
-        named = {each: places.get(each.lower()) for each in model.classes_}
-        there = [each for each, place in named.items() if place is not None]
+        named = {text.lower(): row for text, row in zip(texts, embedded, strict=True)}
+        if world:
+            classes = pq.read_table(folder / "images" / f"{name}.classes.parquet")
+            named |= zip(classes["class_name"].to_pylist(), _unit(classes), strict=True)
+        there = [each for each in model.classes_ if each.lower() in named]
         if there:
-            rows = np.isin(y, there) & ~train
-            scores = X[rows] @ embedded[[named[each] for each in there]].T
+            rows = np.isin(y, there) & test
+            scores = X[rows] @ np.stack([named[each.lower()] for each in there]).T
             zero_shot = (np.array(there)[scores.argmax(1)] == y[rows]).mean()
             kept = np.isin(model.classes_, there)
             posterior = model.predict_proba(X[rows], ALL)[:, kept]
@@ -151,7 +159,7 @@ def knowledge(folder: Path) -> None:
             first = [np.flatnonzero(train & (y == each))[:count] for each in model.classes_]
             rows = np.concatenate(first)
             later = made().partial_fit(X[rows], y[rows])
-            print(f"{count} labels a class\t{100 * later.score(X[~train], y[~train]):.1f}")
+            print(f"{count} labels a class\t{100 * later.score(X[test], y[test]):.1f}")
 
 
 def _unit(table: pq.pa.Table) -> np.ndarray:

@@ -26,6 +26,8 @@ const TWENTY = 20;
 const USUAL = 0.5;
 // Classes of a key that are shown as still possible: at most so many, of at least such a share.
 const [LEFT, POSSIBLE] = [12, 0.01];
+// An answer speaks against a class if it is so many times less probable there.
+const SPEAKS = 1.5;
 // What asking a person costs, in questions to the picture that they look at together.
 const PERSON_COST = 5;
 
@@ -343,7 +345,7 @@ export class YouView {
       rows.map(({ query, answer, usual, factor }) =>
         h(
           "tr",
-          { class: factor < 1 / 1.05 ? "differ" : "" },
+          { class: factor < 1 / SPEAKS ? "differ" : "" },
           h("th", { scope: "row" }, isolated(questions[query])),
           h("td", {}, chip(answer, app.model, query)),
           h("td", {}, chip(usual.value, app.model, query), ` ${percent(usual.rate)}`),
