@@ -19,7 +19,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import torch
 
-from infopursuit import InformationPursuitClassifier
+from infopursuit import InformationPursuitClassifier, StoppingRule
+from infopursuit.explorer.annotating import worth_answering
 from infopursuit.meaning.annotations import truth_by_people
 
 logger = logging.getLogger("benchmarks")
@@ -144,15 +145,30 @@ def world() -> None:
     chosen = list(np.random.default_rng(0).permutation(fair)[:20])
     of_test = {text: truth["test"][text] for text in chosen}
     generator = np.random.default_rng(1)
-    for count in (0, 300, 1000, 4000):
+
+    def fitted(name: str, cells: list[tuple[str, int]]) -> InformationPursuitClassifier:
         said = {text: np.full(len(y["train"]), np.nan) for text in chosen}
-        for place in range(count):
-            text, row = chosen[place % len(chosen)], generator.integers(len(y["train"]))
+        for text, row in cells:
             said[text][row] = truth["train"][text][row]
         model = InformationPursuitClassifier(
-            texts, rows, queries=chosen, annotations=said if count else None
+            texts, rows, queries=chosen, annotations=said if cells else None
         ).fit(X["train"], y["train"])
-        report(f"{count} answers of 20 texts", model, X["test"], y["test"], of_test)
+        report(name, model, X["test"], y["test"], of_test)
+        return model
+
+    plain = fitted("no answers", []).pursuit_
+    for count in (300, 1000, 4000):
+        spread = [
+            (chosen[place % len(chosen)], int(generator.integers(len(y["train"]))))
+            for place in range(count)
+        ]
+        fitted(f"{count} answers, as many of each text", spread)
+    images, kinds = torch.from_numpy(X["train"]), [(False, seed) for seed in range(3)]
+    for unsure, seed in (*kinds, (True, 0)):
+        cells = worth_answering(plain, images, StoppingRule(), unsure, seed)
+        for count in (300, 1000):
+            asked = [(plain.queries[cell.query], cell.picture) for cell in cells[:count]]
+            fitted(f"{count} as annotate{' --unsure' * unsure} asks, seed {seed}", asked)
 
 
 if __name__ == "__main__":

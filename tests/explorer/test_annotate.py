@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 
 import httpx
+import numpy as np
 import pytest
 from PIL import Image
 from playwright.sync_api import expect
@@ -50,7 +51,7 @@ def rows(path: Path) -> list[list[str]]:
 
 def test_questions_come_by_what_they_tell_and_how_uncertain_they_are() -> None:
     pursuit, images, stop = naive_bayes(levels=5), unit(40, 11), StoppingRule(0.9, 5)
-    cells = worth_answering(pursuit, images, stop)
+    cells = worth_answering(pursuit, images, stop, unsure=True)
     assert len(set(cells)) == len(cells)
     scores, upper = pursuit.rule.scores(images), pursuit.rule.upper
     assert upper is not None
@@ -66,18 +67,28 @@ def test_questions_come_by_what_they_tell_and_how_uncertain_they_are() -> None:
                 for each in (scores[row, query], pursuit.rule.thresholds[query], upper[query])
             )
             away = max(low - score, score - high, 0) / float(scores[:, query].std(correction=0))
-            worth[Cell(row, query)] = float(rolled.values[0, step, 0]) * 2.718281828**-away
-    assert set(cells) == {cell for cell, value in worth.items() if value > 0}
+            gain = float(rolled.values[0, step, 0])
+            worth[Cell(row, query)] = gain, gain * 2.718281828**-away
+    gains, worth = ({c: v[part] for c, v in worth.items() if v[0] > 0} for part in (0, 1))
+    assert set(cells) == set(worth)
+    for query in range(len(pursuit.queries)):  # the n-th about a question counts one n-th
+        of_query = sorted((c for c in worth if c.query == query), key=lambda c: -worth[c])
+        for earlier, cell in enumerate(of_query):
+            worth[cell] /= 1 + earlier
     values = [worth[cell] for cell in cells]
     assert values == pytest.approx(sorted(values, reverse=True), rel=1e-4)
-    drawn = worth_answering(pursuit, images, stop, seed=1)
-    assert set(drawn) == set(cells)
-    assert drawn != cells
-    assert (
-        drawn
-        == worth_answering(pursuit, images, stop, seed=1)
-        != worth_answering(pursuit, images, stop, seed=2)
-    )
+
+    firsts = []  # of many draws the first is each cell in proportion to its gain
+    for seed in range(400):
+        drawn = worth_answering(pursuit, images, stop, seed=seed)
+        assert set(drawn) == set(cells)
+        firsts.append(drawn[0])
+    assert drawn == worth_answering(pursuit, images, stop, seed=399)
+    total = sum(gains.values())
+    for query in range(len(pursuit.queries)):
+        share = sum(gain for cell, gain in gains.items() if cell.query == query) / total
+        seen = np.mean([cell.query == query for cell in firsts])
+        assert abs(seen - share) < 4 * (share * (1 - share) / 400) ** 0.5 + 1e-9
 
 
 def test_answers_without_thresholds_are_refused() -> None:

@@ -239,7 +239,7 @@ def _add_annotate(commands: Any) -> None:
     _path(command, "images", "PHOTOS", shtab.DIRECTORY)
     _path(command, "--out", "FILE", default=Path("annotations.csv"))
     _option(command, "--by", "NAME", default="")
-    _option(command, "--random", None, action="store_true")
+    _option(command, "--unsure", None, action="store_true")
     _option(command, "--random-state", "SEED", type=int, default=0)
     _option(command, "--clip", "CLIP")
     _listening(command)

@@ -127,8 +127,8 @@ def annotate(chosen: argparse.Namespace) -> int:
         if not files or not chosen.images.is_dir():
             raise InputError(f"{chosen.images}: expected a folder with a picture that can be read")
         images = rows_of(model, rows).tensor().to(model.pursuit_.device)
-        seed = chosen.random_state if chosen.random else None
-        cells = worth_answering(model.pursuit_, images, model.stop or DEFAULT_STOP, seed)
+        how = (chosen.unsure, chosen.random_state)
+        cells = worth_answering(model.pursuit_, images, model.stop or DEFAULT_STOP, *how)
         short = [Path(each).relative_to(chosen.images).as_posix() for each in names]
         asking = Annotating(chosen.out, short, files, model.queries_, cells, chosen.by)
         empty = no_images([model.pursuit_])

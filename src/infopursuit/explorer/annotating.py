@@ -1,10 +1,15 @@
 """Questions about single pictures that a person answers, and the file that keeps the answers.
 
-An answer is worth most where it decides and where the model is least certain: its worth is the
-information that the question was expected to give when it was asked, times exp(-d). Here d is the
-distance of the score from the nearest cut between no and yes, in standard deviations of the scores
-of all pictures; it is 0 if the model is not sure. Questions that were not asked of a picture, since
-the stopping rule held before, are worth nothing.
+The question asked next is drawn from those that the model asks of some picture before it stops,
+with a probability in proportion to the information that the question was expected to give. So the
+texts that decide come most often, and of each the pictures are a fair sample: what people say of
+them teaches and measures the model without a bias.
+
+`unsure` puts those first that the model is least certain of: the information times exp(-d), and of
+the n-th question about a text one n-th of that. Here d is the distance of the score from the
+nearest cut between no and yes, in standard deviations of the scores of all pictures; it is 0 if the
+model is not sure. Such answers find what the model gets wrong, but they teach less
+(docs/your-data/truth.md).
 """
 
 from __future__ import annotations
@@ -49,15 +54,17 @@ def worth_answering(
     pursuit: Pursuit,
     images: Float[Tensor, "n d"],
     stop: StoppingRule,
-    seed: int | None = None,
+    unsure: bool = False,
+    seed: int = 0,
 ) -> list[Cell]:
-    """Return at most MOST questions about pictures, those first whose answers are worth most.
+    """Return at most MOST questions about pictures, in the order in which to ask a person.
 
     Args:
         pursuit: a model whose answers have thresholds.
         images: unit norm.
         stop: when the model asks no more.
-        seed: draw the order of the questions that were asked at random; None for by worth.
+        unsure: whether those come first that the model is least certain of.
+        seed: of the draw.
 
     Raises:
         InputError: answers are not by thresholds.
@@ -66,22 +73,25 @@ def worth_answering(
     if not isinstance(rule, ThresholdAnswers):
         raise InputError("annotate: the answers of this model have no thresholds; expected some")
     scores = torch.cat([rule.scores(block) for block in images.split(BLOCK)])
-    upper = rule.thresholds if rule.upper is None else rule.upper
-    beyond = torch.maximum(rule.thresholds - scores, scores - upper).clamp(min=0)
-    doubt = torch.exp(-beyond / scores.std(dim=0, correction=0).clamp(min=1e-9))
-    budget, answers = stop.budget(len(pursuit.queries)), rule.of_scores(scores)
-    worths = []
-    for block, of_block in zip(answers.split(BLOCK), doubt.split(BLOCK), strict=True):
+    budget, gains = stop.budget(len(pursuit.queries)), []
+    for block in rule.of_scores(scores).split(BLOCK):
         rolled = roll_out(pursuit.querier, pursuit.classifier, block, budget, pursuit.first, 1)
-        gain = rolled.values[:, :, 0]
         steps, _ = stop.steps(rolled.posteriors)
-        was_asked = torch.arange(budget, device=gain.device) < steps.unsqueeze(1)
-        asked = torch.where(was_asked & (gain > 0), gain, 0)
-        worths.append(torch.zeros_like(block).scatter_(1, rolled.order, asked) * of_block)
-    worth = torch.cat(worths).cpu().numpy()
-    if seed is not None:
-        worth = (worth > 0) * (1 - np.random.default_rng(seed).random(worth.shape))
-    order = np.argsort(-worth, axis=None, kind="stable")[: min(MOST, int((worth > 0).sum()))]
+        was_asked = torch.arange(budget, device=block.device) < steps.unsqueeze(1)
+        gain = torch.where(was_asked, rolled.values[:, :, 0].clamp(min=0), 0)
+        gains.append(torch.zeros_like(block).scatter_(1, rolled.order, gain))
+    worth = torch.cat(gains).double().cpu().numpy()
+    asked = int((worth > 0).sum())
+    if unsure:
+        upper = rule.thresholds if rule.upper is None else rule.upper
+        beyond = torch.maximum(rule.thresholds - scores, scores - upper).clamp(min=0)
+        doubt = torch.exp(-beyond / scores.std(dim=0, correction=0).clamp(min=1e-9))
+        worth *= doubt.cpu().numpy()
+        worth /= 1 + np.argsort(np.argsort(-worth, axis=0, kind="stable"), axis=0)
+    else:  # exponential clocks: the first to ring is drawn in proportion to its rate
+        clocks = np.random.default_rng(seed).exponential(size=worth.shape)
+        worth /= clocks
+    order = np.argsort(-worth, axis=None, kind="stable")[: min(MOST, asked)]
     return [Cell(*divmod(int(place), worth.shape[1])) for place in order]
 
 
