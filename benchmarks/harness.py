@@ -72,9 +72,9 @@ def time_parts(
         setattr(holder, function, timed(getattr(holder, function), title, taken, clock))
 
 
-def memory_kb(key: str) -> int:
-    """Return a figure of memory of this process, such as VmRSS, in kB."""
-    return int(Path("/proc/self/status").read_text().split(f"{key}:")[1].split()[0])
+def memory_kb(key: str, process: int | str = "self") -> int:
+    """Return a figure of memory of a process, such as VmRSS, in kB."""
+    return int(Path(f"/proc/{process}/status").read_text().split(f"{key}:")[1].split()[0])
 
 
 def peak_mb() -> int:

@@ -18,7 +18,7 @@ CAMPAIGNS: tuple[str, ...] = (
     "kills",
     "bad_inputs",
     "fuzz",
-    "strangers",
+    "findings",
     "capacity",
 )
 

@@ -122,44 +122,78 @@ def _files() -> list[Kind]:
             nan = np.full((4, 4), np.nan, np.float32)
             np.savez(folder / "nan.npz", **{**ARRAYS, "train_embeddings": nan})
             (folder / "a_file").touch()
-            options = [folder / word[1:] if word[:1] == "@" else word for word in map(str, more)]
-            return ["fit", folder / images, *options]
+            return ["fit", folder / images, *_there(folder, more)]
 
         return make
 
-    def explain(rows: np.ndarray) -> Make:
+    def fit_on(labels: np.ndarray, *more: object) -> Make:
         def make(folder: Path) -> Arguments:
-            put_model(model_files(TEXTS), folder)
-            np.save(folder / "rows.npy", rows)
-            return ["explain", "--model", folder, "--device", "cpu", folder / "rows.npy"]
+            np.save(folder / "x.npy", ARRAYS["train_embeddings"])
+            np.save(folder / "y.npy", labels)
+            return fit("x.npy", "--labels", "@y.npy", *known, *more)(folder)
 
         return make
 
     def configure(content: str) -> Make:
         def make(folder: Path) -> Arguments:
-            (folder / "params.yaml").write_text(PARAMS, encoding="utf-8")
+            (folder / "true.yaml").write_text(PARAMS, encoding="utf-8")
+            (folder / "params.yaml").symlink_to("true.yaml")
             (folder / "mine.yaml").write_text(content, encoding="utf-8")
             return ["configure", folder / "mine.yaml", "--params", folder / "params.yaml"]
 
         return make
 
+    def stays_a_link(arguments: Arguments) -> bool:
+        _run(arguments)
+        return Path(str(arguments[-1])).is_symlink()
+
     table, model = "images.parquet", ("--out", "@model")
     known = (*model, "--texts", "@texts.parquet", "--queries", 2)
-    nan = np.array([[1.0] * 8, [np.nan] * 8])
+    nan, four = np.array([[1.0] * 8, [np.nan] * 8]), np.arange(4)
+    long = _explain(np.eye(8)[:1], "--figures", "@figures", names=["x" * 10**7, "b", "c"])
     rows = [
         ("fit: no texts", fit(table, *model), "1: .*--texts is missing"),
         ("fit: no images", fit("no.parquet", *known), "1: .*no.parquet: not a"),
         ("fit: into a file", fit(table, "--out", "@a_file"), "1: .*--out .*a_file: is a file"),
         ("fit: no labels", fit("a.npy", *known), "1: .*--labels is missing"),
         ("fit: rows of NaN", fit("nan.npz", *known), "1: .*X: row 0 is NaN, infinite"),
-        ("explain: NaN", explain(nan), "1: .*X: row 1 is NaN, infinite or all zeros"),
-        ("explain: another width", explain(np.ones((2, 5))), "1: .*X has 5 columns; the model"),
-        ("explain: a vector", explain(np.ones(8)), r"1: .*shape \(8,\); expected embeddings"),
+        ("explain: NaN", _explain(nan), "1: .*X: row 1 is NaN, infinite or all zeros"),
+        ("explain: another width", _explain(np.ones((2, 5))), "1: .*X has 5 columns; the model"),
+        ("explain: a vector", _explain(np.ones(8)), r"1: .*shape \(8,\); expected embeddings"),
+        ("explain: figures of a class of 10 MB", long, lambda text: len(text) < 20_000),
+        ("fit: labels of 0.5", fit_on(four + 0.5), "1: .*y: Unknown label type"),
+        ("fit: a label of NaN", fit_on(np.array([np.nan, 0, 1, 1])), "1: .*y: row 0 is nan"),
+        ("fit: labels of bytes", fit_on(four.astype("S")), "1: .*y: .*bytes is not supported"),
+        ("fit: complex labels", fit_on(four + 1j), "1: .*y: Complex data not supported"),
+        ("fit: a seed of 2^70", fit_on(four, "--random-state", 2**70), "1: .*random_state is 1180"),
         ("configure: no settings", configure("- a\n"), "1: .*found list"),
         ("configure: an unknown data set", configure("run: {datasets: [x]}\n"), "1: .*'x'"),
         ("configure: an unknown key", configure("runs: {}\n"), "1: .*runs: unknown key"),
     ]
-    return family("commands", _run, "", rows, EndedError)
+    link = Kind("commands", "configure: a link", configure("{}\n"), stays_a_link, bool)
+    return [*family("commands", _run, "", rows, EndedError), link]
+
+
+def _there(folder: Path, arguments: Arguments) -> list[object]:
+    """Return arguments in which `@name` is a path in the folder."""
+    return [folder / word[1:] if word[:1] == "@" else word for word in map(str, arguments)]
+
+
+def _explain(rows: np.ndarray, *more: object, names: Sequence[str] = ()) -> Make:
+    """Return a function that writes a model and rows; its classes may have other names."""
+
+    def make(folder: Path) -> Arguments:
+        files = model_files(TEXTS)
+        if names:
+            description = json.loads(files[DESCRIPTION])
+            description["classes"] |= {"values": names, "type": "<U1"}
+            files = {**files, DESCRIPTION: json.dumps(description).encode()}
+        put_model(files, folder)
+        np.save(folder / "rows.npy", rows)
+        given = ("--model", folder, "--device", "cpu", *more, folder / "rows.npy")
+        return ["explain", *_there(folder, given)]
+
+    return make
 
 
 def _process(given: tuple[Path, Arguments], around: str = 'exec "$@"') -> str:
@@ -249,13 +283,10 @@ def _processes() -> list[Kind]:
 def _surroundings() -> list[Kind]:
     """Return one command in terminals that cannot show its names, without streams, and so on."""
 
-    def explain(folder: Path) -> tuple[Path, Arguments]:
-        description = json.loads(model_files(TEXTS)[DESCRIPTION])
-        description["classes"] |= {"values": ["\u732b", "\xe9", "\U0001f600"], "type": "<U1"}
-        put_model({**model_files(TEXTS), DESCRIPTION: json.dumps(description).encode()}, folder)
-        np.save(folder / "rows.npy", np.eye(8, dtype=np.float32)[:1])
-        options = ("explain", "--model", folder, "--device", "cpu", folder / "rows.npy")
-        return folder, ("-m", "infopursuit", *options)
+    explain = _explain(np.eye(8)[:1], names=["\u732b", "\xe9", "\U0001f600"])
+
+    def command(folder: Path) -> tuple[Path, Arguments]:
+        return folder, ("-m", "infopursuit", *explain(folder))
 
     def says(pattern: str) -> Callable[[Any], bool]:
         return lambda text: re.search(f"Prediction: {pattern}, 9", text) is not None
@@ -274,7 +305,7 @@ def _surroundings() -> list[Kind]:
     ]
     return [
         Kind(
-            "processes", name, explain, partial(_process, around=f'{line}; exec "$@"'),
+            "processes", name, command, partial(_process, around=f'{line}; exec "$@"'),
             f"^1: infopursuit: {expected}" if isinstance(expected, str) else expected,
             refusal=EndedError,
         )

@@ -97,6 +97,8 @@ def _settings() -> list[Kind]:
         ("a section missing", "run: {}\n", "missing key"),
         ("an unknown key", changed("run:\n", "rum: 1\nrun:\n"), "rum: unknown key"),
         ("out of range", changed(fraction, fraction.replace("0", "1")), ": .*less than 1, found 1"),
+        ("10^9 threads", changed("  threads: null", f"  threads: {10**9}"), "compute.threads: "),
+        ("a seed of 2^64", changed("  seeds: [", f"  seeds: [{2**64}, "), "run.seeds"),
         ("a name for a shell", changed("datasets:\n", 'datasets:\n  "$(x)": {}\n'), "datasets"),
     ]
     pins = [
@@ -167,6 +169,7 @@ def _corpora() -> list[Kind]:
     csv = [
         ("no column phrase", "a,b\n1,2\n", "no column 'phrase'"),
         ("a blank phrase", "phrase\nx\n \ny\n", "row 1 is blank"),
+        ("the mark of Excel", "\ufeffphrase\nred\n", lambda corpus: corpus.counts["rows"] == 1),
         ("no rows", "phrase\n", "no rows; expected one text a row"),
         ("a huge field", f'phrase\n"{"x" * 200_000}"\n', "field larger than"),
     ]

@@ -72,6 +72,17 @@ def _weighed(change: Callable[[dict[str, Any]], Any], model: str = TEXTS) -> Mak
     return _model(WEIGHTS, save(weights), model)
 
 
+def _of_nothing(name: str, size: int) -> Make:
+    """Return a function that writes a model with a large file, of which the disk holds nothing."""
+
+    def make(folder: Path) -> Path:
+        _model(name, b"")(folder)
+        os.truncate(folder / name, size)
+        return folder
+
+    return make
+
+
 def _descriptions() -> list[Kind]:
     def changed(**more: Any) -> Make:
         return _described(lambda description: description.update(more))
@@ -82,11 +93,6 @@ def _descriptions() -> list[Kind]:
     def settings(model: str = TEXTS, **more: Any) -> Make:
         return _described(lambda description: description["settings"].update(more), model)
 
-    def described_by_nothing(folder: Path) -> Path:
-        _model(DESCRIPTION, b"")(folder)
-        os.truncate(folder / DESCRIPTION, 3 * 10**8)  # the disk holds none of it
-        return folder
-
     def described(model: str, **more: Any) -> Make:
         return _described(lambda description: description.update(more), model)
 
@@ -96,7 +102,11 @@ def _descriptions() -> list[Kind]:
     clip = {"name": [1], "source": None}
     rows = [
         ("no description", _model(DESCRIPTION, None), "no trained model; expected"),
-        ("a description of 300 MB", described_by_nothing, "300 MB; expected at most 268 MB"),
+        (
+            "a description of 300 MB",
+            _of_nothing(DESCRIPTION, 3 * 10**8),
+            "300 MB; expected at most 268 MB",
+        ),
         ("an empty description", _model(DESCRIPTION, b""), "not valid JSON, line 1"),
         ("a list", _model(DESCRIPTION, b"[]"), "format None; expected 4"),
         ("lists in lists", _model(DESCRIPTION, DEEP.encode()), "too deep in one another"),
@@ -179,6 +189,7 @@ def _files() -> list[Kind]:
         ("a pickle", _model(WEIGHTS, pickle.dumps(Trap())), "not a readable file of tensors"),
         ("a tensor of 2^42 bytes", _model(WEIGHTS, lying), "not a readable file of tensors"),
         ("weights of another model", _model(WEIGHTS, other), "do not fit each other"),
+        ("weights of 200 GB", _of_nothing(WEIGHTS, 2 * 10**11), "200,000 MB; expected at most"),
         ("weights are a folder", weights_are_a_folder, "no trained model"),
     ]
     return family("models", _read, "", rows)
@@ -204,6 +215,10 @@ def _clips() -> list[Kind]:
 
     def text(**more: Any) -> Make:
         return clip({"model_cfg": {**CLIP_CONFIG["model_cfg"], "text_cfg": more}}, "a.bin")
+
+    def pipe(folder: Path) -> Path:
+        os.mkfifo(folder / "clip.yaml")
+        return folder / "clip.yaml"
 
     text_width = {"model_cfg": {"embed_dim": "8", "text_cfg": {}}}
     configurations = [
@@ -248,5 +263,5 @@ def _clips() -> list[Kind]:
     return [
         *family("weights of CLIPs", _embedded, "", damaged),
         *family("CLIPs", find_clip_files, "open_clip_config.json", configurations),
-        *family("CLIPs", find_clip_files, "", weights),
+        *family("CLIPs", find_clip_files, "", [*weights, ("a pipe", pipe, "not a regular file")]),
     ]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,6 +53,11 @@ def _blank(side: int, bits: int = 8, *more: tuple[bytes, bytes]) -> bytes:
     return png(side, pixels, *more, bits=bits)
 
 
+def _pipe(folder: Path) -> Path:
+    os.mkfifo(folder / "a.jpg")
+    return folder / "a.jpg"
+
+
 def _scans(count: int) -> bytes:
     """Return a progressive JPEG whose last scan stands there many times."""
     content = saved(lambda file: Image.new("RGB", (12, 10)).save(file, "JPEG", progressive=True))
@@ -64,6 +71,7 @@ def _refused() -> list[Kind]:
     unknown = "not an image of a known format"
     rows = [
         ("missing", lambda folder: folder / "a.jpg", "missing"),
+        ("a pipe", _pipe, "a pipe; expected a file"),
         ("zero bytes in a table", b"", "missing"),
         ("a text called .jpg", file("a.jpg", "hello"), unknown),
         ("a drawing (SVG)", file("a.svg", '<svg onload="x()"/>'), unknown),

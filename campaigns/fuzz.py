@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from campaigns import write_tables
 from campaigns.readers import ROOT, Reader, fit_models, readers
+from campaigns.watched import watched
 from infopursuit.core.errors import LONGEST
 
 # Processor seconds that one small input may take at most.
@@ -41,7 +42,8 @@ def outcome(reader: Reader, value: Any) -> str:
         warnings.simplefilter("ignore")
         started = time.process_time()
         try:
-            result = reader.read(value, Path(folder))
+            with watched(Path(folder)):
+                result = reader.read(value, Path(folder))
         except reader.refusal as refusal:
             message = str(refusal)
             assert len(message.splitlines()) == 1, f"not one line: {message!r}"

@@ -33,7 +33,7 @@ MUTATIONS: dict[str, tuple[str, str, str, str, str]] = {
         "sources: dict[str, str]", "sources: object",
     ),
     "an array may be a pickle": (
-        "campaigns/test_strangers.py", "pickle", "core/arrays.py",
+        "campaigns/test_findings.py", "pickle", "core/arrays.py",
         "np.load(path", "np.load(path, allow_pickle=True",
     ),
     "a reader waits": (

@@ -4,34 +4,37 @@ with watched(folder):
     read(folder / "model")
 
 A reader may open files of the folder it is given, of this program and of Python, and nothing else;
-it runs no code, starts no program, unpickles nothing and connects to nobody.
+it runs no code but theirs, starts no program, unpickles nothing and connects to nobody. What a
+library does in C alone, such as pyarrow's own opening of a file, the hook does not see.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import CodeType
 
-ROOT = Path(__file__).parents[1]
+import matplotlib
+
+# Modules of these may run; only those of the last two may make code (dataclasses, templates).
+PROGRAM = (str(Path(__file__).parents[1]), sys.prefix, sys.base_prefix)
 # Read by Python, torch and the system's libraries at their first use.
-ELSEWHERE = (ROOT, sys.prefix, sys.base_prefix, "/usr", "/etc", "/proc", "/sys", "/dev", "/lib")
+SYSTEM = ("/usr", "/etc", "/proc", "/sys", "/dev", "/lib", matplotlib.get_cachedir())
 FORBIDDEN = {
     "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system",
     "pickle.find_class", "socket.connect", "socket.getaddrinfo", "subprocess.Popen",
 }  # fmt: skip
-_watching: list[tuple[int, tuple[str, ...], list[str]]] = []
+_watching: list[tuple[Path, list[str]]] = []
 
 
 @contextmanager
 def watched(folder: Path) -> Iterator[None]:
-    """Raise AssertionError at the end if this thread did anything else in a block of code."""
-    allowed = tuple(os.path.realpath(each) for each in (folder, *ELSEWHERE))
+    """Raise AssertionError at the end if anything else was done in a block of code."""
     seen: list[str] = []
-    _watching.append((threading.get_ident(), allowed, seen))
+    _watching.append((folder, seen))
     try:
         yield
     finally:
@@ -40,20 +43,26 @@ def watched(folder: Path) -> Iterator[None]:
 
 
 def _hook(event: str, arguments: tuple[object, ...]) -> None:
-    if not _watching or _watching[-1][0] != threading.get_ident():
+    if not _watching:
         return
-    _, allowed, seen = _watching[-1]
+    folder, seen = _watching[-1]
     if event in FORBIDDEN:
         seen.append(f"{event} {arguments[:2]!r:.200}")
-    elif event == "exec":
-        caller = sys._getframe(1).f_code.co_filename
-        # Imports run modules, and the standard library makes classes (dataclasses, namedtuple).
-        if not caller.startswith(("<frozen importlib", sys.base_prefix, sys.prefix)):
-            seen.append(f"exec in {caller}")
+    elif event == "exec" and isinstance(arguments[0], CodeType):
+        file, allowed = arguments[0].co_filename, PROGRAM
+        if file.startswith("<"):
+            file, allowed = sys._getframe(1).f_code.co_filename, PROGRAM[1:]
+        if not (file.startswith("<frozen importlib") or _is_in(file, allowed)):
+            seen.append(f"exec of {file}")
     elif event == "open" and isinstance(arguments[0], str | bytes):
-        path = os.path.realpath(os.fsdecode(arguments[0]))
-        if not path.startswith(allowed):
+        path = os.fsdecode(arguments[0])
+        if not _is_in(path, (str(folder), *PROGRAM, *SYSTEM)):
             seen.append(f"open {path}")
+
+
+def _is_in(path: str, folders: tuple[str, ...]) -> bool:
+    real = os.path.realpath(path)
+    return any(Path(real).is_relative_to(os.path.realpath(folder)) for folder in folders)
 
 
 sys.addaudithook(_hook)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -150,6 +153,12 @@ def test_bad_files_are_listed_and_the_others_explained(
     assert list(json.loads(out)["rejected"]) == [str(bad), str(tmp_path / "none.png")]
     status, out, _ = run("explain", "--model", "model", bad)
     assert (status, out) == (1, "")
+    no_utf_8 = tmp_path / os.fsdecode(b"caf\xe9.png")
+    shutil.copy("photos/red/0.png", no_utf_8)
+    for form in ("text", "html", "csv"):
+        given = ("explain", "--model", "model", no_utf_8, "--format", form, "--out")
+        assert run(*given, tmp_path / form)[0] == 0
+        assert re.search(r"caf(\ufffd|\\udce9)", (tmp_path / form).read_text(encoding="utf-8"))
 
 
 def test_folders_and_patterns_are_searched(tmp_path: Path) -> None:

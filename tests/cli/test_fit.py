@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import warnings
 from collections.abc import Callable
@@ -37,12 +38,15 @@ def test_a_folder_of_images(run: Callable, tmp_path: Path, tiny_clip: Path) -> N
     assert model.explain([file])[0].questions[0] == "red"
 
 
+NO_UTF_8 = os.fsdecode(b"caf\xe9.png")
+
+
 def test_bad_images_are_listed_and_the_rest_is_fitted(
     run: Callable, tmp_path: Path, tiny_clip: Path
 ) -> None:
     write_folder(tmp_path / "photos", 3)
-    for number in range(25):
-        (tmp_path / "photos" / "red" / f"bad{number:02}.png").write_text("no")
+    for name in (*(f"bad{number:02}.png" for number in range(24)), NO_UTF_8):
+        (tmp_path / "photos" / "red" / name).write_text("no")
     status, _, log = run(
         "fit",
         tmp_path / "photos",

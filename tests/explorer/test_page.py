@@ -123,6 +123,8 @@ def test_floats_and_labels_survive_a_round_trip() -> None:
     assert np.array_equal(read_floats(payload.floats(turned), 5, 2, 3), turned)
     labels = np.array([0, 3, 65535, 257])
     assert read_labels(payload.labels(labels)).tolist() == labels.tolist()
+    with pytest.raises(InputError, match="at most 65,536 classes or questions; found 65537"):
+        payload.labels(np.array([65536]))
     assert base64.b64decode(payload.labels(np.array([258]))) == b"\x02\x01"  # little-endian
 
 

@@ -366,13 +366,21 @@ def test_no_files_can_be_fetched(both: TestClient, path: str) -> None:
 
 
 def test_an_error_of_the_server_reveals_nothing() -> None:
-    def fails(picture: Image.Image) -> torch.Tensor:
-        raise RuntimeError("a secret of the inside")
+    for error, status, sentence in (
+        (RuntimeError("a secret"), 500, "The server failed; its log says why."),
+        (
+            InputError("/a/path: damaged"),
+            409,
+            "The CLIP cannot be loaded; the server's log says why.",
+        ),
+    ):
 
-    there = client([Served(naive_bayes(), fails)])
-    response = there.post("/api/images", content=png())
-    assert refused(response, 500) == "The server failed; its log says why."
-    assert response.headers["x-content-type-options"] == "nosniff"
+        def fails(picture: Image.Image, error: Exception = error) -> torch.Tensor:
+            raise error
+
+        response = client([Served(naive_bayes(), fails)]).post("/api/images", content=png())
+        assert refused(response, status) == sentence
+        assert response.headers["x-content-type-options"] == "nosniff"
 
 
 def test_a_busy_port_and_a_strange_address_are_named() -> None:
