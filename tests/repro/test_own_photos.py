@@ -21,8 +21,16 @@ def test_a_folder_of_photos_and_a_clip_are_enough(
 ) -> None:
     world = World(tmp_path)
     write_folder(tmp_path / "data/photos", 6)
+    names = [
+        path.relative_to(tmp_path / "data/photos").as_posix()
+        for path in sorted((tmp_path / "data/photos").rglob("*.png"))
+    ]
     world.do("python", "-m", "infopursuit", "configure", "params/own-photos.yaml")
     world.edit({("clip",): str(tiny_clip), ("datasets", "photos", "k"): 8})
+    said = [f"{name},{visual_vocabulary()[0]},{'yes' if 'red' in name else 'no'}" for name in names]
+    (tmp_path / "said.csv").write_text("\n".join(["image,text,answer", *said, ""]))
+    world.edit({("datasets", "photos", "annotations"): "said.csv"})
+    world.edit({("questions", "keep"): [visual_vocabulary()[0]]})
     world.edit({("language_model", "recorded"): "params/control_words.txt"})
     world.edit({("baselines", "updates"): 5, ("compute", "threads"): 1})
     world.do("python", "-m", "infopursuit", "check")
@@ -38,4 +46,9 @@ def test_a_folder_of_photos_and_a_clip_are_enough(
     assert metrics["train_images"] == 4 * len(classes)
     page = (tmp_path / "artifacts/report/index.html").read_text(encoding="utf-8")
     assert "No table says what is true of these classes" in page
+    assert "By what people say of test images" in page
+    model = json.loads(
+        (tmp_path / "artifacts/models/photos-informative-naive_bayes-0/model.json").read_text()
+    )
+    assert "annotations" in model["provenance"]["inputs"]
     assert world.repro() == []
