@@ -2,8 +2,8 @@
 
 The question asked next is drawn from those that the model asks of some picture before it stops,
 with a probability in proportion to the information that the question was expected to give. So the
-texts that decide come most often, and of each the pictures are a fair sample: what people say of
-them teaches and measures the model without a bias.
+texts that decide come most often, and whether the model is certain plays no part: what people say
+is about a fair sample of the questions that it asks.
 
 `unsure` puts those first that the model is least certain of: the information times exp(-d), and of
 the n-th question about a text one n-th of that. Here d is the distance of the score from the
