@@ -71,6 +71,7 @@ def file_of(module: str) -> Path | None:
     homes = {
         "infopursuit": SOURCE,
         "comparison": ROOT / "stages",
+        "run_report": ROOT / "stages",
         "menagerie": ROOT / "stages/menagerie",
     }
     home = homes.get(module.split(".")[0])

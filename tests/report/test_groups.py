@@ -4,12 +4,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+from run_report.groups import AUC, comparisons, measured_groups, reference
+from run_report.runs import read_dataset
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.run_name import RunName
 from infopursuit.evaluation.files import read_predictions
-from infopursuit.report.groups import AUC, comparisons, measured_groups, reference
-from infopursuit.report.runs import read_dataset
 from tests.report.made_up_runs import METHODS, make_baselines, make_run
 
 BUDGETS = (5, 10, 20)

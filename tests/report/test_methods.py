@@ -2,13 +2,14 @@
 
 from itertools import product
 
-from infopursuit.report.methods import (
+from run_report.methods import (
     ANSWERS,
     DICTIONARIES,
     is_paper_method,
     line_styles,
     meaning,
 )
+
 from tests.report.made_up_runs import METHODS
 
 

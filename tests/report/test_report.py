@@ -8,11 +8,7 @@ from itertools import pairwise, product
 from pathlib import Path
 
 import pytest
-
-from infopursuit.core.errors import InputError
-from infopursuit.core.run_name import RunName
-from infopursuit.pursuit.explanation import NONE_OF_THE_CLASSES, question
-from infopursuit.report.report import (
+from run_report.page import (
     belief,
     columns,
     in_short,
@@ -21,8 +17,12 @@ from infopursuit.report.report import (
     shown_run,
     summary,
 )
-from infopursuit.report.runs import read_dataset
-from infopursuit.report.tables import evolutions, figures, verdict
+from run_report.runs import read_dataset
+from run_report.tables import evolutions, figures, verdict
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.run_name import RunName
+from infopursuit.pursuit.explanation import NONE_OF_THE_CLASSES, question
 from tests.report.made_up_runs import KNOWN, MEANING, METHODS, STOP, WORST, make_baselines, make_run
 
 EXPLORER = "explorer/menagerie.html"

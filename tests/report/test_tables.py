@@ -6,14 +6,8 @@ from itertools import product
 
 import pytest
 from PIL import Image
-
-from infopursuit.core.errors import InputError
-from infopursuit.core.numbers import NOTHING
-from infopursuit.core.run_name import RunName
-from infopursuit.evaluation.files import write_json
-from infopursuit.evaluation.run_metrics import BUDGETS
-from infopursuit.report.groups import measured_groups
-from infopursuit.report.meaning_tables import (
+from run_report.groups import measured_groups
+from run_report.meaning_tables import (
     COLUMNS,
     false_rows,
     false_share,
@@ -24,9 +18,9 @@ from infopursuit.report.meaning_tables import (
     truth_table,
     worst_rows,
 )
-from infopursuit.report.report import render_report
-from infopursuit.report.runs import read_dataset, read_run
-from infopursuit.report.tables import (
+from run_report.page import render_report
+from run_report.runs import read_dataset, read_run
+from run_report.tables import (
     dependence_rows,
     evolution,
     figures,
@@ -35,6 +29,12 @@ from infopursuit.report.tables import (
     settings_rows,
     verdict,
 )
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.numbers import NOTHING
+from infopursuit.core.run_name import RunName
+from infopursuit.evaluation.files import write_json
+from infopursuit.evaluation.run_metrics import BUDGETS
 from tests.report.made_up_runs import (
     ANSWERS,
     FIRST_TEN,

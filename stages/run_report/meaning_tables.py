@@ -11,9 +11,9 @@ import numpy as np
 from infopursuit.core.numbers import NOTHING, Proportion, percent, share, together, whole
 from infopursuit.meaning.worst_answers import FalseAnswer
 from infopursuit.pursuit.explanation import question
-from infopursuit.report.groups import Group
-from infopursuit.report.methods import WORDS
-from infopursuit.report.runs import Run
+from run_report.groups import Group
+from run_report.methods import WORDS
+from run_report.runs import Run
 
 NB = "\N{NO-BREAK SPACE}"
 COLUMNS = WORDS["columns"]

@@ -13,11 +13,11 @@ from infopursuit.core.files import atomic_folder, write_text
 from infopursuit.core.numbers import NOTHING, share
 from infopursuit.evaluation.files import write_json
 from infopursuit.evaluation.run_metrics import BUDGETS
-from infopursuit.report.charts import BASELINES
-from infopursuit.report.groups import Group, measured_groups
-from infopursuit.report.meaning_tables import false_rows, false_share, follows_change, mean_meaning
-from infopursuit.report.runs import DatasetResults, Run
-from infopursuit.report.tables import baseline_accuracies, results_table
+from run_report.charts import BASELINES
+from run_report.groups import Group, measured_groups
+from run_report.meaning_tables import false_rows, false_share, follows_change, mean_meaning
+from run_report.runs import DatasetResults, Run
+from run_report.tables import baseline_accuracies, results_table
 
 Row = Sequence[str]
 # Columns of the first table, and the figures of meaning behind them.

@@ -22,8 +22,8 @@ from infopursuit.evaluation.bootstrap import Interval, SeedMeans, seed_means, tw
 from infopursuit.evaluation.files import read_predictions
 from infopursuit.evaluation.run_metrics import area_under_curve
 from infopursuit.report.figures import interval_bar
-from infopursuit.report.methods import CONTROL, dictionary_of, is_paper_method
-from infopursuit.report.runs import DatasetResults, Run
+from run_report.methods import CONTROL, dictionary_of, is_paper_method
+from run_report.runs import DatasetResults, Run
 
 # The initial dictionaries of the paper.
 PAPER_INITS = ("llm", "random", "medoids")

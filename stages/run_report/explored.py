@@ -29,7 +29,7 @@ from infopursuit.explorer.contents import (
 from infopursuit.explorer.page import page, room
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
-from infopursuit.report.methods import CONTROL, explains_in_words, has_updates
+from run_report.methods import CONTROL, explains_in_words, has_updates
 
 BATCH = 4096
 

@@ -22,7 +22,7 @@ from infopursuit.evaluation.run_metrics import StoppingPoint
 from infopursuit.meaning.worst_answers import FalseAnswer, read_worst
 from infopursuit.pursuit.explanation import ExplainedImage, read_explanations
 from infopursuit.pursuit.stopping import StoppingRule
-from infopursuit.report.methods import WORDS, has_updates
+from run_report.methods import WORDS, has_updates
 
 MEANING_FIGURES = WORDS["figures"]
 

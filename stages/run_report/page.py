@@ -28,12 +28,12 @@ from infopursuit.pursuit.explanation import (
     stops_when,
 )
 from infopursuit.pursuit.stopping import StoppingRule
-from infopursuit.report import charts, meaning_tables, tables
 from infopursuit.report.figures import Chart, chart_svg
-from infopursuit.report.groups import Group, comparisons, grouped, measured_groups
-from infopursuit.report.methods import CONTROL, explains_in_words, line_styles, stands_alone
-from infopursuit.report.paper_tables import paper_tables, table_budgets
-from infopursuit.report.runs import DatasetResults, Run
+from run_report import charts, meaning_tables, tables
+from run_report.groups import Group, comparisons, grouped, measured_groups
+from run_report.methods import CONTROL, explains_in_words, line_styles, stands_alone
+from run_report.paper_tables import paper_tables, table_budgets
+from run_report.runs import DatasetResults, Run
 
 SAMPLE_QUERIES = 8
 SAMPLE_EVOLUTIONS = 6
@@ -49,7 +49,7 @@ def write_report(path: str | Path, datasets: Sequence[DatasetResults], resamples
 def render_report(datasets: Sequence[DatasetResults], resamples: int) -> str:
     """Return the page as HTML text."""
     environment = Environment(
-        loader=PackageLoader("infopursuit.report", "templates"),
+        loader=PackageLoader("run_report", "templates"),
         autoescape=select_autoescape(default=True, default_for_string=True),
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -67,7 +67,7 @@ def render_report(datasets: Sequence[DatasetResults], resamples: int) -> str:
         data_uri=data_uri,
     )
     sheets = (files("infopursuit.explorer") / "page" / "base.css",
-              files("infopursuit.report") / "templates" / "report.css")  # fmt: skip
+              files("run_report") / "templates" / "report.css")  # fmt: skip
     styles = line_styles(run.name.method for results in datasets for run in results.runs)
     groups = {results.name: _groups(results, resamples) for results in datasets}
     return environment.get_template("report.html.jinja").render(
