@@ -411,8 +411,7 @@ def _restored(
         Familiarity.from_tensors(familiar) if familiar else None,
     )
     if isinstance(pursuit.rule, ColumnValues):
-        names = table or TableColumns.numbers_only([""] * described.width)
-        pursuit = replace(pursuit, words=value_words(pursuit.rule, names))
+        pursuit = replace(pursuit, words=value_words(pursuit.rule, table))
     return SavedModel(
         estimator,
         settings,

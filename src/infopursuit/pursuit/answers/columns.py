@@ -92,14 +92,17 @@ def value_texts(questions: ColumnValues, names: TableColumns) -> list[str]:
     return [f"column {column}: {text}" for column, text in zip(columns, texts, strict=True)]
 
 
-def value_words(questions: ColumnValues, names: TableColumns) -> tuple[tuple[str, ...], ...]:
-    """Return the v answers to each question in words; empty if it has no such answer."""
+def value_words(questions: ColumnValues, names: TableColumns | None) -> tuple[tuple[str, ...], ...]:
+    """Return the v answers to each question in words; empty if it has no such answer.
+
+    Without `names` all columns are numbers.
+    """
     words = []
     for query, (column, cuts) in enumerate(
         zip(questions.columns.tolist(), questions.cuts.tolist(), strict=True)
     ):
         levels = questions.levels_of(query)
-        kinds = names.categories[column]
+        kinds = None if names is None else names.categories[column]
         said = ["no", "yes"] if kinds == () else kinds or _intervals(cuts[: len(levels) - 1])
         of_level = dict(zip(levels, said, strict=True))
         of_level[questions.levels // 2] = "not sure"
