@@ -192,7 +192,9 @@ def main() -> int:
     """Run all tests that are named; return 1 if one of them fails, is skipped, or is not there."""
     outcomes, named = Outcomes(), {finding: nodes(row) for finding, row in FINDINGS.items()}
     every = dict.fromkeys(name for names in named.values() for name in names)
-    status = pytest.main(["-q", "-p", "no:cacheprovider", "--tb=short", *every], [outcomes])
+    imported = "ignore::pytest.PytestAssertRewriteWarning"  # by this module
+    options = ["-q", "-p", "no:cacheprovider", "--tb=short", "-W", imported]
+    status = pytest.main([*options, *every], [outcomes])
     rows, broken = [], int(status) not in (0, 1)
     for finding, row in FINDINGS.items():
         ends = outcomes.of(named[finding])

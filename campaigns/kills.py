@@ -6,7 +6,7 @@ Every stage of a small world gets SIGKILL, SIGTERM and Ctrl-C (SIGINT to its gro
 moments, one drawn from each of as many equal parts of its processor time without imports (warm.py);
 and at COLD moments of a new process, imports included. Before each run the outputs are removed, as
 DVC does; after it the same command must end in the same bytes. Then come folders that disappear,
-clocks, full and read-only disks, and two `dvc repro` at once (surroundings.py).
+full and read-only disks, and two `dvc repro` at once (surroundings.py).
 """
 
 from __future__ import annotations

@@ -181,9 +181,6 @@ def _plain_cell(kind: pa.DataType) -> Any:
     return 1 if pa.types.is_integer(kind) else None
 
 
-_CHANGES = ("column", "column", "drop", "twice", "cast", "rows", "clip")
-
-
 @st.composite
 def tables(draw: st.DrawFn, valid: pa.Table) -> bytes:
     """Draw Parquet files that resemble the table `valid`."""

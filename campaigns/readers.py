@@ -37,6 +37,7 @@ from infopursuit.clip.precomputed_texts import PrecomputedTexts
 from infopursuit.clip.weights import find_clip_files, read_pinned_weights
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text_list
+from infopursuit.core.settings import Section
 from infopursuit.core.tables import ANSWERS, QUERIES, REJECTED_LINES, write_table
 from infopursuit.datasets.decoding import UnreadableError, to_rgb
 from infopursuit.datasets.embedded_files import (
@@ -45,7 +46,7 @@ from infopursuit.datasets.embedded_files import (
     read_embeddings,
 )
 from infopursuit.datasets.open_images import has_embeddings, open_image_source
-from infopursuit.datasets.pinned_datasets import read_pinned_dataset
+from infopursuit.datasets.pinned_datasets import PinnedDataset, read_pinned_dataset
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.persistence import DESCRIPTION, WEIGHTS
 from infopursuit.estimators.variational import VariationalInformationPursuit
@@ -459,8 +460,12 @@ def readers() -> dict[str, Reader]:
             json_lines_files(STRICT), "s.jsonl", lambda path: read_strict(path, CLASSES), knowledge
         ),
         "params.yaml": _file(params_files, "params.yaml", load_params, _is(Params)),
-        "pinned data sets": _file(yaml_files(PIN), "p.yaml", read_pinned_dataset, bool),
-        "pinned weights": _file(yaml_files(WEIGHTS_PIN), "p.yaml", read_pinned_weights, bool),
+        "pinned data sets": _file(
+            yaml_files(PIN), "p.yaml", read_pinned_dataset, _is(PinnedDataset)
+        ),
+        "pinned weights": _file(
+            yaml_files(WEIGHTS_PIN), "p.yaml", read_pinned_weights, _is(Section)
+        ),
         "texts (Parquet)": _file(
             parquet_files(TEXT_TABLE), "t.parquet", PrecomputedTexts, _is(PrecomputedTexts)
         ),

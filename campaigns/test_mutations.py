@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-BAD = "campaigns/test_bad_inputs.py"
+from tests.repro.world import World
+
+BAD, FINDINGS = "campaigns/test_bad_inputs.py", "campaigns/test_findings.py"
 MODELS = "tests/estimators/test_saved.py"
 SERVER = "tests/queries/language_models/test_openai_server.py"
 
@@ -33,7 +33,7 @@ MUTATIONS: dict[str, tuple[str, str, str, str, str]] = {
         "sources: dict[str, str]", "sources: object",
     ),
     "an array may be a pickle": (
-        "campaigns/test_findings.py", "pickle", "core/arrays.py",
+        FINDINGS, "pickle", "core/arrays.py",
         "np.load(path", "np.load(path, allow_pickle=True",
     ),
     "a reader waits": (
@@ -63,6 +63,35 @@ MUTATIONS: dict[str, tuple[str, str, str, str, str]] = {
         "tests/clip/test_weights.py", "stranger", "clip/weights.py",
         "if parts.scheme not in schemes:", "if False:",
     ),
+    "a reader starts a program": (
+        BAD, "captions", "core/files.py", "        text = read_bytes(",
+        "        __import__('os').system('true')\n        text = read_bytes(",
+    ),
+    "a terminal gets what it cannot show": (
+        BAD, "processes and ASCII", "cli/command_line.py",
+        'stream.reconfigure(errors="backslashreplace")', "pass",
+    ),
+    "a terminal gets a name as it is": (
+        FINDINGS, "names", "pursuit/explanation.py",
+        "asked, said = one_line(changed_little(explanation, run))",
+        "asked, said = changed_little(explanation, run)",
+    ),
+    "few may connect": (
+        FINDINGS, "honest", "explorer/server.py",
+        "limit_concurrency=CONNECTIONS", "limit_concurrency=20",
+    ),
+    "one-hot labels are made": (
+        FINDINGS, "selection", "pursuit/dictionary/forward_selection.py",
+        "    # One-hot labels, each", "    torch.eye(classes)\n    # One-hot labels, each",
+    ),
+    "a setting may change meanwhile": (
+        "tests/core/test_stage.py", "meanwhile", "core/stage.py",
+        "if _setting(old, key) != _setting(new, key):", "if False:",
+    ),
+    "a reader gives another type": (
+        "campaigns/test_fuzz.py", "wording", "texts/wording.py", "def question(",
+        "def question(*_): return 1\ndef _question(",
+    ),
     "what is not taken is not counted": (
         "tests/explorer/test_server.py", "not_taken", "explorer/server.py",
         "self.held += own", "pass",
@@ -74,14 +103,13 @@ MUTATIONS: dict[str, tuple[str, str, str, str, str]] = {
 @pytest.mark.parametrize("promise", MUTATIONS)
 def test_a_broken_promise_is_seen(promise: str, tmp_path: Path) -> None:
     tests, chosen, module, line, instead = MUTATIONS[promise]
-    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    path = tmp_path / "src" / "infopursuit" / module
+    path = World(tmp_path).folder / "src" / "infopursuit" / module
     source = path.read_text(encoding="utf-8")
     assert line in source, f"{module} has no line {line!r}: name another in the table"
     path.write_text(source.replace(line, instead), encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", tests]
     command += ["--timeout", "200", *(["-k", chosen] if chosen else [])]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "src"), "JAXTYPING_DISABLE": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 1, f"not seen: {done.stdout[-2000:]}"
     assert "failed" in done.stdout
