@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -126,3 +127,34 @@ def test_mistakes_in_annotations(tmp_path: Path, content: str, message: str) -> 
     (tmp_path / "said.csv").write_text(content)
     with pytest.raises(InputError, match=rf"said\.csv: .*{message}"):
         read_annotations(tmp_path / "said.csv")
+
+
+def test_embeddings_with_ids_take_annotations(run: Callable, tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    labels, warm = np.arange(120) % 2, draw.random(120) < 0.5
+    rows = np.stack([labels, 1 - labels, warm, ~warm], axis=1) + 0.3 * draw.standard_normal(
+        (120, 4)
+    )
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    splits = np.where(np.arange(120) < 80, "train", "test")
+    columns = {"class_name": [f"class {each}" for each in labels], "split": splits}
+    ids = {"id": [f"{number}.jpg" for number in range(120)]}
+    texts = pa.table({"text": ["first", "warm", "other"], "embedding": list(np.eye(3, 4))})
+    pq.write_table(texts, tmp_path / "texts.parquet")
+    said = [f"{number}.jpg,warm,{'yes' if warm[number] else 'no'}" for number in range(120)]
+    (tmp_path / "said.csv").write_text("\n".join(["image,text,answer", *said]))
+    command = [
+        "fit", tmp_path / "X.parquet", "--texts", tmp_path / "texts.parquet", "--queries", 3,
+        "--out", tmp_path / "model", "--annotations", tmp_path / "said.csv",
+    ]  # fmt: skip
+    pq.write_table(pa.table({**columns, "embedding": list(rows)}), tmp_path / "X.parquet")
+    status, _, log = run(*command)
+    assert status == 1
+    assert "about none of the images; expected names as a folder" in log
+    pq.write_table(pa.table({**ids, **columns, "embedding": list(rows)}), tmp_path / "X.parquet")
+    status, _, log = run(*command)
+    assert status == 0, log
+    facts = infopursuit.load(tmp_path / "model").provenance_
+    assert facts["annotated"]["warm"]["images"] == 80, "the training images teach"
+    assert facts["judged_by_people"]["warm"]["images"] == 40, "the test images measure"
+    assert facts["judged_by_people"]["warm"]["auroc"] > 0.8

@@ -53,14 +53,13 @@ def fit(chosen: argparse.Namespace) -> int:
         settings["certified_by"] = "annotations"
     said = None
     if chosen.annotations is not None:
-        if chosen.images.suffix in EMBEDDED:
-            raise InputError("--annotations: expected it with a folder of images, which have names")
         said = settings["annotations"] = read_annotations(chosen.annotations)
     names: list[str] = []
     needed = {"--llm-model": chosen.llm_model, "--vllm": chosen.vllm_python}
     language_model = language_model_of("--llm", chosen.llm, needed)
     if chosen.images.suffix in EMBEDDED:
         model, test = _fit_embedded(chosen, settings, language_model)
+        names = [] if test is None else list(test.ids)
     else:
         if chosen.labels is not None:
             raise InputError("--labels: expected it with an .npy file; a folder names its classes")
@@ -192,6 +191,18 @@ def _fit_embedded(
 
     source = None if chosen.clip is None else clip_source(chosen.clip, chosen.pretrained)
     train, test = read_embeddings(chosen.images, chosen.labels)
+    said = settings.pop("annotations", None)
+    if said is not None:
+        known = [*train.ids, *(() if test is None else test.ids)]
+        if not said.about(known):
+            wanted = (
+                known[0] if known else "a folder of images, or a .parquet file with a column id"
+            )
+            raise InputError(
+                f"--annotations {said.where}: about none of the images; expected names as {wanted}"
+            )
+        # Of test images alone they measure, and teach nothing.
+        settings["annotations"] = said.of_images(train.ids) if said.about(train.ids) else None
     if chosen.texts.suffix in (".parquet", ".npz"):
         texts, embeddings, name = read_embedded_texts(chosen.texts)
     else:

@@ -63,6 +63,7 @@ class Embeddings(NamedTuple):
 
     rows: np.ndarray  # (n, d) embeddings, on the disk if the file allows it
     labels: np.ndarray  # (n,) numbers or names
+    ids: tuple[str, ...] = ()  # what annotations call the images; none unless a file has them
 
 
 def read_embeddings(path: Path, labels: Path | None = None) -> tuple[Embeddings, Embeddings | None]:
@@ -218,19 +219,24 @@ def _plain_values(path: Path, table: pa.Table, name: str, nulls: bool) -> list[A
 
 
 def _split_table(path: Path) -> tuple[Embeddings, Embeddings | None]:
-    table = read_given_table(path, ("class_name", "label", "split"))
+    table = read_given_table(path, ("id", "class_name", "label", "split"), nulls=("id",))
     name = next((each for each in ("class_name", "label") if each in table.columns), None)
     if name is None:
         raise InputError(f"{path}: no column class_name or label; found {table.names}")
     rows, labels = table.column(EMBEDDING), np.array(table.column(name))
     if "split" not in table.columns:
-        return _same_length(path, rows, labels), None
+        whole = _same_length(path, rows, labels)
+        return whole._replace(ids=tuple(map(str, table.columns.get("id", ())))), None
     splits = np.array(table.column("split"))
     train, test = (splits == split for split in SPLITS)
     if not train.any():
         raise InputError(f"{path}: no row of the split 'train'; found {sorted(set(splits))}")
-    held = _same_length(path, rows[test], labels[test]) if test.any() else None
-    return _same_length(path, rows[train], labels[train]), held
+    parts = []
+    for part in (train, test):
+        ids = zip(map(str, table.columns.get("id", ())), part, strict=False)
+        of_part = _same_length(path, rows[part], labels[part])
+        parts.append(of_part._replace(ids=tuple(name for name, here in ids if here)))
+    return parts[0], parts[1] if test.any() else None
 
 
 # -- data sets of the pipeline --------------------------------------------------------------------
@@ -324,7 +330,7 @@ def _of_arrays(path: Path, classes: Sequence[str]) -> EmbeddedImages:
     for split in SPLITS:
         part = _of_split(path, arrays, split)
         assert part is not None  # `_arrays` has seen to it
-        rows, of_split = part
+        rows, of_split, _ = part
         n = len(rows)
         if rows.dtype.kind != "f" or not rows.shape[1] or of_split.dtype.kind not in "iuU":
             raise InputError(
