@@ -1,12 +1,14 @@
 """What is known of the classes before any image is seen, as the classifier uses it.
 
 The knowledge table never answers a question: answers come from images alone. It says which
-questions are worth asking, and of how many images an answer should be yes.
+questions are worth asking, and of how many images an answer should be yes. If nobody has written
+one, the CLIP drafts it: a class is what its training images are closest to.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,10 +16,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Float32, Int
 from torch import Tensor
+from torch.nn import functional
 
 from infopursuit.core.errors import InputError
+from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.pursuit.answers.information import information_of_words
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.texts.knowledge import VALUES, KnowledgeTable, open_knowledge
@@ -33,6 +37,11 @@ CERTAINLY_TRUE = 0.9
 UNEXPLAINED = 0.35
 # A table that names a smaller share of the classes or texts was probably made for others.
 FEW = 0.5
+# Who drafts the table of `knowledge="clip"`, and from how many texts on that has a meaning.
+BY_CLIP, FEWEST_TEXTS = "clip", 200
+# The share of all texts that it takes as true of a class, and as true of some of its pictures; and
+# how much of the mean of all classes it leaves out (docs/findings.md, "A table by CLIP").
+CLOSEST, CLOSE, IN_COMMON = 0.005, 0.01, 0.25
 # A text is certified if its scores rank at least this share of pairs of images correctly.
 CERTIFIED = 0.75
 
@@ -43,12 +52,19 @@ class ClassKnowledge:
     Attributes:
         values: (c, u) in [0, 1]; NaN if nothing is known.
         leakage: the weight, from 0 to 1, of information that the words of a text do not explain.
+        drafted: whether the CLIP drafted it (`drafted_by_clip`).
     """
 
     def __init__(
-        self, knowledge: Any, classes: np.ndarray, texts: Sequence[str], leakage: float = 1.0
+        self,
+        knowledge: Any,
+        classes: np.ndarray,
+        texts: Sequence[str],
+        leakage: float = 1.0,
+        drafted: bool = False,
     ) -> None:
         """Check and align what a person gave."""
+        self.drafted = drafted
         if isinstance(knowledge, str | Path):
             check_names(open_knowledge(knowledge), classes, texts, str(knowledge))
             knowledge = open_knowledge(knowledge, texts)
@@ -80,7 +96,10 @@ class ClassKnowledge:
         if not (np.isin(values, VALUES) | np.isnan(values)).all():
             return None
         first: dict[str, int] = {}
-        for column in np.flatnonzero(~np.isnan(values).all(axis=0)).tolist():
+        said = ~np.isnan(values).all(axis=0)
+        if self.drafted:  # a person who corrects the draft reads what it takes as true
+            said = (values >= TRUE_OF_A_CLASS).any(axis=0)
+        for column in np.flatnonzero(said).tolist():
             first.setdefault(normalize(self._texts[column]), column)
         columns = list(first.values())
         texts = tuple(self._texts[column] for column in columns)
@@ -131,6 +150,43 @@ class ClassKnowledge:
         true = torch.where(certain.any(dim=0), certain, sometimes)
         unknown = values.isnan() | (sometimes & ~true)
         return true.float().masked_fill(unknown, torch.nan)
+
+
+def drafted_by_clip(
+    means: Float[Tensor, "c d"], texts: UnitMatrix, reference: UnitMatrix, classes: Sequence[str]
+) -> Float32[np.ndarray, "c u"]:
+    """Return a knowledge table of the texts that are closest to the images of each class.
+
+    Texts are compared by cosine with the mean image of a class, less a part of the mean of all
+    classes, after the mean of the reference texts is taken from them: CLIP keeps images and texts
+    apart. The closest are true of the class, the next are true of some of its pictures, and no
+    other text is true of it.
+
+    Args:
+        means: of the training images of c >= 2 classes.
+        texts: u texts.
+        reference: the texts whose mean is taken.
+        classes: their c names, for messages.
+
+    Raises:
+        InputError: the texts are few.
+    """
+    if len(texts) < FEWEST_TEXTS:
+        raise InputError(
+            f"knowledge {BY_CLIP!r}: {len(texts)} texts for {len(classes)} classes; expected at "
+            f"least {FEWEST_TEXTS} texts, of which CLIP finds the closest to each class"
+        )
+    count = sum(len(rows) for _, rows in reference.blocks())
+    centre = torch.stack([rows.sum(dim=0) for _, rows in reference.blocks()]).sum(dim=0) / count
+    means = (means - IN_COMMON * means.mean(dim=0)).float()
+    scores = torch.cat(
+        [means @ functional.normalize(rows - centre, dim=1).T for _, rows in texts.blocks()], dim=1
+    )
+    values = np.zeros(scores.shape, dtype=np.float32)
+    for share, value in ((CLOSE, TRUE_OF_A_CLASS), (CLOSEST, 1.0)):
+        best = scores.topk(math.ceil(share * len(texts)), dim=1).indices.numpy()
+        np.put_along_axis(values, best, value, axis=1)
+    return values
 
 
 def check_names(

@@ -38,7 +38,7 @@ from infopursuit.datasets.matrix import Matrix, UnitMatrix, as_tensor
 from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.estimators.annotated_texts import fit_annotations
 from infopursuit.estimators.base import DecidingClassifier, column_names, other_labels
-from infopursuit.estimators.class_knowledge import ClassKnowledge
+from infopursuit.estimators.class_knowledge import BY_CLIP, ClassKnowledge, drafted_by_clip
 from infopursuit.estimators.from_knowledge import Counts, KnowledgeModel, read_knowledge_model
 from infopursuit.estimators.one_clip import MOST, warn_unless_one_clip
 from infopursuit.pursuit.answers.annotated import AnnotatedTexts, CrossFittedAnswers
@@ -143,7 +143,9 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             `texts`: 1 true, 0.5 of some pictures, 0 not true, NaN not known; or a
             `KnowledgeTable` that names both, or its file (`.jsonl`, `.csv`, `.parquet`). Texts that
             are true of no class are asked less, and about as many images get a yes as the table
-            says. Answers still come from images alone. None if nothing is known.
+            says. Answers still come from images alone. `clip` to let the CLIP draft it, from the
+            texts that the images of each class are closest to (at least 200 texts). None if
+            nothing is known.
         leakage: with `knowledge`, what information counts that the words of a question do not
             explain, from 0 to 1. Less makes explanations easier to follow, for some accuracy.
         rates: `counted`: of each answer in each class, one question at a time; `fitted`: drawn from
@@ -422,7 +424,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
 
         def fitted(train: TrainingSet) -> FittedQuestions:
             questions = TextQuestions(self, texts, train, annotated)
-            if questions.knowledge is not None:
+            if questions.knowledge is not None and train is split.train:
                 self.knowledge_ = questions.knowledge.table()
             return questions.fitted(seed)
 
@@ -808,8 +810,13 @@ def check_before_work(
     check_settings(model)
     required_questions(model, TextTable.from_arrays(texts, np.ones((len(texts), 1))))
     warn_of_idle_bans(texts, model.ban)
-    if model.knowledge is not None:
+    if model.knowledge is not None and not is_drafted(model.knowledge):
         ClassKnowledge(model.knowledge, np.unique(labels), texts, model.leakage)
+
+
+def is_drafted(knowledge: Any) -> bool:
+    """Return whether the CLIP is to draft the knowledge table."""
+    return isinstance(knowledge, str) and knowledge == BY_CLIP
 
 
 class TextQuestions:
@@ -828,12 +835,15 @@ class TextQuestions:
             reference = UnitMatrix(model.reference_embeddings, "reference_embeddings")
         self.knowledge = truth = shares = weights = None
         if model.knowledge is not None:
-            given = model.knowledge
-            if annotated is not None and not isinstance(given, KnowledgeTable | str | Path):
+            given, drafted = model.knowledge, is_drafted(model.knowledge)
+            if drafted:
+                names = [str(each) for each in data.classes]
+                given = drafted_by_clip(data.moments.means, texts.unit_matrix, reference, names)
+            elif annotated is not None and not isinstance(given, KnowledgeTable | str | Path):
                 given = np.asarray(given, dtype=np.float32)  # of a text that people added: nothing
                 missing = max(len(texts.texts) - given.shape[-1], 0)
                 given = np.pad(given, ((0, 0), (0, missing)), constant_values=np.nan)
-            known = ClassKnowledge(given, data.classes, texts.texts, model.leakage)
+            known = ClassKnowledge(given, data.classes, texts.texts, model.leakage, drafted)
             truth, shares = known.truth, known.true_shares(data.moments.prior)
             self.knowledge, weights = known, known.query_weights
         thresholds = ThresholdFit(LEVELS.get(model.answers, 3), shares)
