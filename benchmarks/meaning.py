@@ -36,6 +36,7 @@ from infopursuit import InformationPursuitClassifier
 from infopursuit.core.files import read_text_list
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
+from infopursuit.estimators.class_knowledge import BY_CLIP
 from infopursuit.meaning.measures import (
     FIRST,
     Shuffles,
@@ -57,7 +58,7 @@ class Row(NamedTuple):
     """How a model of the tables is fitted."""
 
     answers: str
-    known: bool = False
+    known: bool | str = False
     leakage: float = 1.0
 
 
@@ -76,6 +77,7 @@ ATTRIBUTES = {"rn50": "caltech101-rn50-attributes"}
 # What is measured: answers, whether T is known, and the weight of information beyond the words.
 ROWS = {
     "five_valued": Row("five_valued"),
+    "five_valued, T by CLIP": Row("five_valued", BY_CLIP),
     "five_valued, T": Row("five_valued", True),
     "five_valued, T, leakage 0.35": Row("five_valued", True, 0.35),
     "three_valued": Row("three_valued"),
@@ -169,7 +171,7 @@ def fitted(
         N_QUERIES,
         queries=queries,
         answers=row.answers,
-        knowledge=task.knowledge if row.known else None,
+        knowledge=row.known if row.known == BY_CLIP else task.knowledge if row.known else None,
         leakage=row.leakage,
         random_state=seed,
     )

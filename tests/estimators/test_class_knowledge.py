@@ -13,7 +13,14 @@ from sklearn.base import clone
 import infopursuit
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.matrix import UnitMatrix
-from infopursuit.estimators.class_knowledge import CERTIFIED, UNEXPLAINED, ClassKnowledge
+from infopursuit.estimators.class_knowledge import (
+    CERTIFIED,
+    CLOSE,
+    CLOSEST,
+    IN_COMMON,
+    UNEXPLAINED,
+    ClassKnowledge,
+)
 from infopursuit.pursuit.answers.directions import STRENGTHS, fit_score_maps
 from infopursuit.pursuit.answers.moments import class_moments
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
@@ -190,6 +197,41 @@ def test_a_model_with_knowledge_is_saved_without_the_table(world: World, tmp_pat
     assert again.knowledge is None
     assert np.array_equal(again.predict_proba(world.unseen), model.predict_proba(world.unseen))
     assert np.array_equal(clone(model).knowledge, table(world))
+
+
+def test_the_clip_drafts_the_table(tmp_path: Path) -> None:
+    """Against a slow reference; a person's correction of the draft is read back."""
+    generator = np.random.default_rng(1)
+    texts = [f"text {number}" for number in range(400)]
+    embeddings = generator.standard_normal((400, 32)) + 1.0
+    embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
+    labels = np.repeat(["a", "b", "c"], 40)
+    X = embeddings[np.repeat([7, 80, 300], 40)] + 0.1 * generator.standard_normal((120, 32))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    validation = X[::4], labels[::4]
+    model = infopursuit.InformationPursuitClassifier(texts, embeddings, 16, knowledge="clip")
+    model.fit(X, labels, validation=validation)
+    centred = embeddings - embeddings.mean(axis=0)
+    means = np.stack([X[labels == each].mean(axis=0) for each in "abc"])
+    expected = np.zeros((3, 400))
+    for row, mean in enumerate(means):
+        direction = mean - IN_COMMON * means.mean(axis=0)
+        cosines = [direction @ each / np.linalg.norm(each) for each in centred]
+        order = np.argsort(cosines)[::-1]
+        expected[row, order[: math.ceil(CLOSE * 400)]] = 0.5
+        expected[row, order[: math.ceil(CLOSEST * 400)]] = 1
+    assert expected[[0, 1, 2], [7, 80, 300]].tolist() == [1, 1, 1]
+    written = expected[:, expected.any(axis=0)]
+    assert model.knowledge_ is not None
+    assert np.array_equal(model.knowledge_.values, written)
+    model.save(tmp_path / "model")
+    again = infopursuit.load(tmp_path / "model")
+    assert np.array_equal(again.knowledge_.values, written)
+    known = clone(model).set_params(knowledge=expected).fit(X, labels, validation=validation)
+    assert known.queries_ == model.queries_
+    assert np.array_equal(known.predict_proba(X), model.predict_proba(X))
+    with pytest.raises(InputError, match="knowledge 'clip': 40 texts for 3 classes; expected at"):
+        clone(model).set_params(texts=texts[:40], text_embeddings=embeddings[:40]).fit(X, labels)
 
 
 def test_a_malformed_table_is_refused(world: World) -> None:

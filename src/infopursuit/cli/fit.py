@@ -15,6 +15,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.files import check_writable
 from infopursuit.core.numbers import percent
 from infopursuit.datasets.embedded_files import Embeddings, read_embedded_texts, read_embeddings
+from infopursuit.estimators.class_knowledge import BY_CLIP
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier, check_before_work
 from infopursuit.estimators.trained_on import remember
 from infopursuit.texts.annotations import Annotations, read_annotations
@@ -48,7 +49,8 @@ def fit(chosen: argparse.Namespace) -> int:
     if chosen.knowledge is not None and chosen.llm is not None:
         raise InputError("--knowledge and --llm: both say what is true; expected one of them")
     if chosen.knowledge is not None:
-        settings["knowledge"] = chosen.knowledge
+        words = {"none": None, BY_CLIP: BY_CLIP}
+        settings["knowledge"] = words.get(str(chosen.knowledge), chosen.knowledge)
     if chosen.certified:
         settings["certified_by"] = "annotations"
     said = None

@@ -30,6 +30,7 @@ from infopursuit.datasets.image_folders import (
     with_splits,
 )
 from infopursuit.estimators.base import names_of
+from infopursuit.estimators.class_knowledge import BY_CLIP
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier, check_before_work
 from infopursuit.estimators.trained_on import remember
 from infopursuit.texts.annotations import Annotations, read_annotations
@@ -88,7 +89,8 @@ def fit(
         answers_in: the folder where answers of the language model are kept; None for one in the
             cache folder.
         settings: others of InformationPursuitClassifier, such as `ban` or `stop`. `annotations` may
-            be a file, or `Annotations` that name the pictures.
+            be a file, or `Annotations` that name the pictures. `knowledge` is `clip` if neither
+            texts nor a language model are given.
 
     Raises:
         InputError: the folder is malformed, labels and pictures are not equally many, a class has
@@ -96,6 +98,8 @@ def fit(
     """
     train, test = labelled_pictures(images, classes, test_fraction)
     given, reference = list(visual_vocabulary() if texts is None else texts), None
+    if texts is None and language_model is None:
+        settings = {"knowledge": BY_CLIP, **settings}
     table = settings.get("knowledge")
     if texts is None and isinstance(table, str | Path) and Path(table).suffix == CSV_SUFFIX:
         given, reference = list(read_knowledge_csv(table).texts), given
