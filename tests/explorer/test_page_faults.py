@@ -48,7 +48,7 @@ def changed(**parts: Any) -> str:
         ({"classes": []}, "models.0.classes: the model has no class"),
         ({"table__log_prior": "AAAA"}, "models.0.table.log_prior: 0.75 numbers; expected 6"),
         ({"table__log_prior": "no base64!"}, "models.0.table.log_prior: no base64 text"),
-        ({"answers": 7}, "models.0.answers: 7; expected 2, 3, 5 or null"),
+        ({"answers": 1}, "models.0.answers: 1; expected 2 to 255, or null"),
         ({"table": None}, "models.0.kind: naive_bayes without a table"),
         ({"first": 99}, "models.0.first: 99; expected the number of a question"),
     ],
