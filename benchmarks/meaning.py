@@ -53,12 +53,15 @@ from infopursuit.meaning.truth import truth_of_answers
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.texts.knowledge import KnowledgeTable, open_knowledge, read_judge, read_strict
 
+# The knowledge table of params/precomputed/knowledge.
+WRITTEN = "written"
+
 
 class Row(NamedTuple):
-    """How a model of the tables is fitted."""
+    """How a model of the tables is fitted; `known` says who wrote its knowledge table."""
 
     answers: str
-    known: bool | str = False
+    known: str | None = None
     leakage: float = 1.0
 
 
@@ -78,10 +81,10 @@ ATTRIBUTES = {"rn50": "caltech101-rn50-attributes"}
 ROWS = {
     "five_valued": Row("five_valued"),
     "five_valued, T by CLIP": Row("five_valued", BY_CLIP),
-    "five_valued, T": Row("five_valued", True),
-    "five_valued, T, leakage 0.35": Row("five_valued", True, 0.35),
+    "five_valued, T": Row("five_valued", WRITTEN),
+    "five_valued, T, leakage 0.35": Row("five_valued", WRITTEN, 0.35),
     "three_valued": Row("three_valued"),
-    "three_valued, T": Row("three_valued", True),
+    "three_valued, T": Row("three_valued", WRITTEN),
     "threshold": Row("threshold"),
     "minmax": Row("minmax"),
 }
@@ -171,7 +174,7 @@ def fitted(
         N_QUERIES,
         queries=queries,
         answers=row.answers,
-        knowledge=row.known if row.known == BY_CLIP else task.knowledge if row.known else None,
+        knowledge={None: None, BY_CLIP: BY_CLIP, WRITTEN: task.knowledge}[row.known],
         leakage=row.leakage,
         random_state=seed,
     )
@@ -305,7 +308,7 @@ def tables_compared(task: Task) -> Figures:
     """
     figures: Figures = {}
     texts: set[str] = set()
-    for known in (False, True):
+    for known in (None, WRITTEN):
         model = fitted(task, Row("five_valued", known), 0)
         asked = hard_answers(model.roll_out(task.test.embeddings.numpy(), FIRST))
         texts |= {model.queries_[query] for query in asked.order.unique().tolist()}

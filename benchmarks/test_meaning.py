@@ -25,7 +25,7 @@ def write_data(folder: Path) -> None:
     classes = knowledge.classes
     texts = meaning.strict_truth("food10-vitb32", classes)[0]
     texts += [text for text in knowledge.texts if text not in texts][:60]
-    texts += [f"thing {number}" for number in range(60)]
+    texts += [f"thing {number}" for number in range(120)]
     embeddings = draw.standard_normal((len(texts), WIDTH))
     judged = read_judge(meaning.JUDGEMENTS / "judge/food10.jsonl", classes, texts)
     fits = judged.for_classes_and_texts(classes, texts) == 1
@@ -73,6 +73,9 @@ def test_figures_are_repeatable_fall_to_chance_and_skip_missing_tasks(
         assert seed["strict_shuffled_balanced"] == pytest.approx(0.5, abs=0.06)
         assert seed["reader"] > 2 * seed["shuffled_reader"]
         assert seed["attributes_auroc"] > 0.75
+    drafted = figures["rules"]["five_valued, T by CLIP"]
+    for without, with_draft in zip(figures["rules"]["five_valued"], drafted, strict=True):
+        assert with_draft["plausible"] > without["plausible"]
     more = figures["rules"]["five_valued, T"]
     less = figures["rules"]["five_valued, T, leakage 0.35"]
     for with_all, with_less in zip(more, less, strict=True):

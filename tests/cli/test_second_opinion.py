@@ -9,6 +9,7 @@ from math import exp
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import infopursuit
@@ -18,6 +19,7 @@ from infopursuit.estimators.second_opinion import SecondOpinion, encoded
 from infopursuit.meaning.second_opinion import use_of_pictures
 from infopursuit.pursuit.explanation import Explanation, question
 from infopursuit.queries.language_models.model import choice_probability
+from infopursuit.texts.knowledge import KnowledgeTable
 from tests.cli.conftest import tiny_clip as tiny_clip
 from tests.estimators.test_pictures import TEXTS
 from tests.queries.language_models.test_openai_server import completion, serving
@@ -117,13 +119,24 @@ def test_a_server_that_refuses_structured_outputs_is_asked_without(colors: Path)
         (["--second-opinion", "http://127.0.0.1:1/v1"], "the name of the model is missing"),
         (
             ["--second-opinion", "http://127.0.0.1:1/v1", "--second-opinion-model", "eyes"],
-            "of 0 of the model's 6 questions; expected a model with a table, or labelled pictures",
+            "of 0 of the model's 6 questions; expected a model with a table that CLIP did not",
         ),
     ],
 )
 def test_mistakes(run: Callable, colors: Path, arguments: list[str], message: str) -> None:
     status, _, log = run("explain", "--model", colors / "model", *arguments, colors / "photos")
     assert status == 1 and message in log
+
+
+def test_a_table_that_the_clip_drafted_gives_no_rates(colors: Path) -> None:
+    model = infopursuit.load(colors / "model")
+    opinion = SecondOpinion(("http://127.0.0.1:1/v1", "eyes"))
+    values = np.eye(3, len(model.queries_), dtype=np.float32)
+    model.knowledge_ = KnowledgeTable(tuple(model.classes_), tuple(model.queries_), values)
+    assert list(opinion._askable(model)) == list(range(len(model.queries_)))
+    model.provenance_["knowledge"] = "clip"
+    with pytest.raises(InputError, match="something of 0 of the model's 6 questions"):
+        opinion._askable(model)
 
 
 def test_an_answer_of_another_form_is_an_error(colors: Path) -> None:

@@ -317,6 +317,8 @@ def test_a_person_answers_with_a_value() -> None:
     assert "at most" in model.pursuit_.words[3][0]
     with pytest.raises(InputError, match=r"'violet' to 'colour\?'; expected 'green', 'grey', 'not"):
         dialogue.answer("violet", "colour")
+    with pytest.raises(InputError, match=r"the answer '' to 'colour\?'"):
+        dialogue.answer("", "colour")
     evidence = model.questions_for("swan")
     assert ("colour? white", evidence["for"][0][1]) in evidence["for"]
 

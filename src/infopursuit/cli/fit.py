@@ -15,7 +15,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.files import check_writable
 from infopursuit.core.numbers import percent
 from infopursuit.datasets.embedded_files import Embeddings, read_embedded_texts, read_embeddings
-from infopursuit.estimators.class_knowledge import BY_CLIP
+from infopursuit.estimators.class_knowledge import BY_CLIP, is_drafted
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier, check_before_work
 from infopursuit.estimators.trained_on import remember
 from infopursuit.texts.annotations import Annotations, read_annotations
@@ -126,6 +126,10 @@ def summary(model: InformationPursuitClassifier) -> list[str]:
             share = percent(facts[f"{split}_accuracy"])
             lines.append(f"accuracy on {facts[f'{split}_images']} {images}: {share}")
             break
+    if is_drafted(facts.get("knowledge")):
+        lines.append(
+            "CLIP drafted what is true of the classes; `infopursuit knowledge` writes it as a table"
+        )
     return lines
 
 

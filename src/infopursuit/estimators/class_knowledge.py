@@ -152,6 +152,11 @@ class ClassKnowledge:
         return true.float().masked_fill(unknown, torch.nan)
 
 
+def is_drafted(knowledge: Any) -> bool:
+    """Return whether the CLIP is to draft the knowledge table."""
+    return isinstance(knowledge, str) and knowledge == BY_CLIP
+
+
 def drafted_by_clip(
     means: Float[Tensor, "c d"], texts: UnitMatrix, reference: UnitMatrix, classes: Sequence[str]
 ) -> Float32[np.ndarray, "c u"]:

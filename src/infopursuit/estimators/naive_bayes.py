@@ -38,7 +38,12 @@ from infopursuit.datasets.matrix import Matrix, UnitMatrix, as_tensor
 from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.estimators.annotated_texts import fit_annotations
 from infopursuit.estimators.base import DecidingClassifier, column_names, other_labels
-from infopursuit.estimators.class_knowledge import BY_CLIP, ClassKnowledge, drafted_by_clip
+from infopursuit.estimators.class_knowledge import (
+    BY_CLIP,
+    ClassKnowledge,
+    drafted_by_clip,
+    is_drafted,
+)
 from infopursuit.estimators.from_knowledge import Counts, KnowledgeModel, read_knowledge_model
 from infopursuit.estimators.one_clip import MOST, warn_unless_one_clip
 from infopursuit.pursuit.answers.annotated import AnnotatedTexts, CrossFittedAnswers
@@ -438,6 +443,8 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             self.provenance_["annotated"] = {
                 query: of_text[query] for query in self.queries_ if query in of_text
             }
+        if is_drafted(self.knowledge):
+            self.provenance_["knowledge"] = BY_CLIP
         self.provenance_["texts"] = len(texts.texts)
         self.provenance_["texts_sha256"] = settings_sha256({"texts": list(texts.texts)})
 
@@ -812,11 +819,6 @@ def check_before_work(
     warn_of_idle_bans(texts, model.ban)
     if model.knowledge is not None and not is_drafted(model.knowledge):
         ClassKnowledge(model.knowledge, np.unique(labels), texts, model.leakage)
-
-
-def is_drafted(knowledge: Any) -> bool:
-    """Return whether the CLIP is to draft the knowledge table."""
-    return isinstance(knowledge, str) and knowledge == BY_CLIP
 
 
 class TextQuestions:

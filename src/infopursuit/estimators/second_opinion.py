@@ -29,6 +29,7 @@ from torch import Tensor
 from infopursuit.clip.embed import cache_folder
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.decoding import picture_list, to_rgb
+from infopursuit.estimators.class_knowledge import is_drafted
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.answers.table import LEAST_OF_MANY, PSEUDO_IMAGES
 from infopursuit.pursuit.explanation import LITTLE, Explanation, question
@@ -191,8 +192,9 @@ class SecondOpinion:
         if not found or (self.alone and len(found) < len(everything)):
             raise InputError(
                 f"second_opinion: a knowledge table says something of {len(found)} of the model's "
-                f"{len(everything)} questions; expected a model with a table, or labelled pictures "
-                "(images), to estimate how often the second opinion says yes in each class"
+                f"{len(everything)} questions; expected a model with a table that CLIP did not "
+                "draft, or labelled pictures (images), to estimate how often the second opinion "
+                "says yes in each class"
             )
         return found
 
@@ -325,9 +327,12 @@ class SecondOpinion:
 
 
 def _truths(model: Any, queries: Sequence[int]) -> Float[Tensor, "m c"]:
-    """Return what the knowledge table of the classifier says; NaN if it says nothing."""
+    """Return what the knowledge table of the classifier says; NaN if it says nothing.
+
+    A table that the CLIP drafted says what the CLIP sees, not what another model will say.
+    """
     known: KnowledgeTable | None = model.knowledge_
-    if known is None:
+    if known is None or is_drafted(model.provenance_.get("knowledge")):
         return torch.full((len(queries), len(model.classes_)), torch.nan)
     texts = [model.queries_[query] for query in queries]
     return torch.from_numpy(

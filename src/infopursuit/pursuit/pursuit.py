@@ -96,7 +96,7 @@ class Pursuit:
             return answer_value(answer)
         words, rule = self.words[query], self.rule
         number = isinstance(answer, int | float) and not isinstance(answer, bool)
-        if isinstance(answer, str) and answer in words:
+        if isinstance(answer, str) and answer and answer in words:  # unused levels have no word
             return words.index(answer) / (len(words) - 1)
         if number and isinstance(rule, ColumnValues) and rule.numeric[query]:
             one = rule.select(torch.tensor([query], device=self.device))

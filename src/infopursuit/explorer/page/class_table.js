@@ -65,7 +65,7 @@ export class ClassTable {
     const { size } = this.before;
     this.count.textContent = size
       ? `You corrected ${counted(size, "cell")} of what is known of the classes; a model fitted with the table knows it.`
-      : "“By class” shows what is known of each class, and lets you correct it.";
+      : "“By class” shows what the model took as true of each class, and lets you correct it.";
     const save = button(() => this.save(), "Save the table", { disabled: size === 0 });
     fill(
       this.element,
