@@ -387,7 +387,7 @@ def test_what_is_known_of_the_classes_is_corrected_and_saved(
     save = page.get_by_role("button", name="Save the table")
     expect(save).to_be_disabled()
     page.get_by_label("Search").fill("feathers")
-    expect(page.locator(".dictionary > li")).to_contain_text("true of 0 classes")
+    expect(page.locator(".dictionary > li")).to_contain_text("by its table true of 0 classes")
     page.get_by_text("By class").last.click()
     cell = page.get_by_label("Feathers, parrot", exact=True)  # the fourth
     expect(cell).to_have_value("1")

@@ -28,12 +28,12 @@ export class ClassTable {
     return y * this.known.texts.length + this.known.columns[query];
   }
 
-  /** How many classes a text is true of, in words. @param {number} query */
+  /** How many classes a text is true of by the table. @param {number} query */
   words(query) {
     const { values } = this.known;
     const given = this.model.classes.map((_, y) => values[this.place(query, y)]);
     if (given.every((each) => each === 3)) return "not in the table";
-    return `true of ${counted(given.filter((each) => each === 2).length, "class", "classes")}`;
+    return `by its table true of ${counted(given.filter((each) => each === 2).length, "class", "classes")}`;
   }
 
   /** A cell to correct. @param {number} query @param {number} y */
