@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
 from campaigns.bad_inputs import all_kinds, families, tried
 from campaigns.kinds import Kind
+from campaigns.watched import watched
 
 KINDS = all_kinds()
 
@@ -23,3 +26,24 @@ def test_there_are_hundreds_of_kinds_and_several_of_each_family() -> None:
     counts = [len(members) for members in families(KINDS).values()]
     assert sum(counts) >= 200
     assert min(counts) >= 5
+
+
+def test_threads_of_a_reader_are_watched_and_older_ones_are_not(tmp_path: Path) -> None:
+    def connect(go: Event) -> None:
+        go.wait()
+        with pytest.raises(OSError, match="refused"):
+            socket.create_connection(("127.0.0.1", 1), timeout=1)
+
+    go = Event()
+    older = Thread(target=connect, args=[go])
+    older.start()
+    with watched(tmp_path):
+        go.set()
+        older.join()
+    own = Thread(target=connect, args=[go])
+    with (
+        pytest.raises(AssertionError, match=r"a reader of a file did socket\.connect"),
+        watched(tmp_path),
+    ):
+        own.start()
+        own.join()

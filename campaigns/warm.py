@@ -46,7 +46,8 @@ class Warm:
         self.log = world.folder / ".warm.log"
         root = Path(__file__).parents[1]
         environment = world.environment()
-        folders = [environment["PYTHONPATH"], str(world.folder / "stages/menagerie"), str(root)]
+        stages = world.folder / "stages"
+        folders = [environment["PYTHONPATH"], str(stages), str(stages / "menagerie"), str(root)]
         environment |= {"PYTHONPATH": os.pathsep.join(folders), "OMP_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "campaigns.warm"],

@@ -4,7 +4,8 @@ with watched(folder):
     read(folder / "model")
 
 A reader may open files of the folder it is given, of this program and of Python, and nothing else;
-it runs no code but theirs, starts no program, unpickles nothing and connects to nobody. What a
+it runs no code but theirs, starts no program, unpickles nothing and connects to nobody. Threads
+that it starts are seen, those that ran before, such as a cluster's, are not its doing. What a
 library does in C alone, such as pyarrow's own opening of a file, the hook does not see.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,14 +29,15 @@ FORBIDDEN = {
     "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system",
     "pickle.find_class", "socket.connect", "socket.getaddrinfo", "subprocess.Popen",
 }  # fmt: skip
-_watching: list[tuple[Path, list[str]]] = []
+_watching: list[tuple[Path, list[str], set[int]]] = []
 
 
 @contextmanager
 def watched(folder: Path) -> Iterator[None]:
     """Raise AssertionError at the end if anything else was done in a block of code."""
     seen: list[str] = []
-    _watching.append((folder, seen))
+    others = set(sys._current_frames()) - {threading.get_ident()}
+    _watching.append((folder, seen, others))
     try:
         yield
     finally:
@@ -45,7 +48,9 @@ def watched(folder: Path) -> Iterator[None]:
 def _hook(event: str, arguments: tuple[object, ...]) -> None:
     if not _watching:
         return
-    folder, seen = _watching[-1]
+    folder, seen, others = _watching[-1]
+    if threading.get_ident() in others:
+        return
     if event in FORBIDDEN:
         seen.append(f"{event} {arguments[:2]!r:.200}")
     elif event == "exec" and isinstance(arguments[0], CodeType):
