@@ -117,7 +117,7 @@ def fit_thresholds(
         shares: of images that say yes, those to choose from, the largest first.
     """
     blocks: list[Thresholds] = []
-    for _, _, candidates, _ in _blocks(scores, labels, weights, shares):
+    for _, _, candidates in _blocks(scores, labels, weights, shares):
         information = candidates.information
         last = _last(information >= ALMOST * information.amax(dim=0))
         blocks.append(Thresholds(_at(candidates.values, last), _at(information, last)))
@@ -152,7 +152,7 @@ def fit_graded(
     of_a_class = (share >= PART_OF_A_CLASS / classes) | (share == share.max())
     of_binary = (share >= SHARES_OF_YES[-1]) | (share == share.max())
     blocks: list[Thresholds] = []
-    for place, ordered, candidates, counts in _blocks(scores, labels, weights, shares):
+    for place, block, candidates in _blocks(scores, labels, weights, shares):
         most = candidates.information.amax(dim=0)
         binary = candidates.information.masked_fill(~of_binary, -1)
         informative = _last(binary >= ALMOST * binary.amax(dim=0))
@@ -171,10 +171,10 @@ def fit_graded(
         lower, upper = _at(candidates.values, low), _at(candidates.values, high)
         above, ends = [_yes(candidates, low), _yes(candidates, high)], None
         if certain:
-            first, last = ordered.certain(lower, upper)
-            above = [ordered.above(first), *above, ordered.above(last)]
+            first, last = block.certain(lower, upper)
+            above = [block.above(first), *above, block.above(last)]
             ends = torch.stack([first, last], dim=1)
-        blocks.append(Thresholds(lower, _information(above, counts), upper, ends))
+        blocks.append(Thresholds(lower, _information(above, block.counts), upper, ends))
     values, information, upper, ends = zip(*blocks, strict=True)
     return Thresholds(
         torch.cat(values),
@@ -184,19 +184,22 @@ def fit_graded(
     )
 
 
-class _Ordered(NamedTuple):
-    """Scores of images in the order of their classes."""
+class _Scores(NamedTuple):
+    """Scores of a block of queries, with the labels and weights of their images."""
 
     scores: Float[Tensor, "n m"]
-    sizes: list[int]  # of the classes
+    labels: Int[Tensor, " n"]
     weights: Float[Tensor, " n"] | None
+    counts: Float[Tensor, "c 1"]  # images of each class
+    above_it: Float[Tensor, "n m"]  # overwritten: a new array takes longer to get than to fill
 
     def above(self, threshold: Float[Tensor, " m"]) -> Float[Tensor, "c m"]:
         """Count the images of each class above the threshold of each query."""
-        above = (self.scores > threshold).to(self.scores.dtype)
+        above = torch.gt(self.scores, threshold, out=self.above_it)
         if self.weights is not None:
             above *= self.weights.unsqueeze(1)
-        return class_sums(above, self.sizes)
+        sums = above.new_zeros(len(self.counts), above.shape[1])
+        return sums.index_add_(0, self.labels, above)
 
     def certain(
         self, lower: Float[Tensor, " m"], upper: Float[Tensor, " m"]
@@ -212,26 +215,27 @@ class _Ordered(NamedTuple):
 
 def _blocks(
     scores: Tensor, labels: Tensor, weights: Tensor | None, shares: Sequence[float]
-) -> Iterator[tuple[slice, _Ordered, _Candidates, Tensor]]:
-    """Yield (place, scores, candidates, (c, 1) sizes of the classes) of some queries at a time."""
-    by_class = labels.argsort(stable=True)
-    sizes = torch.bincount(labels).tolist()
-    grouped = None if weights is None else weights[by_class].to(scores.dtype)
-    ones = torch.ones(len(scores), 1) if grouped is None else grouped.unsqueeze(1)
-    counts = class_sums(ones, sizes)
+) -> Iterator[tuple[slice, _Scores, _Candidates]]:
+    """Yield (place, scores, candidates) of some queries at a time."""
+    weights = None if weights is None else weights.to(scores.dtype)
+    ones = scores.new_ones(len(scores)) if weights is None else weights
+    counts = ones.new_zeros(int(labels.max()) + 1).index_add_(0, labels, ones).unsqueeze(1)
+    room = scores.new_empty(len(scores), min(COLUMNS, scores.shape[1]))
     for start in range(0, scores.shape[1], COLUMNS):
         place = slice(start, min(start + COLUMNS, scores.shape[1]))
-        block = _Ordered(scores[:, place][by_class], sizes, grouped)
-        yield place, block, _candidates(block, counts, shares), counts
+        these = scores[:, place].contiguous()
+        block = _Scores(these, labels, weights, counts, room[:, : these.shape[1]])
+        yield place, block, _candidates(block, shares)
 
 
-def _candidates(block: _Ordered, counts: Tensor, shares: Sequence[float]) -> _Candidates:
+def _candidates(block: _Scores, shares: Sequence[float]) -> _Candidates:
     values = _quantiles(
         block.scores, block.weights, torch.tensor(shares, dtype=torch.float64).unsqueeze(1)
     )
+    counts = block.counts
     prior = (counts / counts.sum()).squeeze(1)
     information, share = torch.empty_like(values), torch.empty_like(values)
-    yes = values.new_empty(len(values), len(block.sizes), values.shape[1])
+    yes = values.new_empty(len(values), len(counts), values.shape[1])
     for place, threshold in enumerate(values):
         yes[place] = block.above(threshold)
         # Half an image of each answer is added: a class of few images is never certain.
@@ -272,11 +276,6 @@ def _yes(candidates: _Candidates, rows: Tensor) -> Tensor:
     """Count (c, m) how many images of each class say yes at the threshold of each query."""
     places = rows.expand(1, candidates.yes.shape[1], -1)
     return candidates.yes.gather(0, places)[0]
-
-
-def class_sums(values: Float[Tensor, "n m"], sizes: list[int]) -> Float[Tensor, "c m"]:
-    """Sum the rows of each class; the rows are ordered by class."""
-    return torch.stack([rows.sum(dim=0) for rows in values.split(sizes)])
 
 
 def _quantiles(
