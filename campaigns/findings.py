@@ -112,7 +112,7 @@ FINDINGS: dict[str, Row] = {
                ("corpora: the mark of Excel", "lists and class files: a byte order mark")),
     "L13": Row("a `params.yaml` that is a link", "stays one", ("commands: configure: a link",)),
     "L14": Row('`fit --out ""`', REFUSED, ("commands: an empty folder",)),
-    "L15": Row("clients that leave", "are no lines in the log", (LOAD,)),
+    "L15": Row("clients that leave", "leave no lines in the log", (LOAD,)),
     "L16": Row("bits of networks with other threads", "by design: see the table of promises"),
     "L17": Row("`RandomState`, `StringDType`", "refused, or comes back", (
         f"{SAVED}::test_a_setting_that_cannot_be_saved_is_refused", COMES_BACK,

@@ -25,7 +25,7 @@ from infopursuit.texts.text_table import TextTable
 
 UNIVERSE = "artifacts/universe/embeddings.parquet"
 CONTROL = "artifacts/universe/control_embeddings.parquet"
-# Fewer words are no control: a table of precomputed texts has a handful of them by chance.
+# Fewer words are not a control: a table of precomputed texts has a handful of them by chance.
 WORDS = 100
 
 

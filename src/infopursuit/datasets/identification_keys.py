@@ -46,7 +46,7 @@ class Character:
         name: such as `leaves`.
         states: such as `opposite`; `yes` and `no` for a question; `> 40` for numbers.
         frequency: (c, s) how often a class has each state, in [0, 1]; NaN if it is not known.
-        ranges: (c, 2) the least and the largest number of each class; None if they are no numbers.
+        ranges: (c, 2) the least and the largest number of each class; None if they are not numbers.
     """
 
     name: str
@@ -132,7 +132,7 @@ class Key:
         """Return which questions need no asking after which answers (`RedundantQuestions`).
 
         After a yes the other states of a character are no; if a person cannot tell, others of the
-        same character are no use. More than 5 is more than 4.
+        same character are of no use. More than 5 is more than 4.
         """
         pairs: list[tuple[int, int, int]] = []
         of_character: dict[int, list[int]] = {}

@@ -40,7 +40,7 @@ class TableColumns:
 
     @classmethod
     def of(cls, X: Any, names: Sequence[str] | None = None) -> TableColumns | None:
-        """Return what is in the columns of a table; None if all are numbers, or it is no table.
+        """Return what is in the columns of a table; None if all are numbers, or it is not a table.
 
         Raises:
             InputError: a column has too many different texts.

@@ -432,7 +432,7 @@ class PursuitClassifier:
             if name not in DATA
         }
         heavy = settings.get("class_weight")
-        if isinstance(heavy, Mapping):  # labels may be numbers, which are no keys in JSON
+        if isinstance(heavy, Mapping):  # labels may be numbers, which cannot be keys in JSON
             settings["class_weight"] = {"labels": list(heavy), "weights": list(heavy.values())}
         return SavedModel(
             type(self).__name__,
@@ -680,7 +680,7 @@ def rows_of(model: PursuitClassifier, X: Any) -> Matrix:
 
 
 def other_labels(classes: np.ndarray) -> tuple[Any, ...] | None:
-    """Return labels (c,) that are no texts, as plain values; None if they are their own names."""
+    """Return labels (c,) that are not texts, as plain values; None if they are their own names."""
     labels = tuple(classes.tolist())
     return None if all(isinstance(each, str) for each in labels) else labels
 

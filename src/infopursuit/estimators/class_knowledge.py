@@ -210,14 +210,14 @@ def check_names(
         "texts": ([normalize(text) in known for text in texts], table.texts, texts),
     }
     counts = [f"{sum(found)} of {len(found)} {what}" for what, (found, _, _) in parts.items()]
-    told = f"{where}: names {' and '.join(counts)}"
+    message = f"{where}: names {' and '.join(counts)}"
     for what, (found, there, wanted) in parts.items():
         if not any(found) and (there or what == "classes"):
             raise InputError(
-                f"{told}; expected {what} such as {str(wanted[0])!r}, found "
+                f"{message}; expected {what} such as {str(wanted[0])!r}, found "
                 f"{', '.join(map(repr, there[:3])) or 'none'}"
             )
     if min(sum(found) / len(found) for found, there, _ in parts.values() if there) < FEW:
-        warnings.warn(f"{told}; expected most of them", UserWarning, stacklevel=6)
+        warnings.warn(f"{message}; expected most of them", UserWarning, stacklevel=6)
     else:
-        logger.info("%s", told)
+        logger.info("%s", message)

@@ -16,7 +16,7 @@ from infopursuit.pursuit.answers.directions import ranked_pairs
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet
 from infopursuit.texts.text_table import TextTable
 
-# At most so many images and texts are looked at; fewer, or in fewer dimensions, tell nothing.
+# At most this many images and texts are looked at; fewer, or in fewer dimensions, tell nothing.
 MOST, LEAST, DIMENSIONS = 4096, 20, 128
 # Standard deviations: two spaces that have nothing to do with each other rarely agree by more.
 CHANCE = 4.0

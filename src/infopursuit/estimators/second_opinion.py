@@ -363,6 +363,6 @@ def _opinion(answer: Answer) -> Opinion:
     if word not in CHOICES:
         raise InputError(
             f"the second opinion was {answer.text[:80]!r}; expected {', '.join(CHOICES)} (a model "
-            "that thinks first has to be told not to)"
+            "that thinks first must have that turned off)"
         )
     return Opinion(CHOICES[word], answer.probability, answer.cost)

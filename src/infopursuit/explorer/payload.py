@@ -206,7 +206,7 @@ class Places(Part):
     Attributes:
         size: h and w of the maps.
         queries: uint16 (m,).
-        maps: uint8 (m, h, w), 0 at the least and 255 at the most.
+        maps: uint8 (m, h, w), from 0 to 255.
         seen: left, top, right and bottom of the part of the picture that maps are of, in its
             widths and heights.
     """

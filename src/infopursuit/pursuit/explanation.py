@@ -95,7 +95,7 @@ class Step:
         runners_up: the questions that came next by the same criterion, the best first.
         overridden: whether a person gave the answer instead of the image.
         where: how much each patch of the picture speaks for an answer yes, in rows from the top
-            left corner; 0 at the least, 255 at the most. None if that is not known.
+            left corner; from 0 to 255. None if that is not known.
         by: the vision-language model that gave the answer; None if CLIP or a person did.
         rates: of an answer not sure: how probable it is in the class that leads after it, and in
             the other classes. None for other answers, or if the model has no such rates.
@@ -154,7 +154,7 @@ class Explanation:
             all of their answers. None if that is not known.
         chosen_from: if the steps are the answers that decide, how many answers they were chosen
             from; None if one question was asked after another.
-        labels: the c class labels if they are no texts, such as integers; None if the class names
+        labels: the c class labels if they are not texts, such as integers; None if the class names
             are the labels.
         picture: the image as the model saw it, small, as a data address; None if no answer has a
             place (`Step.where`).

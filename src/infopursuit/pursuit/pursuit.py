@@ -46,7 +46,7 @@ class Pursuit:
         first: the question that every image is asked first; None for the querier's choice.
         familiarity: whether an image looks like any of the classes; None if no images were held
             out to compare it with.
-        labels: the c class labels if they are no texts; None if the class names are the labels.
+        labels: the c class labels if they are not texts; None if the class names are the labels.
         words: of each question its v answers in words, if they are the values of a column; empty
             if all are answered with yes and no.
     """

@@ -28,7 +28,7 @@ COCO_FORM = 'expected COCO captions, {"annotations": [{"id": 1, "caption": "A do
 
 
 class Caption(NamedTuple):
-    """A distinct caption with the ids of all annotations that say it, in the file's order."""
+    """A distinct caption with the ids of all its annotations, in the file's order."""
 
     text: str
     ids: tuple[int, ...]

@@ -65,7 +65,7 @@ def words_pattern(words: Sequence[str]) -> str:
 def _forms(phrase: str) -> set[str]:
     """Return a phrase with its last word in singular and plural: those that spelling allows.
 
-    Some are no words ("leafs"), and stand for nothing else.
+    Some are not words ("leafs"), and stand for nothing else.
     """
     forms, word = {phrase}, phrase.lower()
     for singular, plural in (pair.split(" ") for pair in _ENDINGS):

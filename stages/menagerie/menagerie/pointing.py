@@ -20,7 +20,7 @@ from menagerie.places import PLACES, place_of
 from menagerie.truths import CLAIMS
 
 MEANS = ("pointing", "energy", "area")
-# A part of so many patches is not small.
+# A part of this many patches is not small.
 PATCHES = 2
 # Of each patch, whether its middle is inside a part, and the share of it that is.
 Patches = tuple[Bool[np.ndarray, "h w"], Float[np.ndarray, "h w"]]

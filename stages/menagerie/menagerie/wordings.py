@@ -241,7 +241,7 @@ ABSENT = _wordings(
 )
 HIDDEN = ("partly hidden", "partly hidden object", "half hidden", "partly covered")
 UNHIDDEN = ("whole object in view", "fully visible", "nothing in front")
-# True wordings that no training text contains: texts that the CLIP has not heard.
+# True wordings that no training text contains: texts that the CLIP has not seen.
 UNHEARD = (
     "striped coat", "spots on the body", "patchy pattern", "horns on the head", "long trunk",
     "hair mane on neck", "large floppy ears", "four round wheels", "rotor blades on top",

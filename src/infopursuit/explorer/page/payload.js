@@ -405,7 +405,7 @@ function placesOf(raw, where) {
  * The document as the page uses it.
  * @param {string} text JSON
  * @returns {Payload}
- * @throws {PayloadError} it is no such document
+ * @throws {PayloadError} it is not such a document
  */
 export function readPayload(text) {
   /** @type {any} */

@@ -49,7 +49,7 @@ export class Upload {
   takeFrom(data) {
     const file = Array.from(data?.files ?? []).find((each) => each.type.startsWith("image/"));
     if (file) void this.send(file);
-    else if (data?.files.length) this.app.notify("That is no picture; expected an image file.");
+    else if (data?.files.length) this.app.notify("That is not a picture; expected an image file.");
   }
 
   /** @param {File} file */

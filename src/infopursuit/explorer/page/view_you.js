@@ -24,9 +24,9 @@ import {
 const TWENTY = 20;
 // A class "usually" answers so where at least so large a share does.
 const USUAL = 0.5;
-// Classes of a key that are shown as still possible: at most so many, of at least such a share.
+// Classes of a key that are shown as still possible: at most this many, of at least this share.
 const [LEFT, POSSIBLE] = [12, 0.01];
-// An answer speaks against a class if it is so many times less probable there.
+// An answer speaks against a class if it is this many times less probable there.
 const SPEAKS = 1.5;
 // What asking a person costs, in questions to the picture that they look at together.
 const PERSON_COST = 5;

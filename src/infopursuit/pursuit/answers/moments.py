@@ -52,7 +52,7 @@ class ClassMoments(NamedTuple):
         """The scatter within classes that directions discount (`fit_score_map`).
 
         Few images tell little of it: it is drawn towards a scatter that is the same in every
-        direction. That of all images is no guess, as classes differ along it.
+        direction. The shape of the total scatter is not used, as classes differ along it.
         """
         total = self.total.diagonal().mean()
         return self._drawn(self.within, total * torch.eye(len(self.within), dtype=torch.float64))

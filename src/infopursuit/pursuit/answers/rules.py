@@ -55,7 +55,7 @@ class AnswerRule(ABC):
 
     @property
     def directions_of_scores(self) -> Float[Tensor, "k d"] | None:
-        """What images are multiplied with to give scores; None if scores are no products."""
+        """What images are multiplied with to give scores; None if scores are not products."""
         return None
 
     def answers(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:

@@ -36,7 +36,7 @@ class AnswerTable:
         independent_answers: m. Answers are not quite independent given the class, so their sum is
             too sure of itself, the more so the more were asked. The logits are the sum divided by
             (1 + t / m)^p / s after t answers; the most probable class stays the same.
-        evidence_weight: s, what each answer counts: less than 1 if few images have told the rates.
+        evidence_weight: s, what each answer counts: less than 1 if the rates are of few images.
         growth: p. With 1, all answers are correlated alike, and infinitely many are worth m
             independent ones; with less, further answers add more.
     """

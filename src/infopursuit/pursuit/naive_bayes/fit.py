@@ -66,7 +66,7 @@ LEAST_DIVISOR, MOST_DIVISOR, DIVISORS = 0.5, 64.0, 48
 PSEUDO_IMAGES = 2.0
 # The divisor of fitted rates takes answers to be worth this many.
 ASSUMED = 16.0
-# If fewer different images are held out, those learned from are predicted, too: each of so many
+# If fewer different images are held out, those learned from are predicted, too: each of this many
 # parts by a fit on the others; classes need this many images for that.
 FEW_HELD_OUT, FOLDS, FEWEST_OF_A_CLASS = 64, 4, 2
 # Held-out images that calibrate; fewer if that takes more posteriors than these, but not too few.
@@ -206,7 +206,7 @@ class Tempering(NamedTuple):
         return replace(table, **self._asdict())
 
     def divisors(self, lengths: Int[Tensor, " t"]) -> Float[Tensor, " t"]:
-        """Return what the evidence of so many answers is divided by."""
+        """Return what the evidence of this many answers is divided by."""
         powers = (1 + lengths.double() / self.independent_answers) ** self.growth
         return powers / self.evidence_weight
 
