@@ -2,8 +2,8 @@
 
     python stages/menagerie/point.py --dataset menagerie --init llm --method naive_bayes --seed 0
 
-Writes artifacts/evaluation/RUN.places.json. It is not a stage of the pipeline: it compares three ways
-of making maps, which takes longer than all other measures of a run (docs/where.md).
+Writes artifacts/evaluation/RUN.places.json. It is not a stage of the pipeline: it compares three
+ways of making maps, which takes longer than all other measures of a run (docs/where.md).
 """
 
 from __future__ import annotations

@@ -287,7 +287,7 @@ def json_lines(path: str | Path, expected: str, form: str) -> Iterator[tuple[int
 def _parse_json(text: str) -> Any:
     value = json.loads(text)
     if _SURROGATE.search(text):
-        json.dumps(value, ensure_ascii=False).encode()  # half a pair cannot be encoded: a ValueError
+        json.dumps(value, ensure_ascii=False).encode()  # half a pair is an error
     return value
 
 

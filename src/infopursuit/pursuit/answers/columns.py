@@ -24,7 +24,7 @@ from infopursuit.pursuit.answers.rules import (
 
 # Cuts of a column: half-way between neighbouring values, at even steps of the rows' weight.
 CUTS = 16
-# If a question shows the value of a column of numbers, it says in which of this many intervals it lies.
+# A question that shows the value of a column of numbers names one of this many intervals.
 CELLS = 12
 
 
