@@ -13,6 +13,7 @@ from sklearn.base import clone
 import infopursuit
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.matrix import UnitMatrix
+from infopursuit.estimators import class_knowledge
 from infopursuit.estimators.class_knowledge import (
     CERTIFIED,
     CLOSE,
@@ -25,6 +26,7 @@ from infopursuit.pursuit.answers.directions import STRENGTHS, fit_score_maps
 from infopursuit.pursuit.answers.moments import class_moments
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.knowledge import KnowledgeTable, write_knowledge
 from tests.estimators.conftest import CLASSES, PROPERTIES, World
 
@@ -69,6 +71,59 @@ def test_what_the_words_do_not_explain_counts_as_leakage_says() -> None:
     expected = [1, (by_words + 0.25 * (whole - by_words)) / whole, 0.25 * UNEXPLAINED, 1]
     assert found.tolist() == pytest.approx(expected)
     assert known.query_weights(rows).tolist() == kept.tolist()
+
+
+def test_what_the_table_implies_of_other_texts() -> None:
+    """Six classes: three kittens, and a lamp; a text of all classes follows from nothing."""
+    kitten, animal, lamp = [1, 0.5, 1, 0, 0, 0], [1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]
+    everything, one, unknown = [1] * 6, [1, 0, 0, 0, 0, 0], [NOTHING] * 6
+    values = np.array([kitten, animal, lamp, everything, one, unknown]).T
+    texts, names = list("kaleou"), np.array(list("abcdef"))
+    yes = torch.tensor(np.nan_to_num(values.T, nan=0.5) * 0.98 + 0.01, dtype=torch.float32)
+
+    def found(rates: torch.Tensor, values: np.ndarray = values) -> set[tuple[str, str, int]]:
+        answers = AnswerTable(torch.stack([1 - rates, rates]).log(), torch.full((6,), 1 / 6).log())
+        known = ClassKnowledge(values, names, texts, drafted=False)
+        pairs = known.implied(torch.arange(6), answers).tolist()
+        return {(texts[asked], texts[other], after) for asked, other, after in pairs}
+
+    # An animal need not be a kitten: one of them is so in some pictures alone.
+    assert found(yes) == {("k", "a", 1), ("a", "k", 2)}
+    exception = values.copy()
+    exception[2, 1] = 0.5
+    assert found(yes, exception) == set(), "one class has kittens and is not surely animals"
+    exception[2, 1] = NOTHING
+    assert found(yes, exception) == set(), "two classes are too few"
+    blind = yes.clone()
+    blind[1] = 0.5
+    assert found(blind) == set(), "the answers contradict it"
+    drafted = ClassKnowledge(values, names, texts, drafted=True)
+    answers = AnswerTable(torch.stack([1 - yes, yes]).log(), torch.full((6,), 1 / 6).log())
+    assert len(drafted.implied(torch.arange(6), answers)) == 0
+
+
+def test_no_question_is_asked_that_the_table_implies(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {"queries": list(PROPERTIES), "knowledge": table(world)}
+
+    def asked_after(model: infopursuit.InformationPursuitClassifier) -> int:
+        """How often "four legs" is asked after "striped coat? yes", or the latter after no."""
+        count = 0
+        for explanation in model.explain(world.unseen, StoppingRule(None, None)):
+            said = [(step.query, step.answer) for step in explanation.steps]
+            for first, other, answer in (
+                ("striped coat", "four legs", 1.0),
+                ("four legs", "striped coat", 0.0),
+            ):
+                if (first, answer) in said:
+                    place = said.index((first, answer))
+                    count += other in [query for query, _ in said[place:]]
+        return count
+
+    assert asked_after(world.fitted(**settings)) > 0, "two classes are too few to follow from"
+    monkeypatch.setattr(class_knowledge, "SUPPORT", 1)
+    assert asked_after(world.fitted(**settings)) == 0
 
 
 def mutual_information(*yes: float) -> float:

@@ -22,6 +22,7 @@ from torch.nn import functional
 
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.matrix import UnitMatrix
+from infopursuit.pursuit.answers.columns import NO, YES
 from infopursuit.pursuit.answers.information import information_of_words
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.texts.knowledge import VALUES, KnowledgeTable, open_knowledge
@@ -42,6 +43,9 @@ BY_CLIP, FEWEST_TEXTS = "clip", 200
 # The share of all texts that it takes as true of a class, and as true of some of its pictures; and
 # how much of the mean of all classes it leaves out (docs/findings.md, "A table by CLIP").
 CLOSEST, CLOSE, IN_COMMON = 0.005, 0.01, 0.25
+# A text follows from another if that is so in at least this many classes and this many lack it, and
+# if the answers contradict it in at most this share of the images.
+SUPPORT, CONTRADICTED = 3, 0.1
 # A text is certified if its scores rank at least this share of pairs of images correctly.
 CERTIFIED = 0.75
 
@@ -137,6 +141,29 @@ class ClassKnowledge:
         explained = torch.from_numpy(information_of_words(table, values.numpy()).explained)
         beyond = torch.where(known, 1 - explained.float(), 0)
         return weights * (1 - (1 - self.leakage) * beyond)
+
+    def implied(self, rows: Int[Tensor, " m"], table: AnswerTable) -> Int[Tensor, "p 3"]:
+        """Return which of some texts follow from which answers to others (`RedundantQuestions`).
+
+        If all classes with kittens have animals, a yes to "kitten" implies one to "animal", and a
+        no to "animal" one to "kitten". A table that CLIP drafted implies nothing.
+        """
+        values = self.values[:, rows]
+        some, known = (values >= TRUE_OF_A_CLASS).float(), (~values.isnan()).float()
+        lacks = (values < CERTAINLY_TRUE).float()
+        follows = (some.T @ known >= SUPPORT) & (some.T @ lacks == 0)
+        follows &= ((values < TRUE_OF_A_CLASS).sum(dim=0) >= SUPPORT) & (not self.drafted)
+        follows.fill_diagonal_(False)
+        prior, half = table.log_prior.exp(), table.levels // 2
+        rates = table.log_likelihood.exp()
+        no, yes = rates[:half].sum(dim=0), rates[-half:].sum(dim=0)
+        contradicted = (prior * yes) @ no.T  # P(yes, no), independent given the class
+        after_yes = follows & (contradicted <= CONTRADICTED * (yes @ prior).unsqueeze(1))
+        after_no = (follows & (contradicted <= CONTRADICTED * (no @ prior))).T
+        return torch.cat(
+            [functional.pad(after_yes.nonzero(), (0, 1), value=YES),
+             functional.pad(after_no.nonzero(), (0, 1), value=NO)]
+        )  # fmt: skip
 
     def truth(self, rows: Int[Tensor, " m"]) -> Float[Tensor, "c m"]:
         """Return the classes that some texts are true of: 1 true, 0 not true, NaN unknown.

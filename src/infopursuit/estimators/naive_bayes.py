@@ -929,8 +929,11 @@ class TextQuestions:
         """Return the querier of the chosen texts, with the table of their answers."""
         table, known = self.data.table(rule), self.knowledge
         weights = None if known is None else known.query_weights(chosen, auroc, table)
-        pairs = related_texts([self.texts.texts[row] for row in chosen.tolist()])
-        redundant = RedundantQuestions(torch.tensor(pairs).long(), len(chosen)) if pairs else None
+        related = related_texts([self.texts.texts[row] for row in chosen.tolist()])
+        pairs = torch.tensor(related).long().reshape(-1, 3)
+        if known is not None:
+            pairs = torch.cat([pairs, known.implied(chosen, table)]).unique(dim=0)
+        redundant = RedundantQuestions(pairs, len(chosen)) if len(pairs) else None
         counted = InformationGain(table, weights, redundant)
         if self.model.rates == "counted":
             return counted
