@@ -21,16 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from campaigns.kinds import Kind, family, parquet
-from campaigns.readers import (
-    ARRAYS,
-    EMBEDDED_TABLE,
-    ROOT,
-    TEXT_TABLE,
-    TEXTS,
-    model_files,
-    put_model,
-)
+from campaigns.kinds import Kind, Reader, family, parquet, put
+from campaigns.readers import ARRAYS, EMBEDDED_TABLE, PARAMS, ROOT, TEXT_TABLE, TEXTS, model_files
 from infopursuit.cli.command_line import main
 from infopursuit.estimators.persistence import DESCRIPTION
 
@@ -53,7 +45,6 @@ PLACES = {
     "list": "mine.txt",
     "model": "m/x",
 }
-PARAMS = (ROOT / "params.yaml").read_text(encoding="utf-8")
 Arguments = Sequence[object]
 Make = Callable[[Path], Any]
 
@@ -98,6 +89,9 @@ def _run(arguments: Arguments) -> str:
     return output.getvalue()
 
 
+_COMMAND = Reader(_run, refusal=EndedError)
+
+
 def _arguments() -> list[Kind]:
     explain, serve = ("explain", "--model", "m"), ("serve", "--model", "m")
     rows = [
@@ -111,7 +105,7 @@ def _arguments() -> list[Kind]:
         ("control characters", (*explain[:2], "\x1b[31m/x y"), r"1: .*\\x1b.*no such"),
         ("5000 characters", (*explain[:2], "a" * 5000), "1: .*File name too long"),
     ]
-    return family("commands", _run, "", rows, EndedError)
+    return family("commands", _COMMAND, rows)
 
 
 def _files() -> list[Kind]:
@@ -170,8 +164,8 @@ def _files() -> list[Kind]:
         ("configure: an unknown data set", configure("run: {datasets: [x]}\n"), "1: .*'x'"),
         ("configure: an unknown key", configure("runs: {}\n"), "1: .*runs: unknown key"),
     ]
-    link = Kind("commands", "configure: a link", configure("{}\n"), stays_a_link, bool)
-    return [*family("commands", _run, "", rows, EndedError), link]
+    link = Kind("commands", "configure: a link", configure("{}\n"), Reader(stays_a_link), bool)
+    return [*family("commands", _COMMAND, rows), link]
 
 
 def _there(folder: Path, arguments: Arguments) -> list[object]:
@@ -188,7 +182,7 @@ def _explain(rows: np.ndarray, *more: object, names: Sequence[str] = ()) -> Make
             description = json.loads(files[DESCRIPTION])
             description["classes"] |= {"values": names, "type": "<U1"}
             files = {**files, DESCRIPTION: json.dumps(description).encode()}
-        put_model(files, folder)
+        put(files, folder)
         np.save(folder / "rows.npy", rows)
         given = ("--model", folder, "--device", "cpu", *more, folder / "rows.npy")
         return ["explain", *_there(folder, given)]
@@ -271,13 +265,9 @@ def _processes() -> list[Kind]:
         ("a command with no model", command("explain", "--model", "m", "x.jpg", model=b""),
          "infopursuit: m: no trained model"),
     ]  # fmt: skip
-    return [
-        *(
-            Kind("processes", name, source, _process, f"^1: .*{expected}", refusal=EndedError)
-            for name, source, expected in rows
-        ),
-        *_surroundings(),
-    ]
+    reader = Reader(_process, refusal=EndedError)
+    rows = [(name, source, f"^1: .*{expected}") for name, source, expected in rows]
+    return [*family("processes", reader, rows), *_surroundings()]
 
 
 def _surroundings() -> list[Kind]:
@@ -305,9 +295,11 @@ def _surroundings() -> list[Kind]:
     ]
     return [
         Kind(
-            "processes", name, command, partial(_process, around=f'{line}; exec "$@"'),
+            "processes",
+            name,
+            command,
+            Reader(partial(_process, around=f'{line}; exec "$@"'), refusal=EndedError),
             f"^1: infopursuit: {expected}" if isinstance(expected, str) else expected,
-            refusal=EndedError,
         )
         for name, line, expected in rows
-    ]  # fmt: skip
+    ]

@@ -14,45 +14,27 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from campaigns.kinds import Kind, family, lines, parquet
+from campaigns.kinds import Kind, Reader, family, lines, parquet
 from campaigns.mutations import saved, written
 from campaigns.readers import (
     ARRAYS,
-    CLASSES,
     EMBEDDED_TABLE,
     IMAGE_TABLE,
     KNOWLEDGE_TABLE,
     LISTS,
-    PHRASES,
+    PARAMS,
+    READERS,
     RECORDED,
-    ROOT,
+    TABLE,
     TEXT_TABLE,
     UNIVERSE_TABLE,
     WIDTH,
-    read_reply,
-    read_rows,
 )
-from infopursuit.clip.precomputed_texts import PrecomputedTexts
-from infopursuit.core.files import read_text_list
 from infopursuit.core.tables import EMBEDDED_TEXTS, UNIVERSE, read_table
-from infopursuit.datasets.embedded_files import read_embedded_texts, read_embeddings
 from infopursuit.datasets.image_folders import read_class_names
-from infopursuit.datasets.open_images import open_image_source
-from infopursuit.datasets.pinned_datasets import read_pinned_dataset
-from infopursuit.pipeline.params import load_params
-from infopursuit.queries.class_knowledge import parse_knowledge
-from infopursuit.queries.class_queries import read_dictionary
-from infopursuit.queries.corpora import (
-    Caption,
-    described_corpus,
-    given_corpus,
-    has_captions,
-    read_captions,
-)
+from infopursuit.queries.class_knowledge import Unusable
+from infopursuit.queries.corpora import Caption, described_corpus, has_captions
 from infopursuit.queries.language_models import Answer
-from infopursuit.queries.language_models.recorded import RecordedAnswers
-from infopursuit.queries.templates import load_template
-from infopursuit.texts.knowledge import open_knowledge, read_judge, read_knowledge, read_strict
 
 # Lists within lists.
 DEEP = "[" * 2000 + "]" * 2000
@@ -76,11 +58,9 @@ def kinds() -> list[Kind]:
 
 
 def _settings() -> list[Kind]:
-    params = (ROOT / "params.yaml").read_text(encoding="utf-8")
-
     def changed(old: str, new: str) -> str:
-        assert old in params, old
-        return params.replace(old, new, 1)
+        assert old in PARAMS, old
+        return PARAMS.replace(old, new, 1)
 
     fraction = "validation_fraction: 0.1"
     yaml = [
@@ -106,8 +86,8 @@ def _settings() -> list[Kind]:
         ("a pin to a branch", "hub: a/b\nrevision: main\n", "revision: .*pattern.*found 'main'"),
     ]
     return [
-        *family("settings", load_params, "params.yaml", yaml),
-        *family("settings", read_pinned_dataset, "p.yaml", pins),
+        *family("settings", READERS["params.yaml"], yaml),
+        *family("settings", READERS["pinned data sets"], pins),
     ]
 
 
@@ -131,7 +111,7 @@ def _captions() -> list[Kind]:
         ("lists in lists", DEEP, "too deep in one another"),
         ("a key of 10 MB", json.dumps({"x" * 10**7: 1}), "annotations: Field required"),
     ]
-    return family("captions", read_captions, "captions.json", rows)
+    return family("captions", READERS["captions (JSON)"], rows)
 
 
 def _lists() -> list[Kind]:
@@ -153,15 +133,14 @@ def _lists() -> list[Kind]:
         ("too few queries", "a\n", "expected k = 2 queries, one a line, found 1"),
         ("two spellings of one query", "Four legs\nfour legs.\n", "and 'four legs.' are one query"),
     ]
+    classes, folder = Reader(read_class_names, "list.txt"), Reader(read_class_names, "stray.txt")
+    stray = ("a file next to folders", folder_with_file, "a file; expected one folder")
     return [
-        *family(name, read_text_list, "list.txt", texts),
-        *family(name, lambda path: read_dictionary(path, 2), "list.txt", dictionaries),
-        *family(name, read_class_names, "list.txt", [("one class", "cat\n", "1 class; expected")]),
-        *family(
-            name, read_class_names, "stray.txt",
-            [("a file next to folders", folder_with_file, "a file; expected one folder")],
-        ),
-    ]  # fmt: skip
+        *family(name, READERS["text lists"], texts),
+        *family(name, READERS["dictionaries"], dictionaries),
+        *family(name, classes, [("one class", "cat\n", "1 class; expected")]),
+        *family(name, folder, [stray]),
+    ]
 
 
 def _corpora() -> list[Kind]:
@@ -173,19 +152,17 @@ def _corpora() -> list[Kind]:
         ("no rows", "phrase\n", "no rows; expected one text a row"),
         ("a huge field", f'phrase\n"{"x" * 200_000}"\n', "field larger than"),
     ]
+    fifty_mb = parquet(UNIVERSE_TABLE, text=long)
     tables = [
         ("missing", None, "no such file"),
         ("numbers", parquet(UNIVERSE_TABLE, text=[[1]] * 4), "column 'text' is list"),
-        (
-            "a text of 50 MB",
-            parquet(UNIVERSE_TABLE, text=long),
-            lambda corpus: corpus.counts["rows"] == 4,
-        ),
+        ("a text of 50 MB", fifty_mb, lambda corpus: corpus.counts["rows"] == 4),
     ]
+    reader = READERS["corpora (CSV)"]
     return [
-        *family("corpora", given_corpus, "c.csv", csv),
-        *family("corpora", given_corpus, "table.parquet", tables),
-        Kind("corpora", "of no kind", "c.docx", has_captions, "unknown kind of corpus"),
+        *family("corpora", reader, csv),
+        *family("corpora", reader._replace(file=TABLE), tables),
+        Kind("corpora", "of no kind", "c.docx", Reader(has_captions), "unknown kind of corpus"),
     ]
 
 
@@ -228,30 +205,32 @@ def _tables() -> list[Kind]:
         ("a text is not UTF-8", parquet(TEXT_TABLE, text=bad_utf8), "Invalid UTF8"),
         ("two columns of a name", parquet(second_text), "several columns are called 'text'"),
     ]
+    dates = table(class_name=np.zeros(6, "M8[D]"))
     command_images = [
         ("labels are null", table(class_name=["cat", None, "owl"] * 2), "class_name is empty in"),
-        (
-            "labels are dates",
-            table(class_name=np.zeros(6, "M8[D]")),
-            "is date32.*expected texts or",
-        ),
+        ("labels are dates", dates, "is date32.*expected texts or"),
     ]
     command_texts = [
         ("a null text for fit", parquet(TEXT_TABLE, text=["a", None, "b", "c"]), "empty in row 1"),
         ("texts are numbers", parquet(TEXT_TABLE, text=[1, 2, 3, 4]), "not a column of texts"),
     ]
-    name, place = "Parquet tables", "table.parquet"
+    encoded = parquet(IMAGE_TABLE, image=["x"] * 6)
+    of_schemas = [
+        ("of another schema", UNIVERSE, parquet(KNOWLEDGE_TABLE), "no column 'sources'; expected"),
+        ("columns beyond the schema", EMBEDDED_TEXTS, parquet(more), lambda table: len(table) == 4),
+    ]
+    name = "Parquet tables"
     return [
-        *family(name, read_rows, place, images),
-        *family(name, PrecomputedTexts, place, texts),
-        *family(name, read_embeddings, place, command_images),
-        *family(name, read_embedded_texts, place, command_texts),
-        Kind(name, "of another schema", parquet(KNOWLEDGE_TABLE),
-             lambda path: read_table(path, UNIVERSE), "no column 'sources'; expected", place),
-        Kind(name, "encoded images are texts", parquet(IMAGE_TABLE, image=["x"] * 6),
-             lambda path: open_image_source(path, CLASSES), "is string; expected binary", place),
-        Kind(name, "columns beyond the schema", parquet(more),
-             lambda path: read_table(path, EMBEDDED_TEXTS), lambda table: len(table) == 4, place),
+        *family(name, READERS["embedded images (Parquet)"], images),
+        *family(name, READERS["texts (Parquet)"], texts),
+        *family(name, READERS["command line: images (Parquet)"], command_images),
+        *family(name, READERS["command line: texts (Parquet)"], command_texts),
+        *(
+            Kind(name, what, source, Reader(partial(read_table, schema=schema), TABLE), expected)
+            for what, schema, source, expected in of_schemas
+        ),
+        Kind(name, "encoded images are texts", encoded, READERS["images (Parquet)"],
+             "is string; expected binary"),
     ]  # fmt: skip
 
 
@@ -288,12 +267,14 @@ def _arrays() -> list[Kind]:
         ("other classes", npz(class_names=np.array(["a", "b", "c"])), "label 0 is 'a'"),
     ]
     name = "arrays of numpy"
+    below, reader = npz(train_labels=np.array([0, -1, 2, 0])), READERS["embedded images (.npz)"]
+    outside = ("labels below 0", below, "train_labels has values outside of class_names")
+    npy = ("a pickle called .npy", pickled_npy, "not readable as plain")
     return [
-        *family(name, read_rows, "set.npz", rows),
-        Kind(name, "labels below 0", npz(train_labels=np.array([0, -1, 2, 0])), read_embeddings,
-             "train_labels has values outside of class_names", "set.npz"),
-        Kind(name, "a pickle called .npy", pickled_npy, read_rows, "not readable as plain"),
-    ]  # fmt: skip
+        *family(name, reader, rows),
+        *family(name, READERS["command line: images (.npz)"], [outside]),
+        *family(name, reader._replace(file=""), [npy]),
+    ]
 
 
 def _image_lists() -> list[Kind]:
@@ -315,20 +296,15 @@ def _image_lists() -> list[Kind]:
         ("an unknown split", f"{head}a,cat,val\n", "line 2: split 'val'; expected 'train'"),
         ("a file twice", f"{head}a,cat,train\na,dog,test\n", "id 'a' of row 1 is also"),
         ("an open quote", f'{head}"a,cat,train\n', "not a readable CSV file"),
-        (
-            "impossible paths",
-            no_files,
-            lambda source: source.stamp.endswith("missing missing"),
-        ),
+        ("impossible paths", no_files, lambda read: read.stamp.endswith("missing missing")),
     ]
     folders = [
         ("a folder without test", tree("train/cat/1.png"), "none called 'test'"),
         ("a folder of no class", tree("fox/1.png", "fox/2.png"), "no class has this"),
         ("missing", None, "expected images as a folder"),
     ]
-    read = partial(open_image_source, classes=CLASSES)
-    name = "lists of images"
-    return [*family(name, read, "set.csv", csv), *family(name, read, "set", folders)]
+    name, reader = "lists of images", READERS["images (CSV)"]
+    return [*family(name, reader, csv), *family(name, reader._replace(file="set"), folders)]
 
 
 def _answers() -> list[Kind]:
@@ -351,25 +327,26 @@ def _answers() -> list[Kind]:
         ("thoughts alone", "<think>\nlegs?\n", "'reasoning': 2"),
         ("a sentence", "1. it has four legs and a tail", "'too many words': 1"),
     ]
-    rejected = {
-        "empty": ("", "not the two lines asked for"),
-        "10 MB long": (f"true: {numbers}1\nsometimes: none", "not the two lines asked for"),
-        "5000 digits": (f"true: {LONG_NUMBER}\nsometimes: none", "not the two lines asked for"),
-        "a number of no text": ("true: 9\nsometimes: none", "a number that no text has"),
-    }
-    name = "answers of a language model"
+
+    def unusable(reason: str) -> Callable[[Any], bool]:
+        return lambda found: isinstance(found, Unusable) and found.value == reason
+
+    form = unusable("not the two lines asked for")
+    knowledge = [
+        ("knowledge, empty", "", form),
+        ("knowledge, 10 MB long", f"true: {numbers}1\nsometimes: none", form),
+        ("knowledge, 5000 digits", f"true: {LONG_NUMBER}\nsometimes: none", form),
+        ("knowledge, a number of no text", "true: 9\nsometimes: none",
+         unusable("a number that no text has")),
+    ]  # fmt: skip
+    cut_off = Reader(partial(described, reason="length"))
+    name, of_classes = "answers of a language model", READERS["answers: knowledge"]
     return [
-        *family(name, described, "", queries),
-        Kind(name, "cut off", "1. four le", partial(described, reason="length"), "'truncated': 1"),
+        *family(name, Reader(described), queries),
+        *family(name, cut_off, [("cut off", "1. four le", "'truncated': 1")]),
         *(
-            Kind(
-                name,
-                f"knowledge, {what}",
-                answer,
-                lambda text: parse_knowledge(Answer(text, "stop"), 4),
-                lambda unusable, reason=reason: unusable.value == reason,
-            )
-            for what, (answer, reason) in rejected.items()
+            Kind(name, what, (answer, "stop"), of_classes, expected)
+            for what, answer, expected in knowledge
         ),
     ]
 
@@ -388,7 +365,7 @@ def _replies() -> list[Kind]:
         ("an unknown reason", choice(finish_reason=["x"]), "x.* as finish_reason; expected"),
         ("half a character", half, lambda answer: answer.text == "a \ufffd b"),
     ]
-    return family("replies of a server", read_reply, "", rows)
+    return family("replies of a server", READERS["replies of a server"], rows)
 
 
 def _knowledge() -> list[Kind]:
@@ -410,8 +387,8 @@ def _knowledge() -> list[Kind]:
         ("no class", parquet(KNOWLEDGE_TABLE, **{"class": None}), "no column 'class'"),
     ]
     return [
-        *family("knowledge", open_knowledge, "k.jsonl", lists),
-        *family("knowledge", read_knowledge, "table.parquet", tables),
+        *family("knowledge", READERS["knowledge (lists)"], lists),
+        *family("knowledge", READERS["knowledge (Parquet)"], tables),
     ]
 
 
@@ -429,17 +406,13 @@ def _judgements() -> list[Kind]:
         ("a judge's line", lines(line), "line 1: kind: Field required"),
         ("5000 digits", f"[{LONG_NUMBER}]", "Exceeds the limit"),
     ]
-    name = "judgements"
     return [
-        *family(name, lambda path: read_judge(path, CLASSES, PHRASES), "j.jsonl", judge),
-        *family(name, lambda path: read_strict(path, CLASSES), "j.jsonl", strict),
+        *family("judgements", READERS["judge's tables"], judge),
+        *family("judgements", READERS["strict lists"], strict),
     ]
 
 
 def _prompts() -> list[Kind]:
-    def render(path: Path) -> str:
-        return load_template(path, ["caption"]).render(caption="x")
-
     template, answer = RECORDED
     named_self = {**answer, "variables": {"self": 1}}
     prompts = [
@@ -460,6 +433,6 @@ def _prompts() -> list[Kind]:
         ("a variable called self", lines(template, named_self), "'caption' is undefined"),
     ]
     return [
-        *family("prompts", render, "p.jinja", prompts),
-        *family("prompts", RecordedAnswers, "r.jsonl", recorded),
+        *family("prompts", READERS["prompts"], prompts),
+        *family("prompts", READERS["recorded answers"], recorded),
     ]

@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from safetensors.numpy import load, save
 
 import infopursuit
 from campaigns.bad_files import DEEP, Trap
-from campaigns.kinds import Kind, family
+from campaigns.kinds import Kind, Reader, family, put
 from campaigns.mutations import saved
 from campaigns.readers import (
     CLIP_CONFIG,
@@ -23,7 +24,6 @@ from campaigns.readers import (
     NETWORKS,
     TEXTS,
     model_files,
-    put_model,
     sealed,
 )
 from infopursuit.clip.towers import load_clip
@@ -32,6 +32,8 @@ from infopursuit.estimators.persistence import DESCRIPTION, WEIGHTS
 from tests.clip.conftest import MODEL
 
 Make = Callable[[Path], Path]
+Files = dict[str, bytes]
+CONFIG = "open_clip_config.json"
 
 
 def kinds() -> list[Kind]:
@@ -39,34 +41,25 @@ def kinds() -> list[Kind]:
     return [*_descriptions(), *_tensors(), *_files(), *_clips()]
 
 
-def _read(folder: Path) -> Any:
-    return infopursuit.load(folder, device="cpu")
-
-
-def _model(name: str, content: bytes | None, model: str = TEXTS) -> Make:
-    """Return a function that writes a model with another file, or without it."""
+def _model(name: str, content: bytes | None, model: str = TEXTS) -> dict[str, bytes]:
+    """Return the files of a model with another file, or without it."""
     files = {**model_files(model), name: content}
     kept = {name: content for name, content in files.items() if content is not None}
-    if name == WEIGHTS and content is not None:
-        kept = sealed(kept)
-    return lambda folder: put_model(kept, folder)
+    return sealed(kept) if name == WEIGHTS and content is not None else kept
 
 
 def _embedded(folder: Path) -> Any:
     return load_clip(folder, "cpu").encode_texts(["a"])
 
 
+_load = partial(infopursuit.load, device="cpu")
+
+
 def _fits(model: Any) -> bool:
     return len(model.classes_) == 3
 
 
-def _described(change: Callable[[dict[str, Any]], Any], model: str = TEXTS) -> Make:
-    description = json.loads(model_files(model)[DESCRIPTION])
-    change(description)
-    return _model(DESCRIPTION, json.dumps(description).encode(), model)
-
-
-def _weighed(change: Callable[[dict[str, Any]], Any], model: str = TEXTS) -> Make:
+def _weighed(change: Callable[[dict[str, Any]], Any], model: str = TEXTS) -> Files:
     weights = {name: value.copy() for name, value in load(model_files(model)[WEIGHTS]).items()}
     change(weights)
     return _model(WEIGHTS, save(weights), model)
@@ -76,7 +69,7 @@ def _of_nothing(name: str, size: int) -> Make:
     """Return a function that writes a model with a large file, of which the disk holds nothing."""
 
     def make(folder: Path) -> Path:
-        _model(name, b"")(folder)
+        put(model_files(TEXTS), folder)
         os.truncate(folder / name, size)
         return folder
 
@@ -84,29 +77,18 @@ def _of_nothing(name: str, size: int) -> Make:
 
 
 def _descriptions() -> list[Kind]:
-    def changed(**more: Any) -> Make:
-        return _described(lambda description: description.update(more))
+    def changed(section: str = "", model: str = TEXTS, **more: Any) -> Files:
+        description = json.loads(model_files(model)[DESCRIPTION])
+        (description[section] if section else description).update(more)
+        return _model(DESCRIPTION, json.dumps(description).encode(), model)
 
-    def classes(**more: Any) -> Make:
-        return _described(lambda description: description["classes"].update(more))
-
-    def settings(model: str = TEXTS, **more: Any) -> Make:
-        return _described(lambda description: description["settings"].update(more), model)
-
-    def described(model: str, **more: Any) -> Make:
-        return _described(lambda description: description.update(more), model)
-
-    def provenance(**more: Any) -> Make:
-        return _described(lambda description: description["provenance"].update(more))
-
+    classes, settings, provenance = (
+        partial(changed, section) for section in ("classes", "settings", "provenance")
+    )
     clip = {"name": [1], "source": None}
     rows = [
         ("no description", _model(DESCRIPTION, None), "no trained model; expected"),
-        (
-            "a description of 300 MB",
-            _of_nothing(DESCRIPTION, 3 * 10**8),
-            "300 MB; expected at most 268 MB",
-        ),
+        ("a description of 300 MB", _of_nothing(DESCRIPTION, 3 * 10**8), "300 MB; .* most 268 MB"),
         ("an empty description", _model(DESCRIPTION, b""), "not valid JSON, line 1"),
         ("a list", _model(DESCRIPTION, b"[]"), "format None; expected 4"),
         ("lists in lists", _model(DESCRIPTION, DEEP.encode()), "too deep in one another"),
@@ -118,7 +100,7 @@ def _descriptions() -> list[Kind]:
         ("classes of 4 GB", classes(values=["a", "b", "c"], type="<U300000000"), _fits),
         ("classes are programs", classes(type="O,i4"), "classes of type"),
         ("a width of 10^9", changed(width=10**9), "rule.directions has the shape"),
-        ("a column of 10^9", described(COLUMNS, width=10**9), _fits),
+        ("a column of 10^9", changed(model=COLUMNS, width=10**9), _fits),
         ("sources are a list", provenance(sources=[]), "provenance.sources"),
         ("an accuracy of 1e308", provenance(test_accuracy=1e308), "provenance.test_accuracy"),
         ("a number of images is markup", provenance(test_images="9\n\n# x"), "test_images"),
@@ -133,35 +115,32 @@ def _descriptions() -> list[Kind]:
         ("layers of 10^12", settings(NETWORKS, hidden=[10**6, 10**6]), "shape .*; expected"),
         ("the CLIP's name is a list", changed(clip=clip), r"clip.name: .*string, found \[1\]"),
     ]
-    return family("models", _read, DESCRIPTION, rows)
+    return family("models", Reader(_load, DESCRIPTION), rows)
 
 
 def _tensors() -> list[Kind]:
-    def put(name: str, value: Any) -> Make:
+    def given(name: str, value: Any) -> Files:
         return _weighed(lambda weights: weights.update({name: value}))
 
-    def first_is(name: str, value: float, model: str = TEXTS) -> Make:
+    def first_is(name: str, value: float, model: str = TEXTS) -> Files:
         return _weighed(lambda weights: weights[name].__setitem__(0, value), model)
 
-    def without(name: str, model: str = TEXTS) -> Make:
+    def without(name: str, model: str = TEXTS) -> Files:
         return _weighed(lambda weights: weights.pop(name), model)
 
     table, prior, head = "log_likelihood", "classifier.log_prior", "querier.head.weight"
     swapped = {prior: f"classifier.{table}", f"classifier.{table}": prior}
     swap = _weighed(lambda w: w.update({new: w[old] for new, old in swapped.items()}))
     large, double = np.zeros((3, 4000, 300), np.float32), np.zeros((5, 4, 3))
+    four = np.zeros((4, 4, 3))
     rows = [
         ("a tensor less", without(prior), "no tensor classifier.log_p"),
-        ("a tensor too many", put("rule.more", np.zeros(3)), "a tensor rule.more"),
-        ("an unknown part", put("x.y", np.zeros(1)), "a tensor x.y, which"),
-        ("a table of float64", put(f"classifier.{table}", double), "is torch.float64; expected"),
+        ("a tensor too many", given("rule.more", np.zeros(3)), "a tensor rule.more"),
+        ("an unknown part", given("x.y", np.zeros(1)), "a tensor x.y, which"),
+        ("a table of float64", given(f"classifier.{table}", double), "is torch.float64; expected"),
         ("a table of NaN", first_is(f"classifier.{table}", np.nan), f"{table} holds NaN or inf"),
-        (
-            "a table of 4 answers",
-            put(f"classifier.{table}", np.zeros((4, 4, 3))),
-            r"shape \(4, 4, 3\)",
-        ),
-        ("an oversized table", put(f"classifier.{table}", large), "4, 3"),
+        ("a table of 4 answers", given(f"classifier.{table}", four), r"shape \(4, 4, 3\)"),
+        ("an oversized table", given(f"classifier.{table}", large), "4, 3"),
         ("swapped tensors", swap, "has the shape"),
         ("familiar by NaN", first_is(f"familiarity.{table}", np.nan), "holds NaN"),
         ("familiar answers beyond", first_is("familiarity.held_out", 200), "expected 0 to"),
@@ -169,12 +148,12 @@ def _tensors() -> list[Kind]:
         ("networks of NaN", first_is(head, np.nan, NETWORKS), "head.weight holds NaN"),
         ("no network", without(head, NETWORKS), "no tensor querier"),
     ]
-    return family("models", _read, WEIGHTS, rows)
+    return family("models", Reader(_load, WEIGHTS), rows)
 
 
 def _files() -> list[Kind]:
     def weights_are_a_folder(folder: Path) -> Path:
-        _model(WEIGHTS, None)(folder)
+        put(_model(WEIGHTS, None), folder)
         (folder / WEIGHTS).mkdir()
         return folder
 
@@ -192,39 +171,26 @@ def _files() -> list[Kind]:
         ("weights of 200 GB", _of_nothing(WEIGHTS, 2 * 10**11), "200,000 MB; expected at most"),
         ("weights are a folder", weights_are_a_folder, "no trained model"),
     ]
-    return family("models", _read, "", rows)
+    return family("models", Reader(_load), rows)
 
 
 def _clips() -> list[Kind]:
-    def clip(config: Any, *weights: str) -> Make:
-        def make(folder: Path) -> Path:
-            (folder / "open_clip_config.json").write_text(json.dumps(config), encoding="utf-8")
-            for name in weights:
-                (folder / name).write_bytes(b"x")
-            return folder
+    def clip(config: Any, *weights: str) -> Files:
+        return {CONFIG: json.dumps(config).encode(), **dict.fromkeys(weights, b"x")}
 
-        return make
-
-    def broken(folder: Path) -> Path:
-        clip({}, "a.bin")(folder)
-        (folder / "open_clip_config.json").write_text("{")
-        return folder
-
-    def vision(**more: Any) -> Make:
-        return clip({"model_cfg": {**CLIP_CONFIG["model_cfg"], "vision_cfg": more}}, "a.bin")
-
-    def text(**more: Any) -> Make:
-        return clip({"model_cfg": {**CLIP_CONFIG["model_cfg"], "text_cfg": more}}, "a.bin")
+    def tower(name: str, **more: Any) -> Files:
+        return clip({"model_cfg": {**CLIP_CONFIG["model_cfg"], name: more}}, "a.bin")
 
     def pipe(folder: Path) -> Path:
         os.mkfifo(folder / "clip.yaml")
         return folder / "clip.yaml"
 
+    vision, text = partial(tower, "vision_cfg"), partial(tower, "text_cfg")
     text_width = {"model_cfg": {"embed_dim": "8", "text_cfg": {}}}
     configurations = [
         ("missing", lambda folder: folder / "x", "expected a folder with open_clip_config"),
-        ("no configuration", lambda folder: folder, "no open_clip_config.json"),
-        ("broken JSON", broken, "not valid JSON, line 1"),
+        ("no configuration", {}, "no open_clip_config.json"),
+        ("broken JSON", {CONFIG: b"{", "a.bin": b"x"}, "not valid JSON, line 1"),
         ("no width", clip({"model_cfg": {}}, "a.bin"), "no key 'embed_dim'"),
         ("10^6 layers", vision(layers=10**6), "layers is 1000000; expected at most 256"),
         ("more than its weights", vision(layers=99, width=9999), "weights is too small for them"),
@@ -234,34 +200,32 @@ def _clips() -> list[Kind]:
         ("code for a tokenizer", text(tokenizer_kwargs={"trust_remote_code": True}), "sets trust"),
         ("a width as text", clip(text_width, "a.safetensors"), "embed_dim is '8'; expected 1 to"),
     ]
-    weights = [
+    others = [
         ("no weights", clip(CLIP_CONFIG), "expected one file of weights .*found none"),
         ("two weights", clip(CLIP_CONFIG, "a.bin", "b.pt"), "found a.bin, b.pt"),
+        ("a pipe", pipe, "not a regular file"),
     ]
-
-    def weighed(content: bytes, name: str = "a.bin") -> Make:
-        def make(folder: Path) -> Path:
-            (folder / "open_clip_config.json").write_text(json.dumps({"model_cfg": MODEL}))
-            (folder / name).write_bytes(content)
-            return folder
-
-        return make
 
     def pickled(value: Any) -> bytes:
         return saved(lambda file: torch.save(value, file))
 
-    damaged = [
-        ("empty", weighed(b""), "cannot load"),
-        ("a text", weighed(b"weights", "a.pt"), "cannot load"),
-        ("a list", weighed(pickled([1])), "cannot load"),
-        ("None", weighed(pickled(None)), "cannot load"),
-        ("numbers as keys", weighed(pickled({1: torch.zeros(1)})), "cannot load"),
-        ("no tensors", weighed(pickled({})), "cannot load"),
-        ("a program", weighed(pickled(Trap())), "cannot load"),
-        ("half an archive", weighed(pickled({"a": torch.zeros(9)})[:300]), "cannot load"),
-    ]
+    damaged = {
+        "empty": b"",
+        "a text": b"weights",
+        "a list": pickled([1]),
+        "None": pickled(None),
+        "numbers as keys": pickled({1: torch.zeros(1)}),
+        "no tensors": pickled({}),
+        "a program": pickled(Trap()),
+        "half an archive": pickled({"a": torch.zeros(9)})[:300],
+    }
+    weights = [
+        (what, {**clip({"model_cfg": MODEL}), "a.pt" if what == "a text" else "a.bin": content},
+         "cannot load")
+        for what, content in damaged.items()
+    ]  # fmt: skip
     return [
-        *family("weights of CLIPs", _embedded, "", damaged),
-        *family("CLIPs", find_clip_files, "open_clip_config.json", configurations),
-        *family("CLIPs", find_clip_files, "", [*weights, ("a pipe", pipe, "not a regular file")]),
+        *family("weights of CLIPs", Reader(_embedded), weights),
+        *family("CLIPs", Reader(find_clip_files, CONFIG), configurations),
+        *family("CLIPs", Reader(find_clip_files), others),
     ]

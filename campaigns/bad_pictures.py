@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from campaigns.kinds import Kind, family, file
+from campaigns.kinds import Kind, Reader, family, put
 from campaigns.mutations import dumped, saved
-from campaigns.readers import HISTORIES, picture, post
-from infopursuit.datasets.decoding import UnreadableError, to_rgb
+from campaigns.readers import HISTORIES, READERS, picture, post
 from infopursuit.explorer.server import MAX_BYTES
 
 # A compressed note that unpacks to 20 MB.
@@ -66,6 +65,9 @@ def _scans(count: int) -> bytes:
 
 
 def _refused() -> list[Kind]:
+    def called(name: str, content: bytes) -> Callable[[Path], Path]:
+        return lambda folder: put({name: content}, folder) / name
+
     jpeg, not_numbers = picture("JPEG"), np.full((3, 3), np.nan, np.float32)
     nan = saved(lambda target: Image.fromarray(not_numbers).save(target, "TIFF"))
     unknown = "not an image of a known format"
@@ -73,9 +75,9 @@ def _refused() -> list[Kind]:
         ("missing", lambda folder: folder / "a.jpg", "missing"),
         ("a pipe", _pipe, "a pipe; expected a file"),
         ("zero bytes in a table", b"", "missing"),
-        ("a text called .jpg", file("a.jpg", "hello"), unknown),
-        ("a drawing (SVG)", file("a.svg", '<svg onload="x()"/>'), unknown),
-        ("a truncated JPEG", file("a.jpg", jpeg[: len(jpeg) // 2]), "damaged: .*[Tt]runc"),
+        ("a text called .jpg", called("a.jpg", b"hello"), unknown),
+        ("a drawing (SVG)", called("a.svg", b'<svg onload="x()"/>'), unknown),
+        ("a truncated JPEG", called("a.jpg", jpeg[: len(jpeg) // 2]), "damaged: .*[Tt]runc"),
         ("300 scans", _scans(300), "more than 200 scans"),
         ("30,000 x 30,000 claimed", png(30_000, b""), "too large: .*178,9"),
         ("2^31 x 2^31 claimed", png(2**31 - 1, b""), "too large"),
@@ -86,7 +88,7 @@ def _refused() -> list[Kind]:
         ("an array beyond 1", np.full((2, 2), 3.0), "from 3 to 3; expected 0 to 1"),
         ("a number", 3, "a int; expected a path, bytes or pixels"),
     ]
-    return family("pictures", to_rgb, "", rows, UnreadableError)
+    return family("pictures", READERS["pictures"], rows)
 
 
 def _accepted() -> list[Kind]:
@@ -109,18 +111,15 @@ def _accepted() -> list[Kind]:
         ("a hostile note", _blank(1, 8, (b"tEXt", b"note\0{{ 7 * 7 }}<script>")), rgb(1, 1)),
         ("a broken profile", _blank(1, 8, profile), rgb(1, 1)),
     ]
-    size = 13_000
-    large = rgb(size, size)
+    large = rgb(13_000, 13_000)
     heavy = [
-        ("170 million pixels", lambda folder: _blank(size), large),
-        ("170 million pixels, 16 bits", lambda folder: _blank(size, 16), large),
+        ("170 million pixels", lambda folder: _blank(13_000), large),
+        ("170 million pixels, 16 bits", lambda folder: _blank(13_000, 16), large),
     ]
+    reader = READERS["pictures"]
     return [
-        *family("pictures", to_rgb, "", rows, UnreadableError),
-        *(
-            replace(kind, heavy=True)
-            for kind in family("pictures", to_rgb, "", heavy, UnreadableError)
-        ),
+        *family("pictures", reader, rows),
+        *(replace(kind, heavy=True) for kind in family("pictures", reader, heavy)),
     ]
 
 
@@ -132,6 +131,9 @@ def _requests() -> list[Kind]:
         assert 400 <= response.status_code < 500, response.text
         assert list(response.json()) == ["error"]
         raise RefusedError(f"{response.status_code} {response.json()['error']}")
+
+    def reader(path: str) -> Reader:
+        return Reader(partial(posted, path), refusal=RefusedError)
 
     def changed(**more: Any) -> bytes:
         return dumped({**HISTORIES, **more}, escaped=True)
@@ -158,6 +160,6 @@ def _requests() -> list[Kind]:
         ("5000 digits", b'{"model": ' + b"9" * 5000 + b"}", "4.. "),
     ]
     return [
-        *family("requests", partial(posted, "/api/images"), "", images, RefusedError),
-        *family("requests", partial(posted, "/api/steps"), "", steps, RefusedError),
+        *family("requests", reader("/api/images"), images),
+        *family("requests", reader("/api/steps"), steps),
     ]

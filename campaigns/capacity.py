@@ -11,7 +11,6 @@ and labels and what the allocator keeps take some 60 MB on a busy machine.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 
@@ -47,28 +46,20 @@ def peaks(sizes: Sequence[int], width: int, rows: int) -> list[int]:
     return largest
 
 
-def may_grow_by(sizes: Sequence[int], width: int) -> int:
-    """Return a quarter of the bytes of the images between the smallest and the largest size."""
-    return (sizes[-1] - sizes[0]) * width
-
-
 def main() -> int:
     """Write the table; return 1 if memory grows."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES)
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--rows", type=int, default=16384)
-    parser.add_argument("--json", action="store_true", help="print the peaks, write no table")
     given = parser.parse_args()
     largest = peaks(given.sizes, given.width, given.rows)
-    if given.json:
-        print(json.dumps(largest))
-        return 0
     rows = [
         [f"{n:,}", f"{n * given.width * 4 / 2**20:,.0f}", f"{memory / 2**20:,.0f}"]
         for n, memory in zip(given.sizes, largest, strict=True)
     ]
-    growth, allowed = largest[-1] - largest[0], may_grow_by(given.sizes, given.width)
+    growth = largest[-1] - largest[0]
+    allowed = (given.sizes[-1] - given.sizes[0]) * given.width  # of four bytes a number, one
     note = (
         f"{CLASSES} classes, {TEXTS} texts, shards of {given.rows:,} images. From the smallest "
         f"size to the largest memory grew by {growth / 2**20:.0f} MB; it may grow by "

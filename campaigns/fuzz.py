@@ -13,7 +13,6 @@ import sys
 import tempfile
 import time
 import traceback
-import warnings
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,40 +21,22 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from campaigns import write_tables
-from campaigns.readers import ROOT, Reader, fit_models, readers
-from campaigns.watched import watched
-from infopursuit.core.errors import LONGEST
+from campaigns.bad_inputs import Trial, tried
+from campaigns.kinds import Kind, Reader
+from campaigns.readers import READERS, ROOT, fit_models
 
-# Processor seconds that one small input may take at most.
-MAX_SECONDS = 10
 EXAMPLES = 50
 MAX_FAILURES = 3  # of a reader, then the others get its time
 
 
-def outcome(reader: Reader, value: Any) -> str:
-    """Give one input to a reader; return "taken" or "refused".
+def outcome(reader: Reader, value: Any) -> Trial:
+    """Give one input to a reader.
 
     Raises:
         AssertionError: the reader breaks its promise. Any other exception of it passes through.
     """
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        started = time.process_time()
-        try:
-            with watched(Path(folder)):
-                result = reader.read(value, Path(folder))
-        except reader.refusal as refusal:
-            message = str(refusal)
-            assert len(message.splitlines()) == 1, f"not one line: {message!r}"
-            assert message.strip(), "the message is empty"
-            assert len(message) <= LONGEST, f"a message of {len(message)} characters"
-            kind = "refused"
-        else:
-            assert reader.fits(result), f"gave {result!r:.200}"
-            kind = "taken"
-        seconds = time.process_time() - started
-        assert seconds <= MAX_SECONDS, f"took {seconds:.1f} s"
-    return kind
+    with tempfile.TemporaryDirectory() as folder:
+        return tried(Kind("fuzzing", "an example", value, reader, None), Path(folder))
 
 
 @dataclass
@@ -82,9 +63,9 @@ def fuzz(reader: Reader, tally: Tally, number: int, examples: int) -> None:
     )
     @given(reader.inputs)
     def try_example(value: Any) -> None:
-        started = time.process_time()
-        tally.outcomes[outcome(reader, value)] += 1
-        tally.slowest = max(tally.slowest, time.process_time() - started)
+        trial = outcome(reader, value)
+        tally.outcomes["taken" if trial.message is None else "refused"] += 1
+        tally.slowest = max(tally.slowest, trial.seconds)
 
     try:
         try_example()
@@ -104,9 +85,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", nargs="+", default=(), choices=list(readers()))
+    parser.add_argument("--only", nargs="+", default=(), choices=list(READERS))
     options = parser.parse_args(arguments)
-    chosen = {name: r for name, r in readers().items() if not options.only or name in options.only}
+    chosen = {name: r for name, r in READERS.items() if not options.only or name in options.only}
     tallies = {name: Tally() for name in chosen}
     fit_models()
     started, number = time.monotonic(), options.seed

@@ -13,7 +13,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -23,54 +22,51 @@ from tests.repro.world import World
 
 
 class Command(NamedTuple):
-    """A stage script with its arguments, and its name in tables."""
+    """A stage script with its arguments, its name in tables, and whether it is stopped."""
 
     name: str
     arguments: tuple[str, ...]
+    is_stopped: bool
 
 
-def _command(line: str, name: str = "") -> Command:
-    script, *arguments = line.split()
-    return Command(f"{script} {name}".strip(), (f"stages/{script}.py", *arguments))
+def _commands(lines: str) -> tuple[Command, ...]:
+    lines = lines.replace("RUN", "DATASET --init llm --seed 0 --method")
+    found = []
+    for line in lines.replace("DATASET", "--dataset menagerie").strip().splitlines():
+        script, *arguments = line.removeprefix("* ").split()
+        name = f"{script} {arguments[-1]}" if script in ("initialize", "train") else script
+        command = (f"stages/{script}.py", *arguments)
+        found.append(Command(name, command, line.startswith("* ")))
+    return tuple(found)
 
 
-_DATASET = "--dataset menagerie"
-_RUN = f"{_DATASET} --init llm --seed 0 --method"
-# All commands of the world in order, and those of them that are stopped.
-_QUERIES = _command("generate_queries --corpus menagerie")
-_KNOWLEDGE = _command(f"generate_knowledge {_DATASET}")
-_EMBED = (_command("embed_universe"), _command(f"embed_images {_DATASET}"))
-_FITS = (
-    *(
-        _command(f"initialize {_DATASET} --init {init} --seed 0", init)
-        for init in ("medoids", "informative")
-    ),
-    *(
-        _command(f"train {_RUN} {method}", method)
-        for method in ("naive_bayes", "fixed", "alternating", "joint")
-    ),
-)
-_EVALUATE, _REPORT = _command(f"evaluate {_RUN} naive_bayes"), _command("report")
-STOPPED = (_QUERIES, _KNOWLEDGE, *_EMBED, *_FITS, _EVALUATE, _REPORT)
-COMMANDS = (
-    _command("menagerie/draw"),
-    _command("check"),
-    _QUERIES,
-    _command(f"read_dataset {_DATASET}"),
-    _command(f"generate_dictionary {_DATASET}"),
-    _command("build_universe"),
-    _KNOWLEDGE,
-    *_EMBED,
-    _command(f"menagerie/embed_pairs {_DATASET}"),
-    _command(f"initialize {_DATASET} --init llm --seed 0"),
-    *_FITS,
-    _command(f"baselines {_DATASET}"),
-    _EVALUATE,
-    _command(f"menagerie/truth {_RUN} naive_bayes"),
-    _command(f"explain {_RUN} naive_bayes"),
-    _command(f"explore {_DATASET}"),
-    _REPORT,
-)
+# All commands of the world in order; those with a star are stopped.
+COMMANDS = _commands("""
+menagerie/draw
+check
+* generate_queries --corpus menagerie
+read_dataset DATASET
+generate_dictionary DATASET
+build_universe
+* generate_knowledge DATASET
+* embed_universe
+* embed_images DATASET
+menagerie/embed_pairs DATASET
+initialize DATASET --seed 0 --init llm
+* initialize DATASET --seed 0 --init medoids
+* initialize DATASET --seed 0 --init informative
+* train RUN naive_bayes
+* train RUN fixed
+* train RUN alternating
+* train RUN joint
+baselines DATASET
+* evaluate RUN naive_bayes
+menagerie/truth RUN naive_bayes
+explain RUN naive_bayes
+explore DATASET
+* report
+""")
+STOPPED = {command.name: command for command in COMMANDS if command.is_stopped}
 
 
 class KilledWorld(World):
@@ -112,22 +108,20 @@ class KilledWorld(World):
             ended = self.warm.run(*command.arguments)
             assert ended.status == 0, f"{command.name}: {ended.output}"
             self.seconds[command.name] = ended.seconds
-            after = self._times()
-            outputs = [path for path, time in after.items() if time != before.get(path)]
-            assert outputs, f"{command.name} wrote nothing"
-            self.outputs[command.name] = outputs
+            self.outputs[command.name] = [path for path, _ in self._times() - before]
+            assert self.outputs[command.name], f"{command.name} wrote nothing"
         self.complete = self.artifacts()
         self._listed = (folder / "artifacts/outputs.txt").read_bytes()  # by `check`, for DVC
         self.scratch = self.scratch_files()
 
-    def _times(self) -> dict[Path, int]:
+    def _times(self) -> set[tuple[Path, int]]:
         files = (self.folder / "artifacts").rglob("*")
-        return {path: path.stat().st_mtime_ns for path in files if path.is_file()}
+        return {(path, path.stat().st_mtime_ns) for path in files if path.is_file()}
 
-    def scratch_files(self) -> list[str]:
+    def scratch_files(self) -> set[str]:
         """Return the files that stages keep in `.scratch`."""
         home = self.folder / ".scratch"
-        return sorted(str(path.relative_to(home)) for path in home.rglob("*") if path.is_file())
+        return {str(path.relative_to(home)) for path in home.rglob("*") if path.is_file()}
 
     def clear(self, command: Command) -> None:
         """Remove the outputs of a command, as DVC does before it runs a stage, and all scratch."""
@@ -137,26 +131,21 @@ class KilledWorld(World):
         (self.folder / ".scratch").mkdir()
         (self.folder / ".scratch/seconds.csv").touch()
 
-    def half_files(self) -> list[str]:
-        """Return files in `artifacts` with a final name and other bytes than the complete file."""
-        return [
-            name
-            for name, content in self.artifacts().items()
-            if not name.endswith(".partial") and content != self.complete.get(name)
-        ]
+    def differences(self, ended: bool = True) -> list[str]:
+        """Return how the files differ from those of the undisturbed runs.
 
-    def differences(self) -> list[str]:
-        """Return how `artifacts` and `.scratch` differ from those of the undisturbed runs."""
-        artifacts, complete = self.artifacts(), self.complete
-        missing = [f"artifacts/{name} is missing" for name in complete.keys() - artifacts.keys()]
-        left = [f"artifacts/{name} is left" for name in artifacts.keys() - complete.keys()]
-        other = [
-            f"artifacts/{name} has other bytes"
-            for name, content in complete.items()
-            if artifacts.get(name, content) != content
+        If the stage has not ended, files may be missing and partial, and scratch may be left.
+        """
+        found, complete = self.artifacts(), self.complete
+        faults = [
+            f"artifacts/{name} has other bytes, or should not be there"
+            for name, content in found.items()
+            if content != complete.get(name) and (ended or not name.endswith(".partial"))
         ]
-        scratch = set(self.scratch_files()) - set(self.scratch)
-        return [*missing, *left, *other, *(f".scratch/{name} is left" for name in scratch)]
+        if ended:
+            faults += [f"artifacts/{name} is missing" for name in complete.keys() - found.keys()]
+            faults += [f".scratch/{name} is left" for name in self.scratch_files() - self.scratch]
+        return faults
 
     def restore(self) -> None:
         """Write all files of `artifacts` again."""
@@ -165,12 +154,12 @@ class KilledWorld(World):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
 
-    def cold(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+    def cold(self, *arguments: str) -> subprocess.Popen[str]:
         """Start a command in its own process group, interrupted by Ctrl-C as in a terminal."""
         return subprocess.Popen(
             arguments,
             cwd=self.folder,
-            env=self.environment() | {"OMP_NUM_THREADS": "1"} | environment,
+            env=self.environment() | {"OMP_NUM_THREADS": "1"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -178,24 +167,22 @@ class KilledWorld(World):
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
-    def run_cold(self, *arguments: str, **environment: str) -> Ended:
+    def run_cold(self, *arguments: str) -> Ended:
         """Run a command as a new process to its end."""
-        return _wait(self.cold(*arguments, **environment))
+        return _wait(self.cold(*arguments))
 
-    def stop(
-        self, arguments: Sequence[str], number: signal.Signals, after: float, cold: bool
-    ) -> Ended:
-        """Start a stage script, send a signal to its process group while it works, and wait.
+    def stop(self, command: Command, number: signal.Signals, after: float, cold: bool) -> Ended:
+        """Start a stage, send a signal to its process group while it works, and wait.
 
         Args:
-            arguments: the script and its arguments.
+            command: the stage.
             number: the signal.
-            after: seconds of processor time, which a busy machine does not change; a script that
+            after: seconds of processor time, which a busy machine does not change; a stage that
                 ends before gets no signal.
             cold: as a new process, imports included, or as a fork of one that has imported.
         """
-        process = self.cold(sys.executable, *arguments) if cold else None
-        group = process.pid if process else self.warm.start(arguments)
+        process = self.cold(sys.executable, *command.arguments) if cold else None
+        group = process.pid if process else self.warm.start(command.arguments)
         if has_used(group, after):
             with suppress(ProcessLookupError):  # it has ended at this moment
                 os.killpg(group, number)
@@ -212,11 +199,10 @@ def _wait(process: subprocess.Popen[str]) -> Ended:
 
 def has_used(process: int, seconds: float) -> bool:
     """Wait until a process has used this much processor time; return False if it ends before."""
-    used = Path(f"/proc/{process}/schedstat")
-    state = Path(f"/proc/{process}/stat")
+    files = Path(f"/proc/{process}")
     try:
-        while int(used.read_text().split()[0]) < 1e9 * seconds:
-            if state.read_text().rpartition(")")[2].split()[0] in "ZX":
+        while int((files / "schedstat").read_text().split()[0]) < 1e9 * seconds:
+            if (files / "stat").read_text().rpartition(")")[2].split()[0] in "ZX":
                 return False
             time.sleep(0.002)
     except (FileNotFoundError, ProcessLookupError):

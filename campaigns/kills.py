@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import resource
 import signal
 import sys
 import tempfile
@@ -88,9 +87,9 @@ def stop_and_repeat(
         How it ended, whether it left something to resume, and the broken promises.
     """
     world.clear(command)
-    ended = world.stop(command.arguments, number, after, cold)
+    ended = world.stop(command, number, after, cold)
     broken = faults_of_end(number, ended, cold and after < START)
-    broken += [f"half a file: artifacts/{name}" for name in world.half_files()]
+    broken += [f"when stopped: {fault}" for fault in world.differences(ended=False)]
     resumable = world.scratch_files() != world.scratch
     again = world.warm.run(*command.arguments)
     if again.status != 0:
@@ -126,12 +125,6 @@ def tally(world: KilledWorld, command: Command, moments: int, cold: int, seed: i
     return stage
 
 
-def processor_minutes(world: KilledWorld) -> float:
-    """Return the processor time that the campaign has used so far."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return (world.warm.seconds + sum(part.ru_utime + part.ru_stime for part in used)) / 60
-
-
 def main() -> int:
     """Stop all stages and try the surroundings; return 1 if a promise is broken."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -145,7 +138,7 @@ def main() -> int:
     def write() -> None:
         note = (
             f"{given.moments} moments a signal and stage in the work, {given.cold} in a new "
-            f"process with its imports; {processor_minutes(world):.0f} minutes of processor time. "
+            "process with its imports. "
             "*Seconds*: processor time of the undisturbed stage, without imports. *n of m*: the "
             "signal ended the stage n times; the other times it had come to its end. *Something to "
             "resume*: how often a stopped stage had left checkpoints or chunks. After each of "
@@ -157,7 +150,7 @@ def main() -> int:
 
     with tempfile.TemporaryDirectory() as folder:
         world = KilledWorld(Path(folder))
-        for command in STOPPED:
+        for command in STOPPED.values():
             stages.append(tally(world, command, given.moments, given.cold, given.seed))
             print(*stages[-1].row(), sep=" | ", flush=True)
             write()

@@ -1,17 +1,44 @@
-"""A kind of bad input: what it is made from, who reads it, and what has to happen."""
+"""A reader of what others wrote, and a kind of bad input: who reads it, and what has to happen."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, get_type_hints
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from beartype.door import is_bearable
+from hypothesis import strategies as st
 
 from infopursuit.core.errors import InputError
+
+
+class Reader(NamedTuple):
+    """A function that reads what others wrote.
+
+    Attributes:
+        read: the function, of the path of a file or of the input itself.
+        file: the name of the file, which a message must contain; "" if the input is no file.
+        inputs: examples for the fuzzing, most of them wrong.
+        is_right: a check of a result, besides its type.
+        refusal: the exception for a bad input.
+    """
+
+    read: Callable[[Any], Any]
+    file: str = ""
+    inputs: st.SearchStrategy[Any] | None = None
+    is_right: Callable[[Any], bool] = lambda value: True
+    refusal: type[Exception] = InputError
+
+    def fits(self, value: Any) -> bool:
+        """Return whether a result has the type that the function documents, and is right."""
+        read = self.read.func if isinstance(self.read, partial) else self.read
+        documented = read if isinstance(read, type) else get_type_hints(read)["return"]
+        return is_bearable(value, documented) and self.is_right(value)
 
 
 @dataclass(frozen=True)
@@ -21,24 +48,20 @@ class Kind:
     Attributes:
         family: what is read.
         name: what is wrong.
-        source: the content of `file`; None for a file that does not exist; a function that writes
-            the input into an empty folder and returns what the reader gets; or, without `file`,
-            the input itself.
-        read: the reader, the stage or the command.
-        expected: a pattern of the message; or, for an input that only looks bad, a check of what
-            the reader returns.
-        file: the name of the input, which the message must contain; "" if there is none.
-        refusal: the exception of the reader.
+        source: the content of the reader's file, None if it does not exist; the contents of
+            several files by name; a function that writes the input into an empty folder and
+            returns what the reader gets; or the input itself.
+        reader: the reader, the stage or the command.
+        expected: a pattern of the message; for an input that only looks bad a check of the result;
+            None if it may be refused or taken.
         heavy: whether the long form alone tries it.
     """
 
     family: str
     name: str
     source: Any
-    read: Callable[[Any], Any]
-    expected: str | Callable[[Any], bool]
-    file: str = ""
-    refusal: type[Exception] = InputError
+    reader: Reader
+    expected: str | Callable[[Any], bool] | None
     heavy: bool = False
 
     @property
@@ -47,38 +70,27 @@ class Kind:
         return f"{self.family}: {self.name}"
 
     def make(self, folder: Path) -> Any:
-        """Make the input in an empty folder."""
-        if callable(self.source):
-            return self.source(folder)
-        if not self.file:
-            return self.source
-        if self.source is None:
-            return folder / self.file
-        return file(self.file, self.source)(folder)
+        """Make the input in an empty folder; return what the reader gets."""
+        source, name = self.source, self.reader.file
+        if callable(source):
+            return source(folder)
+        if isinstance(source, dict):
+            return put(source, folder)
+        if name and source is not None:
+            put({name: source}, folder)
+        return folder / name if name else source
 
 
-def family(
-    name: str,
-    read: Callable[[Any], Any],
-    file: str,
-    rows: Sequence[tuple[str, Any, Any]],
-    refusal: type[Exception] = InputError,
-) -> list[Kind]:
+def family(name: str, reader: Reader, rows: Sequence[tuple[str, Any, Any]]) -> list[Kind]:
     """Return kinds with one reader; each row is a name, a source and what is expected."""
-    return [
-        Kind(name, kind, source, read, expected, file, refusal) for kind, source, expected in rows
-    ]
+    return [Kind(name, kind, source, reader, expected) for kind, source, expected in rows]
 
 
-def file(name: str, content: bytes | str) -> Callable[[Path], Path]:
-    """Return a function that writes a file."""
-
-    def make(folder: Path) -> Path:
-        encoded = content.encode() if isinstance(content, str) else content
-        (folder / name).write_bytes(encoded)
-        return folder / name
-
-    return make
+def put(contents: Mapping[str, bytes | str], folder: Path) -> Path:
+    """Write files, whose contents are given by name, into a folder; return the folder."""
+    for name, content in contents.items():
+        (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    return folder
 
 
 def lines(*values: Any) -> str:

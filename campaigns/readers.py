@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import tempfile
-from collections.abc import Callable
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import httpx
 import numpy as np
 import pyarrow as pa
 import torch
@@ -22,6 +21,7 @@ from starlette.testclient import TestClient
 
 import infopursuit
 from benchmarks.made_up import unit
+from campaigns.kinds import Reader
 from campaigns.mutations import (
     changed_bytes,
     json_files,
@@ -32,12 +32,10 @@ from campaigns.mutations import (
     texts,
     yaml_files,
 )
-from infopursuit.cli.explore import read_source
+from infopursuit.cli.explore import Source, read_source
 from infopursuit.clip.precomputed_texts import PrecomputedTexts
-from infopursuit.clip.weights import find_clip_files, read_pinned_weights
-from infopursuit.core.errors import InputError
+from infopursuit.clip.weights import ClipFiles, find_clip_files, read_pinned_weights
 from infopursuit.core.files import read_text_list
-from infopursuit.core.settings import Section
 from infopursuit.core.tables import ANSWERS, QUERIES, REJECTED_LINES, write_table
 from infopursuit.datasets.decoding import UnreadableError, to_rgb
 from infopursuit.datasets.embedded_files import (
@@ -46,13 +44,13 @@ from infopursuit.datasets.embedded_files import (
     read_embeddings,
 )
 from infopursuit.datasets.open_images import has_embeddings, open_image_source
-from infopursuit.datasets.pinned_datasets import PinnedDataset, read_pinned_dataset
+from infopursuit.datasets.pinned_datasets import read_pinned_dataset
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.persistence import DESCRIPTION, WEIGHTS
 from infopursuit.estimators.variational import VariationalInformationPursuit
 from infopursuit.explorer.contents import Facts, contents
 from infopursuit.explorer.server import Served, decoded, server
-from infopursuit.pipeline.params import Params, load_params
+from infopursuit.pipeline.params import load_params
 from infopursuit.queries.class_knowledge import KnownTexts, Unusable, parse_knowledge
 from infopursuit.queries.class_queries import read_dictionary
 from infopursuit.queries.corpora import (
@@ -66,37 +64,16 @@ from infopursuit.queries.language_models import Answer
 from infopursuit.queries.language_models.openai_server import read_completion
 from infopursuit.queries.language_models.recorded import RecordedAnswers
 from infopursuit.queries.templates import load_template
-from infopursuit.texts.knowledge import (
-    KnowledgeTable,
-    open_knowledge,
-    read_judge,
-    read_knowledge,
-    read_strict,
-)
+from infopursuit.texts.knowledge import open_knowledge, read_judge, read_knowledge, read_strict
 from infopursuit.texts.normalization import normalize
 from infopursuit.texts.wording import question
 from tests.explorer.made_up import STOP, images, naive_bayes, networks
 
 ROOT = Path(__file__).parents[1]
+TABLE = "table.parquet"  # the name of a table that `kinds.parquet` writes
 CLASSES = ["cat", "dog", "owl"]
 PHRASES = ["four legs", "feathers", "a long tail", "two wings"]
 WIDTH = 4
-
-
-class Reader(NamedTuple):
-    """A function that reads what others wrote.
-
-    Attributes:
-        inputs: examples, most of them wrong.
-        read: the function of an input and an empty folder.
-        fits: whether a result is what the documentation of the reader promises.
-        refusal: the exception for a bad input.
-    """
-
-    inputs: st.SearchStrategy[Any]
-    read: Callable[[Any, Path], Any]
-    fits: Callable[[Any], bool]
-    refusal: type[Exception] = InputError
 
 
 # Valid inputs.
@@ -207,6 +184,7 @@ def fit_models() -> None:
     """Fit all models now: a fit draws random numbers, which no strategy of Hypothesis may do."""
     for name in MODELS:
         model_files(name)
+    gc.freeze()  # what is there by now: collections before each example need not look at it
 
 
 def sealed(files: dict[str, bytes]) -> dict[str, bytes]:
@@ -216,17 +194,10 @@ def sealed(files: dict[str, bytes]) -> dict[str, bytes]:
     return {**files, DESCRIPTION: json.dumps(description).encode()}
 
 
-def put_model(files: dict[str, bytes], folder: Path) -> Path:
-    """Write the files of a model."""
-    for name, content in files.items():
-        (folder / name).write_bytes(content)
-    return folder
-
-
 # Readers whose result takes more than a call.
 
 
-def read_rows(path: Path) -> Any:
+def read_rows(path: Path) -> tuple[pa.Table, list[np.ndarray]]:
     """Read embedded images in both ways: as rows, and as blocks of embeddings."""
     assert has_embeddings(path) in (True, False)
     table = read_embedded_images(path, CLASSES, WIDTH, "tiny")
@@ -238,8 +209,8 @@ def read_reply(content: bytes) -> Answer:
     return read_completion(content.decode(errors="replace"), "http://localhost/v1")
 
 
-def _described(answer: tuple[str, str, int], folder: Path) -> Corpus:
-    text, reason, limit = answer
+def _described(given: tuple[tuple[str, str, int], Path]) -> Corpus:
+    (text, reason, limit), folder = given
     corpus = described_corpus([Caption("A dog.", (1, 2))], [Answer(text, reason)], limit)
     write_table(folder / "queries.parquet", QUERIES, corpus.queries)
     write_table(folder / "answers.parquet", ANSWERS, corpus.answers)
@@ -250,12 +221,21 @@ def _described(answer: tuple[str, str, int], folder: Path) -> Corpus:
     return corpus
 
 
-def _asked(phrase: tuple[str, str | None], folder: Path) -> str:
+def _known(answer: tuple[str, str]) -> KnownTexts | Unusable:
+    return parse_knowledge(Answer(*answer), 4)
+
+
+def _asked(phrase: tuple[str, str | None]) -> str:
     assert normalize(normalize(phrase[0])) == normalize(phrase[0])
     return question(*phrase)
 
 
-def _decoded_rows(path: Path) -> list[Any]:
+def _rendered(path: Path) -> str:
+    template = load_template(path, ["caption"], ["max_concepts"])
+    return template.render(caption="x", max_concepts=3)
+
+
+def _decoded_rows(path: Path) -> list[Image.Image | str]:
     """Decode the images of a data set; a picture, or the reason why there is none, per row."""
     rows = []
     for encoded in open_image_source(path, CLASSES).images(0):
@@ -267,7 +247,11 @@ def _decoded_rows(path: Path) -> list[Any]:
     return rows
 
 
-def _clip(config: Path) -> Any:
+def _shown(path: Path) -> Source:
+    return read_source(str(path))
+
+
+def _clip(config: Path) -> ClipFiles:
     (config.parent / "open_clip_model.safetensors").write_bytes(b"weights")
     return find_clip_files(config.parent)
 
@@ -285,31 +269,23 @@ def _served() -> TestClient:
     return TestClient(app, base_url="http://127.0.0.1:8000", raise_server_exceptions=False)
 
 
-def post(path: str, content: bytes) -> httpx.Response:
+def post(path: str, content: bytes) -> Any:
     """Post a body to the explorer's server."""
     return _served().post(path, content=content, headers={"content-type": "application/json"})
 
 
-# What a result must be.
+# What a result must be, besides of its type.
 
 
-def _is(kind: type) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, kind)
+def _are_stripped(texts: list[str]) -> bool:
+    return all(text.strip() == text != "" for text in texts)
 
 
-def _lists_of(kind: type) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list) and all(isinstance(part, kind) for part in value)
-
-
-def _are_texts(value: Any) -> bool:
-    return _lists_of(str)(value) and all(text.strip() == text != "" for text in value)
-
-
-def _are_places(known: Any) -> bool:
+def _are_places(known: KnownTexts | Unusable) -> bool:
     if isinstance(known, Unusable):
         return True
     places = [*known.true, *known.sometimes]
-    return isinstance(known, KnownTexts) and len(set(places) & set(range(4))) == len(places)
+    return len(set(places) & set(range(4))) == len(places)
 
 
 def _are_rows(value: Any) -> bool:
@@ -329,11 +305,15 @@ def _is_source(source: Any) -> bool:
     return bool(rows) and all(CLASSES[row["label"]] == row["class_name"] for row in rows)
 
 
-def _is_rgb(image: Any) -> bool:
-    return isinstance(image, Image.Image) and image.mode == "RGB"
+def _is_whole(source: Source) -> bool:
+    return len(source.ids) == len(source.splits or ()) == len(source.classes or ())
 
 
-def _is_answer(response: httpx.Response) -> bool:
+def _is_rgb(image: Image.Image) -> bool:
+    return image.mode == "RGB"
+
+
+def _is_answer(response: Any) -> bool:
     if response.status_code == 200:
         return "error" not in response.json()
     refused = 400 <= response.status_code < 500 and list(response.json()) == ["error"]
@@ -349,7 +329,7 @@ def _predicts(model: Any) -> bool:
 
 
 @st.composite
-def array_files(draw: st.DrawFn) -> bytes:
+def _array_files(draw: st.DrawFn) -> bytes:
     """Draw files of named arrays: of other types and shapes, or with changed bytes."""
     arrays: dict[str, Any] = dict(ARRAYS)
     for _ in range(draw(st.integers(0, 2))):
@@ -366,7 +346,7 @@ def array_files(draw: st.DrawFn) -> bytes:
 
 
 @st.composite
-def model_folders(draw: st.DrawFn, changed: str) -> dict[str, bytes]:
+def _model_folders(draw: st.DrawFn, changed: str) -> dict[str, bytes]:
     """Draw folders of models with something wrong in one file, mostly in the header of tensors."""
     files = model_files(draw(st.sampled_from(MODELS)))
     content = files[changed]
@@ -380,6 +360,10 @@ def _answers(text: st.SearchStrategy[str], *more: Any) -> st.SearchStrategy[Any]
     return st.tuples(text, st.sampled_from(["stop", "length", "content_filter"]), *more)
 
 
+def _and_folder(value: Any, folder: Path) -> tuple[Any, Path]:
+    return value, folder
+
+
 def _changed_text(text: str) -> st.SearchStrategy[str]:
     return changed_bytes(text.encode()).map(lambda content: content.decode("utf-8", "replace"))
 
@@ -387,123 +371,61 @@ def _changed_text(text: str) -> st.SearchStrategy[str]:
 # What a language model can send: all Unicode but halves of surrogate pairs, which engines replace.
 _LINES = st.lists(texts.map(lambda text: text.encode("utf-8", "replace").decode())).map("\n".join)
 _WRITTEN = st.text(max_size=60) | _LINES | _changed_text(ANSWER)
+_DESCRIBED = _answers(_WRITTEN, st.integers(1, 3)).map(lambda given: partial(_and_folder, given))
 _NUMBERED = (
     st.text("0123456789,: \ntruesomimn", max_size=60)
     | _changed_text(KNOWN_ANSWER)
     | st.integers(1, 6000).map(lambda digits: f"true: {'9' * digits}\nsometimes: none")
 )
+PARAMS = (ROOT / "params.yaml").read_text(encoding="utf-8")
+_PARAMS_FILES = changed_bytes(PARAMS.encode()) | yaml_files(YAML(typ="safe").load(PARAMS))
+_LISTS = text_files("four legs\nfeathers\n")
+_PICTURES = st.sampled_from([picture(*kind) for kind in PICTURES]).flatmap(changed_bytes)
+_PICTURES |= st.binary(max_size=40)
+_EMBEDDED, _TEXTS = parquet_files(EMBEDDED_TABLE), parquet_files(TEXT_TABLE)
+_GIVEN = parquet_files(IMAGE_TABLE.append_column("embedding", _embeddings(6)))
+_judge = partial(read_judge, classes=CLASSES, texts=PHRASES)
+_strict = partial(read_strict, classes=CLASSES)
+_open = partial(open_image_source, classes=CLASSES)
+_load = partial(infopursuit.load, device="cpu")
+_post_picture, _post_steps = partial(post, "/api/images"), partial(post, "/api/steps")
 
-
-def _file(
-    inputs: st.SearchStrategy[bytes],
-    name: str,
-    read: Callable[[Path], Any],
-    fits: Callable[[Any], bool],
-) -> Reader:
-    """Return a reader of a file with this name."""
-
-    def read_file(content: bytes, folder: Path) -> Any:
-        (folder / name).write_bytes(content)
-        return read(folder / name)
-
-    return Reader(inputs, read_file, fits)
-
-
-def readers() -> dict[str, Reader]:
-    """Return all readers by name."""
-    params = (ROOT / "params.yaml").read_text(encoding="utf-8")
-    params_files = changed_bytes(params.encode()) | yaml_files(YAML(typ="safe").load(params))
-    lists, knowledge = text_files("four legs\nfeathers\n"), _is(KnowledgeTable)
-    embedded, encoded = parquet_files(EMBEDDED_TABLE), parquet_files(IMAGE_TABLE)
-    given = parquet_files(IMAGE_TABLE.append_column("embedding", _embeddings(6)))
-    pictures = st.sampled_from([picture(*kind) for kind in PICTURES]).flatmap(changed_bytes)
-    pictures = pictures | st.binary(max_size=40)
-
-    def prompt(path: Path) -> str:
-        template = load_template(path, ["caption"], ["max_concepts"])
-        return template.render(caption="x", max_concepts=3)
-
-    def loaded(files: dict[str, bytes], folder: Path) -> Any:
-        return infopursuit.load(put_model(files, folder), device="cpu")
-
-    def posted(path: str, content: bytes, folder: Path) -> httpx.Response:
-        return post(path, content)
-
-    return {
-        "captions (JSON)": _file(json_files(CAPTIONS), "c.json", read_captions, _lists_of(Caption)),
-        "text lists": _file(lists, "list.txt", read_text_list, _are_texts),
-        "dictionaries": _file(lists, "list.txt", partial(read_dictionary, k=2), _are_texts),
-        "corpora (CSV)": _file(text_files(VOCABULARY), "c.csv", given_corpus, _is(Corpus)),
-        "prompts": _file(text_files(PROMPT), "prompt.jinja", prompt, _is(str)),
-        "recorded answers": _file(
-            json_lines_files(RECORDED), "r.jsonl", RecordedAnswers, _is(RecordedAnswers)
-        ),
-        "answers: queries": Reader(_answers(_WRITTEN, st.integers(1, 3)), _described, _is(Corpus)),
-        "answers: knowledge": Reader(
-            _answers(_NUMBERED), lambda answer, _: parse_knowledge(Answer(*answer), 4), _are_places
-        ),
-        "replies of a server": Reader(
-            json_files(REPLY), lambda content, _: read_reply(content), _is(Answer)
-        ),
-        "wording": Reader(st.tuples(texts, st.sampled_from(KINDS)), _asked, _is(str)),
-        "knowledge (lists)": _file(json_lines_files(LISTS), "k.jsonl", open_knowledge, knowledge),
-        "knowledge (Parquet)": _file(
-            parquet_files(KNOWLEDGE_TABLE), "k.parquet", read_knowledge, knowledge
-        ),
-        "judge's tables": _file(
-            json_lines_files(JUDGE),
-            "j.jsonl",
-            lambda path: read_judge(path, CLASSES, PHRASES),
-            knowledge,
-        ),
-        "strict lists": _file(
-            json_lines_files(STRICT), "s.jsonl", lambda path: read_strict(path, CLASSES), knowledge
-        ),
-        "params.yaml": _file(params_files, "params.yaml", load_params, _is(Params)),
-        "pinned data sets": _file(
-            yaml_files(PIN), "p.yaml", read_pinned_dataset, _is(PinnedDataset)
-        ),
-        "pinned weights": _file(
-            yaml_files(WEIGHTS_PIN), "p.yaml", read_pinned_weights, _is(Section)
-        ),
-        "texts (Parquet)": _file(
-            parquet_files(TEXT_TABLE), "t.parquet", PrecomputedTexts, _is(PrecomputedTexts)
-        ),
-        "embedded images (Parquet)": _file(embedded, "t.parquet", read_rows, _are_rows),
-        "images (Parquet)": _file(encoded, "t.parquet", _decoded_rows, _is(list)),
-        "images (CSV)": _file(
-            text_files(CSV), "set.csv", lambda path: open_image_source(path, CLASSES), _is_source
-        ),
-        "embedded images (.npz)": _file(array_files(), "set.npz", read_rows, _are_rows),
-        "command line: images (.npz)": _file(
-            array_files(), "set.npz", read_embeddings, _are_labelled
-        ),
-        "command line: images (Parquet)": _file(
-            embedded, "t.parquet", read_embeddings, _are_labelled
-        ),
-        "command line: texts (Parquet)": _file(
-            parquet_files(TEXT_TABLE),
-            "t.parquet",
-            read_embedded_texts,
-            lambda read: len(read[0]) == len(read[1]),
-        ),
-        "command line: shown images": _file(
-            given,
-            "t.parquet",
-            lambda path: read_source(str(path)),
-            lambda source: len(source.ids) == len(source.splits) == len(source.classes),
-        ),
-        "a CLIP's configuration": _file(
-            json_files(CLIP_CONFIG), "open_clip_config.json", _clip, lambda clip: bool(clip.name)
-        ),
-        "pictures": Reader(pictures, lambda content, _: to_rgb(content), _is_rgb, UnreadableError),
-        "pictures sent": Reader(
-            pictures, lambda content, _: decoded(content), _is_rgb, HTTPException
-        ),
-        "requests: pictures": Reader(pictures, partial(posted, "/api/images"), _is_answer),
-        "requests: histories": Reader(
-            json_files(HISTORIES), partial(posted, "/api/steps"), _is_answer
-        ),
-        "a model's description": Reader(model_folders(DESCRIPTION), loaded, _predicts),
-        "a model's tensors": Reader(model_folders(WEIGHTS), loaded, _predicts),
-    }
+READERS: dict[str, Reader] = {
+    "captions (JSON)": Reader(read_captions, "captions.json", json_files(CAPTIONS)),
+    "text lists": Reader(read_text_list, "list.txt", _LISTS, _are_stripped),
+    "dictionaries": Reader(partial(read_dictionary, k=2), "list.txt", _LISTS, _are_stripped),
+    "corpora (CSV)": Reader(given_corpus, "c.csv", text_files(VOCABULARY)),
+    "prompts": Reader(_rendered, "p.jinja", text_files(PROMPT)),
+    "recorded answers": Reader(RecordedAnswers, "r.jsonl", json_lines_files(RECORDED)),
+    "answers: queries": Reader(_described, "", _DESCRIBED),
+    "answers: knowledge": Reader(_known, "", _answers(_NUMBERED), _are_places),
+    "replies of a server": Reader(read_reply, "", json_files(REPLY)),
+    "wording": Reader(_asked, "", st.tuples(texts, st.sampled_from(KINDS))),
+    "knowledge (lists)": Reader(open_knowledge, "k.jsonl", json_lines_files(LISTS)),
+    "knowledge (Parquet)": Reader(read_knowledge, TABLE, parquet_files(KNOWLEDGE_TABLE)),
+    "judge's tables": Reader(_judge, "j.jsonl", json_lines_files(JUDGE)),
+    "strict lists": Reader(_strict, "j.jsonl", json_lines_files(STRICT)),
+    "params.yaml": Reader(load_params, "params.yaml", _PARAMS_FILES),
+    "pinned data sets": Reader(read_pinned_dataset, "p.yaml", yaml_files(PIN)),
+    "pinned weights": Reader(read_pinned_weights, "p.yaml", yaml_files(WEIGHTS_PIN)),
+    "texts (Parquet)": Reader(PrecomputedTexts, TABLE, _TEXTS),
+    "embedded images (Parquet)": Reader(read_rows, TABLE, _EMBEDDED, _are_rows),
+    "images (Parquet)": Reader(_decoded_rows, TABLE, parquet_files(IMAGE_TABLE)),
+    "images (CSV)": Reader(_open, "set.csv", text_files(CSV), _is_source),
+    "embedded images (.npz)": Reader(read_rows, "set.npz", _array_files(), _are_rows),
+    "command line: images (.npz)": Reader(
+        read_embeddings, "set.npz", _array_files(), _are_labelled
+    ),
+    "command line: images (Parquet)": Reader(read_embeddings, TABLE, _EMBEDDED, _are_labelled),
+    "command line: texts (Parquet)": Reader(
+        read_embedded_texts, TABLE, _TEXTS, lambda read: len(read[0]) == len(read[1])
+    ),
+    "command line: shown images": Reader(_shown, TABLE, _GIVEN, _is_whole),
+    "a CLIP's configuration": Reader(_clip, "open_clip_config.json", json_files(CLIP_CONFIG)),
+    "pictures": Reader(to_rgb, "", _PICTURES, _is_rgb, UnreadableError),
+    "pictures sent": Reader(decoded, "", _PICTURES, _is_rgb, HTTPException),
+    "requests: pictures": Reader(_post_picture, "", _PICTURES, _is_answer),
+    "requests: histories": Reader(_post_steps, "", json_files(HISTORIES), _is_answer),
+    "a model's description": Reader(_load, "", _model_folders(DESCRIPTION), _predicts),
+    "a model's tensors": Reader(_load, "", _model_folders(WEIGHTS), _predicts),
+}

@@ -13,8 +13,10 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,7 +29,6 @@ POWERS = "-dac_override,-dac_read_search"
 WITHOUT_POWERS = ("setpriv", "--bounding-set", POWERS, "--inh-caps", POWERS)
 # One line that says which file is not there.
 LOST = r"\S+: .*(artifacts|\.scratch)/\S+.*no such (file|figure).*"
-BY_NAME = {command.name: command for command in STOPPED}
 
 
 class Tried(NamedTuple):
@@ -61,14 +62,14 @@ def changed_outputs(world: KilledWorld, *ignored: str) -> list[str]:
 
 
 def lost_folders(
-    world: KilledWorld, names: Sequence[str] = tuple(BY_NAME), seed: int = 0
+    world: KilledWorld, names: Sequence[str] = tuple(STOPPED), seed: int = 0
 ) -> list[Tried]:
     """Delete `artifacts/` or `.scratch/` at a random moment of each stage."""
     rows = []
     for folder in ("artifacts", ".scratch"):
         drawn, broken, completed = random.Random(f"{seed} {folder}"), [], 0
         for name in names:
-            command = BY_NAME[name]
+            command = STOPPED[name]
             world.clear(command)
             process = world.warm.start(command.arguments)
             has_used(process, drawn.random() * world.seconds[name])
@@ -87,11 +88,6 @@ def lost_folders(
     return rows
 
 
-def can_mount() -> bool:
-    """Return whether this process may mount a disk."""
-    return os.getuid() == 0 and sys.platform == "linux" and shutil.which("mount") is not None
-
-
 @contextmanager
 def small_disk(folder: Path, room: int) -> Iterator[None]:
     """Mount a disk over a folder, with the folder's files and room for `room` more bytes.
@@ -99,23 +95,19 @@ def small_disk(folder: Path, room: int) -> Iterator[None]:
     Raises:
         PermissionError: nothing may be mounted here.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    kept = folder.with_name(folder.name + ".kept")
-    shutil.copytree(folder, kept)
-    files = [path for path in kept.rglob("*") if path.is_file()]
-    blocks = sum(path.stat().st_size // 4096 + 1 for path in files) + 64
-    try:
-        with mounted(folder, f"size={4 * blocks}k"):
-            shutil.copytree(kept, folder, dirs_exist_ok=True)
-            shutil.rmtree(kept)
-            filler = folder / ".filler"
-            with filler.open("wb", buffering=0) as file, suppress(OSError):
-                while file.write(bytes(4096)):
-                    pass
-            os.truncate(filler, filler.stat().st_size - room)
-            yield
-    finally:
-        shutil.rmtree(kept, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as kept, ExitStack() as disk:
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        blocks = sum(path.stat().st_size // 4096 + 1 for path in files) + 64
+        if files:
+            shutil.copytree(folder, kept, dirs_exist_ok=True)
+        disk.enter_context(mounted(folder, f"size={4 * blocks}k"))
+        shutil.copytree(kept, folder, dirs_exist_ok=True)
+        filler = folder / ".filler"
+        with filler.open("wb", buffering=0) as file, suppress(OSError):
+            while file.write(bytes(4096)):
+                pass
+        os.truncate(filler, filler.stat().st_size - room)
+        yield
 
 
 # The folder of a full disk, the stage that writes there, and how many bytes of its first file fit.
@@ -141,7 +133,7 @@ def full_disk(
     broken = []
     state = "read-only" if read_only else "full"
     for folder, name, room in disks:
-        command, path = BY_NAME[name], world.folder / folder
+        command, path = STOPPED[name], world.folder / folder
         if folder == ".scratch":
             world.clear(command)
         with small_disk(path, room):
@@ -156,19 +148,13 @@ def full_disk(
         world.restore()
         broken += [f"{folder}, {name}: {fault}" for fault in faults + repeated(world, command)]
     result = f"{len(disks)} stages name the file, and that the disk is {state}"
-    if read_only:
-        return [Tried("a read-only disk", "the same, mounted so", result, broken)]
-    return [Tried("a disk that is full", "a tmpfs without room over the folder", result, broken)]
-
-
-def read_only_disk(world: KilledWorld, disks: Sequence[tuple[str, str, int]] = FULL) -> list[Tried]:
-    """Run stages on a read-only disk."""
-    return full_disk(world, disks, read_only=True)
+    how = "the same, mounted so" if read_only else "a tmpfs without room over the folder"
+    return [Tried(f"a disk that is {state}", how, result, broken)]
 
 
 def forbidden_folder(world: KilledWorld, name: str = "report") -> list[Tried]:
     """Run a stage that may not write to its folder."""
-    command, path = BY_NAME[name], world.folder / "artifacts" / name
+    command, path = STOPPED[name], world.folder / "artifacts" / name
     path.chmod(0o555)
     powers = WITHOUT_POWERS if os.getuid() == 0 else ()
     try:
@@ -184,7 +170,8 @@ def forbidden_folder(world: KilledWorld, name: str = "report") -> list[Tried]:
 
 def two_at_once(world: KilledWorld) -> list[Tried]:
     """Run two `dvc repro` of the same stages in one folder."""
-    commit(world)
+    if not (world.folder / "dvc.lock").exists():  # DVC does not know yet that all stages have run
+        world.do("dvc", "commit", "--force")
     stages = [f"{stage}@menagerie-llm-naive_bayes-0" for stage in ("train", "evaluate")]
     processes = [world.cold("dvc", "repro", "--force", "--single-item", *stages) for _ in range(2)]
     ended = [(process.communicate()[0], process.returncode) for process in processes]
@@ -196,17 +183,10 @@ def two_at_once(world: KilledWorld) -> list[Tried]:
     return [Tried("two `dvc repro` at once", "`train` and `evaluate` of one run", result, broken)]
 
 
-def commit(world: KilledWorld) -> None:
-    """Tell DVC that all stages have run, once."""
-    if not (world.folder / "dvc.lock").exists():
-        status, output = world.run("dvc", "commit", "--force")
-        assert status == 0, output
-
-
 SURROUNDINGS: tuple[Callable[[KilledWorld], list[Tried]], ...] = (
     lost_folders,
     full_disk,
-    read_only_disk,
+    partial(full_disk, read_only=True),
     forbidden_folder,
     two_at_once,
 )

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
-from campaigns.capacity import may_grow_by
 from tests.stage_scripts import ROOT
 
-SIZES, WIDTH = (60_000, 1_440_000), 64
 
-
-def test_24_times_as_many_images_take_no_more_memory() -> None:
-    command = [sys.executable, "-m", "campaigns.capacity", "--json", "--width", str(WIDTH)]
-    command += ["--rows", "8192", "--sizes", *map(str, SIZES)]
+def test_24_times_as_many_images_take_no_more_memory(tmp_path: Path) -> None:
+    sizes = ["--sizes", "60000", "1440000", "--width", "64", "--rows", "8192"]
     # Freed arrays go back to the system at once: the allocator keeps none, whatever the order.
     allocator = {"OMP_NUM_THREADS": "1", "MALLOC_MMAP_THRESHOLD_": str(2**20)}
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, "-m", "campaigns.capacity", *sizes]
     done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, **allocator}, check=True, capture_output=True
+        command, cwd=tmp_path, env={**os.environ, **allocator, "PYTHONPATH": path}, check=False
     )
-    first, second = json.loads(done.stdout)
-    assert second - first < may_grow_by(SIZES, WIDTH), f"{first} bytes, then {second}"
+    assert done.returncode == 0, (tmp_path / "artifacts/campaigns/capacity.md").read_text()

@@ -180,6 +180,4 @@ def test_honest_users_are_served_next_to_hostile_ones(started: Callable, colors:
     assert grown < 600 * 1024, f"{grown} KB more"  # 400 MB of bodies and answers, and work
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == 130
-    log = process.stderr.read()
-    assert "Traceback" not in log
-    assert "socket.send() raised" not in log
+    assert "Traceback" not in process.stderr.read()

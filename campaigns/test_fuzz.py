@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from campaigns.fuzz import Tally, fuzz, outcome
-from campaigns.readers import Reader, fit_models, readers
+from campaigns.kinds import Reader
+from campaigns.readers import READERS, fit_models
 from infopursuit.core.errors import InputError
-
-READERS = readers()
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -23,21 +20,21 @@ def test_a_reader_takes_or_refuses_what_it_is_given(name: str) -> None:
     @settings(max_examples=15, suppress_health_check=list(HealthCheck))
     @given(reader.inputs)
     def try_example(value: object) -> None:
-        assert outcome(reader, value) in ("taken", "refused")
+        outcome(reader, value)
 
     try_example()
 
 
-def _reads(value: int, folder: Path) -> object:
+def _reads(value: int) -> int:
     if value > 1000:
         raise KeyError(value)
     if value < -1000:
         raise InputError(f"{value}: expected more")
-    return value if value < 100 else str(value)
+    return value if value < 100 else str(value)  # type: ignore[return-value]
 
 
 def test_broken_promises_are_counted_and_shrunk() -> None:
-    reader = Reader(st.integers(-5000, 5000), _reads, lambda value: isinstance(value, int))
+    reader = Reader(_reads, "", st.integers(-5000, 5000))
     tally = Tally()
     fuzz(reader, tally, 0, 200)
     fuzz(reader._replace(inputs=st.integers(1001, 5000)), tally, 0, 20)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ import pytest
 
 from campaigns.killed_world import STOPPED, Command, KilledWorld
 from campaigns.kills import SIGNALS, stop_and_repeat
-from campaigns.surroundings import BY_NAME, can_mount, full_disk, lost_folders, read_only_disk
+from campaigns.surroundings import full_disk, lost_folders, two_at_once
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -24,7 +25,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KilledWorld]:
 
 @pytest.mark.parametrize(
     ("command", "number"),
-    [(command, SIGNALS[place % 3]) for place, command in enumerate(STOPPED)],
+    [(command, SIGNALS[place % 3]) for place, command in enumerate(STOPPED.values())],
     ids=lambda value: getattr(value, "name", None),
 )
 def test_a_stage_that_is_stopped_ends_in_the_same_bytes(
@@ -36,7 +37,7 @@ def test_a_stage_that_is_stopped_ends_in_the_same_bytes(
 
 
 def test_ctrl_c_in_the_imports_is_one_line(world: KilledWorld) -> None:
-    train = BY_NAME["train naive_bayes"]
+    train = STOPPED["train naive_bayes"]
     ended, _, broken = stop_and_repeat(world, train, signal.SIGINT, 0.6, cold=True)
     assert broken == []
     assert ended.output == "train: stopped before it began; go on with dvc repro\n"
@@ -48,10 +49,16 @@ def test_a_folder_may_be_deleted_while_a_stage_runs(world: KilledWorld) -> None:
         assert tried.broken == []
 
 
-@pytest.mark.skipif(not can_mount(), reason="a small disk can be mounted by root alone")
+def test_two_at_once_end_in_the_same_bytes(world: KilledWorld) -> None:
+    [tried] = two_at_once(world)
+    assert tried.broken == []
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="a small disk can be mounted by root alone")
 def test_a_disk_that_is_full_or_read_only_is_reported(world: KilledWorld) -> None:
     disks = [("artifacts/models", "train naive_bayes", 4096), ("artifacts/report", "report", 4096)]
     [full] = full_disk(world, disks)
     assert full.broken == []
-    [read_only] = read_only_disk(world, [("artifacts/evaluation", "evaluate", 0)])
+    disks = [("artifacts/evaluation", "evaluate", 0)]
+    [read_only] = full_disk(world, disks, read_only=True)
     assert read_only.broken == []

@@ -80,6 +80,20 @@ MUTATIONS: dict[str, tuple[str, str, str, str, str]] = {
         FINDINGS, "honest", "explorer/server.py",
         "limit_concurrency=CONNECTIONS", "limit_concurrency=20",
     ),
+    "a line for each client who leaves": (
+        "tests/explorer/test_server.py", "clients_who_leave", "explorer/server.py",
+        'logging.getLogger("asyncio").setLevel(logging.ERROR)', "pass",
+    ),
+    "a fit keeps its shards": (
+        "campaigns/test_capacity.py", "", "pursuit/naive_bayes/training_set.py",
+        "        answers = at_least(self.rule, train.rows.blocks())",
+        "        globals().setdefault('kept', []).append(list(train.rows.blocks()))\n"
+        "        answers = at_least(self.rule, train.rows.blocks())",
+    ),
+    "two runs of one stage differ": (
+        "campaigns/test_kills.py", "two_at_once", "evaluation/bootstrap.py",
+        "draw = np.random.default_rng(seed)", "draw = np.random.default_rng()",
+    ),
     "one-hot labels are made": (
         FINDINGS, "selection", "pursuit/dictionary/forward_selection.py",
         "    # One-hot labels, each", "    torch.eye(classes)\n    # One-hot labels, each",

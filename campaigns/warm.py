@@ -58,7 +58,6 @@ class Warm:
             text=True,
         )
         self._line()  # all is imported
-        self.seconds = 0.0  # of processor time of all scripts
 
     def _line(self) -> str:
         line = cast(IO[str], self.process.stdout).readline()
@@ -74,7 +73,6 @@ class Warm:
     def wait(self) -> Ended:
         """Wait for the script that was started."""
         status, seconds = self._line().split()
-        self.seconds += float(seconds)
         return Ended(int(status), self.log.read_text(encoding="utf-8"), float(seconds))
 
     def run(self, *arguments: str) -> Ended:

@@ -105,13 +105,19 @@ ADDRESS = re.compile(r"explore at (http://127\.0\.0\.1:\d+/) ")
 
 @pytest.fixture
 def started() -> Iterator[Callable]:
-    """Starts servers: the process, and the address it tells."""
+    """Return a function that starts a server; it returns the process, its address and its log.
+
+    Ctrl-C ends a server even if the tests run in the background, where the shell ignores it.
+    """
     running: list[subprocess.Popen] = []
 
     def start(*arguments: object) -> tuple[subprocess.Popen, str, list[str]]:
         command = [sys.executable, "-m", "infopursuit", "serve", "--port", "0"]
         process = subprocess.Popen(
-            [*command, *map(str, arguments)], stderr=subprocess.PIPE, text=True
+            [*command, *map(str, arguments)],
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         running.append(process)
         log = []
@@ -137,7 +143,7 @@ def fetch(address: str, content: bytes | None = None) -> tuple[int, bytes]:
         return error.code, error.read()
 
 
-def test_pictures_of_ones_own_are_answered(started: Callable, colors: Path) -> None:
+def test_the_server_answers_pictures_that_a_user_sends(started: Callable, colors: Path) -> None:
     process, address, _ = started(
         "--model", colors / "model", "--model", colors / "model", "--images", colors / "photos"
     )

@@ -23,12 +23,21 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from starlette.responses import HTMLResponse
 from starlette.testclient import TestClient
 
 from infopursuit.core.errors import InputError
 from infopursuit.explorer import payload
 from infopursuit.explorer.contents import Facts, contents
-from infopursuit.explorer.server import MAX_PIXELS, MOST_VALUES, Served, address, bound, server
+from infopursuit.explorer.server import (
+    MAX_PIXELS,
+    MOST_VALUES,
+    Guard,
+    Served,
+    address,
+    bound,
+    server,
+)
 from infopursuit.pursuit.pursuit import Pursuit
 from tests.explorer.conftest import serving
 from tests.explorer.made_up import STOP, images, naive_bayes, networks
@@ -281,6 +290,17 @@ def test_an_answer_that_is_not_taken_counts(monkeypatch: pytest.MonkeyPatch) -> 
                 return
             time.sleep(0.1)
     raise AssertionError("the answer is still counted")
+
+
+def test_clients_who_leave_are_no_lines_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    at_once = struct.pack("ii", 1, 0)  # closing resets the connection, so the next write fails
+    with serving(Guard(HTMLResponse(bytes(2**21)), "")) as address:
+        for _ in range(20):
+            with socket.create_connection(("127.0.0.1", urlsplit(address).port or 0)) as there:
+                there.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+                there.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+        assert httpx.get(address).status_code == 200
+    assert caplog.messages == []
 
 
 @pytest.mark.parametrize("make", [naive_bayes, networks])

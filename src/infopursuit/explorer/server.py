@@ -585,6 +585,8 @@ def address(listening: socket.socket) -> str:
 
 def configured(app: ASGIApp) -> uvicorn.Config:
     """Return how the application is served: with limits, and few words."""
+    # It warns of each piece that a client who has left does not take.
+    logging.getLogger("asyncio").setLevel(logging.ERROR)
     return uvicorn.Config(
         app,
         http="h11",
@@ -610,7 +612,5 @@ class _Announcing(uvicorn.Server):
 
 def run(app: ASGIApp, listening: socket.socket) -> None:
     """Serve until Ctrl-C."""
-    # A line for each piece that a client who has left does not take.
-    logging.getLogger("asyncio").setLevel(logging.ERROR)
     with listening:
         _Announcing(configured(app)).run(sockets=[listening])
