@@ -18,8 +18,8 @@ import numpy as np  # noqa: E402
 
 names = zipfile.ZipFile(sys.argv[1]).namelist()
 assert "infopursuit/py.typed" in names
-assert "infopursuit/texts/visual_vocabulary.csv" in names
-assert "infopursuit/texts/grammar.toml" in names
+packaged = ("visual_vocabulary.csv", "grammar.toml", "wordnet_nouns.xz", "wordnet_licence.txt")
+assert {f"infopursuit/texts/{name}" for name in packaged} <= set(names)
 assert {f"infopursuit/explorer/page/{name}" for name in ("index.html", "main.js")} <= set(names)
 foreign = [
     name

@@ -139,14 +139,23 @@ def markdown(measured: dict[str, Any]) -> str:
             for task, figures in measured.items()
         ]
         parts += [f"### {title}", table(["task", *counts, *shares], rows)]
-    goals = [goal_row(goal, measured) for goal in GOALS if goal.task in measured]
+    goals = [
+        goal_row(goal, measured)
+        for goal in GOALS
+        if goal.task in measured and rule_of(goal) in measured[goal.task]["rules"]
+    ]
     parts += ["### Goals", table(["task", "T", "figure", "goal", "found", "met"], goals)]
     return "\n\n".join(parts) + "\n"
 
 
+def rule_of(goal: Goal) -> str:
+    """Return the row of the tables that a goal is about."""
+    return f"{DEFAULT}, T" if goal.known else DEFAULT
+
+
 def goal_row(goal: Goal, measured: dict[str, Any]) -> list[str]:
     """Return the row of a goal."""
-    seeds = measured[goal.task]["rules"][f"{DEFAULT}, T" if goal.known else DEFAULT]
+    seeds = measured[goal.task]["rules"][rule_of(goal)]
     value, _ = interval([seed[goal.figure] for seed in seeds])
     met = value is not None and (value <= goal.limit if goal.at_most else value >= goal.limit)
     limit = f"at {'most' if goal.at_most else 'least'} {100 * goal.limit:.1f}"

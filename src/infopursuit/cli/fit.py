@@ -15,7 +15,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.files import check_writable
 from infopursuit.core.numbers import percent
 from infopursuit.datasets.embedded_files import Embeddings, read_embedded_texts, read_embeddings
-from infopursuit.estimators.class_knowledge import BY_CLIP, is_drafted
+from infopursuit.estimators.class_knowledge import BY_WORDNET, DRAFTS, drafted_by
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier, check_before_work
 from infopursuit.estimators.trained_on import remember
 from infopursuit.texts.annotations import Annotations, read_annotations
@@ -49,7 +49,7 @@ def fit(chosen: argparse.Namespace) -> int:
     if chosen.knowledge is not None and chosen.llm is not None:
         raise InputError("--knowledge and --llm: both say what is true; expected one of them")
     if chosen.knowledge is not None:
-        words = {"none": None, BY_CLIP: BY_CLIP}
+        words = {"none": None, **{each: each for each in DRAFTS}}
         settings["knowledge"] = words.get(str(chosen.knowledge), chosen.knowledge)
     if chosen.certified:
         settings["certified_by"] = "annotations"
@@ -126,9 +126,14 @@ def summary(model: InformationPursuitClassifier) -> list[str]:
             share = percent(facts[f"{split}_accuracy"])
             lines.append(f"accuracy on {facts[f'{split}_images']} {images}: {share}")
             break
-    if is_drafted(facts.get("knowledge")):
+    drafted = drafted_by(facts.get("knowledge"))
+    if drafted is not None and model.knowledge_ is not None:
+        who = "WordNet" if drafted == BY_WORDNET else "CLIP"
+        unknown = np.isnan(model.knowledge_.values).all(axis=1)
+        but = f" but {', '.join(map(str, model.classes_[unknown]))}" if unknown.any() else ""
         lines.append(
-            "CLIP drafted what is true of the classes; `infopursuit knowledge` writes it as a table"
+            f"{who} drafted what is true of the classes{but}; `infopursuit knowledge` writes it "
+            "as a table"
         )
     return lines
 

@@ -2,7 +2,8 @@
 
 The knowledge table never answers a question: answers come from images alone. It says which
 questions are worth asking, and of how many images an answer should be yes. If nobody has written
-one, the CLIP drafts it: a class is what its training images are closest to.
+one, the CLIP drafts it: a class is what its training images are closest to. Or WordNet does: a
+class is what its name says.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from infopursuit.pursuit.answers.information import information_of_words
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.texts.knowledge import VALUES, KnowledgeTable, open_knowledge
 from infopursuit.texts.normalization import normalize
+from infopursuit.texts.wordnet import wordnet_knowledge
 
 logger = logging.getLogger(__name__)
 
@@ -38,8 +40,10 @@ CERTAINLY_TRUE = 0.9
 UNEXPLAINED = 0.35
 # A table that names a smaller share of the classes or texts was probably made for others.
 FEW = 0.5
-# Who drafts the table of `knowledge="clip"`, and from how many texts on that has a meaning.
-BY_CLIP, FEWEST_TEXTS = "clip", 200
+# Who drafts a table that nobody has written, by the word of `knowledge` that asks for it.
+BY_CLIP, BY_WORDNET = DRAFTS = "clip", "wordnet"
+# From how many texts on a draft by CLIP has a meaning.
+FEWEST_TEXTS = 200
 # The share of all texts that it takes as true of a class, and as true of some of its pictures; and
 # how much of the mean of all classes it leaves out (docs/findings.md, "A table by CLIP").
 CLOSEST, CLOSE, IN_COMMON = 0.005, 0.01, 0.25
@@ -56,7 +60,7 @@ class ClassKnowledge:
     Attributes:
         values: (c, u) in [0, 1]; NaN if nothing is known.
         leakage: the weight, from 0 to 1, of information that the words of a text do not explain.
-        drafted: whether the CLIP drafted it (`drafted_by_clip`).
+        drafted: whether nobody has written it: the CLIP (`drafted_by_clip`) or WordNet drafted it.
     """
 
     def __init__(
@@ -68,8 +72,10 @@ class ClassKnowledge:
         drafted: bool = False,
     ) -> None:
         """Check and align what a person gave."""
-        self.drafted = drafted
-        if isinstance(knowledge, str | Path):
+        self.drafted = drafted or drafted_by(knowledge) == BY_WORDNET
+        if drafted_by(knowledge) == BY_WORDNET:
+            knowledge = wordnet_knowledge([str(each) for each in classes], texts)
+        elif isinstance(knowledge, str | Path):
             check_names(open_knowledge(knowledge), classes, texts, str(knowledge))
             knowledge = open_knowledge(knowledge, texts)
         elif isinstance(knowledge, KnowledgeTable):
@@ -179,9 +185,9 @@ class ClassKnowledge:
         return true.float().masked_fill(unknown, torch.nan)
 
 
-def is_drafted(knowledge: Any) -> bool:
-    """Return whether the CLIP is to draft the knowledge table."""
-    return isinstance(knowledge, str) and knowledge == BY_CLIP
+def drafted_by(knowledge: Any) -> str | None:
+    """Return who is to draft the knowledge table, one of `DRAFTS`; None if somebody wrote it."""
+    return knowledge if isinstance(knowledge, str) and knowledge in DRAFTS else None
 
 
 def drafted_by_clip(

@@ -41,8 +41,8 @@ from infopursuit.estimators.base import DecidingClassifier, column_names, other_
 from infopursuit.estimators.class_knowledge import (
     BY_CLIP,
     ClassKnowledge,
+    drafted_by,
     drafted_by_clip,
-    is_drafted,
 )
 from infopursuit.estimators.from_knowledge import Counts, KnowledgeModel, read_knowledge_model
 from infopursuit.estimators.one_clip import MOST, warn_unless_one_clip
@@ -149,7 +149,8 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             `KnowledgeTable` that names both, or its file (`.jsonl`, `.csv`, `.parquet`). Texts that
             are true of no class are asked less, and about as many images get a yes as the table
             says. Answers still come from images alone. `clip` to let the CLIP draft it, from the
-            texts that the images of each class are closest to (at least 200 texts). None if
+            texts that the images of each class are closest to (at least 200 texts); `wordnet` for
+            the kinds and parts that WordNet names, if it knows two thirds of the classes. None if
             nothing is known.
         leakage: with `knowledge`, what information counts that the words of a question do not
             explain, from 0 to 1. Less makes explanations easier to follow, for some accuracy.
@@ -443,8 +444,8 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             self.provenance_["annotated"] = {
                 query: of_text[query] for query in self.queries_ if query in of_text
             }
-        if is_drafted(self.knowledge):
-            self.provenance_["knowledge"] = BY_CLIP
+        if drafted_by(self.knowledge) is not None:
+            self.provenance_["knowledge"] = self.knowledge
         self.provenance_["texts"] = len(texts.texts)
         self.provenance_["texts_sha256"] = settings_sha256({"texts": list(texts.texts)})
 
@@ -817,7 +818,7 @@ def check_before_work(
     check_settings(model)
     required_questions(model, TextTable.from_arrays(texts, np.ones((len(texts), 1))))
     warn_of_idle_bans(texts, model.ban)
-    if model.knowledge is not None and not is_drafted(model.knowledge):
+    if model.knowledge is not None and drafted_by(model.knowledge) != BY_CLIP:
         ClassKnowledge(model.knowledge, np.unique(labels), texts, model.leakage)
 
 
@@ -837,7 +838,7 @@ class TextQuestions:
             reference = UnitMatrix(model.reference_embeddings, "reference_embeddings")
         self.knowledge = truth = shares = weights = None
         if model.knowledge is not None:
-            given, drafted = model.knowledge, is_drafted(model.knowledge)
+            given, drafted = model.knowledge, drafted_by(model.knowledge) == BY_CLIP
             if drafted:
                 names = [str(each) for each in data.classes]
                 given = drafted_by_clip(data.moments.means, texts.unit_matrix, reference, names)

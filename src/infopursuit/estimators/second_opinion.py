@@ -29,7 +29,7 @@ from torch import Tensor
 from infopursuit.clip.embed import cache_folder
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.decoding import picture_list, to_rgb
-from infopursuit.estimators.class_knowledge import is_drafted
+from infopursuit.estimators.class_knowledge import BY_CLIP
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.answers.table import LEAST_OF_MANY, PSEUDO_IMAGES
 from infopursuit.pursuit.explanation import LITTLE, Explanation, question
@@ -332,7 +332,7 @@ def _truths(model: Any, queries: Sequence[int]) -> Float[Tensor, "m c"]:
     A table that the CLIP drafted says what the CLIP sees, not what another model will say.
     """
     known: KnowledgeTable | None = model.knowledge_
-    if known is None or is_drafted(model.provenance_.get("knowledge")):
+    if known is None or model.provenance_.get("knowledge") == BY_CLIP:
         return torch.full((len(queries), len(model.classes_)), torch.nan)
     texts = [model.queries_[query] for query in queries]
     return torch.from_numpy(

@@ -57,20 +57,20 @@ _ENDINGS = (
 
 def words_pattern(words: Sequence[str]) -> str:
     """Return a pattern of texts and words in singular and plural, where no letter goes on."""
-    forms = {form for word in words for form in _forms(word.strip())}
+    forms = {form for word in words for form in number_forms(word.strip())}
     escaped = "|".join(re.escape(form) for form in sorted(forms))
     return rf"(?i)(?:^|\W)(?:{escaped})(?:$|\W)"
 
 
-def _forms(phrase: str) -> set[str]:
-    """Return a phrase with its last word in singular and plural: those that spelling allows.
+def number_forms(phrase: str) -> list[str]:
+    """Return a phrase with its last word as it is, in singular and plural, as spelling allows.
 
     Some are not words ("leafs"), and stand for nothing else.
     """
-    forms, word = {phrase}, phrase.lower()
+    forms, word = {phrase: None}, phrase.lower()
     for singular, plural in (pair.split(" ") for pair in _ENDINGS):
         if word.endswith(singular) and word[-1:].isalpha():
-            forms.add(phrase[: len(phrase) - len(singular)] + plural)
+            forms[phrase[: len(phrase) - len(singular)] + plural] = None
         if word.endswith(plural) and not word.endswith(("ss", "us", "is")):
-            forms.add(phrase[: len(phrase) - len(plural)] + singular)
-    return forms
+            forms[phrase[: len(phrase) - len(plural)] + singular] = None
+    return list(forms)

@@ -227,9 +227,11 @@ class Related(NamedTuple):
 def related_texts(texts: Sequence[str]) -> list[Related]:
     """Return all pairs of texts that say the same or follow from one another, sorted."""
     by_words: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
-    phrases = [_words_and_remark(text) for text in texts]
+    phrases = [words_and_remark(text) for text in texts]
     for place, (words, remark) in enumerate(phrases):
         if words:
+            if is_plural(words[-1]):
+                words[-1] = words[-1].removesuffix("s")
             by_words["".join(words)].append((place, remark))
     pairs: set[Related] = set()
     for place, (words, remark) in enumerate(phrases):
@@ -241,11 +243,8 @@ def related_texts(texts: Sequence[str]) -> list[Related]:
     return sorted(pairs)
 
 
-def _words_and_remark(text: str) -> tuple[list[str], str]:
-    """Return words without articles, the last in the singular, and the remark in brackets."""
+def words_and_remark(text: str) -> tuple[list[str], str]:
+    """Return the words of a text without articles, and the remark in brackets."""
     remarks = " ".join(_REMARK.findall(text))
     words = _BREAK.split(normalize(_REMARK.sub(" ", text)))
-    words = [word for word in words if word and word not in ARTICLES]
-    if words and is_plural(words[-1]):
-        words[-1] = words[-1].removesuffix("s")
-    return words, normalize(remarks)
+    return [word for word in words if word and word not in ARTICLES], normalize(remarks)

@@ -1,0 +1,204 @@
+"""A knowledge table of classes that are named things, from WordNet's kinds and parts of nouns.
+
+A text is true of a class if it names a kind of it ("animal", of a zebra) or a part of it or of its
+kinds ("wheel", of a bus), sometimes true if it names what the class is a kind of ("armchair", of a
+chair), and not true otherwise. A text that is no noun of WordNet, as "striped coat" is none, is not
+true of any class. Its most frequent sense names a part; any sense may name a kind.
+
+`wordnet_nouns.xz` has a line for each set of synonyms of WordNet 3.1 (licence in
+`wordnet_licence.txt`), with three columns: its lemmas, with their number among the senses of the
+lemma if it is not the first; its hypernyms, with = if it is an instance of them; its parts. Sets
+are named by the number of lines from this one to theirs.
+"""
+
+from __future__ import annotations
+
+import logging
+import lzma
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.resources import files
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from infopursuit.core.errors import InputError
+from infopursuit.texts.knowledge import NOT_TRUE, SOMETIMES, TRUE, KnowledgeTable
+from infopursuit.texts.normalization import distinct, normalize, number_forms
+from infopursuit.texts.wording import words_and_remark
+
+logger = logging.getLogger(__name__)
+
+FILE = "wordnet_nouns.xz"
+# A class is known if at least so many texts are true of it, and a table is made if at least this
+# share of the classes is known.
+SEVERAL, MOST = 2, 2 / 3
+# A kind that at least this share of the classes are of decides between the senses of a name.
+COMMON = 0.5
+_PICTURE_OF = re.compile(r"^(?:an? )?(?:photo|picture|image) of ")
+_WORD = re.compile(r"[A-Z]?[^\W_A-Z]+|[^\W_a-z]+")
+
+
+class Nouns(NamedTuple):
+    """Sets of synonyms by number, and their relations.
+
+    Attributes:
+        senses: of a lemma, without what separates its words, the most frequent first.
+        hypernyms: of each set, the sets that it is a kind or an instance of.
+        instances: the sets that are instances, as proper names are.
+        parts: of each set, its parts.
+    """
+
+    senses: dict[str, list[int]]
+    hypernyms: list[list[int]]
+    instances: set[int]
+    parts: list[list[int]]
+
+    def kinds(self, sense: int) -> set[int]:
+        """Return a sense and all that it is a kind of."""
+        found, waiting = {sense}, [sense]
+        while waiting:
+            new = set(self.hypernyms[waiting.pop()]) - found
+            found |= new
+            waiting += new
+        return found
+
+    def things(self, phrase: str) -> list[list[int]]:
+        """Return the senses of a phrase that are physical things, and those of its singular.
+
+        Those of its plural if there are no others: one binocular is binoculars.
+        """
+        found: list[list[int]] = []
+        physical = self.senses["physicalentity"][0]
+        for form in number_forms(phrase):
+            senses = self.senses.get(_joined(form), [])
+            things = [sense for sense in senses if physical in self.kinds(sense)]
+            if things and (not found or len(form) < len(phrase)):
+                found.append(things)
+        return found
+
+
+def _joined(phrase: str) -> str:
+    """Return a phrase without what separates words: a sea horse is a seahorse."""
+    return "".join(filter(str.isalnum, phrase.lower()))
+
+
+def read_nouns(lines: Iterable[str]) -> Nouns:
+    """Return what the lines of `wordnet_nouns.xz` say."""
+    numbered: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    hypernyms, instances, parts = [], set(), []
+    for place, line in enumerate(lines):
+        lemmas, above, below = line.split("\t")
+        for lemma in lemmas.split(" "):
+            name, _, number = lemma.partition(":")
+            numbered[_joined(name)].append((int(number or 1), place))
+        if "=" in above:
+            instances.add(place)
+        hypernyms.append([place + int(each) for each in above.replace("=", "").split()])
+        parts.append([place + int(each) for each in below.split()])
+    senses = {name: [place for _, place in sorted(each)] for name, each in numbered.items()}
+    return Nouns(senses, hypernyms, instances, parts)
+
+
+@cache
+def packaged_nouns() -> Nouns:
+    """Return the nouns that ship with the library."""
+    packed = files("infopursuit.texts").joinpath(FILE).read_bytes()
+    return read_nouns(lzma.decompress(packed).decode("ascii").splitlines())
+
+
+def class_senses(nouns: Nouns, classes: Sequence[str]) -> list[int | None]:
+    """Return the sense of each class; None if WordNet names no thing so.
+
+    It is a kind of thing rather than a person, a place or a proper name, and of the kinds that most
+    of the classes are of; of several such senses it is the most frequent. If WordNet lacks a name,
+    its last words are tried and then its first ("Scottish terrier", "crocodile head"), for senses
+    of the kinds of most classes alone.
+    """
+    apart = {nouns.things(name)[0][0] for name in ("person", "location")}
+
+    def is_thing(sense: int) -> bool:
+        return sense not in nouns.instances and nouns.kinds(sense).isdisjoint(apart)
+
+    def ranked(words: Sequence[str]) -> list[int]:
+        things = nouns.things(" ".join(words))
+        return sorted(things[0], key=is_thing, reverse=True) if things else []
+
+    names = [_WORD.findall(name) for name in classes]
+    whole = [ranked(words) for words in names]
+    counts = Counter(kind for senses in whole if senses for kind in nouns.kinds(senses[0]))
+    enough = COMMON * sum(map(bool, whole))
+    common = {kind for kind, count in counts.items() if count >= enough}
+
+    def fit(sense: int) -> tuple[bool, int]:
+        return is_thing(sense), len(nouns.kinds(sense) & common)
+
+    found: list[int | None] = []
+    for words, senses in zip(names, whole, strict=True):
+        cut = [words[start:] for start in range(1, len(words))]
+        cut += [words[:end] for end in range(len(words) - 1, 0, -1)]
+        best = [sense for part in cut for sense in ranked(part)[:1]]
+        if senses:
+            best = [max(senses, key=fit)]  # of equals the first
+        fits = [each for each in best if common <= nouns.kinds(each)]
+        if senses and is_thing(best[0]):
+            fits = best
+        found.append(fits[0] if fits else None)
+    return found
+
+
+def _senses_of(nouns: Nouns, text: str) -> list[list[int]]:
+    """Look a text up. A remark chooses senses: a "bat (animal)" is no club."""
+    words, remark = words_and_remark(_PICTURE_OF.sub("", normalize(text)))
+    found = nouns.things(" ".join(words))
+    meant = {sense for senses in nouns.things(remark) for sense in senses}
+    chosen = [[each for each in senses if nouns.kinds(each) & meant] for senses in found]
+    return [senses for senses in chosen if senses] or found
+
+
+def wordnet_knowledge(classes: Sequence[str], texts: Sequence[str]) -> KnowledgeTable:
+    """Return the knowledge table of classes and texts by WordNet.
+
+    Nothing is known of a class that WordNet lacks or of which fewer than two texts are true.
+
+    Raises:
+        InputError: less than two thirds of the classes are known.
+    """
+    nouns, texts = packaged_nouns(), distinct(texts)
+    senses_of_texts = [_senses_of(nouns, text) for text in texts]
+    values = np.full((len(classes), len(texts)), np.nan, np.float32)
+    unknown = []
+    for row, (name, sense) in enumerate(zip(classes, class_senses(nouns, classes), strict=True)):
+        cells = [] if sense is None else _cells(nouns, sense, senses_of_texts)
+        if cells.count(TRUE) < SEVERAL:
+            unknown.append(name)
+        else:
+            values[row] = cells
+    known = len(classes) - len(unknown)
+    said = (
+        f"knowledge 'wordnet': WordNet knows {known} of {len(classes)} classes, with at least "
+        f"{SEVERAL} texts that are true of each"
+    )
+    others = f"; not {', '.join(map(repr, unknown))}" if unknown else ""
+    if known < MOST * len(classes):
+        raise InputError(f"{said}; expected two thirds of them{others}")
+    logger.info("%s%s", said, others)
+    return KnowledgeTable(tuple(classes), tuple(texts), values)
+
+
+def _cells(nouns: Nouns, sense: int, texts: Sequence[list[list[int]]]) -> list[float]:
+    """Return how true texts, given by their senses, are of a class."""
+    kinds = nouns.kinds(sense)
+    parts = {part for kind in kinds for part in nouns.parts[kind]}
+    cells = []
+    for forms in texts:
+        firsts = [senses[0] for senses in forms]
+        if not (kinds.isdisjoint(chain(*forms)) and parts.isdisjoint(firsts)):
+            cells.append(TRUE)
+        else:
+            is_kind = any(sense in nouns.kinds(first) for first in firsts)
+            cells.append(SOMETIMES if is_kind else NOT_TRUE)
+    return cells
