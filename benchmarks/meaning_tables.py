@@ -137,6 +137,7 @@ def markdown(measured: dict[str, Any]) -> str:
                 *(f"{100 * figures['tables'][name]:.1f}" for name in shares.values()),
             ]
             for task, figures in measured.items()
+            if figures["tables"]
         ]
         parts += [f"### {title}", table(["task", *counts, *shares], rows)]
     goals = [
