@@ -104,11 +104,10 @@ class RedundantQuestions:
         self, queries: Int[Tensor, " r"], answers: Float[Tensor, " r"]
     ) -> Bool[Tensor, "r k"]:
         """Return what one query and its answer make redundant."""
-        any_answer, *after = self.after[:, queries]
-        for sign, redundant in zip(SIGNS, after, strict=True):
-            said = (answers - NOT_SURE).sign() == sign
-            any_answer = any_answer + said.unsqueeze(1) * redundant
-        return any_answer > 0
+        kinds = torch.zeros_like(queries)
+        for kind, sign in enumerate(SIGNS, start=1):
+            kinds.masked_fill_((answers - NOT_SURE).sign() == sign, kind)
+        return self.after[0, queries] + self.after[kinds, queries] > 0
 
     def select(self, columns: Int[Tensor, " m"]) -> RedundantQuestions:
         """Return the same of m of the questions."""
