@@ -51,7 +51,7 @@ PARTS = (
     ("pursuit.naive_bayes.selection", "_most_informative_alone", "selection: screening"),
     ("pursuit.naive_bayes.selection", "forward_selection", "selection: forward"),
     ("pursuit.naive_bayes.selection", "credit_of", "selection: by roll-outs"),
-    ("estimators.naive_bayes", "fit_table", "rates of the classes"),
+    ("pursuit.naive_bayes.training_set", "InMemorySet.table", "rates of the classes"),
     ("estimators.naive_bayes", "fit_tempering", "calibration"),
 )
 
