@@ -25,6 +25,7 @@ BEFORE = {
     "results": ["vitb32-precomputed.yaml"],
     "benchmark-vitb32": ["vitb32-precomputed.yaml"],
     "benchmark-rn50": ["rn50-precomputed.yaml"],
+    "paper-widths": ["vitb32-precomputed.yaml"],
     "benchmark-networks": ["vitb32-precomputed.yaml", "benchmark-vitb32.yaml"],
 }
 # Mappings whose keys are names or options that a person gives.
