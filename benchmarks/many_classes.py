@@ -204,7 +204,7 @@ def _title(peer: str) -> tuple[str, str]:
     return TITLES[peer].title, TITLES[peer].unit
 
 
-def with_oracles(classes: int, answers: str) -> str:
+def with_oracles(classes: int, answers: str, questions: int) -> str:
     """Return accuracies with true rates, answers and questions in the place of ours.
 
     Rates of other images are counted on OTHERS of each class. With true answers, a question is
@@ -217,7 +217,12 @@ def with_oracles(classes: int, answers: str) -> str:
     rows, tables = [], {}
     for rates in ("counted", "grouped"):
         model = InformationPursuitClassifier(
-            task.texts, task.embeddings, answers=answers, rates=rates, random_state=SEED
+            task.texts,
+            task.embeddings,
+            questions,
+            answers=answers,
+            rates=rates,
+            random_state=SEED,
         ).fit(*named(train), validation=named(held_out))
         tables[rates] = model.pursuit_.classifier.table
     rule, places = model.pursuit_.rule, np.searchsorted(model.classes_, task.train.class_names)
@@ -276,11 +281,12 @@ def main() -> None:
     parser.add_argument("--choose", action="store_true", help="settings, by the protocol's tries")
     parser.add_argument("--resume", action="store_true", help="continue a stopped run")
     parser.add_argument("--parts", action="store_true", help="where ours loses")
+    parser.add_argument("--questions", type=int, default=128, help="of ours, with --parts")
     given = parser.parse_args()
     torch.set_num_threads(1)
     if given.parts:
         for classes, answers in product(given.classes, ("three_valued", "five_valued")):
-            print(with_oracles(classes, answers), flush=True)
+            print(with_oracles(classes, answers, given.questions), flush=True)
         return
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     sizes = sorted(given.classes)
