@@ -44,6 +44,8 @@ class Run:
         meaning: MEANING_FIGURES by name; None if it is not known what is true.
         worst: the false answers that did most harm, each with the file of its picture, if any.
         truth: how far answers agree with what is in the pictures; empty if that is not known.
+        second_opinion: what it wins, as the stage of this name wrote it, with `explanations`; None
+            if none was asked.
     """
 
     name: RunName
@@ -64,6 +66,7 @@ class Run:
     meaning: Mapping[str, Any]
     worst: tuple[tuple[FalseAnswer, Path | None], ...]
     truth: Mapping[str, Any]
+    second_opinion: Mapping[str, Any] | None = None
 
     @property
     def selected_on_test(self) -> bool:
@@ -152,6 +155,7 @@ def read_run(artifacts: Path, name: RunName, truth: bool = False) -> Run:
             (each, worst / each.picture if each.picture else None) for each in read_worst(worst)
         ),
         truth=facts,
+        second_opinion=read_opinion(artifacts / "meaning" / f"{name}.second_opinion"),
     )
 
 
@@ -175,6 +179,14 @@ def _meaning_figures(measured: dict[str, Any], facts: Mapping[str, Any]) -> dict
         name: (measured.get(part) or {}).get(figure)
         for name, (part, figure) in MEANING_FIGURES.items()
     } | {"people": measured.get("people")}
+
+
+def read_opinion(folder: Path) -> Mapping[str, Any] | None:
+    """Read what a second opinion wins; None if none was asked."""
+    if not folder.exists():
+        return None
+    _, explained = read_explanations(folder / "explanations.json")
+    return _read_json(folder / "figures.json") | {"explanations": explained}
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -133,3 +133,13 @@ def test_a_photograph_answers_what_it_is_sure_of_and_a_person_the_rest() -> None
     assert max(dear.posterior, key=dear.posterior.get) == "zebra"
     with pytest.raises(InputError, match="person_cost is"):
         Dialogue(pursuit, answers, person_cost=0.5)
+
+
+def test_new_names_of_classes_are_those_of_its_tables() -> None:
+    model = InformationPursuitClassifier.from_knowledge(TABLE, reliability=0.8)
+    model.knowledge_, model.judgement_ = TABLE, KnowledgeTable(CLASSES[::-1], TEXTS, VALUES)
+    renamed = model.with_class_names(["a", "b", "c", "d"])
+    assert renamed.knowledge_ is not None and renamed.judgement_ is not None
+    assert renamed.knowledge_.classes == ("a", "b", "c", "d")
+    assert renamed.judgement_.classes == ("d", "c", "b", "a")
+    assert model.knowledge_ == TABLE

@@ -124,6 +124,31 @@ def test_all_mistakes_are_told_at_once_with_their_keys(project: Path) -> None:
     assert lines[4].startswith("params.yaml: datasets.pets.images: images.parquet: row 1")
 
 
+@pytest.mark.parametrize(
+    ("keys", "value", "message"),
+    [
+        (("model", "openai", "base_url"), "localhost", r"second_opinion\.model: openai\.base_url"),
+        (("model", "backend"), "vllm", r"second_opinion\.model: vllm is not installed"),
+        (("methods",), ["maybe"], r"second_opinion\.methods: 'maybe' is not among run\.methods"),
+        (
+            ("images",),
+            100,
+            r"second_opinion\.datasets: a second opinion looks at pictures, and "
+            r"datasets\.pets\.images is images\.parquet, which has none here; expected a folder",
+        ),
+    ],
+)
+def test_a_second_opinion_that_cannot_be_asked_is_reported(
+    project: Path, keys: tuple[str, ...], value: Any, message: str
+) -> None:
+    edit(project, "second_opinion", *keys, value=value)
+    if keys == ("methods",):
+        check()  # nothing is asked
+    edit(project, "second_opinion", "datasets", value=["pets"])
+    with pytest.raises(InputError, match=message):
+        check()
+
+
 def test_a_gpu_that_is_not_there_is_told(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     edit(project, "compute", "device", value="cuda")

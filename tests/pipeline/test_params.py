@@ -37,6 +37,7 @@ FREE = {
     ("queries", "lists"),
     ("explain", "ids"),
     ("language_model", "vllm", "engine"),
+    ("second_opinion", "model", "vllm", "engine"),
     ("compute", "vllm_engine"),
 }
 
@@ -113,6 +114,18 @@ def test_an_unknown_key_is_told_with_its_path_wherever_it_is(
     [
         ("  seeds: [0]", "  sedes: [0]", "run.seeds: missing key|run.sedes: unknown key"),
         ("  seeds: [0]", "  seeds: [-1]", "run.seeds.0: .*-1"),
+        (
+            "  datasets: []  # Data sets of pictures",
+            "  datasets: [zoo]  # Data sets of pictures",
+            "second_opinion.datasets: 'zoo' is not among run.datasets; expected one of them, or",
+        ),
+        ("  calls: 6", "  calls: 0", "second_opinion.calls: .*found 0"),
+        ("  control: 8", "  control: 1", "second_opinion.control: .*found 1"),
+        (
+            "    backend: openai",
+            "    backend: recorded",
+            "second_opinion.model.backend: ",
+        ),
         ("    k: 48", "    k: '48'", r"datasets.menagerie.k: .*valid integer.*'48'"),
         ("  inits: [llm", "  inits: [lm", "run.inits.0: .*'lm'"),
         ("datasets: [menagerie]", "datasets: [zoo]", "run.datasets: 'zoo' is not a key"),

@@ -399,6 +399,11 @@ class PursuitClassifier:
         renamed = copy.copy(self)
         renamed.classes_ = np.array(names)
         renamed.pursuit_ = replace(self.pursuit_, class_names=tuple(names), labels=None)
+        new = dict(zip(self.pursuit_.class_names, names, strict=True))
+        for table in ("knowledge_", "judgement_"):
+            if (known := getattr(self, table)) is not None:
+                classes = tuple(new.get(name, name) for name in known.classes)
+                setattr(renamed, table, replace(known, classes=classes))
         return renamed
 
     # -- a model as a folder ----------------------------------------------------------------

@@ -62,7 +62,7 @@ SAMPLING = Sampling(temperature=0.0, top_p=1.0, max_tokens=5, seed=0)
 
 
 class Opinion(NamedTuple):
-    """An answer about a picture: in [0, 1], how probable it was, and what it cost if it was new."""
+    """An answer about a picture: in [0, 1], how probable it was, and what it cost."""
 
     answer: float
     probability: float | None
@@ -193,8 +193,8 @@ class SecondOpinion:
             raise InputError(
                 f"second_opinion: a knowledge table says something of {len(found)} of the model's "
                 f"{len(everything)} questions; expected a model with a table that CLIP did not "
-                "draft, or labelled pictures (images), to estimate how often the second opinion "
-                "says yes in each class"
+                "draft, or labelled pictures (images; second_opinion.per_class in params.yaml), to "
+                "estimate how often the second opinion says yes in each class"
             )
         return found
 
@@ -257,15 +257,16 @@ class SecondOpinion:
             for step, query in zip(plan.steps, queries, strict=True)
         )
         costs = [each.cost for each in said.values() if each.cost is not None]
+        seconds = [each.seconds for each in costs if each.seconds is not None]
         return replace(
             plan,
             steps=steps,
             second_opinion={
                 "model": self.name,
                 "questions": len(said),
-                "calls": len(costs),
+                "calls": len(seconds),
                 "tokens": sum(each.tokens_read + each.tokens_written for each in costs),
-                "seconds": round(sum(each.seconds for each in costs), 3),
+                "seconds": round(sum(seconds), 3),
             },
         )
 

@@ -69,6 +69,20 @@ def _class_by_class(labels: Int[np.ndarray, " n"], count: int) -> list[int]:
     ]
 
 
+def has_pictures(source: Path) -> bool:
+    """Whether `load_pictures` finds the pictures of a data set."""
+    return source.suffix not in (".yaml", ".yml") and not has_embeddings(source)
+
+
+def check_pictures(dataset: str, source: str | Path) -> None:
+    """Raise InputError if a data set whose pictures are needed has none here."""
+    if not has_pictures(Path(source)):
+        raise InputError(
+            f"a second opinion looks at pictures, and datasets.{dataset}.images is {source}, which "
+            "has none here; expected a folder, a .csv, or a Parquet file of image bytes"
+        )
+
+
 def load_pictures(
     source: str | Path, class_names: Sequence[str], ids: Sequence[str]
 ) -> dict[str, Image.Image]:
@@ -78,7 +92,7 @@ def load_pictures(
     may have to be downloaded.
     """
     source = Path(source)
-    if source.suffix in (".yaml", ".yml") or has_embeddings(source):
+    if not has_pictures(source):
         return {}
     images = open_image_source(source, class_names)
     column = images.rows.column("id")

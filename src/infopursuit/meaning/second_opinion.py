@@ -1,4 +1,7 @@
-"""Whether a second opinion looks at the picture: show it none, or another one, and ask again."""
+"""What a second opinion wins, and whether it looks at the picture.
+
+For the second it is shown none, or another one, and asked again.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,21 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 from PIL import Image
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.numbers import Proportion
 from infopursuit.datasets.decoding import to_rgb
+from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.second_opinion import SecondOpinion, encoded
 from infopursuit.pursuit.answers.rules import NOT_SURE
+from infopursuit.pursuit.explanation import Explanation
+from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.texts.annotations import Annotations
+from infopursuit.texts.knowledge import KnowledgeTable
+from infopursuit.texts.normalization import normalize
 
 GRAY = (128, 128, 128)
 
@@ -67,3 +77,54 @@ def use_of_pictures(
     given = int(said.sum())
     stays = [Proportion(int(yes(each)[said].sum()), given) for each in (blank, other)]
     return UseOfPictures(stays[0], stays[1], Proportion(given, len(said)))
+
+
+def truth_of_images(
+    said: KnowledgeTable, people: Annotations, images: LabelledImages, pursuit: Pursuit
+) -> Float[np.ndarray, "n k"]:
+    """Return what is true of n images, of k queries: 1 or 0, NaN if that is not known.
+
+    Args:
+        said: of the classes.
+        people: what they say of single images, which counts before the class.
+        images: of known classes.
+        pursuit: has the queries.
+    """
+    queries = pursuit.queries
+    truth = said.for_classes_and_texts(images.class_names, queries)[images.labels.numpy()]
+    truth[~np.isin(truth, (0.0, 1.0))] = np.nan
+    columns = {normalize(query): place for place, query in enumerate(queries)}
+    for text, values in people.of_images(images.ids).items():
+        if (place := columns.get(normalize(text))) is not None:
+            truth[:, place] = np.where(np.isnan(values), truth[:, place], values)
+    return truth
+
+
+def in_figures(
+    explained: Sequence[Explanation], pursuit: Pursuit, truth: Float[np.ndarray, "n k"]
+) -> dict[str, Any]:
+    """Measure explanations of n labelled images by what is true of each.
+
+    Returns:
+        How many yes are right, and of how many: `read`, of those that an explanation shows on a
+        line of their own, and `yes`, of all. `accuracy` at the stop; means of an image:
+        `questions`, how many were put to a second opinion (`asked`), and their `tokens`.
+    """
+    read, every = [0, 0], [0, 0]
+    for each, true in zip(explained, truth, strict=True):
+        alone = {run[0] for run in each.folded() if len(run) == 1}
+        for place, step in enumerate(each.steps):
+            right = true[pursuit.number(step.query)]
+            if step.yes and not np.isnan(right):
+                for counts in (every, read) if place in alone else (every,):
+                    counts[0] += int(right)
+                    counts[1] += 1
+    costs = [each.second_opinion or {"questions": 0, "tokens": 0} for each in explained]
+    return {
+        "read": read,
+        "yes": every,
+        "accuracy": float(np.mean([bool(each.correct) for each in explained])),
+        "questions": float(np.mean([len(each.steps) for each in explained])),
+        "asked": float(np.mean([cost["questions"] for cost in costs])),
+        "tokens": float(np.mean([cost["tokens"] for cost in costs])),
+    }

@@ -18,11 +18,13 @@ from infopursuit.clip.precomputed_texts import PrecomputedTexts
 from infopursuit.clip.weights import find_clip_files, read_pinned_weights
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text_list
+from infopursuit.core.settings import ComputeSettings
 from infopursuit.datasets.embedded_files import read_embedded_images
 from infopursuit.datasets.image_folders import read_class_names
 from infopursuit.datasets.open_images import has_embeddings, open_image_source
 from infopursuit.datasets.pinned_datasets import read_pinned_dataset
-from infopursuit.pipeline.params import Params, load_params
+from infopursuit.evaluation.chosen_images import check_pictures
+from infopursuit.pipeline.params import load_params
 from infopursuit.queries import class_knowledge
 from infopursuit.queries.class_queries import (
     is_list,
@@ -31,7 +33,8 @@ from infopursuit.queries.class_queries import (
     read_dictionary,
 )
 from infopursuit.queries.corpora import given_corpus, has_captions, read_captions
-from infopursuit.queries.language_models.recorded import RecordedAnswers
+from infopursuit.queries.language_models import open_language_model
+from infopursuit.queries.settings import LanguageModelSettings, PictureModelSettings
 from infopursuit.queries.templates import load_template
 from infopursuit.texts import knowledge
 from infopursuit.texts.annotations import read_annotations
@@ -66,7 +69,7 @@ def check(params_file: str | Path = "params.yaml") -> int:
     if captions:
         look("queries.prompt", load_template, queries.prompt, ["caption"], ["max_concepts"])
     if captions or any(is_prompt(path) for path in asked):
-        look("language_model", _language_model, params)
+        look("language_model", _language_model, params.language_model, params.compute)
     for name, path in queries.corpora.items():
         if _given(path):
             look(f"queries.corpora.{name}", _corpus, path)
@@ -89,6 +92,11 @@ def check(params_file: str | Path = "params.yaml") -> int:
             path = getattr(dataset, key)
             if _given(path):
                 look(f"datasets.{name}.{key}", _of_classes, read, path, dataset.classes)
+    if params.second_opinion.datasets:
+        look("second_opinion.model", _language_model, params.second_opinion.model, params.compute)
+    for name in params.second_opinion.datasets:
+        if _given(datasets[name].images):
+            look("second_opinion.datasets", check_pictures, name, datasets[name].images)
     if "random_words" in params.run.inits and Path(params.clip).suffix == ".parquet":
         look("run.inits", _no_new_words, params.clip)
     if mistakes:
@@ -122,12 +130,13 @@ def _clip_width(path: str) -> tuple[int, str | None] | None:
     return None
 
 
-def _language_model(params: Params) -> None:
-    settings = params.language_model
-    if settings.backend == "recorded":
-        RecordedAnswers(settings.recorded)
-    elif settings.backend == "vllm":
-        python = params.compute.vllm_python
+def _language_model(
+    settings: LanguageModelSettings | PictureModelSettings, compute: ComputeSettings
+) -> None:
+    if settings.backend != "vllm":
+        open_language_model(settings)
+    else:
+        python = compute.vllm_python
         if python is not None and not Path(python).is_file():
             raise InputError(f"compute.vllm_python: {python}: no such file; run make vllm")
         if python is None and importlib.util.find_spec("vllm") is None:

@@ -160,8 +160,8 @@ class Explanation:
             place (`Step.where`).
         judged: of questions, how many answers people found right and how many they judged; None if
             nobody did.
-        second_opinion: the model, how many questions were put to it about this image, how many of
-            these were new calls, and their tokens and seconds; None if none was asked.
+        second_opinion: the model, how many questions were put to it about this image and their
+            tokens, how many of these were new calls and their seconds; None if none was asked.
     """
 
     image: str
@@ -451,8 +451,8 @@ def who_answered(explanation: Explanation) -> list[str]:
     if (asked := explanation.second_opinion) is not None:
         lines.append(
             f"+ {one_line(asked['model'])} looked at the picture and gave this answer "
-            f"({_questions(asked['questions'])}, {asked['calls']} calls now, {asked['tokens']:,} "
-            f"tokens, {asked['seconds']:.1f} s)."
+            f"({_questions(asked['questions'])}, {asked['tokens']:,} tokens; {asked['calls']} "
+            f"calls now, {asked['seconds']:.1f} s)."
         )
     return lines
 

@@ -10,7 +10,7 @@ from typing import Any
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import json_lines
 from infopursuit.core.results import ResultFolder, job_digest
-from infopursuit.queries.language_models.model import Answer, Prompt, prompt_key
+from infopursuit.queries.language_models.model import Answer, Cost, Prompt, prompt_key
 
 
 class AnswerCache:
@@ -30,7 +30,9 @@ class AnswerCache:
                 for _, entry in json_lines(path, "expected a chunk of answers", "expected JSON"):
                     prompt = prompt_of.get(entry["prompt"])
                     probability = entry.get("probability")
-                    answer = Answer(entry["answer"], entry["finish_reason"], probability)
+                    tokens = entry.get("tokens")
+                    cost = None if tokens is None else Cost(*map(int, tokens), seconds=None)
+                    answer = Answer(entry["answer"], entry["finish_reason"], probability, cost)
                     if not all(isinstance(each, str) for each in answer[:2]):
                         raise TypeError("an answer is not a text")
                     if prompt is not None:
@@ -50,6 +52,8 @@ class AnswerCache:
             entry = {"prompt": digest, "answer": answer.text, "finish_reason": answer.finish_reason}
             if answer.probability is not None:
                 entry |= {"probability": answer.probability}
+            if answer.cost is not None:
+                entry |= {"tokens": answer.cost[:2]}
             lines.append(json.dumps(entry, ensure_ascii=False))
         self._write(f"{_digest(''.join(digests))}.jsonl", lines)
 

@@ -52,7 +52,10 @@ def serving(reply: Callable[[dict[str, Any]], Reply]) -> Iterator[tuple[str, lis
         def log_message(self, format: str, *arguments: Any) -> None:
             """Quiet."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 128  # a short queue resets connections on a busy machine
+
+    server = Server(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

@@ -18,7 +18,12 @@ from infopursuit.queries.language_models.model import (
 from infopursuit.queries.language_models.openai_server import OpenAIServer
 from infopursuit.queries.language_models.recorded import RecordedAnswers
 from infopursuit.queries.language_models.vllm_engine import VllmEngine
-from infopursuit.queries.settings import LanguageModelSettings, OpenAISettings, VllmSettings
+from infopursuit.queries.settings import (
+    LanguageModelSettings,
+    OpenAISettings,
+    PictureModelSettings,
+    VllmSettings,
+)
 
 __all__ = [
     "Answer",
@@ -36,7 +41,8 @@ VLLM, RECORDED = "vllm:", "recorded:"
 
 
 def open_language_model(
-    settings: LanguageModelSettings, vllm_engine: Mapping[str, Any] | None = None
+    settings: LanguageModelSettings | PictureModelSettings,
+    vllm_engine: Mapping[str, Any] | None = None,
 ) -> LanguageModel:
     """Return the backend that `settings` chooses."""
     if settings.backend == "recorded":

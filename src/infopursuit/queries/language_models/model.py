@@ -40,11 +40,16 @@ def message_content(prompt: Prompt) -> Any:
 
 
 class Cost(NamedTuple):
-    """What one answer about a picture took; tokens are 0 if a server does not count them."""
+    """What one answer about a picture took.
+
+    Attributes:
+        tokens_read: 0 if a server does not count them, as `tokens_written`.
+        seconds: None if the answer was kept from an earlier run.
+    """
 
     tokens_read: int
     tokens_written: int
-    seconds: float
+    seconds: float | None
 
 
 class Answer(NamedTuple):
@@ -54,7 +59,7 @@ class Answer(NamedTuple):
         text: the answer.
         finish_reason: why it stopped: `stop` at its end, `length` if cut off, ...
         probability: of the word chosen, among `ImagePrompt.choices`; None if it is not known.
-        cost: of an answer about a picture; None if it was kept from an earlier run.
+        cost: of an answer about a picture.
     """
 
     text: str

@@ -58,14 +58,13 @@ class OpenAIServer:
         base_url = settings.base_url
         if not base_url.startswith(("http://", "https://")):
             raise InputError(
-                f"language_model.openai.base_url: expected http://... or https://..., "
-                f"found {base_url!r}"
+                f"openai.base_url: expected http://... or https://..., found {base_url!r}"
             )
         parts = urlsplit(base_url)
         # They would be written into caches and files.
         if "@" in parts.netloc or parts.query or parts.fragment:
             raise InputError(
-                "language_model.openai.base_url: expected an address without a name and a "
+                "openai.base_url: expected an address without a name and a "
                 "password, and without `?`; a key comes from the environment variable "
                 f"{settings.api_key_variable}"
             )

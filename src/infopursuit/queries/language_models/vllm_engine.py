@@ -209,7 +209,7 @@ def run_where_vllm_is(vllm_python: str | None) -> None:
         raise InputError(f"compute.vllm_python: {sys.executable} has no vllm; {REMEDY}")
     if vllm_python is None:
         raise InputError(
-            f"language_model.backend is vllm, which {sys.executable} does not have; set "
+            f"the backend is vllm, which {sys.executable} does not have; set "
             f"compute.vllm_python to the Python of an environment that has it: {REMEDY}"
         )
     # Not resolved: the link's own place tells Python which environment it belongs to.

@@ -1,0 +1,112 @@
+"""Let a vision-language model look at test pictures of one run, and measure what its answers win.
+
+    python stages/second_opinion.py --dataset menagerie --init llm --method naive_bayes --seed 0
+
+Writes artifacts/meaning/RUN.second_opinion: figures.json (CLIP alone and with the second opinion;
+whether the model looks at the picture) and explanations.json, of a few images. Answers are kept in
+.scratch/answers, by picture and question, so that a stopped run goes on where it was and other
+settings ask only what is new.
+"""
+
+from __future__ import annotations
+
+from infopursuit.core.stage import SCRATCH, RowCounts, run
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from infopursuit.core.files import atomic_folder
+from infopursuit.core.run_name import RunName
+from infopursuit.core.settings import ComputeSettings, Positive, Section
+from infopursuit.datasets.labelled_images import load_images
+from infopursuit.datasets.settings import Datasets
+from infopursuit.estimators.base import load_fitted
+from infopursuit.estimators.second_opinion import PER_CLASS, SecondOpinion
+from infopursuit.evaluation.chosen_images import check_pictures, load_pictures, spread_rows
+from infopursuit.evaluation.files import write_json
+from infopursuit.evaluation.settings import ExplainSettings
+from infopursuit.meaning.second_opinion import in_figures, truth_of_images, use_of_pictures
+from infopursuit.pursuit.explanation import ExplainedImage, write_explanations
+from infopursuit.queries.language_models import open_language_model
+from infopursuit.queries.language_models.vllm_engine import run_where_vllm_is
+from infopursuit.queries.settings import SecondOpinionSettings
+from infopursuit.texts.annotations import read_annotations
+from infopursuit.texts.knowledge import read_knowledge, read_strict
+
+
+class Settings(Section):
+    """What this stage reads of params.yaml."""
+
+    datasets: Datasets
+    second_opinion: SecondOpinionSettings
+    explain: ExplainSettings
+    max_images: Positive
+    compute: ComputeSettings
+
+
+def main(settings: Settings, dataset: str, init: str, method: str, seed: int) -> RowCounts:
+    name, compute = RunName(dataset, init, method, seed), settings.compute
+    wanted, stop = settings.second_opinion, settings.explain.stop
+    source = settings.datasets[dataset].images
+    check_pictures(dataset, source)
+    if wanted.model.backend == "vllm":
+        run_where_vllm_is(compute.vllm_python)
+    model = load_fitted(f"artifacts/models/{name}", device=compute.torch_device())
+    test = load_images(f"artifacts/images/{dataset}.parquet", "test", wanted.images)
+    shown = list(load_pictures(source, test.class_names, test.ids).values())
+    opinion = SecondOpinion(
+        open_language_model(wanted.model, compute.vllm_engine),
+        wanted.calls,
+        images=training_pictures(settings, dataset),
+        per_class=wanted.per_class or PER_CLASS,
+        kept_in=SCRATCH / "answers",
+    )
+
+    said = read_strict(f"artifacts/judgements/{dataset}.strict.jsonl", test.class_names)
+    by = "strict" if said.texts else "knowledge"
+    if by == "knowledge":
+        said = read_knowledge(f"artifacts/knowledge/{dataset}.parquet")
+    people = read_annotations(f"artifacts/annotations/{dataset}.csv")
+    truth = truth_of_images(said, people, test, model.pursuit_)
+    figures: dict[str, Any] = {"model": opinion.name, "images": len(shown), "by": by}
+    labels = [test.class_names[label] for label in test.labels.tolist()]
+    for who, given in (("clip", None), ("both", opinion)):
+        found = model.explain(
+            test.embeddings, stop, names=test.ids, second_opinion=given, pictures=shown
+        )
+        explained = [
+            replace(each, true_class=label) for each, label in zip(found, labels, strict=True)
+        ]
+        figures[who] = in_figures(explained, model.pursuit_, truth)
+    control = wanted.control and use_of_pictures(opinion, model, shown[: wanted.control])
+    figures["control"] = control and control._asdict()
+    # What it costs now depends on what was asked before; the figures have what it costs in all.
+    few = spread_rows(test.labels.numpy(), test.labels.numpy(), settings.explain.images)
+    few = [ExplainedImage(replace(explained[row], second_opinion=None), "") for row in few]
+    with atomic_folder(f"artifacts/meaning/{name}.second_opinion") as folder:
+        write_json(folder / "figures.json", figures)
+        write_explanations(folder / "explanations.json", stop, few)
+    return RowCounts(read=len(shown), written=len(shown))
+
+
+def training_pictures(settings: Settings, dataset: str) -> tuple[list[Any], list[str]] | None:
+    """Return pictures that rates are estimated from, and their classes; None for no pictures."""
+    most = settings.second_opinion.per_class
+    if most is None:
+        return None
+    images = Path(f"artifacts/images/{dataset}.parquet")
+    train = load_images(images, "train", settings.max_images)
+    rows = np.concatenate([
+        np.flatnonzero(train.labels.numpy() == label)[:most]
+        for label in range(len(train.class_names))
+    ])  # fmt: skip
+    source, ids = settings.datasets[dataset].images, [train.ids[row] for row in rows]
+    pictures = load_pictures(source, train.class_names, ids)
+    return list(pictures.values()), [train.class_names[train.labels[row]] for row in rows]
+
+
+if __name__ == "__main__":
+    run(main)
