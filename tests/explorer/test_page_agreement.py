@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from playwright.sync_api import expect
 from torch import Tensor
 
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
@@ -239,6 +240,36 @@ def test_a_chosen_question_acts_like_a_dialogue_in_python(open_page: Opened) -> 
         asked = [f"query {query}" for query in plan["queries"]]
         assert asked == list(expected.questions)
         assert np.allclose(plan["posteriors"][-1], expected.posterior, atol=1e-6)
+
+
+def test_below_a_certainty_the_question_comes_to_the_person_as_in_python(
+    open_page: Opened,
+) -> None:
+    """With the number of `explain --ask-below`, whose dialogue has a `person_cost` of 1."""
+    pursuit = naive_bayes(24, CLASSES, 5)
+    answers = pursuit.answers(unit(8, 5))
+    texts = described(pursuit, Facts("model", STOP)).questions
+    asked: dict[int, int] = {}
+    for below in (50, 75, 76, 100):
+        for row in range(3):
+            page = open_page(
+                document(pursuit, answers), hash=f"view=you&with=1&image=image {row}&below={below}"
+            )
+            dialogue = Dialogue(pursuit, answers[row], "image", STOP, 1, below / 100)
+            while (question := dialogue.listen()) is not None:
+                wanted = texts[pursuit.number(question)]
+                expect(page.locator(".stage h2")).to_have_text(wanted)
+                page.get_by_role("button", name="not sure", exact=True).click()
+                dialogue.answer("not sure")
+                asked[below] = asked.get(below, 0) + 1
+            found = dialogue.explanation()
+            expect(page.locator(".stage h2")).to_have_text(found.predicted_class)
+            rows = page.locator(".said li")
+            expect(rows).to_have_count(len(found.steps))
+            of_picture = len([step for step in found.steps if not step.overridden])
+            expect(rows.locator(".tag", has_text="picture")).to_have_count(of_picture)
+    assert 50 not in asked
+    assert 0 < asked[75] < asked[76] == asked[100]
 
 
 def test_familiarity_equals_that_of_python(open_page: Opened) -> None:

@@ -297,12 +297,12 @@ def test_a_picture_and_a_person_answer_together(open_page: Opened) -> None:
     for place in (0, 5, 9):
         image = split("test").ids[place]
         page = open_page(document(), hash=f"view=image&image={image}")
-        dialogue = Dialogue(model(), split("test").answers[0][place], image, STOP, person_cost=5)
+        dialogue = Dialogue(model(), split("test").answers[0][place], image, STOP, 1, 0.8)
         for _ in range(20):
             if page.locator(".ending button").is_visible():
                 break
             page.get_by_role("button", name="Next", exact=True).click()
-        page.get_by_role("button", name="Answer yourself what it is not sure of").click()
+        page.get_by_role("button", name="Answer yourself what it is not certain of").click()
         expect(page.locator("h1")).to_have_text("You and the picture")
         while (question := dialogue.listen()) is not None:
             expect(page.locator(".stage h2")).to_have_text(described[question])
@@ -318,6 +318,16 @@ def test_a_picture_and_a_person_answer_together(open_page: Opened) -> None:
         best = dialogue.explanation().predicted_class
         expect(page.locator(".stage h2")).to_have_text(best)
         page.reload()
+        expect(page.locator(".said li")).to_have_count(len(steps))
+        # Certain or not, the picture answers from 50 % on.
+        field = page.get_by_label("Ask me below a certainty of")
+        expect(field).to_have_value("80")
+        field.fill("50")
+        field.press("Enter")
+        expect(page).to_have_url(re.compile("below=50"))
+        expect(page.locator(".stage h2")).to_have_text(explained(image).predicted_class)
+        field.fill("80")
+        field.press("Enter")
         expect(page.locator(".said li")).to_have_count(len(steps))
         # A person may correct the picture.
         page.locator(".said select").first.select_option("not sure")

@@ -366,14 +366,15 @@ export async function plan(model, predictor, answers, whatIf = {}) {
 
 /**
  * What a person who answers has said so far leads to: the posterior after each answer, and what the
- * model asks next. With a picture, that answers what it is sure of and the person the rest
- * (`Dialogue.listen`): the next question tells most for its cost.
+ * model asks next. With a picture, that answers what it is certain of and the person the rest
+ * (`Dialogue.listen`, with `person_cost=1`).
  * @param {Model} model
  * @param {Predictor} predictor
  * @param {Answered[]} said by the person; in this order, unless there is a picture
  * @param {Stop} stop
- * @param {{answers: ArrayLike<number>, cost: number} | null} [picture] `cost`: of a question to the
- *   person, in questions to the picture
+ * @param {{answers: ArrayLike<number>, sure: number} | null} [picture] `sure`: an answer of the
+ *   picture counts if it is at least this certain: yes and no are 1, probably and probably not
+ *   0.75, not sure 0.5
  * @returns {Promise<{history: Answered[], posteriors: Float64Array[], next: Candidate | null,
  *   more: boolean}>} `more`: whether a question is left
  */
@@ -382,8 +383,10 @@ export async function dialogue(model, predictor, said, stop, picture = null) {
   const given = new Map(said.map(({ query, answer }) => [query, answer]));
   /** @param {number} query @returns {number | undefined} */
   const seen = (query) => {
-    const answer = picture?.answers[query] ?? 0.5;
-    return (model.words ? answer !== 0.5 : answer === 0 || answer === 1) ? answer : undefined;
+    if (!picture) return undefined;
+    const answer = picture.answers[query];
+    const certain = Math.max(answer, 1 - answer) >= picture.sure;
+    return (model.words ? answer !== 0.5 : certain) ? answer : undefined;
   };
   /** @type {Answered[]} */
   const history = [];
@@ -394,10 +397,7 @@ export async function dialogue(model, predictor, said, stop, picture = null) {
     const prediction = await predictor.predict([...history]);
     posteriors.push(prediction.posterior);
     const confident = stopping.hears(prediction.posterior);
-    const cost = (/** @type {number} */ query) =>
-      picture && seen(query) === undefined ? picture.cost : 1;
-    const order = prediction.order.map((gain, query) => gain / cost(query));
-    let [best] = ranked({ ...prediction, order }, predictor.rounding, 1);
+    let [best] = ranked(prediction, predictor.rounding, 1);
     if (t === 0 && model.first !== null) {
       best = { query: model.first, value: prediction.values[model.first] };
     }

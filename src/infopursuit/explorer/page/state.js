@@ -11,11 +11,12 @@
  *   sure: number | null, most: number | "all" | null,
  *   you: Answered[], was: number | null, shown: number | null, beside: number | null,
  *   truth: number | null, said: number | null, asked: number | null,
- *   shortest: number | null, longest: number | null, all: boolean, long: boolean, together: boolean}} State
+ *   shortest: number | null, longest: number | null, all: boolean, long: boolean, together: boolean,
+ *   below: number}} State
  *   `sure`: stop at this probability in percent; `most`: ask at most this many; null for the model's
  *   own; `you`: a person's answers; `was`: the class that the person thought of; `shown`, `beside`:
  *   the class shown, and another next to it; from `truth` to `all`: filters of failures; `together`:
- *   a picture answers what it is sure of, and a person the rest; `long`:
+ *   a picture answers, and a person what it is less certain of than `below` percent; `long`:
  *   answers that changed little have a row each, too
  */
 
@@ -41,6 +42,9 @@ export const NO_FILTERS = {
   all: false,
 };
 
+// Percent: yes and no are certain to 100, probably and probably not to 75, not sure to 50.
+const ASK_BELOW = 80;
+
 /** @returns {State} */
 export function emptyState() {
   return {
@@ -58,6 +62,7 @@ export function emptyState() {
     beside: null,
     long: false,
     together: false,
+    below: ASK_BELOW,
     ...NO_FILTERS,
   };
 }
@@ -91,6 +96,7 @@ export function hashOf(state) {
   put("all", state.all ? 1 : null);
   put("long", state.long ? 1 : null);
   put("with", state.together ? 1 : null);
+  put("below", state.below === ASK_BELOW ? null : state.below);
   return parts.toString();
 }
 
@@ -192,6 +198,7 @@ export function readHash(hash, payload) {
   state.all = parts.get("all") === "1";
   state.long = parts.get("long") === "1";
   state.together = parts.get("with") === "1";
+  state.below = whole("below", 101) ?? ASK_BELOW;
   return { state, problems };
 }
 

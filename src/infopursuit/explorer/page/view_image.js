@@ -296,7 +296,7 @@ export class ImageView {
       why,
       " ",
       (this.app.model.levels ?? 2) > 2
-        ? button(together, "Answer yourself what it is not sure of", { class: "small" })
+        ? button(together, "Answer yourself what it is not certain of", { class: "small" })
         : null,
     );
   }

@@ -28,8 +28,6 @@ const USUAL = 0.5;
 const [LEFT, POSSIBLE] = [12, 0.01];
 // An answer speaks against a class if it is this many times less probable there.
 const SPEAKS = 1.5;
-// What asking a person costs, in questions to the picture that they look at together.
-const PERSON_COST = 5;
 
 export class YouView {
   /** @param {App} app */
@@ -159,7 +157,7 @@ export class YouView {
     const stop = image
       ? app.stop()
       : { ...(this.isKey ? app.stop() : model.stop), max_queries: most };
-    const picture = image && { answers: image.answers(state.model), cost: PERSON_COST };
+    const picture = image && { answers: image.answers(state.model), sure: state.below / 100 };
     const said = await dialogue(model, app.remembering[state.model], state.you, stop, picture);
     if (turn !== this.turn) return;
     const you = said.history;
@@ -172,12 +170,13 @@ export class YouView {
           : "You are the image",
     );
     this.lead.textContent = image
-      ? "The picture answers what it is sure of, and you the rest. You may change any answer."
+      ? "The picture answers what it is certain of, and you the rest. You may change any answer."
       : this.words;
     fill(
       this.look,
       image && [
         pictureOfImage(image, image.id),
+        model.words ? null : this.asksBelow(),
         button(() => app.change({ together: false, you: [] }), "Answer all myself", {
           class: "small",
         }),
@@ -199,6 +198,32 @@ export class YouView {
     const again = focused ? this.stage.querySelector(`[data-answer="${focused}"]`) : null;
     if (again) /** @type {HTMLElement} */ (again).focus();
     else if (focused) this.focusStage();
+  }
+
+  /** How certain an answer of the picture has to be. */
+  asksBelow() {
+    const input = h("input", {
+      type: "number",
+      min: "50",
+      max: "100",
+      step: "5",
+      value: String(this.app.state.below),
+      "aria-describedby": "ask-below",
+    });
+    input.addEventListener("change", () => {
+      const below = Math.min(100, Math.max(50, Math.round(Number(input.value)) || 100));
+      this.app.change({ below }, { undoable: true });
+    });
+    return h(
+      "p",
+      {},
+      h("label", {}, "Ask me below a certainty of ", input, " %"),
+      h(
+        "span",
+        { class: "quiet", id: "ask-below" },
+        " Yes and no are certain to 100 %, probably and probably not to 75, not sure to 50.",
+      ),
+    );
   }
 
   focusStage() {
