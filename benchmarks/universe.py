@@ -82,7 +82,8 @@ def settings(drop_class_names: bool) -> Params:
     raw = load_params(ROOT / "params.yaml").model_dump(mode="json", by_alias=True)
     raw["queries"]["corpora"] = {"coco": "captions.json"}
     raw["datasets"] = {"menagerie": raw["datasets"]["menagerie"]}
-    raw["universe"]["drop_class_names"] = drop_class_names
+    if drop_class_names:
+        raw["universe"]["drop_class_names"] = "artifacts/classes"
     raw["universe"]["control_words"] = str(ROOT / "params/control_words.txt")
     return Params.model_validate(raw)
 

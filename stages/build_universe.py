@@ -51,7 +51,7 @@ def main(settings: Settings) -> RowCounts:
         for name in sorted(settings.queries.corpora)
     }
     class_names: list[str] = []
-    if limits.drop_class_names:
+    if Path(limits.drop_class_names) == CLASSES:
         for name in settings.datasets:
             class_names += read_text_list(CLASSES / f"{name}.txt")
     texts, rejected, counts = build_universe(

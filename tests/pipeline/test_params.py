@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dvc.utils.hydra import apply_overrides
 from ruamel.yaml import YAML
 
 from infopursuit.core.errors import InputError
@@ -91,6 +92,14 @@ def test_every_method_shipped_is_of_its_kind_for_every_data_set() -> None:
         "free_queries": "alternating",
         "threshold": "fixed",
     }
+
+
+def test_an_experiment_of_dvc_changes_the_value_that_it_sets_alone(tmp_path: Path) -> None:
+    expected = content()
+    expected["methods"]["fixed"]["patience"] = 7
+    path = edited(tmp_path)
+    apply_overrides(path, ["methods.fixed.patience=7"])  # as `dvc exp run -S` does
+    assert YAML(typ="safe").load(path.read_text(encoding="utf-8")) == expected
 
 
 @pytest.mark.parametrize("path", MAPPINGS, ids=lambda path: ".".join(path) or "top")

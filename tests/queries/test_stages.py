@@ -65,7 +65,7 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     raw["language_model"]["recorded"] = "recorded.jsonl"
     raw["queries"]["corpora"] = {"coco": "captions.json", "nouns": "nouns.txt"}
     raw["queries"]["prompt"] = str(PROMPTS / "caption_concepts.jinja")
-    raw["universe"] |= {"drop_class_names": True, "control_words": "control.txt"}
+    raw["universe"] |= {"drop_class_names": "artifacts/classes", "control_words": "control.txt"}
     raw["queries"]["dictionaries"] = {"menagerie": str(PROMPTS / "class_queries.jinja")}
     nothing = str(ROOT / "params/no_knowledge.jsonl")
     unsaid = str(ROOT / "params/no_annotations.csv")

@@ -31,7 +31,7 @@ from tests.texts import grammar
 
 LOOSE = UniverseSettings(
     max_words=99, min_characters=1, max_characters=999, drop_or=False, drop_parentheses=False,
-    drop_class_names=False, max_similarity=None, control_words="",
+    drop_class_names="params/no_class_names.txt", max_similarity=None, control_words="",
 )  # fmt: skip
 LIMITS = {"max_words": 2, "min_characters": 2, "max_characters": 10}
 STRICT = LOOSE.model_copy(update={**LIMITS, "drop_or": True, "drop_parentheses": True})

@@ -195,3 +195,17 @@ def test_ctrl_c_ends_a_stage_with_one_line(two: World) -> None:
     [line] = [line for line in output.splitlines() if "stopped" in line]
     assert line.startswith("train-second-list-fixed-0: stopped; finished stages are kept")
     assert line.endswith("go on with dvc repro")
+
+
+def test_another_data_set_leaves_a_universe_without_its_texts_alone(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    plant(world)
+    world.edit({("run", "inits"): ["informative"], ("queries", "dictionaries"): {}})
+    assert "build_universe" in world.repro("build_universe")
+    sets = {name: dataset(world) for name in ("planted", "second")}
+    world.edit({("datasets",): sets})
+    assert world.repro("build_universe") == []
+    world.edit({("universe", "drop_class_names"): "artifacts/classes"})
+    assert {"read_dataset@second", "build_universe"} <= set(world.repro("build_universe"))
+    world.edit({("datasets",): {**sets, "third": dataset(world)}})
+    assert {"read_dataset@third", "build_universe"} <= set(world.repro("build_universe"))

@@ -114,6 +114,7 @@ class UniverseSettings(Section):
     max_characters: Positive
     drop_or: bool
     drop_parentheses: bool
-    drop_class_names: bool
+    # Paths, since the stage depends on what is there.
+    drop_class_names: Literal["artifacts/classes", "params/no_class_names.txt"]
     max_similarity: Share | None
     control_words: str
