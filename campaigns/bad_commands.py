@@ -16,12 +16,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from logging.handlers import BufferingHandler
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from campaigns.kinds import Kind, Reader, family, parquet, put
+from campaigns.kinds import Kind, Reader, family, put
+from campaigns.mutations import saved, written
 from campaigns.readers import ARRAYS, EMBEDDED_TABLE, PARAMS, ROOT, TEXT_TABLE, TEXTS, model_files
 from infopursuit.cli.command_line import main
 from infopursuit.estimators.persistence import DESCRIPTION
@@ -39,12 +41,6 @@ with open(sys.argv[1], "w") as file:
     file.write(str(peak))
 sys.exit(done.returncode)
 """
-# Files that a process may need in its folder.
-PLACES = {
-    "captions": "artifacts/menagerie/captions.json",
-    "list": "mine.txt",
-    "model": "m/x",
-}
 Arguments = Sequence[object]
 Make = Callable[[Path], Any]
 
@@ -53,27 +49,14 @@ class EndedError(Exception):
     """A command that ended with another status than 0; the message is the line it wrote."""
 
 
-def kinds() -> list[Kind]:
-    """Return all kinds of this module."""
-    return [*_arguments(), *_files(), *_processes()]
-
-
-class _Errors(logging.Handler):
-    def __init__(self) -> None:
-        super().__init__(logging.ERROR)
-        self.messages: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.messages.append(record.getMessage())
-
-
 def _run(arguments: Arguments) -> str:
     """Run the command in this process and return what it prints.
 
     Raises:
         EndedError: its status is not 0.
     """
-    errors, output, handler = io.StringIO(), io.StringIO(), _Errors()
+    errors, output, handler = io.StringIO(), io.StringIO(), BufferingHandler(sys.maxsize)
+    handler.setLevel(logging.ERROR)
     logger = logging.getLogger("infopursuit")
     logger.addHandler(handler)
     try:
@@ -85,7 +68,9 @@ def _run(arguments: Arguments) -> str:
     finally:
         logger.removeHandler(handler)
     if status:
-        raise EndedError(f"{status}: " + "\n".join(handler.messages))
+        raise EndedError(
+            f"{status}: " + "\n".join(record.getMessage() for record in handler.buffer)
+        )
     return output.getvalue()
 
 
@@ -109,30 +94,26 @@ def _arguments() -> list[Kind]:
 
 
 def _files() -> list[Kind]:
-    def fit(images: str, *more: object) -> Make:
-        def make(folder: Path) -> Arguments:
-            parquet(TEXT_TABLE)(folder).rename(folder / "texts.parquet")
-            parquet(EMBEDDED_TABLE)(folder).rename(folder / "images.parquet")
-            nan = np.full((4, 4), np.nan, np.float32)
-            np.savez(folder / "nan.npz", **{**ARRAYS, "train_embeddings": nan})
-            (folder / "a_file").touch()
-            return ["fit", folder / images, *_there(folder, more)]
+    nan = np.full((4, 4), np.nan, np.float32)
+    contents = {
+        "texts.parquet": written(TEXT_TABLE),
+        "images.parquet": written(EMBEDDED_TABLE),
+        "x.npy": _array(ARRAYS["train_embeddings"]),
+        "nan.npz": saved(lambda file: np.savez(file, **{**ARRAYS, "train_embeddings": nan})),
+        "a_file": b"",
+    }
 
-        return make
+    def fit(images: str, *more: object) -> Make:
+        return _given(contents, "fit", images, *more)
 
     def fit_on(labels: np.ndarray, *more: object) -> Make:
-        def make(folder: Path) -> Arguments:
-            np.save(folder / "x.npy", ARRAYS["train_embeddings"])
-            np.save(folder / "y.npy", labels)
-            return fit("x.npy", "--labels", "@y.npy", *known, *more)(folder)
-
-        return make
+        given = ("fit", "@x.npy", "--labels", "@y.npy", *known, *more)
+        return _given({**contents, "y.npy": _array(labels)}, *given)
 
     def configure(content: str) -> Make:
         def make(folder: Path) -> Arguments:
-            (folder / "true.yaml").write_text(PARAMS, encoding="utf-8")
+            put({"true.yaml": PARAMS, "mine.yaml": content}, folder)
             (folder / "params.yaml").symlink_to("true.yaml")
-            (folder / "mine.yaml").write_text(content, encoding="utf-8")
             return ["configure", folder / "mine.yaml", "--params", folder / "params.yaml"]
 
         return make
@@ -141,16 +122,16 @@ def _files() -> list[Kind]:
         _run(arguments)
         return Path(str(arguments[-1])).is_symlink()
 
-    table, model = "images.parquet", ("--out", "@model")
+    table, model = "@images.parquet", ("--out", "@model")
     known = (*model, "--texts", "@texts.parquet", "--queries", 2)
     nan, four = np.array([[1.0] * 8, [np.nan] * 8]), np.arange(4)
     long = _explain(np.eye(8)[:1], "--figures", "@figures", names=["x" * 10**7, "b", "c"])
     rows = [
         ("fit: no texts", fit(table, *model), "1: .*--texts is missing"),
-        ("fit: no images", fit("no.parquet", *known), "1: .*no.parquet: not a"),
+        ("fit: no images", fit("@no.parquet", *known), "1: .*no.parquet: not a"),
         ("fit: into a file", fit(table, "--out", "@a_file"), "1: .*--out .*a_file: is a file"),
-        ("fit: no labels", fit("a.npy", *known), "1: .*--labels is missing"),
-        ("fit: rows of NaN", fit("nan.npz", *known), "1: .*X: row 0 is NaN, infinite"),
+        ("fit: no labels", fit("@a.npy", *known), "1: .*--labels is missing"),
+        ("fit: rows of NaN", fit("@nan.npz", *known), "1: .*X: row 0 is NaN, infinite"),
         ("explain: NaN", _explain(nan), "1: .*X: row 1 is NaN, infinite or all zeros"),
         ("explain: another width", _explain(np.ones((2, 5))), "1: .*X has 5 columns; the model"),
         ("explain: a vector", _explain(np.ones(8)), r"1: .*shape \(8,\); expected embeddings"),
@@ -168,26 +149,28 @@ def _files() -> list[Kind]:
     return [*family("commands", _COMMAND, rows), link]
 
 
-def _there(folder: Path, arguments: Arguments) -> list[object]:
-    """Return arguments in which `@name` is a path in the folder."""
-    return [folder / word[1:] if word[:1] == "@" else word for word in map(str, arguments)]
+def _array(rows: np.ndarray) -> bytes:
+    return saved(lambda file: np.save(file, rows))
+
+
+def _given(contents: dict[str, bytes], *words: object) -> Make:
+    """Return a function that writes files and returns words, in which `@name` is a path there."""
+
+    def make(folder: Path) -> Arguments:
+        put(contents, folder)
+        return [folder / word[1:] if word[:1] == "@" else word for word in map(str, words)]
+
+    return make
 
 
 def _explain(rows: np.ndarray, *more: object, names: Sequence[str] = ()) -> Make:
     """Return a function that writes a model and rows; its classes may have other names."""
-
-    def make(folder: Path) -> Arguments:
-        files = model_files(TEXTS)
-        if names:
-            description = json.loads(files[DESCRIPTION])
-            description["classes"] |= {"values": names, "type": "<U1"}
-            files = {**files, DESCRIPTION: json.dumps(description).encode()}
-        put(files, folder)
-        np.save(folder / "rows.npy", rows)
-        given = ("--model", folder, "--device", "cpu", *more, folder / "rows.npy")
-        return ["explain", *_there(folder, given)]
-
-    return make
+    files = {**model_files(TEXTS), "rows.npy": _array(rows)}
+    if names:
+        description = json.loads(files[DESCRIPTION])
+        description["classes"] |= {"values": names, "type": "<U1"}
+        files[DESCRIPTION] = json.dumps(description).encode()
+    return _given(files, "explain", "--model", "@", "--device", "cpu", *more, "@rows.npy")
 
 
 def _process(given: tuple[Path, Arguments], around: str = 'exec "$@"') -> str:
@@ -223,18 +206,13 @@ def _process(given: tuple[Path, Arguments], around: str = 'exec "$@"') -> str:
 
 
 def _processes() -> list[Kind]:
-    def python(*arguments: object, change: tuple[str, str] = ("", ""), **files: bytes) -> Make:
-        """Run Python in a folder with a changed params.yaml and other files."""
-
-        def make(folder: Path) -> tuple[Path, Arguments]:
-            assert change[0] in PARAMS, change[0]
-            (folder / "params.yaml").write_text(PARAMS.replace(*change, 1), encoding="utf-8")
-            for name, content in files.items():
-                (folder / PLACES[name]).parent.mkdir(parents=True, exist_ok=True)
-                (folder / PLACES[name]).write_bytes(content)
-            return folder, arguments
-
-        return make
+    def python(
+        *arguments: object, change: tuple[str, str] = ("", ""), file: tuple[str, str] = ("", "")
+    ) -> Make:
+        """Run Python in a folder with a changed params.yaml and another file."""
+        assert change[0] in PARAMS, change[0]
+        contents = dict([("params.yaml", PARAMS.replace(*change, 1)), file][: 1 + bool(file[0])])
+        return lambda folder: (put(contents, folder), arguments)
 
     def stage(name: str, *keys: str, **given: Any) -> Make:
         return python(ROOT / "stages" / f"{name}.py", *keys, **given)
@@ -249,9 +227,9 @@ def _processes() -> list[Kind]:
     classes = "    classes: "
     long = (f"{classes}artifacts/menagerie/classes.txt", f"{classes}{'a' * 5000}")
     deep, broken = ("run:\n", "x: " + "[" * 1500 + "\nrun:\n"), ("run:\n", "run: [\n")
-    hostile = read_list(change=lists, list=b"x\x1b[31m\nx\x1b[31m\n")
+    hostile = read_list(change=lists, file=("mine.txt", "x\x1b[31m\nx\x1b[31m\n"))
     no_list, no_file = "read_list-menagerie: mine.txt: no such file", "nothing.yaml: no such file"
-    captions = queries(captions=b"[" * 10**6)
+    captions = queries(file=("artifacts/menagerie/captions.json", "[" * 10**6))
     rows = [
         ("a stage with broken settings", read_list(change=broken), "params.yaml: not valid YAML"),
         ("a stage with a deep setting", read_list(change=deep), "params.yaml: .*too deep"),
@@ -262,7 +240,7 @@ def _processes() -> list[Kind]:
         ("a stage with a long path", dataset("menagerie", change=long), "File name too long"),
         ("a command with broken settings", command("check", change=broken), "not valid YAML"),
         ("a command without settings", command("configure", "nothing.yaml"), no_file),
-        ("a command with no model", command("explain", "--model", "m", "x.jpg", model=b""),
+        ("a command with no model", command("explain", "--model", "m", "x.jpg", file=("m/x", "")),
          "infopursuit: m: no trained model"),
     ]  # fmt: skip
     reader = Reader(_process, refusal=EndedError)
@@ -303,3 +281,6 @@ def _surroundings() -> list[Kind]:
         )
         for name, line, expected in rows
     ]
+
+
+KINDS = [*_arguments(), *_files(), *_processes()]

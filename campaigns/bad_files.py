@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import pickle
 import zipfile
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from campaigns.kinds import Kind, Reader, family, lines, parquet
+from campaigns.kinds import Kind, Reader, family, lines, parquet, put
 from campaigns.mutations import saved, written
 from campaigns.readers import (
     ARRAYS,
@@ -47,14 +46,6 @@ class Trap:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return exec, ("raise SystemError('a pickle was opened')",)
-
-
-def kinds() -> list[Kind]:
-    """Return all kinds of this module."""
-    return [
-        *_settings(), *_captions(), *_lists(), *_corpora(), *_tables(), *_arrays(),
-        *_image_lists(), *_answers(), *_replies(), *_knowledge(), *_judgements(), *_prompts(),
-    ]  # fmt: skip
 
 
 def _settings() -> list[Kind]:
@@ -115,11 +106,6 @@ def _captions() -> list[Kind]:
 
 
 def _lists() -> list[Kind]:
-    def folder_with_file(folder: Path) -> Path:
-        (folder / "cat").mkdir()
-        (folder / "stray.txt").touch()
-        return folder
-
     name, long = "lists and class files", "x" * 20_000_000
     texts = [
         ("missing", None, "no such file; expected one text a line"),
@@ -134,7 +120,11 @@ def _lists() -> list[Kind]:
         ("two spellings of one query", "Four legs\nfour legs.\n", "and 'four legs.' are one query"),
     ]
     classes, folder = Reader(read_class_names, "list.txt"), Reader(read_class_names, "stray.txt")
-    stray = ("a file next to folders", folder_with_file, "a file; expected one folder")
+    stray = (
+        "a file next to folders",
+        {"cat/1.png": b"", "stray.txt": b""},
+        "a file; expected one folder",
+    )
     return [
         *family(name, READERS["text lists"], texts),
         *family(name, READERS["dictionaries"], dictionaries),
@@ -152,7 +142,10 @@ def _corpora() -> list[Kind]:
         ("no rows", "phrase\n", "no rows; expected one text a row"),
         ("a huge field", f'phrase\n"{"x" * 200_000}"\n', "field larger than"),
     ]
-    fifty_mb = parquet(UNIVERSE_TABLE, text=long)
+
+    def fifty_mb(folder: Path) -> Path:
+        return put({TABLE: parquet(UNIVERSE_TABLE, text=long)}, folder) / TABLE
+
     tables = [
         ("missing", None, "no such file"),
         ("numbers", parquet(UNIVERSE_TABLE, text=[[1]] * 4), "column 'text' is list"),
@@ -167,14 +160,13 @@ def _corpora() -> list[Kind]:
 
 
 def _tables() -> list[Kind]:
-    def table(**changed: Any) -> Callable[[Path], Path]:
-        return parquet(EMBEDDED_TABLE, **changed)
+    table = partial(parquet, EMBEDDED_TABLE)
 
-    def rows(values: Sequence[Any], width: int = WIDTH) -> Callable[[Path], Path]:
+    def rows(values: Sequence[Any], width: int = WIDTH) -> bytes:
         kind = pa.list_(pa.float32(), width) if width else pa.list_(pa.float32())
         return table(embedding=pa.array(values, kind))
 
-    def clip(name: bytes) -> Callable[[Path], Path]:
+    def clip(name: bytes) -> bytes:
         return parquet(EMBEDDED_TABLE.replace_schema_metadata({b"clip": name}))
 
     content = written(EMBEDDED_TABLE)
@@ -241,17 +233,10 @@ def _arrays() -> list[Kind]:
 
     def claimed(folder: Path) -> Path:
         header = {"descr": "<f4", "fortran_order": False, "shape": (10**12, 4)}
-        target = io.BytesIO()
-        np.lib.format.write_array_header_1_0(target, header)
+        array = saved(lambda target: np.lib.format.write_array_header_1_0(target, header))
         with zipfile.ZipFile(folder / "set.npz", "w") as archive:
-            archive.writestr("train_embeddings.npy", target.getvalue())
+            archive.writestr("train_embeddings.npy", array)
         return folder / "set.npz"
-
-    def pickled_npy(folder: Path) -> Path:
-        for name, value in ARRAYS.items():
-            np.save(folder / f"{name}.npy", value)
-        (folder / "train_embeddings.npy").write_bytes(pickle.dumps(Trap()))
-        return folder
 
     pickled = npz(train_labels=np.array([Trap()], dtype=object))
     vector, nine = ARRAYS["train_embeddings"][0], np.zeros(9, int)
@@ -269,7 +254,12 @@ def _arrays() -> list[Kind]:
     name = "arrays of numpy"
     below, reader = npz(train_labels=np.array([0, -1, 2, 0])), READERS["embedded images (.npz)"]
     outside = ("labels below 0", below, "train_labels has values outside of class_names")
-    npy = ("a pickle called .npy", pickled_npy, "not readable as plain")
+    files = {
+        f"{each}.npy": saved(lambda target, rows=rows: np.save(target, rows))
+        for each, rows in ARRAYS.items()
+    }
+    files["train_embeddings.npy"] = pickle.dumps(Trap())
+    npy = ("a pickle called .npy", files, "not readable as plain")
     return [
         *family(name, reader, rows),
         *family(name, READERS["command line: images (.npz)"], [outside]),
@@ -279,13 +269,8 @@ def _arrays() -> list[Kind]:
 
 def _image_lists() -> list[Kind]:
     def tree(*paths: str) -> Callable[[Path], Path]:
-        def make(folder: Path) -> Path:
-            for path in paths:
-                (folder / "set" / path).parent.mkdir(parents=True, exist_ok=True)
-                (folder / "set" / path).touch()
-            return folder / "set"
-
-        return make
+        files = {f"set/{path}": b"" for path in paths}
+        return lambda folder: put(files, folder) / "set"
 
     head = "path,label,split\n"
     no_files = f"{head}{'a' * 5000}.png,cat,train\n../b/\0,dog,test\n"
@@ -436,3 +421,9 @@ def _prompts() -> list[Kind]:
         *family("prompts", READERS["prompts"], prompts),
         *family("prompts", READERS["recorded answers"], recorded),
     ]
+
+
+KINDS = [
+    *_settings(), *_captions(), *_lists(), *_corpora(), *_tables(), *_arrays(),
+    *_image_lists(), *_answers(), *_replies(), *_knowledge(), *_judgements(), *_prompts(),
+]  # fmt: skip

@@ -36,11 +36,6 @@ Files = dict[str, bytes]
 CONFIG = "open_clip_config.json"
 
 
-def kinds() -> list[Kind]:
-    """Return all kinds of this module."""
-    return [*_descriptions(), *_tensors(), *_files(), *_clips()]
-
-
 def _model(name: str, content: bytes | None, model: str = TEXTS) -> dict[str, bytes]:
     """Return the files of a model with another file, or without it."""
     files = {**model_files(model), name: content}
@@ -229,3 +224,6 @@ def _clips() -> list[Kind]:
         *family("CLIPs", Reader(find_clip_files, CONFIG), configurations),
         *family("CLIPs", Reader(find_clip_files), others),
     ]
+
+
+KINDS = [*_descriptions(), *_tensors(), *_files(), *_clips()]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import struct
-import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -13,43 +11,31 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 from campaigns.kinds import Kind, Reader, family, put
 from campaigns.mutations import dumped, saved
 from campaigns.readers import HISTORIES, READERS, picture, post
 from infopursuit.explorer.server import MAX_BYTES
-
-# A compressed note that unpacks to 20 MB.
-NOTE = (b"zTXt", b"note\0\0" + zlib.compress(bytes(20_000_000), 1))
+from tests.explorer.test_server import bomb
 
 
 class RefusedError(Exception):
     """A request that the server refused, in its words."""
 
 
-def kinds() -> list[Kind]:
-    """Return all kinds of this module."""
-    return [*_refused(), *_accepted(), *_requests()]
+def _blank(side: int, mode: str = "L", **more: Any) -> bytes:
+    """Return a PNG of side x side black pixels."""
+    return saved(lambda file: Image.new(mode, (side, side)).save(file, "PNG", **more))
 
 
-def png(side: int, packed: bytes, *more: tuple[bytes, bytes], bits: int = 8) -> bytes:
-    """Return a grey PNG that claims side x side pixels, with further chunks."""
-
-    def chunk(kind: bytes, content: bytes) -> bytes:
-        check = zlib.crc32(kind + content)
-        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", check)
-
-    header = struct.pack(">IIBBBBB", side, side, bits, 0, 0, 0, 0)
-    chunks = [(b"IHDR", header), *more, (b"IDAT", packed), (b"IEND", b"")]
-    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*named) for named in chunks)
+def _noted(note: str, packed: bool = False) -> bytes:
+    notes = PngInfo()
+    notes.add_text("note", note, packed)
+    return _blank(1, pnginfo=notes)
 
 
-def _blank(side: int, bits: int = 8, *more: tuple[bytes, bytes]) -> bytes:
-    """Return a PNG of side x side black pixels, whose lines are packed one by one."""
-    packer = zlib.compressobj(1)
-    line = bytes(1 + side * bits // 8)
-    pixels = b"".join(packer.compress(line) for _ in range(side)) + packer.flush()
-    return png(side, pixels, *more, bits=bits)
+LONG_NOTE = _noted("x" * 20_000_000, packed=True)
 
 
 def _pipe(folder: Path) -> Path:
@@ -79,9 +65,9 @@ def _refused() -> list[Kind]:
         ("a drawing (SVG)", called("a.svg", b'<svg onload="x()"/>'), unknown),
         ("a truncated JPEG", called("a.jpg", jpeg[: len(jpeg) // 2]), "damaged: .*[Tt]runc"),
         ("300 scans", _scans(300), "more than 200 scans"),
-        ("30,000 x 30,000 claimed", png(30_000, b""), "too large: .*178,9"),
-        ("2^31 x 2^31 claimed", png(2**31 - 1, b""), "too large"),
-        ("a note of 20 MB", _blank(1, 8, NOTE), "damaged: .*too large"),
+        ("30,000 x 30,000 claimed", bomb(30_000, 30_000), "too large: .*178,9"),
+        ("2^31 x 2^31 claimed", bomb(2**31 - 1, 2**31 - 1), "too large"),
+        ("a note of 20 MB", LONG_NOTE, "damaged: .*too large"),
         ("NaN", nan, "NaN or infinite"),
         ("an array of texts", np.array([["a"]]), "an array of <U1; expected uint8"),
         ("an array of 5 channels", np.zeros((2, 2, 5)), r"shape \(2, 2, 5\)"),
@@ -99,7 +85,6 @@ def _accepted() -> list[Kind]:
         first, *frames = (Image.new("RGB", (6, 5), color) for color in ("red", "blue", "green"))
         first.save(target, "GIF", save_all=True, append_images=frames)
 
-    profile = (b"iCCP", b"x\0\0" + zlib.compress(b"no profile"))
     rows = [
         ("CMYK", picture("JPEG", "CMYK"), rgb(12, 10)),
         ("100 scans", _scans(100), rgb(12, 10)),
@@ -108,13 +93,13 @@ def _accepted() -> list[Kind]:
         ("animated", saved(animated), rgb(6, 5)),
         ("1 x 3000", picture(size=(1, 3000)), rgb(1, 3000)),
         ("bytes after its end", picture("JPEG") + b"<?php x() ?>" * 100, rgb(12, 10)),
-        ("a hostile note", _blank(1, 8, (b"tEXt", b"note\0{{ 7 * 7 }}<script>")), rgb(1, 1)),
-        ("a broken profile", _blank(1, 8, profile), rgb(1, 1)),
+        ("a hostile note", _noted("{{ 7 * 7 }}<script>"), rgb(1, 1)),
+        ("a broken profile", _blank(1, icc_profile=b"no profile"), rgb(1, 1)),
     ]
     large = rgb(13_000, 13_000)
     heavy = [
         ("170 million pixels", lambda folder: _blank(13_000), large),
-        ("170 million pixels, 16 bits", lambda folder: _blank(13_000, 16), large),
+        ("170 million pixels, 16 bits", lambda folder: _blank(13_000, "I;16"), large),
     ]
     reader = READERS["pictures"]
     return [
@@ -145,8 +130,12 @@ def _requests() -> list[Kind]:
         ("too many bytes", bytes(MAX_BYTES + 1), "413 This is too large"),
         ("a TIFF", picture("TIFF"), "415 This is not a picture that can be read"),
         ("half a JPEG", picture("JPEG")[:300], "415|422 The picture is damaged"),
-        ("9,000 x 9,000", png(9000, b""), "413 The picture has 9000 x 9000"),
-        ("a note of 20 MB", _blank(1, 8, NOTE), "422 The picture is damaged|415"),
+        ("9,000 x 9,000", bomb(9000, 9000), "413 The picture has 9000 x 9000"),
+        (
+            "a note of 20 MB",
+            LONG_NOTE,
+            "422 The picture is damaged|415",
+        ),
     ]
     steps = [
         ("lists in lists", b"[" * 5000, "4.. "),
@@ -163,3 +152,6 @@ def _requests() -> list[Kind]:
         *family("requests", reader("/api/images"), images),
         *family("requests", reader("/api/steps"), steps),
     ]
+
+
+KINDS = [*_refused(), *_accepted(), *_requests()]

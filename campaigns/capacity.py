@@ -27,10 +27,7 @@ TEXTS, CLASSES, K = 200, 10, 16
 def peaks(sizes: Sequence[int], width: int, rows: int) -> list[int]:
     """Return the largest memory in bytes, without pages of files, up to the end of each fit.
 
-    Args:
-        sizes: ascending numbers of images.
-        width: of the embeddings.
-        rows: of a shard.
+    Sizes are ascending numbers of images, whose embeddings have this width; rows are of a shard.
     """
     from infopursuit import InformationPursuitClassifier
 

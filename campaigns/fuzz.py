@@ -106,17 +106,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _write(tallies: dict[str, Tally], seconds: float) -> None:
-    rows = [
-        [
-            name,
-            *(f"{count:,}" for count in (o.total(), o["taken"], o["refused"])),
-            f"{tally.slowest:.2f}",
-            str(len(tally.failures)),
-        ]
-        for name, tally in tallies.items()
-        for o in [tally.outcomes]
-    ]
-    total = sum(tally.outcomes.total() for tally in tallies.values())
+    rows, total = [], 0
+    for name, tally in tallies.items():
+        counts = [tally.outcomes.total(), tally.outcomes["taken"], tally.outcomes["refused"]]
+        total += counts[0]
+        slowest, failures = f"{tally.slowest:.2f}", str(len(tally.failures))
+        rows.append([name, *(f"{count:,}" for count in counts), slowest, failures])
     header = ("reader", "examples", "taken", "refused", "slowest, s", "failures")
     note = f"{total:,} examples in {seconds:.0f} s of one core, shared with other work."
     write_tables("fuzz", header, rows, note)

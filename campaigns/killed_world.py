@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -147,6 +148,12 @@ class KilledWorld(World):
             faults += [f".scratch/{name} is left" for name in self.scratch_files() - self.scratch]
         return faults
 
+    def repeated(self, command: Command) -> list[str]:
+        """Run a command again, undisturbed; return what is wrong then."""
+        again = self.warm.run(*command.arguments)
+        ended = [] if again.status == 0 else [f"repeated, status {again.status}: {again.output}"]
+        return [*ended, *self.differences()]
+
     def restore(self) -> None:
         """Write all files of `artifacts` again."""
         for name, content in {**self.complete, "outputs.txt": self._listed}.items():
@@ -154,18 +161,14 @@ class KilledWorld(World):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
 
+    def environment(self) -> dict[str, str]:
+        """Return the environment, for one thread of each process."""
+        return super().environment() | {"OMP_NUM_THREADS": "1"}
+
     def cold(self, *arguments: str) -> subprocess.Popen[str]:
         """Start a command in its own process group, interrupted by Ctrl-C as in a terminal."""
-        return subprocess.Popen(
-            arguments,
-            cwd=self.folder,
-            env=self.environment() | {"OMP_NUM_THREADS": "1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        )
+        default = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+        return self.start(*arguments, start_new_session=True, preexec_fn=default)
 
     def run_cold(self, *arguments: str) -> Ended:
         """Run a command as a new process to its end."""

@@ -39,7 +39,7 @@ class Tally:
     Attributes:
         stage: its name in tables.
         seconds: processor time of the undisturbed stage, without imports.
-        runs: how often each signal was sent.
+        moments: how often each signal was sent.
         stopped: how often each signal ended the stage before its end.
         resumable: how often a stopped stage had left something in `.scratch`.
         broken: the broken promises, a sentence each.
@@ -47,14 +47,14 @@ class Tally:
 
     stage: str
     seconds: float
-    runs: Counter[signal.Signals] = field(default_factory=Counter)
+    moments: int
     stopped: Counter[signal.Signals] = field(default_factory=Counter)
     resumable: int = 0
     broken: list[str] = field(default_factory=list)
 
     def row(self) -> list[str]:
         """Return the row of the table."""
-        ended = [f"{self.stopped[number]} of {self.runs[number]}" for number in SIGNALS]
+        ended = [f"{self.stopped[number]} of {self.moments}" for number in SIGNALS]
         return [self.stage, f"{self.seconds:.1f}", *ended, str(self.resumable), cell(self.broken)]
 
 
@@ -91,17 +91,14 @@ def stop_and_repeat(
     broken = faults_of_end(number, ended, cold and after < START)
     broken += [f"when stopped: {fault}" for fault in world.differences(ended=False)]
     resumable = world.scratch_files() != world.scratch
-    again = world.warm.run(*command.arguments)
-    if again.status != 0:
-        broken.append(f"the repetition ended with {again.status}: {again.output}")
-    broken += world.differences()
+    broken += world.repeated(command)
     how = f"{number.name} after {after:.2f} s{', imports included' if cold else ''}"
     return ended, resumable, [f"{how}: {fault}" for fault in broken]
 
 
 def tally(world: KilledWorld, command: Command, moments: int, cold: int, seed: int) -> Tally:
     """Stop a stage at many moments by each of the signals."""
-    stage = Tally(command.name, world.seconds[command.name])
+    stage = Tally(command.name, world.seconds[command.name], moments + cold)
     cold_seconds = stage.seconds
     if cold:
         world.clear(command)
@@ -116,7 +113,6 @@ def tally(world: KilledWorld, command: Command, moments: int, cold: int, seed: i
                 seconds = cold_seconds if is_cold else stage.seconds
                 after = (moment + drawn.random()) / count * seconds
                 ended, resumable, broken = stop_and_repeat(world, command, number, after, is_cold)
-                stage.runs[number] += 1
                 stage.stopped[number] += ended.status != 0
                 stage.resumable += resumable
                 stage.broken += broken

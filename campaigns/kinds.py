@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from beartype.door import is_bearable
 from hypothesis import strategies as st
 
+from campaigns.mutations import written
 from infopursuit.core.errors import InputError
 
 
@@ -89,6 +89,7 @@ def family(name: str, reader: Reader, rows: Sequence[tuple[str, Any, Any]]) -> l
 def put(contents: Mapping[str, bytes | str], folder: Path) -> Path:
     """Write files, whose contents are given by name, into a folder; return the folder."""
     for name, content in contents.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
     return folder
 
@@ -98,19 +99,13 @@ def lines(*values: Any) -> str:
     return "".join(f"{json.dumps(value)}\n" for value in values)
 
 
-def parquet(table: pa.Table, **changed: Any) -> Callable[[Path], Path]:
-    """Return a function that writes a table with other columns; None leaves a column out."""
-
-    def make(folder: Path) -> Path:
-        written = table
-        for name, values in changed.items():
-            place = written.column_names.index(name)
-            if values is None:
-                written = written.remove_column(place)
-            else:
-                column = values if isinstance(values, pa.Array) else pa.array(values)
-                written = written.set_column(place, name, column)
-        pq.write_table(written, folder / "table.parquet")
-        return folder / "table.parquet"
-
-    return make
+def parquet(table: pa.Table, **changed: Any) -> bytes:
+    """Return a Parquet file of a table with other columns; None leaves a column out."""
+    for name, values in changed.items():
+        place = table.column_names.index(name)
+        if values is None:
+            table = table.remove_column(place)
+        else:
+            column = values if isinstance(values, pa.Array) else pa.array(values)
+            table = table.set_column(place, name, column)
+    return written(table)

@@ -306,7 +306,8 @@ def _is_source(source: Any) -> bool:
 
 
 def _is_whole(source: Source) -> bool:
-    return len(source.ids) == len(source.splits or ()) == len(source.classes or ())
+    columns = (source.splits, source.classes)
+    return all(column is None or len(column) == len(source.ids) for column in columns)
 
 
 def _is_rgb(image: Image.Image) -> bool:

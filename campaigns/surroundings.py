@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from campaigns.killed_world import STOPPED, Command, KilledWorld, has_used
+from campaigns.killed_world import STOPPED, KilledWorld, has_used
 from campaigns.warm import Ended
 from tests.disks import mounted
 
@@ -46,13 +46,6 @@ def one_line(ended: Ended, expected: str) -> list[str]:
     if ended.status == 1 and len(lines) == 1 and "Traceback" not in ended.output:
         return []
     return [f"expected {expected!r} and status 1, found {ended.status}: {ended.output}"]
-
-
-def repeated(world: KilledWorld, command: Command) -> list[str]:
-    """Return what is wrong after the same command again, undisturbed."""
-    again = world.warm.run(*command.arguments)
-    broken = [] if again.status == 0 else [f"the repetition ended with {again.status}"]
-    return [*broken, *world.differences()]
 
 
 def changed_outputs(world: KilledWorld, *ignored: str) -> list[str]:
@@ -82,7 +75,7 @@ def lost_folders(
             faults = [] if good else [f"status {ended.status}: {ended.output}"]
             world.restore()
             world.clear(command)
-            broken += [f"{name}: {fault}" for fault in faults + repeated(world, command)]
+            broken += [f"{name}: {fault}" for fault in faults + world.repeated(command)]
         result = f"{completed} of {len(names)} stages came to their end, the others named the file"
         rows.append(Tried(f"`{folder}/` deleted", "while a stage runs, once each", result, broken))
     return rows
@@ -146,7 +139,7 @@ def full_disk(
                 filler = Path(folder, ".filler").relative_to("artifacts")
                 faults += changed_outputs(world, str(filler))
         world.restore()
-        broken += [f"{folder}, {name}: {fault}" for fault in faults + repeated(world, command)]
+        broken += [f"{folder}, {name}: {fault}" for fault in faults + world.repeated(command)]
     result = f"{len(disks)} stages name the file, and that the disk is {state}"
     how = "the same, mounted so" if read_only else "a tmpfs without room over the folder"
     return [Tried(f"a disk that is {state}", how, result, broken)]
@@ -162,7 +155,7 @@ def forbidden_folder(world: KilledWorld, name: str = "report") -> list[Tried]:
     finally:
         path.chmod(0o755)
     broken = one_line(ended, "this user may not write there")
-    broken += changed_outputs(world) + repeated(world, command)
+    broken += changed_outputs(world) + world.repeated(command)
     result = f"`{name}`: the file is named, and that this user may not write there"
     how = "rights 555, a user without root's powers"
     return [Tried("a folder that may not be written", how, result, broken)]

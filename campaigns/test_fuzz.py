@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from campaigns.fuzz import Tally, fuzz, outcome
+from campaigns.fuzz import Tally, fuzz, main, outcome
 from campaigns.kinds import Reader
 from campaigns.readers import READERS, fit_models
 from infopursuit.core.errors import InputError
@@ -23,6 +23,11 @@ def test_a_reader_takes_or_refuses_what_it_is_given(name: str) -> None:
         outcome(reader, value)
 
     try_example()
+
+
+def test_a_reader_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(SystemExit):
+        main(["--only", "captions"])
 
 
 def _reads(value: int) -> int:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, cast
 
 from infopursuit.core import ctrl_c
-from tests.repro.world import World
+from tests.repro.world import ROOT, World
 
 # Scripts and modules that are imported once: the modules are those that stages import late.
 SCRIPTS = ("embed_images", "train", "initialize", "evaluate", "report", "generate_queries")
@@ -44,11 +44,9 @@ class Warm:
 
     def __init__(self, world: World) -> None:
         self.log = world.folder / ".warm.log"
-        root = Path(__file__).parents[1]
-        environment = world.environment()
-        stages = world.folder / "stages"
-        folders = [environment["PYTHONPATH"], str(stages), str(stages / "menagerie"), str(root)]
-        environment |= {"PYTHONPATH": os.pathsep.join(folders), "OMP_NUM_THREADS": "1"}
+        environment, stages = world.environment(), world.folder / "stages"
+        folders = [environment["PYTHONPATH"], stages, stages / "menagerie", ROOT]
+        environment["PYTHONPATH"] = os.pathsep.join(map(str, folders))
         self.process = subprocess.Popen(
             [sys.executable, "-m", "campaigns.warm"],
             cwd=world.folder,

@@ -96,8 +96,8 @@ class World:
             "HF_HUB_OFFLINE": "1",
         }
 
-    def start(self, *command: str) -> subprocess.Popen[str]:
-        """Start a command here, with its output as text."""
+    def start(self, *command: str, **options: Any) -> subprocess.Popen[str]:
+        """Start a command here, with its output as text and further options of Popen."""
         return subprocess.Popen(
             command,
             cwd=self.folder,
@@ -105,6 +105,7 @@ class World:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            **options,
         )
 
     def run(self, *command: str) -> tuple[int, str]:
