@@ -82,6 +82,7 @@ from infopursuit.pursuit.naive_bayes.fit import (
     fit_table,
     fit_tempering,
     group_rates,
+    tempering_of_one,
 )
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes, RedundantQuestions
 from infopursuit.pursuit.naive_bayes.selection import (
@@ -553,6 +554,8 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
                 )
         predicted = [each for each in predicted if each.answers.shape[1]]
         tempering = ASSUMED_TEMPERING
+        if self.texts is not None and split.facts["images"] == len(self.classes_):
+            tempering = tempering_of_one(float(train.moments.total.trace()))
         if predicted:
             tempering, _ = fit_tempering(predicted, BUDGET)
         table = tempering.of(table)

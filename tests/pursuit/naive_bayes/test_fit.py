@@ -31,6 +31,7 @@ from infopursuit.pursuit.naive_bayes.fit import (
     fit_table,
     fit_tempering,
     group_rates,
+    tempering_of_one,
 )
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.rollout import asked_orders
@@ -139,6 +140,11 @@ def test_the_tempering_is_that_of_the_least_cross_entropy(
     tempering, loss = fit_tempering(held_out, 5)
     assert loss == pytest.approx(loss_slowly(tempering, of, answers, labels, weights), abs=2e-3)
     assert loss <= min(expected) + 2e-3
+
+
+def test_one_image_of_each_class_counts_more_the_more_images_differ() -> None:
+    alike, various, far = (tempering_of_one(scatter) for scatter in (0.27, 0.43, 30.0))
+    assert alike.evidence_weight < various.evidence_weight < far.evidence_weight < 1.2
 
 
 def test_repeated_answers_are_found_to_be_worth_few_and_independent_ones_many() -> None:

@@ -64,6 +64,8 @@ GROWTHS = (1.0, 0.75, 0.5)
 LEAST_DIVISOR, MOST_DIVISOR, DIVISORS = 0.5, 64.0, 48
 # Few images say little: the tempering that is assumed without any counts like this many.
 PSEUDO_IMAGES = 2.0
+# Of one image a class: the weight of evidence in units of the scatter of all images, and its range.
+WEIGHT_BY_SCATTER, LEAST_WEIGHT, MOST_WEIGHT = 2.3, 0.4, 1.1
 # The divisor of fitted rates takes answers to be worth this many.
 ASSUMED = 16.0
 # If fewer different images are held out, those learned from are predicted, too: each of this many
@@ -211,9 +213,17 @@ class Tempering(NamedTuple):
         return powers / self.evidence_weight
 
 
-# Without images to fit it on: between what is best for one image of a class on four tasks
-# (docs/findings.md, "Few images").
+# Without images to fit it on (docs/findings.md, "Few images").
 ASSUMED_TEMPERING = Tempering(6.0, 0.7, 0.5)
+
+
+def tempering_of_one(scatter: float) -> Tempering:
+    """Return the tempering to expect of one image for each class, by the scatter of all images.
+
+    Photos of alike classes lie close together, and one of each tells the classes apart badly.
+    """
+    weight = min(max(WEIGHT_BY_SCATTER * scatter, LEAST_WEIGHT), MOST_WEIGHT)
+    return Tempering(16.0, weight, 0.75)
 
 
 class HeldOut(NamedTuple):
