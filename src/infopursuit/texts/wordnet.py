@@ -2,8 +2,8 @@
 
 A text is true of a class if it names a kind of it ("animal", of a zebra) or a part of it or of its
 kinds ("wheel", of a bus), sometimes true if it names what the class is a kind of ("armchair", of a
-chair), and not true otherwise. A text that is no noun of WordNet, as "striped coat" is none, is not
-true of any class. Its most frequent sense names a part; any sense may name a kind.
+chair), and not true otherwise. A text that is not a noun of WordNet ("striped coat") is not true of
+any class. Its most frequent sense names a part; any sense may name a kind.
 
 `wordnet_nouns.xz` has a line for each set of synonyms of WordNet 3.1 (licence in
 `wordnet_licence.txt`), with three columns: its lemmas, with their number among the senses of the
@@ -33,7 +33,7 @@ from infopursuit.texts.wording import words_and_remark
 logger = logging.getLogger(__name__)
 
 FILE = "wordnet_nouns.xz"
-# A class is known if at least so many texts are true of it, and a table is made if at least this
+# A class is known if at least this many texts are true of it, and a table is made if at least this
 # share of the classes is known.
 SEVERAL, MOST = 2, 2 / 3
 # A kind that at least this share of the classes are of decides between the senses of a name.
@@ -111,7 +111,7 @@ def packaged_nouns() -> Nouns:
 
 
 def class_senses(nouns: Nouns, classes: Sequence[str]) -> list[int | None]:
-    """Return the sense of each class; None if WordNet names no thing so.
+    """Return the sense of each class; None if WordNet has no thing of its name.
 
     It is a kind of thing rather than a person, a place or a proper name, and of the kinds that most
     of the classes are of; of several such senses it is the most frequent. If WordNet lacks a name,
@@ -151,7 +151,7 @@ def class_senses(nouns: Nouns, classes: Sequence[str]) -> list[int | None]:
 
 
 def _senses_of(nouns: Nouns, text: str) -> list[list[int]]:
-    """Look a text up. A remark chooses senses: a "bat (animal)" is no club."""
+    """Look a text up. A remark chooses senses: a "bat (animal)" is not a club."""
     words, remark = words_and_remark(_PICTURE_OF.sub("", normalize(text)))
     found = nouns.things(" ".join(words))
     meant = {sense for senses in nouns.things(remark) for sense in senses}
