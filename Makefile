@@ -16,18 +16,6 @@ unexport VIRTUAL_ENV
 # Threads that wait for each other sleep. By default they spin, which on cores that others use, too,
 # made training take five times as long; on idle cores it is worth little.
 export OMP_WAIT_POLICY ?= PASSIVE
-# The order in which numerical libraries add up, and so the last bits, depends on the instructions
-# that they use. Every x86-64 processor of the last ten years has the ones named here, so that
-# `make repro` writes the same bytes on all of them. (MKL offers no AVX2 on AMD's processors, only
-# `COMPATIBLE`. The small CLIP takes 40 % longer with it, training does not.)
-ifeq ($(shell uname -m),x86_64)
-export ATEN_CPU_CAPABILITY ?= avx2
-export FAISS_SIMD_LEVEL ?= AVX2
-export MKL_CBWR ?= COMPATIBLE
-export NPY_DISABLE_CPU_FEATURES ?= X86_V4 AVX512_ICL AVX512_SPR
-export ONEDNN_MAX_CPU_ISA ?= AVX2
-export OPENBLAS_CORETYPE ?= Haswell
-endif
 
 .PHONY: help env vllm repro test test-all lint docs bench gpu-check campaign lock clean
 
@@ -75,6 +63,19 @@ vllm: ## Set up vLLM in .venv-vllm, for the backend `vllm`.
 	  echo "$(VLLM)" > $(VLLM_VENV)/.ready
 	fi
 	echo "Set in params.yaml, under compute: vllm_python: $(VLLM_VENV)/bin/python"
+
+# The order in which numerical libraries add up, and so the last bits, depends on the instructions
+# that they use. Every x86-64 processor of the last ten years has the ones named here, so that the
+# pipeline writes the same bytes on all of them. (MKL offers no AVX2 on AMD's processors, only
+# `COMPATIBLE`. The small CLIP takes 40 % longer with it, training does not.)
+ifeq ($(shell uname -m),x86_64)
+repro: export ATEN_CPU_CAPABILITY ?= avx2
+repro: export FAISS_SIMD_LEVEL ?= AVX2
+repro: export MKL_CBWR ?= COMPATIBLE
+repro: export NPY_DISABLE_CPU_FEATURES ?= X86_V4 AVX512_ICL AVX512_SPR
+repro: export ONEDNN_MAX_CPU_ISA ?= AVX2
+repro: export OPENBLAS_CORETYPE ?= Haswell
+endif
 
 repro: env ## Run the pipeline; a second time only what has changed.
 	@infopursuit check
