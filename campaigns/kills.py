@@ -151,8 +151,9 @@ def main() -> int:
             print(*stages[-1].row(), sep=" | ", flush=True)
             write()
         for surrounding in SURROUNDINGS:
-            tried += surrounding(world)
-            print(*tried[-1], sep=" | ", flush=True)
+            for row in surrounding(world):
+                tried.append(row)
+                print(*row, sep=" | ", flush=True)
             write()
         world.warm.close()
     return int(any(part.broken for part in (*stages, *tried)))

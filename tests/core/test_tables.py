@@ -188,6 +188,16 @@ def test_shards_have_the_rows_of_the_file_in_its_order(tmp_path: Path, shard_row
     assert [file.name for file in tmp_path.iterdir() if "partial" in file.name] == []
 
 
+def test_a_table_that_is_deleted_while_it_is_read_is_missing(tmp_path: Path) -> None:
+    path = write(tmp_path / "texts.parquet", None)
+    with (
+        pytest.raises(InputError, match=r"texts\.parquet: no such file; expected"),
+        open_table(path, EMBEDDED_TEXTS, COLUMNS),
+    ):
+        path.unlink()
+        pq.read_table(path)
+
+
 @pytest.mark.parametrize("shard_rows", [None, 7])
 @pytest.mark.parametrize("rows", [1, 4, 6, 100])
 def test_blocks_and_ranges_cover_every_row_once_in_order(

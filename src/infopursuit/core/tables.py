@@ -162,13 +162,16 @@ def open_table(
     Embeddings are fixed-size lists, whose width is known at once, or with `any_lists` any lists.
     """
     path = Path(path)
+    missing = f"{path}: no such file; expected a Parquet file of {schema.what}"
     if not is_file(path):
-        raise InputError(f"{path}: no such file; expected a Parquet file of {schema.what}")
+        raise InputError(missing)
     try:
         # Read ahead, or without a buffer, a row group would be in memory as a whole.
         with pq.ParquetFile(path, pre_buffer=False, buffer_size=2**20) as file:
             _check_columns(path, file.schema_arrow, schema, columns, any_lists)
             yield file
+    except FileNotFoundError as error:  # deleted while it is read
+        raise InputError(missing) from error
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path}: not a readable Parquet file ({error})") from error
 
