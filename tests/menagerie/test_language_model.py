@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from menagerie.species import CLASS_NAMES
 import infopursuit
 from infopursuit import InformationPursuitClassifier
 from infopursuit.clip.embed import embed_pictures, embed_texts
-from infopursuit.clip.towers import load_clip
+from infopursuit.clip.towers import Clip, load_clip
 from infopursuit.estimators import language_model
 from infopursuit.meaning.measures import hard_answers, sense_measures, shuffled_names
 from infopursuit.queries.class_knowledge import TEXTS_PER_PROMPT
@@ -68,44 +70,79 @@ def replying(table: KnowledgeTable) -> Callable[[str], str]:
     return reply
 
 
-def test_a_table_of_the_candidates_loses_nothing(
-    run: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(language_model, "CANDIDATES", CANDIDATES)
-    whole, clip, arrays = recorded(), load_clip(str(WORLD / "clip"), "cpu"), {}
-    for split, count in (("train", TRAIN), ("test", TEST)):
-        drawn = draw_pictures(count * len(CLASSES), 0, split, 64, 1)
-        arrays[f"{split}_embeddings"] = embed_pictures(clip, [each.png for each in drawn])
-        arrays[f"{split}_labels"] = np.array([CLASS_NAMES[each.label] for each in drawn])
-    texts, rows = list(whole.texts), embed_texts(clip, whole.texts, cache=False)
-    np.savez(tmp_path / "images.npz", **arrays)
-    np.savez(tmp_path / "texts.npz", texts=np.array(texts), embeddings=rows)
-    reply = replying(whole)
-    with serving(lambda request: completion(reply(prompt_of(request)))) as (url, requests):
-        status, _, log = run(
-            "fit", tmp_path / "images.npz", "--texts", tmp_path / "texts.npz", "--queries", K,
-            "--out", tmp_path / "model", "--llm", url, "--llm-model", "recorded",
-        )  # fmt: skip
-    assert status == 0, log
-    assert len(requests) == len(CLASSES) * CANDIDATES // TEXTS_PER_PROMPT + K
-    of_candidates = infopursuit.load(tmp_path / "model")
-    known = of_candidates.knowledge_
-    assert known is not None
-    assert len(known.texts) == CANDIDATES < len(texts) == 784
-    assert np.array_equal(known.values, whole.for_classes_and_texts(known.classes, known.texts))
+class Fitting(NamedTuple):
+    """A CLIP, the texts with their embeddings, and `infopursuit fit --llm` on pictures."""
 
-    X, y = arrays["train_embeddings"], arrays["train_labels"]
-    of_all = InformationPursuitClassifier(texts, rows, K, knowledge=whole).fit(X, y)
+    clip: Clip
+    whole: KnowledgeTable
+    rows: np.ndarray
+    fit: Callable[[np.ndarray, np.ndarray], InformationPursuitClassifier]
+
+    def pictures(self, count: int, seed: int, split: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return embeddings and class names of drawn pictures, `count` of each class."""
+        drawn = draw_pictures(count * len(CLASSES), seed, split, 64, 1)
+        names = np.array([CLASS_NAMES[each.label] for each in drawn])
+        return embed_pictures(self.clip, [each.png for each in drawn]), names
+
+
+@pytest.fixture
+def fitting(run: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fitting:
+    monkeypatch.setattr(language_model, "CANDIDATES", CANDIDATES)
+    whole, clip = recorded(), load_clip(str(WORLD / "clip"), "cpu")
+    rows, reply = embed_texts(clip, whole.texts, cache=False), replying(whole)
+    images, texts, model = (tmp_path / name for name in ("images.npz", "texts.npz", "model"))
+    np.savez(texts, texts=np.array(whole.texts), embeddings=rows)
+
+    def fit(X: np.ndarray, y: np.ndarray) -> InformationPursuitClassifier:
+        np.savez(images, train_embeddings=X, train_labels=y)
+        with serving(lambda request: completion(reply(prompt_of(request)))) as (url, requests):
+            status, _, log = run(
+                "fit", images, "--texts", texts, "--queries", K, "--out", model, "--llm", url,
+                "--llm-model", "recorded",
+            )  # fmt: skip
+        assert status == 0, log
+        assert len(requests) == len(CLASSES) * CANDIDATES // TEXTS_PER_PROMPT + K
+        shutil.rmtree(tmp_path / "kept", ignore_errors=True)
+        return infopursuit.load(model.rename(tmp_path / "kept"))
+
+    return Fitting(clip, whole, rows, fit)
+
+
+def test_a_language_model_is_asked_of_the_candidates_alone(fitting: Fitting) -> None:
+    known = fitting.fit(*fitting.pictures(TRAIN, 0, "train")).knowledge_
+    assert known is not None
+    assert len(known.texts) == CANDIDATES < len(fitting.whole.texts) == 784
+    expected = fitting.whole.for_classes_and_texts(known.classes, known.texts)
+    assert np.array_equal(known.values, expected)
+
+
+@pytest.mark.slow
+def test_a_table_of_the_candidates_is_worth_what_the_whole_one_is(fitting: Fitting) -> None:
+    """Statistical: a mean of six draws of training images, each of which has other questions.
+
+    The supported yes of one draw differed by -4 to +8 points, as its questions change with the last
+    bits of the embeddings.
+    """
+    unseen, unseen_y = fitting.pictures(TEST, 0, "test")
+    texts, labels = list(fitting.whole.texts), np.searchsorted(CLASSES, unseen_y)
     judge = read_judge(WORLD / "judge.jsonl", CLASSES, texts)
-    labels = np.searchsorted(CLASSES, arrays["test_labels"])
-    figures = []
-    for model in (of_candidates, of_all):
+
+    def measured(model: InformationPursuitClassifier) -> tuple[float, float]:
         assert list(model.classes_) == CLASSES
-        curve = model.accuracy_by_budget(arrays["test_embeddings"], arrays["test_labels"])
-        asked = hard_answers(model.roll_out(arrays["test_embeddings"], 10))
+        asked = hard_answers(model.roll_out(unseen, 10))
         table = judge.for_classes_and_texts(CLASSES, model.queries_)
         sense = sense_measures(asked, table, labels, shuffled_names(len(CLASSES), 0, 1))
-        figures.append((curve[1:].mean(), sense["supported_yes"]))
-    (area, supported), (whole_area, whole_supported) = figures
-    assert area > whole_area - 0.01
-    assert supported > whole_supported - 0.02
+        return model.accuracy_by_budget(unseen, unseen_y)[1:].mean(), sense["supported_yes"]
+
+    figures = []
+    for seed in range(6):
+        X, y = fitting.pictures(TRAIN, seed, "train")
+        none, of_all = (
+            InformationPursuitClassifier(texts, fitting.rows, K, knowledge=each).fit(X, y)
+            for each in (None, fitting.whole)
+        )
+        figures.append([measured(each) for each in (fitting.fit(X, y), of_all, none)])
+    areas, supported = np.mean(figures, axis=0).T
+    assert areas[0] > areas[1] - 0.01, figures
+    assert supported[0] > supported[1] - 0.04, figures
+    assert supported[0] > supported[2] + 0.01, figures
