@@ -28,7 +28,7 @@ from infopursuit.estimators.second_opinion import PER_CLASS, SecondOpinion
 from infopursuit.evaluation.chosen_images import check_pictures, load_pictures, spread_rows
 from infopursuit.evaluation.files import write_json
 from infopursuit.evaluation.settings import ExplainSettings
-from infopursuit.meaning.second_opinion import in_figures, truth_of_images, use_of_pictures
+from infopursuit.meaning.second_opinion import explanation_figures, truth_of_images, use_of_pictures
 from infopursuit.pursuit.explanation import ExplainedImage, write_explanations
 from infopursuit.queries.language_models import open_language_model
 from infopursuit.queries.language_models.vllm_engine import run_where_vllm_is
@@ -80,7 +80,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         explained = [
             replace(each, true_class=label) for each, label in zip(found, labels, strict=True)
         ]
-        figures[who] = in_figures(explained, model.pursuit_, truth)
+        figures[who] = explanation_figures(explained, model.pursuit_, truth)
     control = wanted.control and use_of_pictures(opinion, model, shown[: wanted.control])
     figures["control"] = control and control._asdict()
     # What it costs now depends on what was asked before; the figures have what it costs in all.

@@ -170,9 +170,9 @@ def open_table(
         with pq.ParquetFile(path, pre_buffer=False, buffer_size=2**20) as file:
             _check_columns(path, file.schema_arrow, schema, columns, any_lists)
             yield file
-    except FileNotFoundError as error:  # deleted while it is read
-        raise InputError(missing) from error
     except (pa.ArrowException, OSError) as error:
+        if not is_file(path):  # deleted while it is read
+            raise InputError(missing) from error
         raise InputError(f"{path}: not a readable Parquet file ({error})") from error
 
 

@@ -152,7 +152,7 @@ class ClassKnowledge:
         """Return which of some texts follow from which answers to others (`RedundantQuestions`).
 
         If all classes with kittens have animals, a yes to "kitten" implies one to "animal", and a
-        no to "animal" one to "kitten". A table that CLIP drafted implies nothing.
+        no to "animal" one to "kitten". A drafted table implies nothing.
         """
         values = self.values[:, rows]
         some, known = (values >= TRUE_OF_A_CLASS).float(), (~values.isnan()).float()

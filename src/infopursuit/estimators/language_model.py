@@ -173,12 +173,12 @@ def changed(before: Sequence[str], after: Sequence[str], known: KnowledgeTable) 
 def judged(judgement: KnowledgeTable, questions: Sequence[str], classes: Sequence[str]) -> str:
     """Say in one line what a judge thinks of the questions."""
     values = judgement.for_classes_and_texts(classes, questions)
-    judged = ~np.isnan(values).all(axis=0)
-    sensible = (values >= TRUE_OF_A_CLASS).any(axis=0) & judged
-    certain = (values >= TRUE).any(axis=0) & judged
-    share = percent(float(sensible.sum() / max(judged.sum(), 1)))
+    answered = ~np.isnan(values).all(axis=0)
+    sensible = (values >= TRUE_OF_A_CLASS).any(axis=0) & answered
+    certain = (values >= TRUE).any(axis=0) & answered
+    share = percent(float(sensible.sum() / max(answered.sum(), 1)))
     return (
-        f"judge: {int(sensible.sum())} of {int(judged.sum())} questions ({share}) are true of a "
+        f"judge: {int(sensible.sum())} of {int(answered.sum())} questions ({share}) are true of a "
         f"class, {int(certain.sum())} of nearly every image of one"
     )
 

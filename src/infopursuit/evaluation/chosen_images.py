@@ -70,7 +70,7 @@ def _class_by_class(labels: Int[np.ndarray, " n"], count: int) -> list[int]:
 
 
 def has_pictures(source: Path) -> bool:
-    """Whether `load_pictures` finds the pictures of a data set."""
+    """Return whether `load_pictures` finds the pictures of a data set."""
     return source.suffix not in (".yaml", ".yml") and not has_embeddings(source)
 
 

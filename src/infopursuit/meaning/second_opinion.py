@@ -1,6 +1,6 @@
 """What a second opinion wins, and whether it looks at the picture.
 
-For the second it is shown none, or another one, and asked again.
+Whether it looks is tried with a grey picture, and with another one, in the picture's place.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def truth_of_images(
     return truth
 
 
-def in_figures(
+def explanation_figures(
     explained: Sequence[Explanation], pursuit: Pursuit, truth: Float[np.ndarray, "n k"]
 ) -> dict[str, Any]:
     """Measure explanations of n labelled images by what is true of each.

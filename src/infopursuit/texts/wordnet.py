@@ -1,9 +1,10 @@
 """A knowledge table of classes that are named things, from WordNet's kinds and parts of nouns.
 
-A text is true of a class if it names a kind of it ("animal", of a zebra) or a part of it or of its
-kinds ("wheel", of a bus), sometimes true if it names what the class is a kind of ("armchair", of a
-chair), and not true otherwise. A text that is not a noun of WordNet ("striped coat") is not true of
-any class. Its most frequent sense names a part; any sense may name a kind.
+A text is true of a class if it names what the class is a kind of ("animal", of a zebra), or a part
+of the class or of what it is a kind of ("wheel", of a bus). It is true of some pictures if it names
+a kind of the class ("armchair", of a chair), and not true otherwise. A text that is not a noun of
+WordNet ("striped coat") is not true of any class. Parts are compared by the most frequent sense of
+a text, kinds by all of its senses.
 
 `wordnet_nouns.xz` has a line for each set of synonyms of WordNet 3.1 (licence in
 `wordnet_licence.txt`), with three columns: its lemmas, with their number among the senses of the
