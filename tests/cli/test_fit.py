@@ -181,6 +181,7 @@ def test_wordnet_writes_the_table(run: Callable, tmp_path: Path) -> None:
     fit = "fit", tmp_path / "X.npz", "--texts", tmp_path / "texts.npz", "--queries", 4
     status, _, log = run(*fit, "--knowledge", "wordnet", "--out", tmp_path / "model")
     assert status == 0
+    assert log.count("WordNet knows 3 of 4 classes") == 1, "folds of the calibration say nothing"
     assert "WordNet drafted what is true of the classes but Kurt; `infopursuit knowledge`" in log
     status, _, log = run("knowledge", tmp_path / "model", "--out", tmp_path / "table.csv")
     assert (status, "4 classes, 5 texts" in log) == (0, True)

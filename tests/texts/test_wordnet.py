@@ -124,7 +124,7 @@ def test_senses_of_classes(name: str, others: list[str], kind: str | None) -> No
 def values(name: str, texts: list[str], *others: str) -> list[float]:
     """The row of a class; of texts that make it known, too."""
     known = ["animal", "dog", "mammal", "vehicle", "car", "wheel", "furniture", "seat", "artifact"]
-    table = wordnet_knowledge([name, *others], [*texts, *known])
+    table, _ = wordnet_knowledge([name, *others], [*texts, *known])
     return table.for_classes_and_texts([name], texts)[0].tolist()
 
 
@@ -151,5 +151,6 @@ def test_without_enough_classes_there_is_no_table() -> None:
     assert str(raised.value) == message
     with pytest.raises(InputError, match="knows 0 of 2 classes"):
         wordnet_knowledge(classes[:2], texts[1:])
-    table = wordnet_knowledge(classes[:3], texts)
+    table, said = wordnet_knowledge(classes[:3], texts)
     assert np.isnan(table.values[2]).all() and table.classes == tuple(classes[:3])
+    assert "WordNet knows 2 of 3 classes" in said and said.endswith("; not 'waving'")

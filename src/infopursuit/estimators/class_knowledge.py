@@ -8,7 +8,6 @@ class is what its name says.
 
 from __future__ import annotations
 
-import logging
 import math
 import warnings
 from collections.abc import Sequence
@@ -29,8 +28,6 @@ from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.texts.knowledge import VALUES, KnowledgeTable, open_knowledge
 from infopursuit.texts.normalization import normalize
 from infopursuit.texts.wordnet import wordnet_knowledge
-
-logger = logging.getLogger(__name__)
 
 # A text is true of a class, at least sometimes, from this value on.
 TRUE_OF_A_CLASS = 0.5
@@ -61,6 +58,7 @@ class ClassKnowledge:
         values: (c, u) in [0, 1]; NaN if nothing is known.
         leakage: the weight, from 0 to 1, of information that the words of a text do not explain.
         drafted: whether nobody has written it: the CLIP (`drafted_by_clip`) or WordNet drafted it.
+        coverage: how many classes and texts a table names, in a sentence; None without names.
     """
 
     def __init__(
@@ -73,13 +71,14 @@ class ClassKnowledge:
     ) -> None:
         """Check and align what a person gave."""
         self.drafted = drafted or drafted_by(knowledge) == BY_WORDNET
+        self.coverage: str | None = None
         if drafted_by(knowledge) == BY_WORDNET:
-            knowledge = wordnet_knowledge([str(each) for each in classes], texts)
+            knowledge, self.coverage = wordnet_knowledge([str(each) for each in classes], texts)
         elif isinstance(knowledge, str | Path):
-            check_names(open_knowledge(knowledge), classes, texts, str(knowledge))
+            self.coverage = check_names(open_knowledge(knowledge), classes, texts, str(knowledge))
             knowledge = open_knowledge(knowledge, texts)
         elif isinstance(knowledge, KnowledgeTable):
-            check_names(knowledge, classes, texts)
+            self.coverage = check_names(knowledge, classes, texts)
         if isinstance(knowledge, KnowledgeTable):
             values = knowledge.for_classes_and_texts([str(each) for each in classes], texts)
         else:
@@ -229,14 +228,14 @@ def drafted_by_clip(
 
 def check_names(
     table: KnowledgeTable, classes: np.ndarray, texts: Sequence[str], where: str = "knowledge"
-) -> None:
-    """Say how many classes and texts a table names; warn if they are few.
+) -> str | None:
+    """Return how many classes and texts a table names, in a sentence; warn if they are few.
 
     Raises:
         InputError: it says something, but of none of the classes or of none of the texts.
     """
     if not table.classes and not table.texts:
-        return
+        return None
     known = {normalize(text) for text in table.texts}
     parts = {
         "classes": ([str(each) in table.classes for each in classes], table.classes, classes),
@@ -252,5 +251,5 @@ def check_names(
             )
     if min(sum(found) / len(found) for found, there, _ in parts.values() if there) < FEW:
         warnings.warn(f"{message}; expected most of them", UserWarning, stacklevel=6)
-    else:
-        logger.info("%s", message)
+        return None
+    return message

@@ -8,6 +8,7 @@ model.explain(X[:1])[0]
 
 from __future__ import annotations
 
+import logging
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -106,6 +107,8 @@ from infopursuit.texts.text_table import (
     warn_of_idle_bans,
 )
 from infopursuit.texts.wording import related_texts
+
+logger = logging.getLogger(__name__)
 
 # Questions about columns are chosen on at most this many rows.
 SELECTION_ROWS = 4096
@@ -429,10 +432,15 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         split = self._split(data, validation)
         warn_unless_one_clip(texts, split.train.sample(MOST, seed))
 
+        known: ClassKnowledge | None = None
+
         def fitted(train: TrainingSet) -> FittedQuestions:
-            questions = TextQuestions(self, texts, train, annotated)
+            nonlocal known
+            questions = TextQuestions(self, texts, train, annotated, known)
             if questions.knowledge is not None and train is split.train:
                 self.knowledge_ = questions.knowledge.table()
+            if drafted_by(self.knowledge) != BY_CLIP:  # else it is of these images
+                known = questions.knowledge
             return questions.fitted(seed)
 
         found = self._finish(split, fitted, seed)
@@ -834,22 +842,16 @@ class TextQuestions:
         texts: TextTable,
         data: TrainingSet,
         annotated: AnnotatedTexts | None = None,
+        known: ClassKnowledge | None = None,
     ) -> None:
+        """Set up what chooses texts; `known` is `model.knowledge` if it has been read before."""
         self.model, self.texts, self.data, self.annotated = model, texts, data, annotated
         reference = texts.unit_matrix
         if model.reference_embeddings is not None:
             reference = UnitMatrix(model.reference_embeddings, "reference_embeddings")
         self.knowledge = truth = shares = weights = None
         if model.knowledge is not None:
-            given, drafted = model.knowledge, drafted_by(model.knowledge) == BY_CLIP
-            if drafted:
-                names = [str(each) for each in data.classes]
-                given = drafted_by_clip(data.moments.means, texts.unit_matrix, reference, names)
-            elif annotated is not None and not isinstance(given, KnowledgeTable | str | Path):
-                given = np.asarray(given, dtype=np.float32)  # of a text that people added: nothing
-                missing = max(len(texts.texts) - given.shape[-1], 0)
-                given = np.pad(given, ((0, 0), (0, missing)), constant_values=np.nan)
-            known = ClassKnowledge(given, data.classes, texts.texts, model.leakage, drafted)
+            known = known or self._known(reference)
             truth, shares = known.truth, known.true_shares(data.moments.prior)
             self.knowledge, weights = known, known.query_weights
         thresholds = ThresholdFit(LEVELS.get(model.answers, 3), shares)
@@ -863,6 +865,22 @@ class TextQuestions:
             annotated,
         )
         self.asked = replace(self.candidates, thresholds=thresholds)
+
+    def _known(self, reference: UnitMatrix) -> ClassKnowledge:
+        """Read what is known of the classes, or let the CLIP draft it."""
+        model, data, texts = self.model, self.data, self.texts
+        given, drafted = model.knowledge, drafted_by(model.knowledge) == BY_CLIP
+        if drafted:
+            names = [str(each) for each in data.classes]
+            given = drafted_by_clip(data.moments.means, texts.unit_matrix, reference, names)
+        elif self.annotated is not None and not isinstance(given, KnowledgeTable | str | Path):
+            given = np.asarray(given, dtype=np.float32)  # of a text that people added: nothing
+            missing = max(len(texts.texts) - given.shape[-1], 0)
+            given = np.pad(given, ((0, 0), (0, missing)), constant_values=np.nan)
+        known = ClassKnowledge(given, data.classes, texts.texts, model.leakage, drafted)
+        if known.coverage is not None:
+            logger.info("%s", known.coverage)
+        return known
 
     def chosen(self, seed: int) -> Int[Tensor, " k"]:
         """Return the rows of the questions given, or of the most informative and those to keep."""

@@ -14,7 +14,6 @@ are named by the number of lines from this one to theirs.
 
 from __future__ import annotations
 
-import logging
 import lzma
 import re
 from collections import Counter, defaultdict
@@ -30,8 +29,6 @@ from infopursuit.core.errors import InputError
 from infopursuit.texts.knowledge import NOT_TRUE, SOMETIMES, TRUE, KnowledgeTable
 from infopursuit.texts.normalization import distinct, normalize, number_forms
 from infopursuit.texts.wording import words_and_remark
-
-logger = logging.getLogger(__name__)
 
 FILE = "wordnet_nouns.xz"
 # A class is known if at least this many texts are true of it, and a table is made if at least this
@@ -160,8 +157,8 @@ def _senses_of(nouns: Nouns, text: str) -> list[list[int]]:
     return [senses for senses in chosen if senses] or found
 
 
-def wordnet_knowledge(classes: Sequence[str], texts: Sequence[str]) -> KnowledgeTable:
-    """Return the knowledge table of classes and texts by WordNet.
+def wordnet_knowledge(classes: Sequence[str], texts: Sequence[str]) -> tuple[KnowledgeTable, str]:
+    """Return the knowledge table of classes and texts by WordNet, and how many classes it knows.
 
     Nothing is known of a class that WordNet lacks or of which fewer than two texts are true.
 
@@ -186,8 +183,7 @@ def wordnet_knowledge(classes: Sequence[str], texts: Sequence[str]) -> Knowledge
     others = f"; not {', '.join(map(repr, unknown))}" if unknown else ""
     if known < MOST * len(classes):
         raise InputError(f"{said}; expected two thirds of them{others}")
-    logger.info("%s%s", said, others)
-    return KnowledgeTable(tuple(classes), tuple(texts), values)
+    return KnowledgeTable(tuple(classes), tuple(texts), values), said + others
 
 
 def _cells(nouns: Nouns, sense: int, texts: Sequence[list[list[int]]]) -> list[float]:
