@@ -18,6 +18,7 @@ from infopursuit.estimators.class_knowledge import (
     CERTIFIED,
     CLOSE,
     CLOSEST,
+    IMPOSSIBLE,
     IN_COMMON,
     UNEXPLAINED,
     ClassKnowledge,
@@ -287,6 +288,43 @@ def test_the_clip_drafts_the_table(tmp_path: Path) -> None:
     assert np.array_equal(known.predict_proba(X), model.predict_proba(X))
     with pytest.raises(InputError, match="knowledge 'clip': 40 texts for 3 classes; expected at"):
         clone(model).set_params(texts=texts[:40], text_embeddings=embeddings[:40]).fit(X, labels)
+
+
+def test_what_no_class_can_be_is_not_true_and_hardly_asked(tmp_path: Path) -> None:
+    """Two foods are closest to the pets. A wolf is what they may look like: it is asked so."""
+    generator = np.random.default_rng(0)
+    texts = ["prune", "sour cream", "wolf", "dog", "long tail"]
+    texts += [f"text {number}" for number in range(395)]
+    embeddings = generator.standard_normal((400, 32))
+    embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
+    labels = np.repeat(["beagle", "poodle", "Siamese cat"], 40)
+    means = np.repeat([embeddings[0] + embeddings[2], embeddings[1] + embeddings[3],
+                       embeddings[4] + embeddings[0]], 40, axis=0)  # fmt: skip
+    X = means + 0.1 * generator.standard_normal((120, 32))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    model = infopursuit.InformationPursuitClassifier(
+        texts, embeddings, knowledge="clip", keep=["prune", "wolf", "dog"], n_queries=6
+    ).fit(X, labels)
+    assert model.knowledge_ is not None
+    assert not {"prune", "sour cream"} & set(model.knowledge_.texts)
+    assert {"wolf", "dog", "long tail"} <= set(model.knowledge_.texts)
+    worth = dict(zip(model.queries_, model.pursuit_.querier.query_weights.tolist(), strict=True))
+    assert worth["prune"] == pytest.approx(IMPOSSIBLE) and worth["wolf"] == 1
+    model.save(tmp_path / "model")
+    for each in (model, infopursuit.load(tmp_path / "model"), model.without("prune")):
+        asked = dict(zip(each.queries_, map(each.pursuit_.question, each.queries_), strict=True))
+        assert asked["wolf"] == "Does it look like a wolf?" and asked["dog"] == "Is it a dog?"
+        assert each.pursuit_.number("does it look like a wolf") == each.queries_.index("wolf")
+        explained = each.explain(X[:1], stop=StoppingRule(max_queries=5))[0]
+        assert [step.question for step in explained.steps] == [
+            asked[q] for q in explained.questions
+        ]
+        assert "Does it look like a wolf?" in explained.to_text(everything=True)
+        assert type(explained).from_dict(explained.to_dict()) == explained
+    plain = clone(model).set_params(knowledge=None).fit(X, labels)
+    assert plain.pursuit_.question("wolf") == "Does it show a wolf?", (
+        "only where the classes are looked up"
+    )
 
 
 NAMED = {"dog": 0, "parrot": 1, "jeep": 2}

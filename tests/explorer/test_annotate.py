@@ -38,7 +38,7 @@ def application(path: Path, pictures: list[Path], by: str = "anna") -> Guard:
     pursuit = naive_bayes()
     empty = no_images([pursuit])
     content = contents([(pursuit, Facts("model", STOP))], empty, served=True)
-    asking = Annotating(path, NAMES, pictures, pursuit.queries, CELLS, by)
+    asking = Annotating(path, NAMES, pictures, pursuit, CELLS, by)
     return server(
         [Served(pursuit, None)], content.model_copy(update={"annotate": True}), (), asking
     )

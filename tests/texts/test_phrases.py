@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from infopursuit.core.errors import InputError
 from infopursuit.texts.normalization import normalize
 from infopursuit.texts.vocabulary import KINDS, phrase_kinds, visual_vocabulary
-from infopursuit.texts.wording import question, related_texts
+from infopursuit.texts.wording import comparison, question, related_texts
 
 
 @pytest.mark.parametrize(
@@ -166,6 +166,18 @@ def test_a_question_stays_as_it_is(kind: str | None) -> None:
     assert question("Is it striped?", kind) == "Is it striped?"
     assert question(" Has it\nWheels? ", kind) == "Has it Wheels?"
     assert question(question("striped body"), kind) == question("striped body")
+
+
+@pytest.mark.parametrize(
+    ("phrase", "is_one", "likeness"),
+    [
+        ("wolf", "Is it a wolf?", "Does it look like a wolf?"),
+        ("ants", "Does it show ants?", "Does it look like ants?"),
+        ("otter.", "Is it an otter?", "Does it look like an otter?"),
+    ],
+)
+def test_what_a_picture_is_of_or_looks_like(phrase: str, is_one: str, likeness: str) -> None:
+    assert (comparison(phrase, True), comparison(phrase, False)) == (is_one, likeness)
 
 
 def test_the_whole_vocabulary_is_asked_in_one_sentence_each() -> None:

@@ -26,7 +26,6 @@ from infopursuit.pursuit.explanation import (
     Explanation,
     leaders,
     most_probable,
-    question,
 )
 from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
 
@@ -313,7 +312,7 @@ def converse(
         if now.confident or wanted is None or asked >= longest:
             return now
         belief = one_line(" ".join(leaders(now.class_names, now.posterior)))
-        write(f"[{belief}] {asked + 1}. {one_line(question(wanted))} ")
+        write(f"[{belief}] {asked + 1}. {one_line(dialogue.pursuit.question(wanted))} ")
         if hands_over and dialogue.answers_itself(wanted):
             write(f"{in_words(dialogue.step()[1])} (the image)\n")
             continue
@@ -340,7 +339,8 @@ def _obey(dialogue: Dialogue, said: str, write: Callable[[str], object]) -> None
             write("nothing has been asked yet\n")
     elif said in ("w", "why"):
         for each in dialogue.candidates():
-            write(f"   {each.value:.3f}  {one_line(question(each.query))}\n")
+            asked = one_line(dialogue.pursuit.question(each.query))
+            write(f"   {each.value:.3f}  {asked}\n")
     else:
         write(f"{said!r}: {HELP}\n")
 
@@ -377,7 +377,7 @@ def as_csv(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> str
         writer.writerow([each.image, 0, "", "", *most_probable(each.class_names, each.prior), ""])
         for number, step in enumerate(each.steps, start=1):
             leading = most_probable(each.class_names, step.posterior)
-            row = (question(step.query), step.said, *leading, step.entropy)
+            row = (step.question, step.said, *leading, step.entropy)
             writer.writerow([each.image, number, *row])
     return text.getvalue()
 

@@ -130,7 +130,7 @@ def annotate(chosen: argparse.Namespace) -> int:
         how = (chosen.unsure, chosen.random_state)
         cells = worth_answering(model.pursuit_, images, model.stop or DEFAULT_STOP, *how)
         short = [Path(each).relative_to(chosen.images).as_posix() for each in names]
-        asking = Annotating(chosen.out, short, files, model.queries_, cells, chosen.by)
+        asking = Annotating(chosen.out, short, files, model.pursuit_, cells, chosen.by)
         empty = no_images([model.pursuit_])
         content = contents([(model.pursuit_, facts(name, model))], empty, title=name, served=True)
         content = content.model_copy(update={"annotate": True})

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32, Int
+from jaxtyping import Bool, Float, Float32, Int
 from torch import Tensor
 from torch.nn import functional
 
@@ -44,6 +44,8 @@ FEWEST_TEXTS = 200
 # The share of all texts that it takes as true of a class, and as true of some of its pictures; and
 # how much of the mean of all classes it leaves out (docs/findings.md, "A table by CLIP").
 CLOSEST, CLOSE, IN_COMMON = 0.005, 0.01, 0.25
+# The weight of the information of a text that cannot be true of any class.
+IMPOSSIBLE = 0.03
 # A text follows from another if that is so in at least this many classes and this many lack it, and
 # if the answers contradict it in at most this share of the images.
 SUPPORT, CONTRADICTED = 3, 0.1
@@ -59,6 +61,7 @@ class ClassKnowledge:
         leakage: the weight, from 0 to 1, of information that the words of a text do not explain.
         drafted: whether nobody has written it: the CLIP (`drafted_by_clip`) or WordNet drafted it.
         coverage: how many classes and texts a table names, in a sentence; None without names.
+        impossible: (u,) which texts cannot be true of any class, by their words; None for none.
     """
 
     def __init__(
@@ -68,8 +71,10 @@ class ClassKnowledge:
         texts: Sequence[str],
         leakage: float = 1.0,
         drafted: bool = False,
+        impossible: Bool[np.ndarray, " u"] | None = None,
     ) -> None:
         """Check and align what a person gave."""
+        self.impossible = impossible
         self.drafted = drafted or drafted_by(knowledge) == BY_WORDNET
         self.coverage: str | None = None
         if drafted_by(knowledge) == BY_WORDNET:
@@ -141,6 +146,8 @@ class ClassKnowledge:
         if auroc is not None:
             unexplained |= auroc < CERTIFIED  # not of NaN
         weights = torch.where(unexplained, UNEXPLAINED, 1.0)
+        if self.impossible is not None:
+            weights[torch.from_numpy(self.impossible)[rows]] = IMPOSSIBLE
         if table is None or self.leakage == 1:
             return weights
         explained = torch.from_numpy(information_of_words(table, values.numpy()).explained)
@@ -190,20 +197,26 @@ def drafted_by(knowledge: Any) -> str | None:
 
 
 def drafted_by_clip(
-    means: Float[Tensor, "c d"], texts: UnitMatrix, reference: UnitMatrix, classes: Sequence[str]
+    means: Float[Tensor, "c d"],
+    texts: UnitMatrix,
+    reference: UnitMatrix,
+    classes: Sequence[str],
+    of_other_kinds: Bool[np.ndarray, " u"],
 ) -> Float32[np.ndarray, "c u"]:
     """Return a knowledge table of the texts that are closest to the images of each class.
 
     Texts are compared by cosine with the mean image of a class, less a part of the mean of all
     classes, after the mean of the reference texts is taken from them: CLIP keeps images and texts
     apart. The closest are true of the class, the next are true of some of its pictures, and no
-    other text is true of it.
+    other text is true of it. Nor is a text that names a thing of another kind than the classes;
+    if there are many of them, fewer texts are true of each class.
 
     Args:
         means: of the training images of c >= 2 classes.
         texts: u texts.
         reference: the texts whose mean is taken.
         classes: their c names, for messages.
+        of_other_kinds: which texts cannot be true of any class (`texts.class_kinds`).
 
     Raises:
         InputError: the texts are few.
@@ -219,9 +232,11 @@ def drafted_by_clip(
     scores = torch.cat(
         [means @ functional.normalize(rows - centre, dim=1).T for _, rows in texts.blocks()], dim=1
     )
+    scores[:, torch.from_numpy(of_other_kinds)] = -math.inf
+    several = math.sqrt(len(texts) * (~of_other_kinds).sum())
     values = np.zeros(scores.shape, dtype=np.float32)
     for share, value in ((CLOSE, TRUE_OF_A_CLASS), (CLOSEST, 1.0)):
-        best = scores.topk(math.ceil(share * len(texts)), dim=1).indices.numpy()
+        best = scores.topk(math.ceil(share * several), dim=1).indices.numpy()
         np.put_along_axis(values, best, value, axis=1)
     return values
 

@@ -96,6 +96,7 @@ from infopursuit.pursuit.naive_bayes.selection import (
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, ShardedSet, TrainingSet
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.texts.class_kinds import likened, of_other_kinds
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.text_table import (
     TextTable,
@@ -106,7 +107,7 @@ from infopursuit.texts.text_table import (
     refuse_banned,
     warn_of_idle_bans,
 )
-from infopursuit.texts.wording import related_texts
+from infopursuit.texts.wording import comparison, related_texts
 
 logger = logging.getLogger(__name__)
 
@@ -455,6 +456,8 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             }
         if drafted_by(self.knowledge) is not None:
             self.provenance_["knowledge"] = self.knowledge
+        if self.knowledge is not None:
+            self.pursuit_ = replace(self.pursuit_, wording=_in_words(self.pursuit_))
         self.provenance_["texts"] = len(texts.texts)
         self.provenance_["texts_sha256"] = settings_sha256({"texts": list(texts.texts)})
 
@@ -588,6 +591,16 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             right = ending.posterior.argmax(dim=1) == shown.labels
             self.provenance_["held_out_accuracy"] = right.double().mean().item()
         return found
+
+
+def _in_words(pursuit: Pursuit) -> tuple[str, ...]:
+    """Return the questions as they are asked of classes that are named things, if they differ."""
+    alike = likened(pursuit.class_names, pursuit.queries)
+    asked = [
+        comparison(query, alike[query]) if query in alike else pursuit.question(number)
+        for number, query in enumerate(pursuit.queries)
+    ]
+    return tuple(asked) if alike else ()
 
 
 class Split(NamedTuple):
@@ -870,14 +883,16 @@ class TextQuestions:
         """Read what is known of the classes, or let the CLIP draft it."""
         model, data, texts = self.model, self.data, self.texts
         given, drafted = model.knowledge, drafted_by(model.knowledge) == BY_CLIP
+        other = None
         if drafted:
-            names = [str(each) for each in data.classes]
-            given = drafted_by_clip(data.moments.means, texts.unit_matrix, reference, names)
+            names = tuple(str(each) for each in data.classes)
+            other = of_other_kinds(names, tuple(texts.texts))
+            given = drafted_by_clip(data.moments.means, texts.unit_matrix, reference, names, other)
         elif self.annotated is not None and not isinstance(given, KnowledgeTable | str | Path):
             given = np.asarray(given, dtype=np.float32)  # of a text that people added: nothing
             missing = max(len(texts.texts) - given.shape[-1], 0)
             given = np.pad(given, ((0, 0), (0, missing)), constant_values=np.nan)
-        known = ClassKnowledge(given, data.classes, texts.texts, model.leakage, drafted)
+        known = ClassKnowledge(given, data.classes, texts.texts, model.leakage, drafted, other)
         if known.coverage is not None:
             logger.info("%s", known.coverage)
         return known

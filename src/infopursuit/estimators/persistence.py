@@ -147,6 +147,7 @@ class Description(Section):
     settings: _Settings
     provenance: _Provenance
     table: _Table | None = None  # of a model that reads raw tables
+    wording: list[str] = Field(default_factory=list)
     said: list[Literal["knowledge", "judgement"]] = Field(default_factory=list)
     # Models that were saved before this key came have none.
     weights_sha256: str | None = None
@@ -228,6 +229,8 @@ def save(model: SavedModel, folder: str | Path) -> None:
             "names": list(model.table.names),
             "categories": list(model.table.categories),
         }
+    if pursuit.wording:
+        description["wording"] = list(pursuit.wording)
     tables = {name: table for name in TABLES if (table := getattr(model, name)) is not None}
     if tables:
         description["said"] = sorted(tables)
@@ -390,6 +393,8 @@ def _restored(
         settings["class_weight"] = dict(zip(heavy.labels, heavy.weights, strict=True))
     queries, classes = tuple(described.queries), _classes(described.classes)
     # A dictionary that networks learned may hold a text twice.
+    if described.wording and len(described.wording) != len(queries):
+        raise ValueError(f"wording: {len(described.wording)} questions of {len(queries)}")
     if estimator != NETWORKS and len(set(queries)) < len(queries):
         raise ValueError("queries: a question is there twice; expected distinct ones")
     if first is not None and first >= len(queries):
@@ -409,6 +414,7 @@ def _restored(
         *_querier_and_classifier(weights, len(queries), len(classes), hidden),
         first,
         Familiarity.from_tensors(familiar) if familiar else None,
+        wording=tuple(described.wording),
     )
     if isinstance(pursuit.rule, ColumnValues):
         pursuit = replace(pursuit, words=value_words(pursuit.rule, table))

@@ -117,7 +117,7 @@ class SecondOpinion:
         """Put questions about pictures.
 
         Args:
-            asked: encoded pictures (`encoded`) with queries of a model.
+            asked: encoded pictures (`encoded`) with queries of a model, or questions.
 
         Raises:
             InputError: the model cannot be asked, or says neither yes, no nor unclear.
@@ -167,7 +167,7 @@ class SecondOpinion:
             }
             if not wanted:
                 break
-            asked = [(shown[row], pursuit.queries[query]) for row, query in wanted.items()]
+            asked = [(shown[row], pursuit.question(query)) for row, query in wanted.items()]
             for (row, query), opinion in zip(wanted.items(), self.ask(asked), strict=True):
                 said[row][query] = opinion
                 if opinion.answer != NOT_SURE or isinstance(pursuit.classifier, NaiveBayes):
@@ -315,7 +315,7 @@ class SecondOpinion:
             self._encoded = [b""] * len(pictures)
             for row in np.concatenate(rows):
                 self._encoded[row] = encoded(pictures[row])
-        texts = [model.queries_[query] for query in queries]
+        texts = [model.pursuit_.question(query) for query in queries]
         asked = [(self._encoded[row], text) for text in texts for row in np.concatenate(rows)]
         values = torch.tensor([each.answer for each in self.ask(asked)]).view(len(texts), -1)
         counts = torch.stack([

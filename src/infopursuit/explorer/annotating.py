@@ -102,7 +102,7 @@ class Annotating:
         path: the file; what is in it stays.
         names: of the pictures, as the file calls them.
         pictures: their files.
-        queries: the texts of the questions.
+        pursuit: the model whose questions they are.
         cells: the questions, in the order asked.
         by: the person.
     """
@@ -112,15 +112,16 @@ class Annotating:
         path: Path,
         names: Sequence[str],
         pictures: Sequence[Path],
-        queries: Sequence[str],
+        pursuit: Pursuit,
         cells: Sequence[Cell],
         by: str = "",
     ) -> None:
         self.path, self.pictures, self.cells = path, pictures, cells
+        self.questions = [pursuit.question(cell.query) for cell in cells]
         given = read_annotations(path).rows if path.exists() else ()
         self.said = {(row.image, normalize(row.text), row.by): row for row in given}
         self.asked = [
-            Annotation(names[cell.picture], queries[cell.query], "", by) for cell in cells
+            Annotation(names[cell.picture], pursuit.queries[cell.query], "", by) for cell in cells
         ]
 
     def answers(self) -> list[str | None]:

@@ -17,7 +17,7 @@ from infopursuit.datasets.decoding import UnreadableError, thumbnail
 from infopursuit.explorer import payload
 from infopursuit.pursuit.answers.rules import MinMaxAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
-from infopursuit.pursuit.explanation import UNFAMILIAR, question
+from infopursuit.pursuit.explanation import UNFAMILIAR
 from infopursuit.pursuit.familiarity import ROUNDING as LIKELIHOOD_ROUNDING
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
@@ -336,7 +336,7 @@ def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
         kind="networks" if table is None else "naive_bayes",
         classes=[writable(each) for each in pursuit.class_names],
         queries=[writable(each) for each in pursuit.queries],
-        questions=[writable(question(each)) for each in pursuit.queries],
+        questions=[writable(pursuit.question(k)) for k in range(len(pursuit.queries))],
         origins=[facts.origins.get(each) for each in pursuit.queries],
         first=pursuit.first,
         stop=payload.Stop(**facts.stop.checked()._asdict()),

@@ -50,7 +50,6 @@ from infopursuit.explorer.annotating import Annotating
 from infopursuit.explorer.contents import Mapper, joined_answers
 from infopursuit.explorer.page import page, policy
 from infopursuit.explorer.payload import Base64, Part, Thumbnail
-from infopursuit.pursuit.explanation import question
 from infopursuit.pursuit.prediction import prediction
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
@@ -290,7 +289,8 @@ def _add_annotations(app: FastAPI, annotating: Annotating, worker: ThreadPoolExe
             picture = await loop.run_in_executor(worker, annotating.picture, place)
         except UnreadableError as error:
             raise HTTPException(409, f"{asked.image} cannot be read any more: {error}.") from error
-        return AskedOfPicture(question=question(asked.text), image=asked.image, picture=picture)
+        question = annotating.questions[place]
+        return AskedOfPicture(question=question, image=asked.image, picture=picture)
 
     @app.post(ANNOTATIONS)
     async def post_answer(given: GivenAnswer) -> Annotations:

@@ -100,6 +100,7 @@ class Step:
         rates: of an answer not sure: how probable it is in the class that leads after it, and in
             the other classes. None for other answers, or if the model has no such rates.
         word: the answer in words, if it is the value of a column; None if it is yes or no.
+        wording: the question in words, if it is not the one that the query alone gives.
     """
 
     query: str
@@ -113,6 +114,12 @@ class Step:
     by: str | None = None
     rates: tuple[float, float] | None = None
     word: str | None = None
+    wording: str | None = None
+
+    @property
+    def question(self) -> str:
+        """The question in words."""
+        return self.wording or question(self.query)
 
     @property
     def leader(self) -> int:
@@ -246,7 +253,7 @@ class Explanation:
         """Return plain values; `from_dict` gives an equal explanation."""
         values = asdict(self)
         for step in values["steps"]:
-            for key in ("where", "by", "rates", "word"):
+            for key in ("where", "by", "rates", "word", "wording"):
                 if step[key] is None:
                     del step[key]
         return {key: each for key, each in values.items() if key not in OPTIONAL or each}
@@ -400,7 +407,7 @@ def explanation_text(explanation: Explanation, everything: bool = False) -> str:
     rows = [("", BEFORE, "", " ".join(leaders(names, explanation.prior)))]
     for run in shown_runs(explanation, everything):
         step = explanation.steps[run[-1]]
-        asked, said = one_line(question(step.query)), step.marked
+        asked, said = one_line(step.question), step.marked
         if len(run) > 1:
             asked, said = one_line(changed_little(explanation, run)), ""
         belief = " ".join(leaders(names, step.posterior))
@@ -432,7 +439,7 @@ def notes(explanation: Explanation, everything: bool = False) -> list[str]:
         right, given = (explanation.judged or {}).get(step.query, (0, 0))
         if given:
             share = f"right in {right} of {given} pictures, judged by people"
-            lines.append(f"{question(step.query)} {share}.")
+            lines.append(f"{step.question} {share}.")
     return [*lines, NONE_OF_THE_CLASSES] if explanation.unfamiliar else lines
 
 
@@ -440,9 +447,7 @@ def why_not_sure(explanation: Explanation, step: Step) -> str:
     """Say how often images are as close to the cut: why an answer of not sure is evidence."""
     name = explanation.class_names[step.leader]
     leading, others = map(percent, step.rates or (0.0, 0.0))
-    return (
-        f"{question(step.query)} Not sure in {leading} of {name}, in {others} of the other classes."
-    )
+    return f"{step.question} Not sure in {leading} of {name}, in {others} of the other classes."
 
 
 def who_answered(explanation: Explanation) -> list[str]:

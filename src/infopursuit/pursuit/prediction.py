@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from infopursuit.pursuit.explanation import Explanation, Step, question
+from infopursuit.pursuit.explanation import Explanation, Step
 
 # Classes and deciding answers that are named.
 TOP, DECIDING = 3, 3
@@ -29,7 +29,7 @@ def prediction(explanation: Explanation) -> dict[str, Any]:
     first = sorted(range(len(gains)), key=lambda place: -gains[place])[:DECIDING]
 
     def answer(step: Step) -> dict[str, Any]:
-        return {"question": question(step.query), "answer": step.said}
+        return {"question": step.question, "answer": step.said}
 
     return {
         "image": explanation.image,

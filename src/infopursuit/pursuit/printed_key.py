@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from infopursuit.pursuit.explanation import question
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.rollout import first_of_the_best
 
@@ -104,7 +103,7 @@ def _lines(root: _Node, pursuit: Pursuit, title: str, error: float) -> list[str]
     ]
     for node in order:
         assert node.query is not None
-        lines.append(f"**{numbers[id(node)]}.** {question(pursuit.queries[node.query])}")
+        lines.append(f"**{numbers[id(node)]}.** {pursuit.question(node.query)}")
         for word, branch in zip(("yes", "no"), node.branches, strict=True):
             lines.append(f"- {word}: {_goes_to(branch, numbers, pursuit)}")
         lines.append("")

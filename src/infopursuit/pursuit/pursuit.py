@@ -49,6 +49,7 @@ class Pursuit:
         labels: the c class labels if they are not texts; None if the class names are the labels.
         words: of each question its v answers in words, if they are the values of a column; empty
             if all are answered with yes and no.
+        wording: the k questions as they are asked; empty for what the queries alone give.
     """
 
     queries: tuple[str, ...]
@@ -60,6 +61,13 @@ class Pursuit:
     familiarity: Familiarity | None = None
     labels: tuple[Any, ...] | None = None
     words: tuple[tuple[str, ...], ...] = ()
+    wording: tuple[str, ...] = ()
+
+    def question(self, query: int | str) -> str:
+        """Return a question in words, of its number or query."""
+        if not self.wording:
+            return in_words(query if isinstance(query, str) else self.queries[query])
+        return self.wording[query if isinstance(query, int) else self.number(query)]
 
     @property
     def device(self) -> torch.device:
@@ -76,8 +84,8 @@ class Pursuit:
         """
         if question in self.queries:
             return self.queries.index(question)
-        for worded in (lambda query: query, in_words):
-            alike = [_bare(worded(each)) for each in self.queries]
+        for alike in (self.queries, map(in_words, self.queries), self.wording):
+            alike = [_bare(each) for each in alike]
             if _bare(question) in alike:
                 return alike.index(_bare(question))
         near = get_close_matches(question, self.queries, n=3, cutoff=0.4) or self.queries[:3]
@@ -262,6 +270,7 @@ class Pursuit:
             word=self.words[query][round(answer * (len(self.words[query]) - 1))]
             if self.words
             else None,
+            wording=None if self.question(query) == in_words(text) else self.question(query),
         )
 
     def _rates_of_not_sure(self, query: int, answer: float, y: int) -> tuple[float, float] | None:
@@ -305,6 +314,7 @@ class Pursuit:
             first=kept.index(self.first) if self.first in kept else None,
             familiarity=None if self.familiarity is None else self.familiarity.select(columns),
             words=tuple(self.words[query] for query in kept) if self.words else (),
+            wording=tuple(self.wording[query] for query in kept) if self.wording else (),
         )
 
 

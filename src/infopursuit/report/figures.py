@@ -37,7 +37,6 @@ from infopursuit.pursuit.explanation import (
     Step,
     changed_little,
     numbered,
-    question,
     shown_runs,
     stops_when,
 )
@@ -161,7 +160,7 @@ def _draw(
     questions = [BEFORE]
     for run, step in zip(runs, last, strict=True):
         alone = len(run) == 1
-        asked = question(step.query) if alone else changed_little(explanation, run)
+        asked = step.question if alone else changed_little(explanation, run)
         questions.append(_wrapped(asked))
     alone = [step if len(run) == 1 else None for run, step in zip(runs, last, strict=True)]
     facts = _facts(explanation, stop)

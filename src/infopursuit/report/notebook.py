@@ -15,7 +15,6 @@ from infopursuit.pursuit.explanation import (
     leaders,
     notes,
     numbered,
-    question,
 )
 from infopursuit.report.places import marked_address
 
@@ -36,7 +35,7 @@ def explanation_html(explanation: Explanation) -> str:
     rows = [("", escape(BEFORE), "", "", *leaders(names, explanation.prior))]
     for run in explanation.folded():
         step = explanation.steps[run[-1]]
-        asked, said, place = escape(question(step.query)), step.marked, ""
+        asked, said, place = escape(step.question), step.marked, ""
         if len(run) > 1:
             asked, said = _details(explanation, run), ""
         else:
@@ -66,7 +65,7 @@ def _details(explanation: Explanation, run: list[int]) -> str:
     items = []
     for step in (explanation.steps[number] for number in run):
         belief = ", ".join(leaders(names, step.posterior))
-        items.append(f"{question(step.query)} {step.said}: {belief}")
+        items.append(f"{step.question} {step.said}: {belief}")
     listed = "".join(f"<li>{escape(each)}</li>" for each in items)
     summary = escape(changed_little(explanation, run))
     return f'<details><summary>{summary}</summary><ol start="{run[0] + 1}">{listed}</ol></details>'
@@ -88,7 +87,7 @@ def model_html(model: PursuitClassifier) -> str:
         if key in provenance:
             lines.append(f"accuracy {percent(provenance[key])} on {images}")
     classes = [str(each) for each in model.classes_]
-    questions = [question(each) for each in model.queries_]
+    questions = [model.pursuit_.question(k) for k in range(len(model.queries_))]
     return (
         f"<div><p>{'; '.join(lines)}</p>"
         f"{_folded('Classes', classes)}{_folded('Questions', questions)}</div>"

@@ -1,6 +1,7 @@
 """What the words of a text say: its question for a person, and which texts follow from it.
 
-`question` makes "Does it have four legs?" of "four legs". The kind of a text (see
+`question` makes "Does it have four legs?" of "four legs", `comparison` "Does it look like a wolf?"
+of "wolf". The kind of a text (see
 `visual_vocabulary`) chooses the verb; its grammatical form, read off its words, chooses the
 article. The head of a noun phrase is the word before its first preposition or verb, or else its
 last: a "bowl of nuts" is one bowl. grammar.toml holds what English spelling does not show: its
@@ -81,6 +82,12 @@ def question(phrase: str, kind: str | None = None) -> str:
     if kind == "material" and form is Form.MASS:
         beginning = "Is it made of"
     return f"{beginning} {_article(text, form)}{text}?"
+
+
+def comparison(phrase: str, is_one: bool) -> str:
+    """Return a thing as a question about what a picture is of: it is one, or it looks like one."""
+    asked = question(phrase, "thing")
+    return asked if is_one else re.sub("^(Is it|Does it show)", "Does it look like", asked)
 
 
 def turned_round(text: str) -> str | None:

@@ -44,22 +44,38 @@ class Nouns(NamedTuple):
     """Sets of synonyms by number, and their relations.
 
     Attributes:
-        senses: of a lemma, without what separates its words, the most frequent first.
-        hypernyms: of each set, the sets that it is a kind or an instance of.
-        instances: the sets that are instances, as proper names are.
-        parts: of each set, its parts.
+        first: of a lemma, without what separates its words, the most frequent sense.
+        others: of a lemma, its other senses with their numbers.
+        hypernyms: of each set, the sets that it is a kind of, as the file has them: few are read.
+        parts: of each set, its parts, as the file has them.
     """
 
-    senses: dict[str, list[int]]
-    hypernyms: list[list[int]]
-    instances: set[int]
-    parts: list[list[int]]
+    first: dict[str, int]
+    others: dict[str, list[tuple[int, int]]]
+    hypernyms: list[str]
+    parts: list[str]
+
+    def senses(self, phrase: str) -> list[int]:
+        """Return the sets of a phrase, the most frequent sense first."""
+        name = _joined(phrase)
+        found = [self.first[name]] if name in self.first else []
+        return found + [place for _, place in sorted(self.others.get(name, ()))]
+
+    def is_instance(self, sense: int) -> bool:
+        """Whether a sense is an instance of its hypernyms, as proper names are."""
+        return "=" in self.hypernyms[sense]
+
+    def parts_of(self, sense: int) -> set[int]:
+        """Return the sets that are parts of a sense."""
+        return {sense + int(each) for each in self.parts[sense].split()}
 
     def kinds(self, sense: int) -> set[int]:
         """Return a sense and all that it is a kind of."""
         found, waiting = {sense}, [sense]
         while waiting:
-            new = set(self.hypernyms[waiting.pop()]) - found
+            sense = waiting.pop()
+            above = self.hypernyms[sense].replace("=", "").split()
+            new = {sense + int(each) for each in above} - found
             found |= new
             waiting += new
         return found
@@ -70,10 +86,9 @@ class Nouns(NamedTuple):
         Those of its plural if there are no others: one binocular is binoculars.
         """
         found: list[list[int]] = []
-        physical = self.senses["physicalentity"][0]
+        physical = self.first["physicalentity"]
         for form in number_forms(phrase):
-            senses = self.senses.get(_joined(form), [])
-            things = [sense for sense in senses if physical in self.kinds(sense)]
+            things = [sense for sense in self.senses(form) if physical in self.kinds(sense)]
             if things and (not found or len(form) < len(phrase)):
                 found.append(things)
         return found
@@ -81,24 +96,26 @@ class Nouns(NamedTuple):
 
 def _joined(phrase: str) -> str:
     """Return a phrase without what separates words: a sea horse is a seahorse."""
-    return "".join(filter(str.isalnum, phrase.lower()))
+    phrase = phrase.lower()
+    return phrase if phrase.isalnum() else "".join(filter(str.isalnum, phrase))
 
 
 def read_nouns(lines: Iterable[str]) -> Nouns:
     """Return what the lines of `wordnet_nouns.xz` say."""
-    numbered: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-    hypernyms, instances, parts = [], set(), []
+    first: dict[str, int] = {}
+    others: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    hypernyms, parts = [], []
     for place, line in enumerate(lines):
         lemmas, above, below = line.split("\t")
         for lemma in lemmas.split(" "):
             name, _, number = lemma.partition(":")
-            numbered[_joined(name)].append((int(number or 1), place))
-        if "=" in above:
-            instances.add(place)
-        hypernyms.append([place + int(each) for each in above.replace("=", "").split()])
-        parts.append([place + int(each) for each in below.split()])
-    senses = {name: [place for _, place in sorted(each)] for name, each in numbered.items()}
-    return Nouns(senses, hypernyms, instances, parts)
+            if not number and (joined := _joined(name)) not in first:
+                first[joined] = place
+            else:
+                others[_joined(name)].append((int(number or 1), place))
+        hypernyms.append(above)
+        parts.append(below)
+    return Nouns(first, dict(others), hypernyms, parts)
 
 
 @cache
@@ -119,7 +136,7 @@ def class_senses(nouns: Nouns, classes: Sequence[str]) -> list[int | None]:
     apart = {nouns.things(name)[0][0] for name in ("person", "location")}
 
     def is_thing(sense: int) -> bool:
-        return sense not in nouns.instances and nouns.kinds(sense).isdisjoint(apart)
+        return not nouns.is_instance(sense) and nouns.kinds(sense).isdisjoint(apart)
 
     def ranked(words: Sequence[str]) -> list[int]:
         things = nouns.things(" ".join(words))
@@ -148,7 +165,7 @@ def class_senses(nouns: Nouns, classes: Sequence[str]) -> list[int | None]:
     return found
 
 
-def _senses_of(nouns: Nouns, text: str) -> list[list[int]]:
+def senses_of(nouns: Nouns, text: str) -> list[list[int]]:
     """Look a text up. A remark chooses senses: a "bat (animal)" is not a club."""
     words, remark = words_and_remark(_PICTURE_OF.sub("", normalize(text)))
     found = nouns.things(" ".join(words))
@@ -166,7 +183,7 @@ def wordnet_knowledge(classes: Sequence[str], texts: Sequence[str]) -> tuple[Kno
         InputError: less than two thirds of the classes are known.
     """
     nouns, texts = packaged_nouns(), distinct(texts)
-    senses_of_texts = [_senses_of(nouns, text) for text in texts]
+    senses_of_texts = [senses_of(nouns, text) for text in texts]
     values = np.full((len(classes), len(texts)), np.nan, np.float32)
     unknown = []
     for row, (name, sense) in enumerate(zip(classes, class_senses(nouns, classes), strict=True)):
@@ -189,7 +206,7 @@ def wordnet_knowledge(classes: Sequence[str], texts: Sequence[str]) -> tuple[Kno
 def _cells(nouns: Nouns, sense: int, texts: Sequence[list[list[int]]]) -> list[float]:
     """Return how true texts, given by their senses, are of a class."""
     kinds = nouns.kinds(sense)
-    parts = {part for kind in kinds for part in nouns.parts[kind]}
+    parts = {part for kind in kinds for part in nouns.parts_of(kind)}
     cells = []
     for forms in texts:
         firsts = [senses[0] for senses in forms]
