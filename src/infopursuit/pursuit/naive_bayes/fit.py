@@ -68,7 +68,7 @@ ASSUMED_IMAGES = 8.0
 # The share of the loss that is of the answers at the stop.
 AT_STOP = 0.5
 # Of one image a class: the weight of evidence in units of the scatter of scores, and its range.
-WEIGHT_BY_SCATTER, LEAST_WEIGHT, MOST_WEIGHT = 2700.0, 0.3, 1.1
+WEIGHT_BY_SCATTER, LEAST_WEIGHT, MOST_WEIGHT = 2700.0, 0.3, 0.9
 # The divisor of fitted rates takes answers to be worth this many.
 ASSUMED = 16.0
 # If fewer different images are held out, those learned from are predicted, too: each of this many
