@@ -59,7 +59,7 @@ from infopursuit.pursuit.answers.columns import (
     values_named,
     with_question,
 )
-from infopursuit.pursuit.answers.directions import TextDirections
+from infopursuit.pursuit.answers.directions import TextDirections, score_scatter
 from infopursuit.pursuit.answers.rules import (
     GAP,
     LEVELS,
@@ -444,7 +444,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
                 known = questions.knowledge
             return questions.fitted(seed)
 
-        found = self._finish(split, fitted, seed)
+        found = self._finish(split, fitted, seed, texts.unit_matrix)
         if found.auroc is not None:
             self.provenance_["auroc_by_knowledge"] = [
                 None if math.isnan(share) else round(share, 4) for share in found.auroc.tolist()
@@ -541,6 +541,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         split: Split,
         fit: Callable[[TrainingSet], FittedQuestions],
         seed: int,
+        universe: UnitMatrix | None = None,
     ) -> FittedQuestions:
         """Choose and count the questions, temper them on held-out rows, set `pursuit_`."""
         train, held_out = split.train, split.held_out
@@ -565,8 +566,8 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
                 )
         predicted = [each for each in predicted if each.answers.shape[1]]
         tempering = ASSUMED_TEMPERING
-        if self.texts is not None and split.facts["images"] == len(self.classes_):
-            tempering = tempering_of_one(float(train.moments.total.trace()))
+        if universe is not None and split.facts["images"] == len(self.classes_):
+            tempering = tempering_of_one(score_scatter(universe, train.moments.total))
         if predicted:
             tempering, _ = fit_tempering(predicted, BUDGET)
         table = tempering.of(table)

@@ -17,6 +17,7 @@ from infopursuit.pursuit.answers.directions import (
     fit_score_map,
     fit_score_maps,
     ranked_pairs,
+    score_scatter,
 )
 from infopursuit.pursuit.answers.moments import class_moments
 from tests.pursuit.answers.drawn import drawn, unit
@@ -52,6 +53,15 @@ def test_the_map_is_the_inverse_of_identity_and_scatters() -> None:
     inverse = torch.linalg.inv(total)
     torch.testing.assert_close(score_map.discount.double(), inverse, atol=1e-5, rtol=1e-4)
     torch.testing.assert_close(score_map.centre.double(), texts.mean(dim=0), atol=1e-6, rtol=1e-4)
+
+
+def test_the_scatter_of_scores_is_their_variance_relative_to_the_mean_text() -> None:
+    images, labels = unit(40, 6), torch.arange(40) % 4
+    universe = unit(2 * BLOCK + 7, 6, seed=1)
+    total = class_moments(Matrix(images).blocks(), labels).total
+    scores = images.double() @ (universe.double() - universe.double().mean(dim=0)).T
+    expected = scores.var(dim=0).mean().item()
+    assert score_scatter(UnitMatrix(universe, "texts"), total) == pytest.approx(expected, rel=1e-4)
 
 
 def test_a_score_depends_on_its_own_text_alone_and_discounts_what_texts_share() -> None:

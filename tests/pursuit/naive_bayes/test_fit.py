@@ -35,10 +35,12 @@ from infopursuit.pursuit.naive_bayes.fit import (
 )
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.rollout import asked_orders
+from infopursuit.pursuit.stopping import StoppingRule
 from tests.pursuit.answers.drawn import drawn, unit
 from tests.pursuit.naive_bayes import textbook
 
 K, D, C, N = 7, 6, 3, 60
+SURE = 0.6
 RULES: dict[str, AnswerRule] = {
     "minmax": MinMaxAnswers(unit(K, D, seed=1)),
     "threshold": ThresholdAnswers(unit(K, D, seed=1), 0.2 * drawn(K, seed=2)),
@@ -109,12 +111,19 @@ def test_with_moments_a_threshold_rule_draws_rates_towards_a_gaussian() -> None:
 def loss_slowly(
     choice: Tempering, of: AnswerTable, answers: Tensor, labels: Tensor, weights: Tensor
 ) -> float:
-    """Mean cross-entropy of roll-outs with a table tempered like this, over t = 1, 2, 3, 4, 5."""
+    """Mean cross-entropy of roll-outs with a table tempered like this.
+
+    Half of it is a mean over t = 1, 2, 3, 4, 5, half at the first t at which a class is as probable
+    as the stopping rule asks for, with the tempering that is assumed.
+    """
     total = 0.0
     for given, label, weight in zip(answers, labels, weights, strict=True):
         _, posteriors = textbook.pursue(choice.of(of), given, 5)
         losses = [-math.log(each[int(label)]) for each in posteriors[1:]]
-        total += float(weight) * sum(losses) / 5
+        _, assumed = textbook.pursue(fit.ASSUMED_TEMPERING.of(of), given, 5)
+        sure = [max(each) >= SURE for each in assumed[1:]]
+        stop = sure.index(True) if any(sure) else 4
+        total += float(weight) * (sum(losses) / 5 + losses[stop]) / 2
     return total / float(weights.sum())
 
 
@@ -128,7 +137,8 @@ def test_the_tempering_is_that_of_the_least_cross_entropy(
     answers = textbook.answers(levels, count=20)
     labels = NaiveBayes(of)(answers, torch.ones_like(answers)).argmax(dim=1)
     labels[::4] = (labels[::4] + 1) % 4
-    monkeypatch.setattr(fit, "PSEUDO_IMAGES", 0.0)
+    monkeypatch.setattr(fit, "ASSUMED_IMAGES", 0.0)
+    monkeypatch.setattr(fit, "DEFAULT_STOP", StoppingRule(SURE))
     monkeypatch.setattr(fit, "EVIDENCE_WEIGHTS", (1.0, 0.6))
     weights = torch.linspace(0.1, 1.2, 20) if weighted else torch.ones(20)
     choices = starmap(Tempering, product(fit.INDEPENDENT_ANSWERS[::2], (1.0, 0.6), fit.GROWTHS))
@@ -143,7 +153,7 @@ def test_the_tempering_is_that_of_the_least_cross_entropy(
 
 
 def test_one_image_of_each_class_counts_more_the_more_images_differ() -> None:
-    alike, various, far = (tempering_of_one(scatter) for scatter in (0.27, 0.43, 30.0))
+    alike, various, far = (tempering_of_one(scatter) for scatter in (1e-4, 3e-4, 30.0))
     assert alike.evidence_weight < various.evidence_weight < far.evidence_weight < 1.2
 
 

@@ -75,17 +75,33 @@ def fit_score_maps(
     universe: UnitMatrix, within: Float[Tensor, "d d"], strengths: Sequence[tuple[float, float]]
 ) -> list[ScoreMap]:
     """Fit score maps with other strengths: of the scatter of texts, and of that within classes."""
+    centre, of_texts = _text_moments(universe)
+    identity = torch.eye(universe.width, dtype=torch.float64)
+    of_texts, of_images = _unit_variance(of_texts), _unit_variance(within)
+    totals = [identity + text * of_texts + image * of_images for text, image in strengths]
+    return [ScoreMap(centre, torch.linalg.inv(total).float()) for total in totals]
+
+
+def score_scatter(universe: UnitMatrix, total: Float[Tensor, "d d"]) -> float:
+    """Return the variance of cosines of texts and images, relative to the mean text, mean of texts.
+
+    Args:
+        universe: all texts.
+        total: scatter of the images (`ClassMoments.total`).
+    """
+    return (_text_moments(universe)[1] * total).sum().item() / len(universe)
+
+
+def _text_moments(universe: UnitMatrix) -> tuple[Float[Tensor, " d"], Float[Tensor, "d d"]]:
+    """Return the mean text, and the sum of the outer products of deviations from it."""
     width = universe.width
-    centre, of_texts = torch.zeros(width), torch.zeros(width, width)
+    centre, squares = torch.zeros(width), torch.zeros(width, width)
     for _, block in universe.blocks():
         centre += block.sum(dim=0) / len(universe)
     for _, block in universe.blocks():
         deviations = block - centre
-        of_texts += deviations.T @ deviations
-    identity = torch.eye(width, dtype=torch.float64)
-    of_texts, of_images = _unit_variance(of_texts), _unit_variance(within)
-    totals = [identity + text * of_texts + image * of_images for text, image in strengths]
-    return [ScoreMap(centre, torch.linalg.inv(total).float()) for total in totals]
+        squares += deviations.T @ deviations
+    return centre, squares
 
 
 def _unit_variance(scatter: Tensor) -> Tensor:

@@ -55,17 +55,20 @@ from infopursuit.pursuit.answers.table import (
 )
 from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.rollout import asked_orders, images_at_once
+from infopursuit.pursuit.stopping import DEFAULT_STOP
 
 # What tempering is chosen from: m, s and p of `AnswerTable`.
 INDEPENDENT_ANSWERS = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0, 128.0, torch.inf)
-EVIDENCE_WEIGHTS = tuple(share / 20 for share in range(24, 4, -1))
+EVIDENCE_WEIGHTS = tuple(share / 20 for share in range(32, 4, -1))
 GROWTHS = (1.0, 0.75, 0.5)
 # Divisors of evidence for which the cross-entropy is computed, and in between a line is drawn.
 LEAST_DIVISOR, MOST_DIVISOR, DIVISORS = 0.5, 64.0, 48
 # Few images say little: the tempering that is assumed without any counts like this many.
-PSEUDO_IMAGES = 2.0
-# Of one image a class: the weight of evidence in units of the scatter of all images, and its range.
-WEIGHT_BY_SCATTER, LEAST_WEIGHT, MOST_WEIGHT = 2.3, 0.4, 1.1
+ASSUMED_IMAGES = 8.0
+# The share of the loss that is of the answers at the stop.
+AT_STOP = 0.5
+# Of one image a class: the weight of evidence in units of the scatter of scores, and its range.
+WEIGHT_BY_SCATTER, LEAST_WEIGHT, MOST_WEIGHT = 2700.0, 0.3, 0.9
 # The divisor of fitted rates takes answers to be worth this many.
 ASSUMED = 16.0
 # If fewer different images are held out, those learned from are predicted, too: each of this many
@@ -75,9 +78,9 @@ FEW_HELD_OUT, FOLDS, FEWEST_OF_A_CLASS = 64, 4, 2
 HELD_OUT = 4096
 CALIBRATION_POSTERIORS, FEWEST_HELD_OUT = 2**27, 512
 
-# Values of a column: a cell of numbers lends weight to its neighbours by a Gaussian of this many
-# cells; and answers that nothing gives.
-CELL_WIDTH, NEVER = 0.7, 1e-9
+# Values of a column: rows spread like all that each class gets; a cell of numbers lends weight to
+# its neighbours by a Gaussian of this many cells; and answers that nothing gives.
+PSEUDO_IMAGES, CELL_WIDTH, NEVER = 2.0, 0.7, 1e-9
 
 # Images that rates are fitted on at most, and those of them that are asked questions.
 FITTED_ON, ASKED = 32768, 4096
@@ -218,12 +221,12 @@ ASSUMED_TEMPERING = Tempering(6.0, 0.7, 0.5)
 
 
 def tempering_of_one(scatter: float) -> Tempering:
-    """Return the tempering to expect of one image for each class, by the scatter of all images.
+    """Return the tempering to expect of one image for each class, by `score_scatter`.
 
-    Photos of alike classes lie close together, and one of each tells the classes apart badly.
+    Photos of alike classes get alike scores, and one of each tells the classes apart badly.
     """
     weight = min(max(WEIGHT_BY_SCATTER * scatter, LEAST_WEIGHT), MOST_WEIGHT)
-    return Tempering(16.0, weight, 0.75)
+    return Tempering(16.0, weight, 0.5)
 
 
 class HeldOut(NamedTuple):
@@ -243,11 +246,12 @@ class HeldOut(NamedTuple):
 
 
 def fit_tempering(held_out: Sequence[HeldOut], budget: int) -> tuple[Tempering, float]:
-    """Return the tempering with the least cross-entropy, and that, a mean over lengths.
+    """Return the tempering with the least cross-entropy, and that, a mean over images.
 
-    Probabilities are to be right whenever the questions end, so short chains count as much as long
-    ones: t = 1, 1.4, 2, 2.8, ..., T. With few images the choice is drawn towards the tempering that
-    is assumed without any.
+    Half of it is at the stop of the default rule: images stop where they seem sure, so a tempering
+    that is right at every length is too sure there. The other half is a mean over lengths, as
+    another rule may end the questions; short chains count as much as long ones: t = 1, 1.4, 2, 2.8,
+    ..., T. With few images the choice is drawn towards the tempering that is assumed without any.
 
     Args:
         held_out: images with the querier that was fitted without them.
@@ -257,11 +261,14 @@ def fit_tempering(held_out: Sequence[HeldOut], budget: int) -> tuple[Tempering, 
         math.log10(LEAST_DIVISOR), math.log10(MOST_DIVISOR), DIVISORS, dtype=torch.float64
     )
     budget = min(budget, *(each.answers.shape[1] for each in held_out))
+    lengths = torch.arange(1, budget + 1)
     halves = range(2 * budget.bit_length())
-    lengths = torch.tensor(sorted({min(round(2 ** (i / 2)), budget) for i in halves}))
-    losses, images = torch.zeros(len(lengths), DIVISORS, dtype=torch.float64), 0.0
+    spread = torch.tensor(sorted({min(round(2 ** (i / 2)), budget) - 1 for i in halves}))
+    share = torch.tensor([*[(1 - AT_STOP) / len(spread)] * len(spread), AT_STOP]).double()
+    assumed = ASSUMED_TEMPERING.divisors(lengths)
+    losses, images = torch.zeros(budget, DIVISORS).double(), torch.zeros(budget).double()
     for querier, answers, labels, given in held_out:
-        weights = torch.ones(len(labels)) if given is None else given.float()
+        weights = torch.ones(len(labels)).double() if given is None else given.double()
         size = images_at_once(budget, len(querier.table.log_prior))
         for some, truth, weight in zip(
             answers.split(size), labels.split(size), weights.split(size), strict=True
@@ -270,18 +277,21 @@ def fit_tempering(held_out: Sequence[HeldOut], budget: int) -> tuple[Tempering, 
             level = querier.table.level_of(some.gather(1, order))
             likelihood = querier.table.log_likelihood[level, order]
             evidence = querier.table.log_prior + likelihood.cumsum(dim=1)
-            chosen = evidence[:, lengths - 1].flatten(0, 1)
-            of_each = truth.repeat_interleave(len(lengths))
+            highest, predicted = (evidence / assumed.float().unsqueeze(1)).softmax(dim=2).max(dim=2)
+            stops, _ = DEFAULT_STOP.steps_of(predicted, highest, None)  # from the first answer on
+            places = torch.cat([spread.expand(len(some), -1), stops.unsqueeze(1)], dim=1)
+            chosen = evidence[torch.arange(len(some)).unsqueeze(1), places].flatten(0, 1)
+            of_each, counts = truth.repeat_interleave(len(share)), torch.outer(weight, share)
             for place, divisor in enumerate(divisors.float()):
                 loss = functional.cross_entropy(chosen / divisor, of_each, reduction="none")
-                losses[:, place] += weight.double() @ loss.view(-1, len(lengths)).double()
-        images += weights.sum().item()
+                losses[:, place].index_add_(0, places.flatten(), counts.flatten() * loss)
+            images.index_add_(0, places.flatten(), counts.flatten())
     choices = list(starmap(Tempering, product(INDEPENDENT_ANSWERS, EVIDENCE_WEIGHTS, GROWTHS)))
     wanted = torch.stack([choice.divisors(lengths) for choice in choices])
-    assumed = ASSUMED_TEMPERING.divisors(lengths)
-    total = _on_lines(divisors.log(), losses, wanted.log()).mean(dim=1)
-    best = int((total + PSEUDO_IMAGES * (wanted / assumed).log().square().mean(dim=1)).argmin())
-    return choices[best], total[best].item() / images
+    loss = _on_lines(divisors.log(), losses, wanted.log()).sum(dim=1) / images.sum()
+    far = (wanted / assumed).log().square() @ images / images.sum()
+    best = int((images.sum() * loss + ASSUMED_IMAGES * far).argmin())
+    return choices[best], loss[best].item()
 
 
 def _on_lines(
