@@ -84,7 +84,7 @@ class Report:
         complete = {"complete": not self.waiting, "not_run": self.waiting}
         content = {**self.about, **complete, "rows": [asdict(each) for each in self.rows]}
         text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-        # The table first: who sees a row in the report finds it in the table, too.
+        # The table first, so that a row of the report is in the table, too.
         write_text(self.folder / "gpu_check.md", self.markdown())
         write_text(self.folder / "gpu_check.json", text)
 
