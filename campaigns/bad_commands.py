@@ -257,7 +257,7 @@ def _surroundings() -> list[Kind]:
         return folder, ("-m", "infopursuit", *explain(folder))
 
     def says(pattern: str) -> Callable[[Any], bool]:
-        return lambda text: re.search(f"Prediction: {pattern}, (> )?[89]", text) is not None
+        return lambda text: re.search(f"Prediction: {pattern}, > 99 %", text) is not None
 
     gone = "mkdir gone; cd gone; rmdir ../gone"
     rows = [

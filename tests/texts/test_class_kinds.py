@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from infopursuit.texts.class_kinds import likened, of_other_kinds
+from infopursuit.texts.class_kinds import comparable_texts, of_other_kinds
 from infopursuit.texts.vocabulary import visual_vocabulary
 
 PETS = ("beagle", "Siamese cat", "pug")
@@ -62,11 +62,13 @@ def test_one_class_of_many_may_have_another_sense() -> None:
 
 
 def test_what_classes_may_look_like() -> None:
-    found = likened(PETS, ["wolf", "dog", "animal", "puppy", "mop", "crane", "long tail", "bat"])
+    found = comparable_texts(
+        PETS, ["wolf", "dog", "animal", "puppy", "mop", "crane", "long tail", "bat"]
+    )
     assert found == {
         "wolf": False, "dog": True, "animal": True, "puppy": False, "crane": False, "bat": False
     }  # fmt: skip
-    assert likened(("car", "bus"), ["truck", "vehicle", "sedan", "wheel"]) == {
+    assert comparable_texts(("car", "bus"), ["truck", "vehicle", "sedan", "wheel"]) == {
         "truck": False, "vehicle": True, "sedan": True
     }  # fmt: skip
 
@@ -77,4 +79,4 @@ def test_what_classes_may_look_like() -> None:
     ids=" ".join,
 )
 def test_classes_that_are_likened_to_nothing(classes: tuple[str, ...]) -> None:
-    assert likened(classes, ["tree", "daisy", "hall", "toilet", "wolf", "truck"]) == {}
+    assert comparable_texts(classes, ["tree", "daisy", "hall", "toilet", "wolf", "truck"]) == {}

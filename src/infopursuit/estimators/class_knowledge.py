@@ -41,7 +41,7 @@ FEW = 0.5
 BY_CLIP, BY_WORDNET = DRAFTS = "clip", "wordnet"
 # From how many texts on a draft by CLIP has a meaning.
 FEWEST_TEXTS = 200
-# The share of all texts that it takes as true of a class, and as true of some of its pictures; and
+# The share of the texts that it takes as true of a class, and as true of some of its pictures; and
 # how much of the mean of all classes it leaves out (docs/findings.md, "A table by CLIP").
 CLOSEST, CLOSE, IN_COMMON = 0.005, 0.01, 0.25
 # The weight of the information of a text that cannot be true of any class.
@@ -233,6 +233,7 @@ def drafted_by_clip(
         [means @ functional.normalize(rows - centre, dim=1).T for _, rows in texts.blocks()], dim=1
     )
     scores[:, torch.from_numpy(of_other_kinds)] = -math.inf
+    # Shares are of the geometric mean of all texts and those that are left.
     several = math.sqrt(len(texts) * (~of_other_kinds).sum())
     values = np.zeros(scores.shape, dtype=np.float32)
     for share, value in ((CLOSE, TRUE_OF_A_CLASS), (CLOSEST, 1.0)):

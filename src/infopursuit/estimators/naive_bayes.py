@@ -96,7 +96,7 @@ from infopursuit.pursuit.naive_bayes.selection import (
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, ShardedSet, TrainingSet
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
-from infopursuit.texts.class_kinds import likened, of_other_kinds
+from infopursuit.texts.class_kinds import comparable_texts, of_other_kinds
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.text_table import (
     TextTable,
@@ -457,7 +457,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         if drafted_by(self.knowledge) is not None:
             self.provenance_["knowledge"] = self.knowledge
         if self.knowledge is not None:
-            self.pursuit_ = replace(self.pursuit_, wording=_in_words(self.pursuit_))
+            self.pursuit_ = replace(self.pursuit_, wording=_wording(self.pursuit_))
         self.provenance_["texts"] = len(texts.texts)
         self.provenance_["texts_sha256"] = settings_sha256({"texts": list(texts.texts)})
 
@@ -594,9 +594,9 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         return found
 
 
-def _in_words(pursuit: Pursuit) -> tuple[str, ...]:
-    """Return the questions as they are asked of classes that are named things, if they differ."""
-    alike = likened(pursuit.class_names, pursuit.queries)
+def _wording(pursuit: Pursuit) -> tuple[str, ...]:
+    """Return the questions in words that suit the classes; none if their queries say it all."""
+    alike = comparable_texts(pursuit.class_names, pursuit.queries)
     asked = [
         comparison(query, alike[query]) if query in alike else pursuit.question(number)
         for number, query in enumerate(pursuit.queries)

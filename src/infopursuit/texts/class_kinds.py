@@ -1,7 +1,7 @@
-"""Texts beside classes that are named things: which cannot be true of them, and which are likened.
+"""Which texts cannot be true of any class, and which name what the classes may look like.
 
-WordNet's kinds of nouns decide. A pizza is not true of a cat, however close CLIP finds them; and a
-wolf is true of no cat either, but a cat may look like one.
+WordNet's kinds of nouns decide, for classes that are named things. "Pizza" is not true of a cat,
+however close CLIP finds them. Neither is "wolf", but a cat may look like one.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from infopursuit.texts.normalization import normalize
 from infopursuit.texts.vocabulary import phrase_kinds
 from infopursuit.texts.wordnet import COMMON, class_senses, packaged_nouns, senses_of
 
-# Wide kinds of things, each apart from the others. In a building, or with a person, is anything.
+# Wide kinds of things, none of which is a kind of another. Pictures of buildings and people show
+# things of all kinds.
 WIDE, OTHER = ("animal", "plant", "fungus", "food", "artifact"), "other"
 HOLDS_ANYTHING = ("structure", "person")
-# What phrases of the shipped vocabulary are true of, by their kind; those of other kinds: anything.
+# What phrases of the shipped vocabulary may be true of, by their kind. Phrases of other kinds may
+# be true of anything.
 TRAITS = {
     "animal trait": {"animal"},
     "plant trait": {"plant", "fungus", "food"},
@@ -28,12 +30,12 @@ TRAITS = {
     "clothing": {"artifact"},
     "part": {"artifact"},
 }
-# Classes are of a wide kind if two are, or more than this share of those that WordNet knows: one of
-# many may have another sense than its name says, as the cat that is called a rag doll.
+# A wide kind counts if two classes are of it, or more than this share of those that WordNet knows.
+# One class of many may have a misleading name, as the cat that is called a rag doll.
 RARE = 0.05
-# A kind is narrow enough to compare its members if it and the kinds above it are at least this many
-# (one more among artifacts): animal and vehicle are narrow, device is not. This share of classes
-# has to be of it.
+# The members of a kind are compared if it and the kinds above it are at least this many, one more
+# for artifacts: those of animal and vehicle, not those of device. This share of the classes must be
+# of the kind.
 NARROW, NEARLY_ALL = 7, 0.9
 
 
@@ -60,10 +62,11 @@ def _wide_kinds(sense: int) -> set[str]:
 
 
 def _wide_kinds_of_text(text: str) -> set[str]:
-    """Return the wide kinds of all senses of a text; none if it is no thing of WordNet.
+    """Return the wide kinds of all senses of a text; none if WordNet has no such thing.
 
-    Only the most frequent sense may be another, and people are counted if there is nothing else:
-    an ottoman is a seat. A text that names a color, too, may be true of anything.
+    A sense that is of no wide kind counts only if it is the most frequent one, a person only if
+    there is no other sense: an "ottoman" is a seat. A text that also names a color may be true of
+    anything.
     """
     nouns = packaged_nouns()
     color, person = nouns.senses("visual property")[0], nouns.things("person")[0][0]
@@ -82,7 +85,7 @@ def _wide_kinds_of_text(text: str) -> set[str]:
 def of_other_kinds(classes: tuple[str, ...], texts: tuple[str, ...]) -> Bool[np.ndarray, " u"]:
     """Return which of u texts name things of other wide kinds than the classes.
 
-    None if WordNet lacks most of the classes, or if some are of none of the wide kinds.
+    No text does if WordNet lacks most of the classes, or if some classes are of no wide kind.
     """
     known = _known(classes)
     counts = Counter(kind for sense in known for kind in _wide_kinds(sense))
@@ -99,11 +102,11 @@ def of_other_kinds(classes: tuple[str, ...], texts: tuple[str, ...]) -> Bool[np.
     return np.array([is_other(text) for text in texts])
 
 
-def likened(classes: Sequence[str], texts: Sequence[str]) -> dict[str, bool]:
-    """Return the texts of a narrow kind that nearly all classes are of; True if a class may be it.
+def comparable_texts(classes: Sequence[str], texts: Sequence[str]) -> dict[str, bool]:
+    """Return the texts of a narrow kind that nearly all classes are of, and whether a class is it.
 
-    Among cats and dogs, a dog or an animal is what some classes are, a wolf is what they look like.
-    Plants and buildings are left out: a picture of one shows others, or what is in it.
+    If all classes are cats and dogs, some are a dog and all are an animal (True), and none is a
+    wolf (False). Plants, people and buildings are left out: their pictures show other things, too.
     """
     nouns, known = packaged_nouns(), _known(classes)
     counts = Counter(kind for sense in known for kind in nouns.kinds(sense))

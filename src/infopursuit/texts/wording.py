@@ -1,11 +1,11 @@
 """What the words of a text say: its question for a person, and which texts follow from it.
 
 `question` makes "Does it have four legs?" of "four legs", `comparison` "Does it look like a wolf?"
-of "wolf". The kind of a text (see
-`visual_vocabulary`) chooses the verb; its grammatical form, read off its words, chooses the
-article. The head of a noun phrase is the word before its first preposition or verb, or else its
-last: a "bowl of nuts" is one bowl. grammar.toml holds what English spelling does not show: its
-lists are complete for the vocabulary, and texts from elsewhere are mostly, not always, right.
+of "wolf". The kind of a text (see `visual_vocabulary`) chooses the verb; its grammatical form, read
+off its words, chooses the article. The head of a noun phrase is the word before its first
+preposition or verb, or else its last: a "bowl of nuts" is one bowl. grammar.toml holds what English
+spelling does not show: its lists are complete for the vocabulary, and texts from elsewhere are
+mostly, not always, right.
 
 `related_texts` finds texts that say the same ("ice cream" and "icecream", "steak" and "steak
 (food)") or that follow from another: a sea turtle is a turtle, as the last words of a text name
