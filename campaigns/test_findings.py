@@ -101,11 +101,16 @@ def test_names_are_texts_in_cards_figures_and_terminals(world, model, tmp_path: 
     card = model_card(hostile.as_saved())
     assert "\n- \\<script\\>alert(1)\\</script\\>\n" in card
     assert "<script" not in card.split("## Where it comes from")[0].replace("\\<", "")
-    for everything in (False, True):
-        for explained in hostile.explain(world.unseen[:20]):
-            text = explained.to_text(everything=everything)
-            assert text.count("\n  Prediction: ") == 1
-            assert text.replace("\n", "").isprintable()
+    obeying = model.with_class_names([f"{obeyed} {number}" for number in range(4)])
+    rendered = [
+        explained.to_text(everything=everything)
+        for explained in obeying.explain(world.unseen)
+        for everything in (False, True)
+    ]
+    assert any(" answers moved " in text or " answers of " in text for text in rendered)
+    for text in rendered:
+        assert text.count("\n  Prediction: ") == 1
+        assert text.replace("\n", "").isprintable()
     explained = hostile.explain(world.unseen[:1])[0]
     explained.plot().savefig(tmp_path / "figure.svg")
     tree = ElementTree.parse(tmp_path / "figure.svg")
