@@ -81,18 +81,23 @@ def ranks_of_class_names(
     A text names a class if it is its name, or, where none is, if it contains it.
     """
     spelled = [_spelled(text) for text in texts.texts]
-    mean = texts.unit_matrix.take(torch.arange(min(len(spelled), MOST))).mean(dim=0)
-    ranks = []
+    exact: dict[str, list[int]] = {}
+    for row, text in enumerate(spelled):
+        exact.setdefault(text, []).append(row)
+    directions, numbers = list[Tensor](), list[int]()
     for number, name in enumerate(class_names):
-        key, own = _spelled(name), (labels == number).numpy()
-        found = [row for row, text in enumerate(spelled) if text == key]
-        found = found or [row for row, text in enumerate(spelled) if key in text]
-        if not found or not key.strip() or own.all() or not own.any():
-            continue
-        direction = texts.unit_matrix.take(torch.tensor(found)).mean(dim=0) - mean
-        right, pairs = ranked_pairs((rows @ direction).numpy(), own)
-        ranks.append(right / pairs)
-    return ranks
+        key = _spelled(name)
+        found = exact.get(key) or [row for row, text in enumerate(spelled) if key in text]
+        if found and key.strip():
+            directions.append(texts.unit_matrix.take(torch.tensor(found)).mean(dim=0))
+            numbers.append(number)
+    if not directions:
+        return []
+    mean = texts.unit_matrix.take(torch.arange(min(len(spelled), MOST))).mean(dim=0)
+    scores = (rows @ (torch.stack(directions) - mean).T).numpy()
+    owned = (labels.unsqueeze(1) == torch.tensor(numbers)).numpy()
+    ranked = (ranked_pairs(*each) for each in zip(scores.T, owned.T, strict=True))
+    return [right / pairs for right, pairs in ranked if pairs]
 
 
 def _spelled(text: str) -> str:

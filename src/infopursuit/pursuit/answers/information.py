@@ -36,7 +36,9 @@ def entropy(probabilities: Float[Tensor, "v k c"]) -> Float[Tensor, "k c"]:
 
 def binary_entropy(probability: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """Return the entropy of yes and no, in nats; 0 at 0 and 1."""
-    return torch.special.entr(probability) + torch.special.entr(1 - probability)
+    no = 1 - probability
+    yes = _times_log(probability, out=torch.empty_like(probability))
+    return yes.add_(_times_log(no, out=torch.empty_like(no))).neg_()
 
 
 def information_gain(
@@ -64,7 +66,9 @@ def information_gain(
     return gain
 
 
-def _times_log(share: Float[Tensor, "b k"], out: Float[Tensor, "b k"]) -> Float[Tensor, "b k"]:
+def _times_log(
+    share: Float[Tensor, "*shape"], out: Float[Tensor, "*shape"]
+) -> Float[Tensor, "*shape"]:
     """Compute p log p, 0 for 0; over twice as fast as `torch.special.entr`."""
     torch.clamp_min(share, torch.finfo(share.dtype).tiny, out=out)
     return out.log_().mul_(share)

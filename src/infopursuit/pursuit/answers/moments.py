@@ -64,8 +64,7 @@ class ClassMoments(NamedTuple):
         share 1 / m of its own.
         """
         of = directions.double()
-        within, total = ((of @ each * of).sum(dim=1) for each in (self.within, self.total))
-        variance = self._drawn(within, total).clamp_min(0)
+        variance = (of @ self._drawn(self.within, self.total) * of).sum(dim=1).clamp_min(0)
         return (variance * (1 + 1 / self.weights.unsqueeze(1))).sqrt().float()
 
     def _drawn(self, within: Tensor, total: Tensor) -> Tensor:

@@ -40,8 +40,8 @@ PART_OF_A_CLASS = 0.75
 CERTAIN = 0.5
 # Of more images than these, thresholds are fitted on a sample of this size.
 THRESHOLD_IMAGES = 32768
-# Queries whose rates in all classes are held at once.
-COLUMNS = 1024
+# Queries that are fitted at once: few enough that their scores stay in the cache.
+COLUMNS = 256
 
 
 class Thresholds(NamedTuple):
@@ -193,13 +193,16 @@ class _Scores(NamedTuple):
     counts: Float[Tensor, "c 1"]  # images of each class
     above_it: Float[Tensor, "n m"]  # overwritten: a new array takes longer to get than to fill
 
-    def above(self, threshold: Float[Tensor, " m"]) -> Float[Tensor, "c m"]:
-        """Count the images of each class above the threshold of each query."""
+    def above(
+        self, threshold: Float[Tensor, " m"], out: Float[Tensor, "c m"] | None = None
+    ) -> Float[Tensor, "c m"]:
+        """Count the images of each class above the threshold of each query, in zeros if given."""
         above = torch.gt(self.scores, threshold, out=self.above_it)
         if self.weights is not None:
             above *= self.weights.unsqueeze(1)
-        sums = above.new_zeros(len(self.counts), above.shape[1])
-        return sums.index_add_(0, self.labels, above)
+        if out is None:
+            out = above.new_zeros(len(self.counts), above.shape[1])
+        return out.index_add_(0, self.labels, above)
 
     def certain(
         self, lower: Float[Tensor, " m"], upper: Float[Tensor, " m"]
@@ -235,11 +238,10 @@ def _candidates(block: _Scores, shares: Sequence[float]) -> _Candidates:
     counts = block.counts
     prior = (counts / counts.sum()).squeeze(1)
     information, share = torch.empty_like(values), torch.empty_like(values)
-    yes = values.new_empty(len(values), len(counts), values.shape[1])
+    yes = values.new_zeros(len(values), len(counts), values.shape[1])
     for place, threshold in enumerate(values):
-        yes[place] = block.above(threshold)
         # Half an image of each answer is added: a class of few images is never certain.
-        rates = (yes[place] + 0.5) / (counts + 1)
+        rates = (block.above(threshold, out=yes[place]) + 0.5).div_(counts + 1)
         share[place] = prior @ rates
         gained = binary_entropy(share[place]) - prior @ binary_entropy(rates)
         information[place] = gained.clamp_min(0)  # rounding goes below

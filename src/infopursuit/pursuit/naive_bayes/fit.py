@@ -82,6 +82,9 @@ CALIBRATION_POSTERIORS, FEWEST_HELD_OUT = 2**27, 512
 # its neighbours by a Gaussian of this many cells; and answers that nothing gives.
 PSEUDO_IMAGES, CELL_WIDTH, NEVER = 2.0, 0.7, 1e-9
 
+# Images whose answers are counted at once: few enough that these stay in the cache.
+COUNTED = 1024
+
 # Images that rates are fitted on at most, and those of them that are asked questions.
 FITTED_ON, ASKED = 32768, 4096
 HELD = 1.0
@@ -180,18 +183,29 @@ def value_rates(
 
 
 def at_least(rule: AnswerRule, blocks: Blocks) -> Iterator[tuple[slice, Tensor]]:
-    """Yield (place, (m, (v - 1) k) if an answer is at least at level 1, ..., v - 1).
+    """Yield (place, `levels_reached`) of all images, some at a time."""
+    for place, images in blocks:
+        yield from levels_reached(rule, rule.answers(images), place.start or 0)
+
+
+def levels_reached(
+    rule: AnswerRule, answers: Float[Tensor, "n k"], first: int = 0
+) -> Iterator[tuple[slice, Tensor]]:
+    """Yield (place, (m, (v - 1) k) if an answer is at least at level 1, ..., v - 1), m at a time.
 
     Of two answers, those themselves; of columns (m, 2k): if a yes, and if there is an answer.
+    Places are counted from that of the `first` image.
     """
-    for place, images in blocks:
-        answers = rule.answers(images)
+    steps = (torch.arange(1, rule.levels) - 0.5) / (rule.levels - 1)
+    for start in range(0, len(answers), COUNTED):
+        rows = answers[start : start + COUNTED]
+        place = slice(first + start, first + start + len(rows))
         if isinstance(rule, ColumnAnswers) and rule.levels == 2:
-            answers = torch.cat([answers == 1, answers != GAP], dim=1).to(answers.dtype)
+            rows = torch.cat([rows == 1, rows != GAP], dim=1).to(rows.dtype)
         if rule.levels > 2:
-            steps = (torch.arange(1, rule.levels) - 0.5) / (rule.levels - 1)
-            answers = torch.cat([answers > step for step in steps], dim=1).to(answers.dtype)
-        yield place, answers
+            reached = rows.new_empty(len(rows), len(steps), rows.shape[1])
+            rows = torch.gt(rows.unsqueeze(1), steps.unsqueeze(1), out=reached).flatten(1)
+        yield place, rows
 
 
 def calibration_images(budget: int, classes: int) -> int:

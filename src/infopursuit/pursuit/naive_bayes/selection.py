@@ -26,10 +26,10 @@ from infopursuit.pursuit.answers.annotated import AnnotatedTexts
 from infopursuit.pursuit.answers.directions import ScoreMap, TextDirections
 from infopursuit.pursuit.answers.information import entropy, information_gain
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
-from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.answers.table import AnswerTable, count_yes
 from infopursuit.pursuit.answers.thresholds import ThresholdFit
 from infopursuit.pursuit.dictionary.forward_selection import forward_selection
-from infopursuit.pursuit.naive_bayes.fit import fit_table
+from infopursuit.pursuit.naive_bayes.fit import levels_reached, table_of_counts
 from infopursuit.pursuit.naive_bayes.training_set import TrainingSet, screened_images
 from infopursuit.pursuit.rollout import first_of_the_best
 from infopursuit.texts.text_table import SharedEmbeddings
@@ -110,9 +110,10 @@ def informative_rows(
     rows = responsive_rows(texts.universe, texts.directions.centre, shown, k, allowed)
     rows = _most_informative_alone(rows, texts, shown, labels, weights, images.cluster)
     rule, auroc = texts.answer_rule(rows, shown, labels, weights)
-    table = fit_table(rule, [(slice(None), shown)], labels, weights, images.moments)
-    query_weights = None if texts.query_weights is None else texts.query_weights(rows, auroc, table)
     answers = rule.answers(shown)
+    counts = count_yes(levels_reached(rule, answers), labels, weights)
+    table = table_of_counts(rule, *counts, images.moments)
+    query_weights = None if texts.query_weights is None else texts.query_weights(rows, auroc, table)
     chosen = chosen_columns(answers, table, labels, weights, k, generator, 0.0, query_weights)
     return rows[chosen].sort().values
 
