@@ -4,9 +4,10 @@
     model.explain(["new.png"], second_opinion=opinion)[0]
 
 CLIP answers every question and a pursuit is planned. Of the questions on the way the model is
-asked about one: an answer that decides, or that CLIP is not sure of. What it says takes the place
-of CLIP's answer, with rates of its own, and the pursuit is planned again, until no such answer is
-left or `most` questions were put. All pictures go on together, one question of each at a time.
+asked about one: a yes first, then an answer that decides, or that CLIP is not sure of. What it says
+takes the place of CLIP's answer, with rates of its own, and the pursuit is planned again, until no
+such answer is left or `most` questions were put. A third of these are kept for answers of yes that
+a changed plan brings. All pictures go on together, one question of each at a time.
 It needs `pip install 'infopursuit[pipeline]'`.
 """
 
@@ -51,6 +52,8 @@ from infopursuit.texts.knowledge import KnowledgeTable
 logger = logging.getLogger("infopursuit")
 
 MOST, PER_CLASS = 6, 30
+# The share of the questions that is kept for answers of yes is one in this many.
+KEPT_FOR_YES = 3
 # The longest side of a picture that is sent, in pixels.
 LONGEST_SIDE = 768
 # What the model may answer, as answers of a pursuit.
@@ -208,6 +211,7 @@ class SecondOpinion:
         """Return the query to put next; None if no answer on the way is worth a question."""
         if len(said) >= self.most and not self.alone:
             return None
+        others = self.alone or len(said) < self.most - self.most // KEPT_FOR_YES
         winner, before = plan.top_classes(1)[0], plan.prior
         worth: dict[int, float] = {}
         for step in plan.steps:
@@ -218,7 +222,7 @@ class SecondOpinion:
                 continue
             if self.alone:
                 return query
-            if step.yes or step.answer == NOT_SURE or moved >= LITTLE:
+            if step.yes or (others and (step.answer == NOT_SURE or moved >= LITTLE)):
                 # A false yes misleads a reader most; then comes what decides.
                 worth[query] = moved + step.yes
         return max(worth, key=worth.__getitem__) if worth else None
