@@ -52,7 +52,7 @@ from infopursuit.texts.knowledge import KnowledgeTable
 logger = logging.getLogger("infopursuit")
 
 MOST, PER_CLASS = 6, 30
-# The share of the questions that is kept for answers of yes is one in this many.
+# One question in this many is kept for answers of yes.
 KEPT_FOR_YES = 3
 # The longest side of a picture that is sent, in pixels.
 LONGEST_SIDE = 768

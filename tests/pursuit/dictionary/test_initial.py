@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from infopursuit.core.errors import InputError
+from infopursuit.pursuit.dictionary import forward_selection as module
 from infopursuit.pursuit.dictionary.forward_selection import forward_selection
 from infopursuit.pursuit.dictionary.initial import random_texts, with_kept
 from infopursuit.texts.text_table import TextTable
@@ -45,8 +46,12 @@ def planted(images: int = 90) -> tuple[Tensor, Tensor]:
     return (scores + 4 * drawn(images, 30, seed=4) > 0).float(), labels
 
 
+@pytest.mark.parametrize("block", [7, 256])
 @pytest.mark.parametrize("soft", [False, True])
-def test_forward_selection_is_orthogonal_matching_pursuit(soft: bool) -> None:
+def test_forward_selection_is_orthogonal_matching_pursuit(
+    soft: bool, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BLOCK", block)
     answers, labels = planted()
     answers = answers + 0.3 * drawn(90, 30, seed=5) if soft else answers
     expected = selected_slowly(answers, labels, 12, torch.ones(90))

@@ -194,7 +194,11 @@ def levels_reached(
     """Yield (place, (m, (v - 1) k) if an answer is at least at level 1, ..., v - 1), m at a time.
 
     Of two answers, those themselves; of columns (m, 2k): if a yes, and if there is an answer.
-    Places are counted from that of the `first` image.
+
+    Args:
+        rule: how images answer.
+        answers: of n images.
+        first: the place of the first of them.
     """
     steps = (torch.arange(1, rule.levels) - 0.5) / (rule.levels - 1)
     for start in range(0, len(answers), COUNTED):
