@@ -84,6 +84,10 @@ MUTATIONS: dict[str, tuple[str, str, str, str, str]] = {
         "tests/explorer/test_server.py", "clients_who_leave", "explorer/server.py",
         'logging.getLogger("asyncio").setLevel(logging.ERROR)', "pass",
     ),
+    "work for clients who left": (
+        "tests/explorer/test_server.py", "left_before_their_turn", "explorer/server.py",
+        "if await request.is_disconnected():", "if False:",
+    ),
     "a fit keeps its shards": (
         "campaigns/test_capacity.py", "", "pursuit/naive_bayes/training_set.py",
         "        answers = at_least(self.rule, train.rows.blocks())",

@@ -292,6 +292,36 @@ def test_an_answer_that_is_not_taken_counts(monkeypatch: pytest.MonkeyPatch) -> 
     raise AssertionError("the answer is still counted")
 
 
+def test_no_work_is_done_for_clients_who_left_before_their_turn() -> None:
+    """One sends more bytes than its request, which keeps the server from seeing it leave."""
+    working, ready, pictures = Event(), Event(), []
+
+    def answer(picture: Image.Image) -> torch.Tensor:
+        pictures.append(picture.size)
+        working.set()
+        assert ready.wait(30)
+        return torch.ones(1, 9)
+
+    pursuit = naive_bayes()
+    there = [Served(pursuit, answer)]
+    app = server(there, contents([(pursuit, Facts("m", STOP))], images([pursuit]), served=True))
+    with serving(app) as address, ThreadPoolExecutor() as pool:
+        first = pool.submit(httpx.post, f"{address}api/images", content=png(1), timeout=60)
+        assert working.wait(30)
+        for further in (b"", b"x"):
+            host, body = urlsplit(address), png(2)
+            head = f"POST /api/images HTTP/1.1\r\nHost: {host.netloc}\r\nContent-Length: {len(body)}"
+            with socket.create_connection((host.hostname, host.port)) as leaving:
+                leaving.sendall(head.encode() + b"\r\n\r\n" + body)
+                time.sleep(0.3)  # its turn does not come yet
+                leaving.sendall(further)
+        last = pool.submit(httpx.post, f"{address}api/images", content=png(3), timeout=60)
+        time.sleep(0.3)
+        ready.set()
+        assert first.result().status_code == last.result().status_code == 200
+    assert [width for width, _ in pictures] == [1, 3]
+
+
 def test_clients_who_leave_are_no_lines_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     at_once = struct.pack("ii", 1, 0)  # closing resets the connection, so the next write fails
     with serving(Guard(HTMLResponse(bytes(2**21)), "")) as address:

@@ -76,6 +76,8 @@ CONNECTIONS = 512
 IDLE_SECONDS = 30
 # Seconds for answers under way when the server ends.
 GRACE = 3
+# How often the server looks whether a client has left, before it works for it.
+LOOKS = 8
 # Those that browsers show. Pillow's other decoders, some of which start programs, are not used.
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "AVIF")
 # Where pictures are sent, and where a person answers questions about them.
@@ -214,9 +216,7 @@ def server(
     )
     # Encoded once: an answer copies neither.
     whole, written = page(content).encode(), payload.written(content).encode()
-    # One at a time, in the order asked: a picture takes memory, and all cores. Always in the same
-    # thread: each further thread would hold its own memory.
-    worker = ThreadPoolExecutor(1, "model")
+    worker = Worker()
 
     @app.get("/", response_class=HTMLResponse)
     async def get_page() -> HTMLResponse:
@@ -232,7 +232,7 @@ def server(
                 409, "The CLIP of the model is not there; the server's log says why."
             )
         sent = sent_picture(request.headers.get("content-type", ""), await request.body())
-        return await asyncio.get_running_loop().run_in_executor(worker, make, models, sent)
+        return await worker.result(request, make, models, sent)
 
     @app.post(PICTURES, openapi_extra=PICTURE)
     async def post_picture(request: Request) -> Answers:
@@ -245,7 +245,7 @@ def server(
         return Predictions(predictions=dict(zip(names, found, strict=True)))
 
     @app.post("/api/steps", response_model=Steps)
-    async def post_histories(asked: Histories) -> Response:
+    async def post_histories(asked: Histories, request: Request) -> Response:
         if asked.model >= len(models):
             raise HTTPException(422, f"There is no model {asked.model}.")
         pursuit, count = models[asked.model].pursuit, len(asked.histories)
@@ -256,8 +256,7 @@ def server(
                 f"{count} histories are too many for {values} queries and classes; expected at "
                 f"most {MOST_VALUES:,} values at once.",
             )
-        loop = asyncio.get_running_loop()
-        steps = await loop.run_in_executor(worker, next_steps, pursuit, asked.histories)
+        steps = await worker.result(request, next_steps, pursuit, asked.histories)
         return Response(steps, media_type="application/json")
 
     if annotating is not None:
@@ -267,7 +266,7 @@ def server(
     return Guard(app, policy(served=True), names)
 
 
-def _add_annotations(app: FastAPI, annotating: Annotating, worker: ThreadPoolExecutor) -> None:
+def _add_annotations(app: FastAPI, annotating: Annotating, worker: Worker) -> None:
     """Let a person answer questions about pictures."""
 
     def checked(place: int) -> int:
@@ -282,11 +281,10 @@ def _add_annotations(app: FastAPI, annotating: Annotating, worker: ThreadPoolExe
         )
 
     @app.get(ANNOTATIONS + "/{place}")
-    async def get_question(place: int) -> AskedOfPicture:
+    async def get_question(place: int, request: Request) -> AskedOfPicture:
         asked = annotating.asked[checked(place)]
-        loop = asyncio.get_running_loop()
         try:
-            picture = await loop.run_in_executor(worker, annotating.picture, place)
+            picture = await worker.result(request, annotating.picture, place)
         except UnreadableError as error:
             raise HTTPException(409, f"{asked.image} cannot be read any more: {error}.") from error
         question = annotating.questions[place]
@@ -445,6 +443,36 @@ def decoded(content: bytes) -> Image.Image:
 
 def _too_large(most: int) -> HTTPException:
     return HTTPException(413, f"This is too large; expected at most {most // 10**6} MB.")
+
+
+# -- work -----------------------------------------------------------------------------------------
+
+
+class Worker:
+    """Does the work of requests one at a time, in the order asked.
+
+    A picture takes memory, and all cores. All work is done in the same thread, because each further
+    thread would hold its own memory.
+    """
+
+    def __init__(self) -> None:
+        self.thread = ThreadPoolExecutor(1, "model")
+        self.turn = asyncio.Lock()
+
+    async def result(self, request: Request, make: Callable[..., T], *given: object) -> T:
+        """Return what `make` returns for `given`.
+
+        Raises:
+            ClientDisconnect: the client left before its turn came, so the work was not done. It
+                would make those who are still there wait.
+        """
+        async with self.turn:
+            # A client may have sent more bytes before it left. Each look reads some of them.
+            for _ in range(LOOKS):
+                if await request.is_disconnected():
+                    raise ClientDisconnect
+                await asyncio.sleep(0)
+            return await asyncio.get_running_loop().run_in_executor(self.thread, make, *given)
 
 
 # -- middleware ------------------------------------------------------------------------------
