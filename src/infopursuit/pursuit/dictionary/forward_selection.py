@@ -12,7 +12,7 @@ from torch import Tensor
 
 # Columns with less of their variance left are combinations of those chosen.
 NOTHING_NEW = 1e-3
-# How many products of a matrix with one column take as long as half a product with as many columns.
+# All products of m columns take as long as m / GEMM products with one column each.
 GEMM = 16
 # Columns of which all products with the columns after them are computed at once.
 BLOCK = 256
