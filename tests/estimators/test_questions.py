@@ -178,9 +178,11 @@ def test_not_sure_is_evidence_that_is_explained(world: World, model) -> None:
     label = explanation.class_names[0]
     for query, change in model.questions_for(label)["not sure"]:
         level = table.log_likelihood[table.levels // 2, model.queries_.index(query)]
-        logits = (level + table.log_prior) / table.divisor(1)
-        before = (table.log_prior / table.divisor(0)).softmax(dim=0)[0].log()
-        assert change == pytest.approx((logits.log_softmax(dim=0)[0] - before).item(), abs=1e-4)
+        after, before = (
+            table.tempered(evidence, asked).log_softmax(dim=0)[0].item()
+            for evidence, asked in ((level + table.log_prior, 1), (table.log_prior, 0))
+        )
+        assert change == pytest.approx(after - before, abs=1e-4)
 
 
 def test_what_is_known_leads_the_questions_of_a_class(world: World) -> None:

@@ -310,9 +310,10 @@ def test_no_work_is_done_for_clients_who_left_before_their_turn() -> None:
         assert working.wait(30)
         for further in (b"", b"x"):
             host, body = urlsplit(address), png(2)
-            head = f"POST /api/images HTTP/1.1\r\nHost: {host.netloc}\r\nContent-Length: {len(body)}"
+            head = f"POST /api/images HTTP/1.1\r\nHost: {host.netloc}\r\n"
+            head += f"Content-Length: {len(body)}\r\n\r\n"
             with socket.create_connection((host.hostname, host.port)) as leaving:
-                leaving.sendall(head.encode() + b"\r\n\r\n" + body)
+                leaving.sendall(head.encode() + body)
                 time.sleep(0.3)  # its turn does not come yet
                 leaving.sendall(further)
         last = pool.submit(httpx.post, f"{address}api/images", content=png(3), timeout=60)

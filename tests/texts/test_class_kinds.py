@@ -34,7 +34,12 @@ def test_a_text_is_possible_if_any_sense_or_color_of_it_is() -> None:
     assert other(PETS, "crane", "mouse", "bat") == [], "an animal is among the senses"
     assert other(PETS, "pink", "orange", "silver") == [], "a color, too"
     assert other(PETS, "baozi", "very long words", "is striped") == [], "no noun of WordNet"
-    assert other(PETS, "stop sign", "forest", "bride") == [], "anything may stand there"
+    assert other(PETS, "roundness", "curly coat", "text 7") == [], "no thing, or none for sure"
+
+
+def test_pets_are_no_buildings_people_compounds_and_abstract_things() -> None:
+    texts = ["lighthouse", "bride", "kitchen knife", "bronze sculpture", "tennis", "award"]
+    assert other(PETS, *texts, "wild bird", "human ear") == texts
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,7 @@ from infopursuit.pursuit.naive_bayes.fit import (
     fit_table,
     fit_tempering,
     group_rates,
+    spread_by,
     tempering_of_one,
 )
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes, RedundantQuestions
@@ -565,11 +566,12 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
                     stacklevel=3,
                 )
         predicted = [each for each in predicted if each.answers.shape[1]]
-        tempering = ASSUMED_TEMPERING
+        spread = spread_by(train.total / len(self.classes_))
+        tempering = ASSUMED_TEMPERING._replace(spread=spread)
         if universe is not None and split.facts["images"] == len(self.classes_):
             tempering = tempering_of_one(score_scatter(universe, train.moments.total))
         if predicted:
-            tempering, _ = fit_tempering(predicted, BUDGET)
+            tempering, _ = fit_tempering(predicted, BUDGET, spread)
         table = tempering.of(table)
         self.pursuit_ = Pursuit(
             tuple(found.queries),

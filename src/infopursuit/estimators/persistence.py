@@ -477,6 +477,7 @@ OPTIONAL = (
     "rule.certain",
     "classifier.evidence_weight",
     "classifier.growth",
+    "classifier.spread",
     "querier.worth",
     "querier.put_off",
     "familiarity.",
@@ -564,6 +565,8 @@ def _check(
         # A table without tempering has infinitely many independent answers.
         elif not (name.endswith(".independent_answers") or torch.isfinite(tensor).all()):
             raise ValueError(f"{name} holds NaN or infinity; expected finite numbers")
+        elif not expected[name] and not tensor > 0:
+            raise ValueError(f"{name} is {tensor.item()}; expected more than 0")
         elif name.startswith("counts.") and not (tensor >= 0).all():
             raise ValueError(f"{name} holds negative numbers; expected counts")
 
@@ -586,7 +589,7 @@ def _shapes(
 
     def table(part: str) -> dict[str, tuple[int, ...]]:
         shapes = {"log_likelihood": (levels, k, c), "log_prior": (c,), "independent_answers": ()}
-        shapes |= {"evidence_weight": (), "growth": ()}
+        shapes |= {"evidence_weight": (), "growth": (), "spread": ()}
         return {f"{part}.{name}": shape for name, shape in shapes.items()}
 
     rules: dict[str, dict[str, tuple[int, ...]]] = {

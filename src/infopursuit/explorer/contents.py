@@ -400,6 +400,7 @@ def _table(querier: InformationGain, table: AnswerTable) -> payload.Table:
         independent_answers=None if np.isinf(independent) else float(independent),
         evidence_weight=float(table.evidence_weight),
         growth=float(table.growth),
+        spread=float(table.spread),
         worth=None if querier.query_weights is None else _numbers(querier.query_weights),
         put_off=put_off,
         rounding=querier.rounding,

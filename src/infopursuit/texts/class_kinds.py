@@ -15,12 +15,15 @@ from jaxtyping import Bool
 
 from infopursuit.texts.normalization import normalize
 from infopursuit.texts.vocabulary import phrase_kinds
+from infopursuit.texts.wording import words_and_remark
 from infopursuit.texts.wordnet import COMMON, class_senses, packaged_nouns, senses_of
 
 # Wide kinds of things, none of which is a kind of another. Pictures of buildings and people show
 # things of all kinds.
 WIDE, OTHER = ("animal", "plant", "fungus", "food", "artifact"), "other"
-HOLDS_ANYTHING = ("structure", "person")
+HOLDS_ANYTHING, HOLDER = ("structure", "person"), "structure or person"
+# Of a text all of whose senses are neither things nor attributes: "tennis", "award".
+ABSTRACT = "abstract"
 # What phrases of the shipped vocabulary may be true of, by their kind. Phrases of other kinds may
 # be true of anything.
 TRAITS = {
@@ -57,16 +60,18 @@ def _wide_kinds(sense: int) -> set[str]:
     """Return the wide kinds of a sense."""
     wide, anything = _tops()
     kinds = packaged_nouns().kinds(sense)
-    found = {name for name, top in wide.items() if not kinds.isdisjoint(top)}
-    return found if found and kinds.isdisjoint(anything) else {OTHER}
+    if not kinds.isdisjoint(anything):
+        return {HOLDER}
+    return {name for name, top in wide.items() if not kinds.isdisjoint(top)} or {OTHER}
 
 
 def _wide_kinds_of_text(text: str) -> set[str]:
-    """Return the wide kinds of all senses of a text; none if WordNet has no such thing.
+    """Return the wide kinds of all senses of a text; none if WordNet does not have it.
 
     A sense that is of no wide kind counts only if it is the most frequent one, a person only if
     there is no other sense: an "ottoman" is a seat. A text that also names a color may be true of
-    anything.
+    anything. If WordNet lacks a text, the thing that it ends in counts if another is before it: a
+    "kitchen knife" is a knife, but a "curly coat" need not be a garment.
     """
     nouns = packaged_nouns()
     color, person = nouns.senses("visual property")[0], nouns.things("person")[0][0]
@@ -78,7 +83,14 @@ def _wide_kinds_of_text(text: str) -> set[str]:
         found |= _wide_kinds(senses[0])
         for sense in senses[1:]:
             found |= _wide_kinds(sense) - {OTHER}
-    return found
+    if found:
+        return found
+    words, _ = words_and_remark(text)
+    if len(words) > 1 and all(map(nouns.things, words[-2:])):
+        return _wide_kinds_of_text(words[-1])
+    attributes = set(nouns.senses("attribute"))
+    abstract = [nouns.kinds(sense) for sense in nouns.senses(" ".join(words))]
+    return {ABSTRACT} if abstract and all(map(attributes.isdisjoint, abstract)) else set()
 
 
 @lru_cache(maxsize=4)
@@ -90,7 +102,7 @@ def of_other_kinds(classes: tuple[str, ...], texts: tuple[str, ...]) -> Bool[np.
     known = _known(classes)
     counts = Counter(kind for sense in known for kind in _wide_kinds(sense))
     theirs = {kind for kind, count in counts.items() if count > 1 or count > RARE * len(known)}
-    if not known or OTHER in theirs:
+    if not known or not theirs.isdisjoint((OTHER, HOLDER)):
         return np.zeros(len(texts), dtype=bool)
     traits = phrase_kinds()
 

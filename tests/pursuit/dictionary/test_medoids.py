@@ -106,7 +106,8 @@ def test_medoids_are_distinct_sorted_and_repeat_with_the_seed(n: int) -> None:
     found = k_medoids(points, 9, seed=4)
     assert len(set(found.tolist())) == 9
     assert np.array_equal(found, k_medoids(points, 9, seed=4))
-    assert not np.array_equal(found, k_medoids(points, 9, seed=6))
+    others = [k_medoids(points, 9, seed=seed) for seed in range(5, 12)]  # some find the same
+    assert not all(np.array_equal(found, other) for other in others)
 
 
 def test_one_medoid_or_as_many_as_points() -> None:

@@ -120,7 +120,8 @@ def loss_slowly(
     for given, label, weight in zip(answers, labels, weights, strict=True):
         _, posteriors = textbook.pursue(choice.of(of), given, 5)
         losses = [-math.log(each[int(label)]) for each in posteriors[1:]]
-        _, assumed = textbook.pursue(fit.ASSUMED_TEMPERING.of(of), given, 5)
+        assumed_tempering = fit.ASSUMED_TEMPERING._replace(spread=choice.spread)
+        _, assumed = textbook.pursue(assumed_tempering.of(of), given, 5)
         sure = [max(each) >= SURE for each in assumed[1:]]
         stop = sure.index(True) if any(sure) else 4
         total += float(weight) * (sum(losses) / 5 + losses[stop]) / 2
@@ -128,9 +129,9 @@ def loss_slowly(
 
 
 @pytest.mark.parametrize("levels", [2, 3])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("weighted", "spread"), [(False, 1.0), (True, 1.0), (False, 1.7)])
 def test_the_tempering_is_that_of_the_least_cross_entropy(
-    levels: int, weighted: bool, monkeypatch: pytest.MonkeyPatch
+    levels: int, weighted: bool, spread: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fit, "images_at_once", lambda budget, classes: 8)
     of = replace(textbook.table(levels), independent_answers=math.inf)
@@ -141,13 +142,15 @@ def test_the_tempering_is_that_of_the_least_cross_entropy(
     monkeypatch.setattr(fit, "DEFAULT_STOP", StoppingRule(SURE))
     monkeypatch.setattr(fit, "EVIDENCE_WEIGHTS", (1.0, 0.6))
     weights = torch.linspace(0.1, 1.2, 20) if weighted else torch.ones(20)
-    choices = starmap(Tempering, product(fit.INDEPENDENT_ANSWERS[::2], (1.0, 0.6), fit.GROWTHS))
+    grid = product(fit.INDEPENDENT_ANSWERS[::2], (1.0, 0.6), fit.GROWTHS, [spread])
+    choices = starmap(Tempering, grid)
     expected = [loss_slowly(choice, of, answers, labels, weights) for choice in choices]
     held_out = [
         HeldOut(InformationGain(of), answers[part], labels[part], weights[part].double())
         for part in (slice(12), slice(12, None))
     ]
-    tempering, loss = fit_tempering(held_out, 5)
+    tempering, loss = fit_tempering(held_out, 5, spread)
+    assert tempering.spread == spread
     assert loss == pytest.approx(loss_slowly(tempering, of, answers, labels, weights), abs=2e-3)
     assert loss <= min(expected) + 2e-3
 

@@ -33,6 +33,7 @@ def posterior(
     asked: int | None = None,
     counts: float = 1.0,
     growth: float = 1.0,
+    spread: float = 1.0,
 ) -> list[float]:
     """Return the posterior after the answers heard, tempered for `asked` questions."""
     count = len(heard) if asked is None else asked
@@ -42,8 +43,11 @@ def posterior(
         for query, answer in heard.items():
             total += float(of.log_likelihood[round(answer * (of.levels - 1)), query, label])
         logits.append(counts * total / (1 + count / worth) ** growth)
-    powers = [math.exp(each - max(logits)) for each in logits]
-    return [power / sum(powers) for power in powers]
+    both = []
+    for times in (spread, 1 / spread):
+        powers = [math.exp((each - max(logits)) * times) for each in logits]
+        both.append([power / sum(powers) for power in powers])
+    return [(sharp + flat) / 2 for sharp, flat in zip(*both, strict=True)]
 
 
 def entropy(probabilities: list[float]) -> float:
@@ -65,7 +69,8 @@ def gain(of: AnswerTable, heard: dict[int, float], query: int) -> float:
 def pursue(of: AnswerTable, given: Tensor, budget: int) -> tuple[list[int], list[list[float]]]:
     """The queries asked of an image with these answers (k,), and the posterior after each."""
     heard: dict[int, float] = {}
-    tempering = {"worth": of.independent_answers, "counts": of.evidence_weight, "growth": of.growth}
+    tempering = {"worth": of.independent_answers, "counts": of.evidence_weight}
+    tempering |= {"growth": of.growth, "spread": of.spread}
     posteriors = [posterior(of, heard, **tempering)]
     for _ in range(budget):
         left = [query for query in range(len(given)) if query not in heard]

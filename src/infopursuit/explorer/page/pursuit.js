@@ -125,9 +125,12 @@ export class NaiveBayes {
 
   /** @param {Float64Array} evidence @param {number} asked @returns {Float64Array} */
   posterior(evidence, asked) {
-    const { independentAnswers, evidenceWeight, growth } = this.table;
+    const { independentAnswers, evidenceWeight, growth, spread } = this.table;
     const divisor = (1 + asked / independentAnswers) ** growth / evidenceWeight;
-    return softmax(evidence.map((each) => each / divisor));
+    const sharp = softmax(evidence.map((each) => (each / divisor) * spread));
+    if (spread === 1) return sharp;
+    const flat = softmax(evidence.map((each) => each / divisor / spread));
+    return sharp.map((each, y) => (each + flat[y]) / 2);
   }
 
   /**

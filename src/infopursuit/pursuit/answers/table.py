@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -39,6 +40,8 @@ class AnswerTable:
         evidence_weight: s, what each answer counts: less than 1 if the rates are of few images.
         growth: p. With 1, all answers are correlated alike, and infinitely many are worth m
             independent ones; with less, further answers add more.
+        spread: r. How much answers are worth differs between images: the posterior is the mean of
+            two, one from the logits times r, the other from the logits divided by r.
     """
 
     log_likelihood: Float[Tensor, "v k c"]
@@ -46,6 +49,7 @@ class AnswerTable:
     independent_answers: float = torch.inf
     evidence_weight: float = 1.0
     growth: float = 1.0
+    spread: float = 1.0
 
     @property
     def levels(self) -> int:
@@ -91,7 +95,8 @@ class AnswerTable:
         self, evidence: Float[Tensor, "b c"], asked: Float[Tensor, "b 1"] | int
     ) -> Float[Tensor, "b c"]:
         """Return the logits from the evidence of `asked` answers."""
-        return evidence / self.divisor(asked)
+        logits = evidence / self.divisor(asked)
+        return logits if self.spread == 1 else spread_logits(logits, self.spread)
 
     def divisor(self, asked: Tensor | float | int) -> Any:
         """Return what the evidence of `asked` answers is divided by."""
@@ -119,18 +124,26 @@ class AnswerTable:
             "independent_answers": torch.tensor(self.independent_answers, dtype=torch.float64),
             "evidence_weight": torch.tensor(self.evidence_weight, dtype=torch.float64),
             "growth": torch.tensor(self.growth, dtype=torch.float64),
+            "spread": torch.tensor(self.spread, dtype=torch.float64),
         }
 
     @classmethod
     def from_tensors(cls, tensors: dict[str, Tensor]) -> AnswerTable:
         """Return the table that `tensors` gave."""
-        # Models of before 0.2 have no `evidence_weight` and no `growth`.
+        # Models of before 0.2 have the first alone.
         tempering = (
             float(tensors["independent_answers"]),
             float(tensors.get("evidence_weight", 1.0)),
             float(tensors.get("growth", 1.0)),
+            float(tensors.get("spread", 1.0)),
         )
         return cls(tensors["log_likelihood"], tensors["log_prior"], *tempering)
+
+
+def spread_logits(logits: Float[Tensor, "*b c"], spread: float) -> Float[Tensor, "*b c"]:
+    """Return log P of the mean of two posteriors: of the logits times and divided by `spread`."""
+    both = [(logits * each).log_softmax(dim=-1) for each in (spread, 1 / spread)]
+    return torch.logaddexp(*both) - math.log(2)
 
 
 def yes_rates(

@@ -69,6 +69,8 @@ ASSUMED_IMAGES = 8.0
 AT_STOP = 0.5
 # Of one image a class: the weight of evidence in units of the scatter of scores, and its range.
 WEIGHT_BY_SCATTER, LEAST_WEIGHT, MOST_WEIGHT = 2700.0, 0.3, 0.9
+# How much the worth of answers differs between images; and with one image a class.
+SPREAD, SPREAD_OF_ONE = 1.2, 1.4
 # The divisor of fitted rates takes answers to be worth this many.
 ASSUMED = 16.0
 # If fewer different images are held out, those learned from are predicted, too: each of this many
@@ -223,6 +225,7 @@ class Tempering(NamedTuple):
     independent_answers: float
     evidence_weight: float
     growth: float = 1.0
+    spread: float = 1.0
 
     def of(self, table: AnswerTable) -> AnswerTable:
         """Return a table with this tempering."""
@@ -244,7 +247,12 @@ def tempering_of_one(scatter: float) -> Tempering:
     Photos of alike classes get alike scores, and one of each tells the classes apart badly.
     """
     weight = min(max(WEIGHT_BY_SCATTER * scatter, LEAST_WEIGHT), MOST_WEIGHT)
-    return Tempering(16.0, weight, 0.5)
+    return Tempering(16.0, weight, 0.5, SPREAD_OF_ONE)
+
+
+def spread_by(images_of_a_class: float) -> float:
+    """Return the `spread` to expect: rates of few images are right for some, wrong for others."""
+    return 1 + SPREAD / math.sqrt(max(images_of_a_class, 1.0))
 
 
 class HeldOut(NamedTuple):
@@ -263,7 +271,9 @@ class HeldOut(NamedTuple):
     weights: Float[Tensor, " n"] | None
 
 
-def fit_tempering(held_out: Sequence[HeldOut], budget: int) -> tuple[Tempering, float]:
+def fit_tempering(
+    held_out: Sequence[HeldOut], budget: int, spread: float = 1.0
+) -> tuple[Tempering, float]:
     """Return the tempering with the least cross-entropy, and that, a mean over images.
 
     Half of it is at the stop of the default rule: images stop where they seem sure, so a tempering
@@ -274,15 +284,17 @@ def fit_tempering(held_out: Sequence[HeldOut], budget: int) -> tuple[Tempering, 
     Args:
         held_out: images with the querier that was fitted without them.
         budget: T >= 1 queries are asked, all if there are fewer.
+        spread: of the tempering; it is not fitted, as few images do not tell it.
     """
-    divisors = torch.logspace(
-        math.log10(LEAST_DIVISOR), math.log10(MOST_DIVISOR), DIVISORS, dtype=torch.float64
-    )
+    ends = math.log(LEAST_DIVISOR), math.log(MOST_DIVISOR)
+    at, apart = torch.linspace(*ends, DIVISORS, dtype=torch.float64), math.log(spread)
+    beyond = math.ceil(apart / (at[1] - at[0]).item())  # further divisors on both sides
+    wider = at[0] + (at[1] - at[0]) * torch.arange(-beyond, DIVISORS + beyond)
     budget = min(budget, *(each.answers.shape[1] for each in held_out))
     lengths = torch.arange(1, budget + 1)
     halves = range(2 * budget.bit_length())
-    spread = torch.tensor(sorted({min(round(2 ** (i / 2)), budget) - 1 for i in halves}))
-    share = torch.tensor([*[(1 - AT_STOP) / len(spread)] * len(spread), AT_STOP]).double()
+    always = torch.tensor(sorted({min(round(2 ** (i / 2)), budget) - 1 for i in halves}))
+    share = torch.tensor([*[(1 - AT_STOP) / len(always)] * len(always), AT_STOP]).double()
     assumed = ASSUMED_TEMPERING.divisors(lengths)
     losses, images = torch.zeros(budget, DIVISORS).double(), torch.zeros(budget).double()
     for querier, answers, labels, given in held_out:
@@ -295,21 +307,46 @@ def fit_tempering(held_out: Sequence[HeldOut], budget: int) -> tuple[Tempering, 
             level = querier.table.level_of(some.gather(1, order))
             likelihood = querier.table.log_likelihood[level, order]
             evidence = querier.table.log_prior + likelihood.cumsum(dim=1)
-            highest, predicted = (evidence / assumed.float().unsqueeze(1)).softmax(dim=2).max(dim=2)
+            most, predicted = evidence.max(dim=2)
+            below = (evidence - most.unsqueeze(2)) / assumed.float().unsqueeze(1)
+            highest = [1 / (below * each).exp().sum(dim=2) for each in (spread, 1 / spread)]
+            highest = torch.stack(highest).mean(dim=0)
             stops, _ = DEFAULT_STOP.steps_of(predicted, highest, None)  # from the first answer on
-            places = torch.cat([spread.expand(len(some), -1), stops.unsqueeze(1)], dim=1)
+            places = torch.cat([always.expand(len(some), -1), stops.unsqueeze(1)], dim=1)
             chosen = evidence[torch.arange(len(some)).unsqueeze(1), places].flatten(0, 1)
             of_each, counts = truth.repeat_interleave(len(share)), torch.outer(weight, share)
-            for place, divisor in enumerate(divisors.float()):
-                loss = functional.cross_entropy(chosen / divisor, of_each, reduction="none")
-                losses[:, place].index_add_(0, places.flatten(), counts.flatten() * loss)
+            of_one = [
+                functional.cross_entropy(chosen / divisor, of_each, reduction="none")
+                for divisor in wider.exp().float()
+            ]
+            loss = _mean_of_two(wider, torch.stack(of_one, dim=1).double(), at, apart)
+            losses.index_add_(0, places.flatten(), counts.flatten().unsqueeze(1) * loss)
             images.index_add_(0, places.flatten(), counts.flatten())
-    choices = list(starmap(Tempering, product(INDEPENDENT_ANSWERS, EVIDENCE_WEIGHTS, GROWTHS)))
+    grid = product(INDEPENDENT_ANSWERS, EVIDENCE_WEIGHTS, GROWTHS, [spread])
+    choices = list(starmap(Tempering, grid))
     wanted = torch.stack([choice.divisors(lengths) for choice in choices])
-    loss = _on_lines(divisors.log(), losses, wanted.log()).sum(dim=1) / images.sum()
+    loss = _on_lines(at, losses, wanted.log()).sum(dim=1) / images.sum()
     far = (wanted / assumed).log().square() @ images / images.sum()
     best = int((images.sum() * loss + ASSUMED_IMAGES * far).argmin())
     return choices[best], loss[best].item()
+
+
+def _mean_of_two(
+    x: Float[Tensor, " w"], loss: Float[Tensor, "m w"], at: Float[Tensor, " d"], apart: float
+) -> Float[Tensor, "m d"]:
+    """Return the cross-entropy of the mean of two posteriors, whose divisors lie `apart` from `at`.
+
+    Args:
+        x: logarithms of divisors.
+        loss: the cross-entropy of m posteriors with each of them.
+        at: logarithms of the divisors wanted.
+        apart: how far the two are from it.
+    """
+    below, above = (
+        _on_lines(x, loss, (at + each).unsqueeze(1).expand(-1, len(loss)))
+        for each in (-apart, apart)
+    )
+    return math.log(2) - torch.logaddexp(-below, -above).T
 
 
 def _on_lines(

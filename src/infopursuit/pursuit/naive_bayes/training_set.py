@@ -85,6 +85,11 @@ class InMemorySet:
     def __len__(self) -> int:
         return len(self.labels)
 
+    @property
+    def total(self) -> float:
+        """The weight of all rows: their number without weights."""
+        return float(len(self) if self.weights is None else self.weights.sum())
+
     @cached_property
     def moments(self) -> ClassMoments:
         """The moments of the rows by class."""
@@ -181,14 +186,19 @@ class ShardedSet:
         self.classes = np.array(shards.class_names)
         self._checksum, self._held_images = "", 0
 
+    @property
+    def total(self) -> int:
+        """How many images there are to learn from."""
+        left_out = 0 if self.left_out is None else int(self.left_out.sum())
+        return int(self.shards.counts.sum()) - left_out - self._held_images
+
     def facts(self, held_out: InMemorySet | None) -> dict[str, Any]:
         """Return the number and checksum of the images and the number of those held out.
 
         `split` has to run before.
         """
-        left_out = 0 if self.left_out is None else int(self.left_out.sum())
         return {
-            "images": int(self.shards.counts.sum()) - left_out,
+            "images": self.total + self._held_images,
             "images_checksum": self._checksum,
             # `held_out` may be a sample of the images that `split` held out.
             "held_out_images": self._held_images or (0 if held_out is None else len(held_out)),
