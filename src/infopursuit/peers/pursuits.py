@@ -13,7 +13,7 @@ docs/benchmark.md says in full what differs from the authors' code.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -58,6 +58,17 @@ class PursuitPeer(TextPeer):
         """The probability of each answer in each class."""
         return self.pursuit_.classifier.table  # pyright: ignore[reportAttributeAccessIssue]
 
+    @property
+    def classifier(self) -> Classifier:
+        """That of `pursuit_`; naive Bayes without spread, so that evidence adds up to scores.
+
+        The most probable class is the same.
+        """
+        classifier = self.pursuit_.classifier
+        if not isinstance(classifier, NaiveBayes):
+            return classifier
+        return NaiveBayes(replace(classifier.table, spread=1.0))
+
     def for_tuning(self: Model, count: int) -> Model:
         """Return itself: more questions cost little."""
         return self
@@ -81,8 +92,9 @@ class PursuitPeer(TextPeer):
         answers = self.pursuit_.answers(self._rows(X))
         order = self.pursuit_.asked(answers, max(self.budgets_))  # questions are chosen once
         masks = {t: _mask(answers, order[:, :t]) for t in self.budgets_}
+        classifier = self.classifier
         return {
-            t: self.pursuit_.classifier(answers, mask).double().numpy()
+            t: classifier(answers, mask).double().numpy()
             for t, mask in [*masks.items(), (None, torch.ones_like(answers))]
         }
 
@@ -98,7 +110,7 @@ class PursuitPeer(TextPeer):
 
     @torch.no_grad()
     def _scores(self, X: Tensor) -> Tensor:
-        return self.pursuit_.classifier(*self._asked(X))
+        return self.classifier(*self._asked(X))
 
     def _explain(self, X: Tensor) -> Contributions:
         """Return the evidence of each answer, tempered by the number of answers."""
