@@ -35,7 +35,7 @@ from infopursuit.texts.knowledge import read_judge
 
 logger = logging.getLogger("benchmarks")
 
-TEST_IMAGES, ERRORS, QUERIES = 240, 0.05, 48
+TEST_IMAGES, ERRORS, QUERIES = 960, 0.05, 48
 
 
 def report(name: str, explained: Sequence[Explanation], y: np.ndarray, truth: dict) -> None:
