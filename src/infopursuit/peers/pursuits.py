@@ -32,6 +32,7 @@ from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.pursuit.querier import Classifier
 from infopursuit.pursuit.rollout import images_at_once
 
 # Updates of the random and of the biased phase of `PaperNetworks`: at most, and in tuning.
