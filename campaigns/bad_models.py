@@ -134,6 +134,7 @@ def _tensors() -> list[Kind]:
         ("an unknown part", given("x.y", np.zeros(1)), "a tensor x.y, which"),
         ("a table of float64", given(f"classifier.{table}", double), "is torch.float64; expected"),
         ("a table of NaN", first_is(f"classifier.{table}", np.nan), f"{table} holds NaN or inf"),
+        ("a spread of 0", given("classifier.spread", np.zeros(())), "spread is 0.0; expected more"),
         ("a table of 4 answers", given(f"classifier.{table}", four), r"shape \(4, 4, 3\)"),
         ("an oversized table", given(f"classifier.{table}", large), "4, 3"),
         ("swapped tensors", swap, "has the shape"),

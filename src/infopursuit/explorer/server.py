@@ -76,7 +76,7 @@ CONNECTIONS = 512
 IDLE_SECONDS = 30
 # Seconds for answers under way when the server ends.
 GRACE = 3
-# How often the server looks whether a client has left, before it works for it.
+# How often the server checks if a client has left, before it works for it.
 LOOKS = 8
 # Those that browsers show. Pillow's other decoders, some of which start programs, are not used.
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "AVIF")
@@ -467,7 +467,7 @@ class Worker:
                 would make those who are still there wait.
         """
         async with self.turn:
-            # A client may have sent more bytes before it left. Each look reads some of them.
+            # A client may have sent more bytes before it left. Each check reads some of them.
             for _ in range(LOOKS):
                 if await request.is_disconnected():
                     raise ClientDisconnect

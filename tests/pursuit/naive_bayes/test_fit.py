@@ -21,7 +21,7 @@ from infopursuit.pursuit.answers.rules import (
     MinMaxAnswers,
     ThresholdAnswers,
 )
-from infopursuit.pursuit.answers.table import LEAST, MOST, AnswerTable
+from infopursuit.pursuit.answers.table import LEAST, MOST, AnswerTable, spread_logits
 from infopursuit.pursuit.naive_bayes import fit
 from infopursuit.pursuit.naive_bayes.fit import (
     ASSUMED,
@@ -31,6 +31,7 @@ from infopursuit.pursuit.naive_bayes.fit import (
     fit_table,
     fit_tempering,
     group_rates,
+    spread_by,
     tempering_of_one,
 )
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
@@ -158,6 +159,16 @@ def test_the_tempering_is_that_of_the_least_cross_entropy(
 def test_one_image_of_each_class_counts_more_the_more_images_differ() -> None:
     alike, various, far = (tempering_of_one(scatter) for scatter in (1e-4, 3e-4, 30.0))
     assert alike.evidence_weight < various.evidence_weight < far.evidence_weight < 1.2
+
+
+def test_two_temperings_are_the_further_apart_the_fewer_images_a_class_has() -> None:
+    assert [spread_by(count) for count in (4.0, 9.0, 16.0)] == pytest.approx([1.6, 1.4, 1.3])
+    assert spread_by(1e-3) == spread_by(1.0), "weights may be small"
+    logits = drawn(5, 4)
+    posterior = spread_logits(logits, 1.6).exp()
+    expected = ((logits * 1.6).softmax(dim=1) + (logits / 1.6).softmax(dim=1)) / 2
+    torch.testing.assert_close(posterior, expected)
+    assert torch.equal(posterior.argmax(dim=1), logits.argmax(dim=1))
 
 
 def test_repeated_answers_are_found_to_be_worth_few_and_independent_ones_many() -> None:

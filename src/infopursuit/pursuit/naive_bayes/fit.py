@@ -69,7 +69,8 @@ ASSUMED_IMAGES = 8.0
 AT_STOP = 0.5
 # Of one image a class: the weight of evidence in units of the scatter of scores, and its range.
 WEIGHT_BY_SCATTER, LEAST_WEIGHT, MOST_WEIGHT = 2700.0, 0.3, 0.9
-# How much the worth of answers differs between images; and with one image a class.
+# The spread of the tempering is 1 plus SPREAD over the root of the images of a class; it is
+# SPREAD_OF_ONE if each class has one.
 SPREAD, SPREAD_OF_ONE = 1.2, 1.4
 # The divisor of fitted rates takes answers to be worth this many.
 ASSUMED = 16.0
