@@ -22,12 +22,14 @@ from infopursuit.estimators.class_knowledge import (
     IN_COMMON,
     UNEXPLAINED,
     ClassKnowledge,
+    impossible_texts,
 )
 from infopursuit.pursuit.answers.directions import STRENGTHS, fit_score_maps
 from infopursuit.pursuit.answers.moments import class_moments
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.texts.class_kinds import of_other_kinds, unknown_words
 from infopursuit.texts.knowledge import KnowledgeTable, knowledge_csv, write_knowledge
 from tests.estimators.conftest import CLASSES, PROPERTIES, World
 
@@ -288,6 +290,35 @@ def test_the_clip_drafts_the_table(tmp_path: Path) -> None:
     assert np.array_equal(known.predict_proba(X), model.predict_proba(X))
     with pytest.raises(InputError, match="knowledge 'clip': 40 texts for 3 classes; expected at"):
         clone(model).set_params(texts=texts[:40], text_embeddings=embeddings[:40]).fit(X, labels)
+
+
+def test_a_word_that_wordnet_lacks_is_what_the_texts_around_it_are() -> None:
+    """Against a slow reference."""
+    texts = ["dumpling", "pasta", "wolf", "dog", "kitten", "mop", "bread", "long tail"]
+    texts += ["baozi", "hoverboard", "labradoodle", "striped", "prune"]
+    generator = np.random.default_rng(3)
+    rows = generator.standard_normal((len(texts), 6)).astype(np.float32)
+    for word, like in (("baozi", "dumpling"), ("labradoodle", "dog")):
+        rows[texts.index(word)] = rows[texts.index(like)] + 0.1
+    pets = ["beagle", "poodle", "Siamese cat"]
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    embeddings = UnitMatrix(torch.from_numpy(unit), "embeddings")
+    centred = unit - unit.mean(axis=0)
+    centred /= np.linalg.norm(centred, axis=1, keepdims=True)
+    expected = of_other_kinds(tuple(pets), tuple(texts)).copy()
+    unknown = ["baozi", "hoverboard", "labradoodle"]
+    assert [texts[row] for row in np.flatnonzero(unknown_words(texts))] == unknown
+    known = [row for row, text in enumerate(texts) if text not in unknown]
+    before = expected.copy()
+    for word in unknown:
+        row = texts.index(word)
+        nearest = sorted(known, key=lambda other: -(centred[row] @ centred[other]))[:5]
+        expected[row] = sum(before[nearest]) >= 3
+    found = impossible_texts(pets, texts, embeddings, embeddings)
+    assert found.tolist() == expected.tolist()
+    assert set(found[[texts.index(word) for word in unknown]]) == {True, False}
+    people = ("Anna", "Ben", "Carla")
+    assert not impossible_texts(people, texts, embeddings, embeddings).any()
 
 
 def test_what_no_class_can_be_is_not_true_and_hardly_asked(tmp_path: Path) -> None:

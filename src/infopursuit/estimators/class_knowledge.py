@@ -25,6 +25,7 @@ from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.pursuit.answers.columns import NO, YES
 from infopursuit.pursuit.answers.information import information_of_words
 from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.texts.class_kinds import of_other_kinds, unknown_words
 from infopursuit.texts.knowledge import VALUES, KnowledgeTable, open_knowledge
 from infopursuit.texts.normalization import normalize
 from infopursuit.texts.wordnet import wordnet_knowledge
@@ -44,6 +45,8 @@ FEWEST_TEXTS = 200
 # The share of the texts that it takes as true of a class, and as true of some of its pictures; and
 # how much of the mean of all classes it leaves out (docs/findings.md, "A table by CLIP").
 CLOSEST, CLOSE, IN_COMMON = 0.005, 0.01, 0.25
+# Texts that decide of what kind a word is that WordNet lacks; such words that are compared at once.
+NEIGHBOURS, AT_ONCE = 5, 256
 # The weight of the information of a text that cannot be true of any class.
 IMPOSSIBLE = 0.03
 # A text follows from another if that is so in at least this many classes and this many lack it, and
@@ -196,12 +199,43 @@ def drafted_by(knowledge: Any) -> str | None:
     return knowledge if isinstance(knowledge, str) and knowledge in DRAFTS else None
 
 
+def impossible_texts(
+    classes: Sequence[str], texts: Sequence[str], embeddings: UnitMatrix, reference: UnitMatrix
+) -> Bool[np.ndarray, " u"]:
+    """Return which of u texts cannot be true of any class, since they name things of other kinds.
+
+    A word that WordNet lacks is taken as most of the texts closest to it are: for cats, "baozi" as
+    "dumpling" and "steamed bun". Cosines are less the mean of the reference texts.
+
+    Args:
+        classes: their names.
+        texts: u texts.
+        embeddings: of the texts.
+        reference: the texts whose mean is taken.
+    """
+    other = of_other_kinds(tuple(classes), tuple(texts)).copy()
+    unknown = torch.from_numpy(unknown_words(texts))
+    if not other.any() or not unknown.any() or (~unknown).sum() < NEIGHBOURS:
+        return other
+    centre, blocks = _mean(reference), embeddings.blocks()
+    rows = torch.cat([functional.normalize(some - centre, dim=1) for _, some in blocks])
+    known, like = rows[~unknown], torch.from_numpy(other)[~unknown].float()
+    nearest = [(some @ known.T).topk(NEIGHBOURS).indices for some in rows[unknown].split(AT_ONCE)]
+    other[unknown.numpy()] = (like[torch.cat(nearest)].mean(dim=1) > 0.5).numpy()
+    return other
+
+
+def _mean(rows: UnitMatrix) -> Float[Tensor, " d"]:
+    count = sum(len(some) for _, some in rows.blocks())
+    return torch.stack([some.sum(dim=0) for _, some in rows.blocks()]).sum(dim=0) / count
+
+
 def drafted_by_clip(
     means: Float[Tensor, "c d"],
     texts: UnitMatrix,
     reference: UnitMatrix,
     classes: Sequence[str],
-    of_other_kinds: Bool[np.ndarray, " u"],
+    impossible: Bool[np.ndarray, " u"],
 ) -> Float32[np.ndarray, "c u"]:
     """Return a knowledge table of the texts that are closest to the images of each class.
 
@@ -216,7 +250,7 @@ def drafted_by_clip(
         texts: u texts.
         reference: the texts whose mean is taken.
         classes: their c names, for messages.
-        of_other_kinds: which texts cannot be true of any class (`texts.class_kinds`).
+        impossible: which texts cannot be true of any class (`impossible_texts`).
 
     Raises:
         InputError: the texts are few.
@@ -226,15 +260,14 @@ def drafted_by_clip(
             f"knowledge {BY_CLIP!r}: {len(texts)} texts for {len(classes)} classes; expected at "
             f"least {FEWEST_TEXTS} texts, of which CLIP finds the closest to each class"
         )
-    count = sum(len(rows) for _, rows in reference.blocks())
-    centre = torch.stack([rows.sum(dim=0) for _, rows in reference.blocks()]).sum(dim=0) / count
+    centre = _mean(reference)
     means = (means - IN_COMMON * means.mean(dim=0)).float()
     scores = torch.cat(
         [means @ functional.normalize(rows - centre, dim=1).T for _, rows in texts.blocks()], dim=1
     )
-    scores[:, torch.from_numpy(of_other_kinds)] = -math.inf
+    scores[:, torch.from_numpy(impossible)] = -math.inf
     # Shares are of the geometric mean of all texts and those that are left.
-    several = math.sqrt(len(texts) * (~of_other_kinds).sum())
+    several = math.sqrt(len(texts) * (~impossible).sum())
     values = np.zeros(scores.shape, dtype=np.float32)
     for share, value in ((CLOSE, TRUE_OF_A_CLASS), (CLOSEST, 1.0)):
         best = scores.topk(math.ceil(share * several), dim=1).indices.numpy()

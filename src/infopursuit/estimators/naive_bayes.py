@@ -44,6 +44,7 @@ from infopursuit.estimators.class_knowledge import (
     ClassKnowledge,
     drafted_by,
     drafted_by_clip,
+    impossible_texts,
 )
 from infopursuit.estimators.from_knowledge import Counts, KnowledgeModel, read_knowledge_model
 from infopursuit.estimators.one_clip import MOST, warn_unless_one_clip
@@ -97,7 +98,7 @@ from infopursuit.pursuit.naive_bayes.selection import (
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, ShardedSet, TrainingSet
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
-from infopursuit.texts.class_kinds import comparable_texts, of_other_kinds
+from infopursuit.texts.class_kinds import comparable_texts
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.text_table import (
     TextTable,
@@ -889,7 +890,7 @@ class TextQuestions:
         other = None
         if drafted:
             names = tuple(str(each) for each in data.classes)
-            other = of_other_kinds(names, tuple(texts.texts))
+            other = impossible_texts(names, texts.texts, texts.unit_matrix, reference)
             given = drafted_by_clip(data.moments.means, texts.unit_matrix, reference, names, other)
         elif self.annotated is not None and not isinstance(given, KnowledgeTable | str | Path):
             given = np.asarray(given, dtype=np.float32)  # of a text that people added: nothing

@@ -13,9 +13,9 @@ from functools import cache, lru_cache
 import numpy as np
 from jaxtyping import Bool
 
-from infopursuit.texts.normalization import normalize
+from infopursuit.texts.normalization import normalize, number_forms
 from infopursuit.texts.vocabulary import phrase_kinds
-from infopursuit.texts.wording import words_and_remark
+from infopursuit.texts.wording import Form, grammatical_form, words_and_remark
 from infopursuit.texts.wordnet import COMMON, class_senses, packaged_nouns, senses_of
 
 # Wide kinds of things, none of which is a kind of another. Pictures of buildings and people show
@@ -112,6 +112,21 @@ def of_other_kinds(classes: tuple[str, ...], texts: tuple[str, ...]) -> Bool[np.
         return bool(kinds) and OTHER not in kinds and kinds.isdisjoint(theirs)
 
     return np.array([is_other(text) for text in texts])
+
+
+def unknown_words(texts: Sequence[str]) -> Bool[np.ndarray, " u"]:
+    """Return which of u texts are one word that WordNet lacks, and no adjective: "baozi"."""
+    nouns, phrases = packaged_nouns(), phrase_kinds()
+
+    def is_unknown(text: str) -> bool:
+        words, _ = words_and_remark(text)
+        if len(words) != 1 or normalize(text) in phrases:
+            return False
+        return not any(map(nouns.senses, number_forms(words[0]))) and (
+            grammatical_form(words[0]) is not Form.STATE
+        )
+
+    return np.array([is_unknown(text) for text in texts])
 
 
 def comparable_texts(classes: Sequence[str], texts: Sequence[str]) -> dict[str, bool]:
