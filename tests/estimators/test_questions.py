@@ -179,7 +179,7 @@ def test_not_sure_is_evidence_that_is_explained(world: World, model) -> None:
     for query, change in model.questions_for(label)["not sure"]:
         level = table.log_likelihood[table.levels // 2, model.queries_.index(query)]
         after, before = (
-            table.tempered(evidence, asked).log_softmax(dim=0)[0].item()
+            table.tempered(evidence.unsqueeze(0), asked).log_softmax(dim=1)[0, 0].item()
             for evidence, asked in ((level + table.log_prior, 1), (table.log_prior, 0))
         )
         assert change == pytest.approx(after - before, abs=1e-4)
