@@ -2,15 +2,18 @@
 
     python -m benchmarks.calibration few
     python -m benchmarks.calibration few --tasks food10 pets --sizes 1 3 --seeds 1
+    python -m benchmarks.calibration few --held-out --spread 0
     python -m benchmarks.calibration all
     python -m benchmarks.calibration columns
 
 `few` draws images of each training class, `all` takes all of them; 500 test images are asked, by
 the default stopping rule. Both need ../shared/data, which is not part of the repository; a task
-without its files is skipped. `columns` is ten-fold cross-validation on tables of scikit-learn.
+without its files is skipped. With `--held-out` no test image is read: training images that the fit
+did not see are asked instead, and `--spread` is the number that the spread of the tempering is
+computed with (`SPREAD` of `infopursuit.pursuit.naive_bayes.fit`). `columns` is ten-fold cross-validation on tables of scikit-learn.
 Accuracy, the mean probability stated, and the expected calibration error are in percent; the error
 is of ten intervals: a mean over runs, and of the predictions of all runs together (with 500 images
-that are often unsure, a perfect model has 4 to 8 by chance in one run). `gap` is the largest
+a perfect model has 2 to 4 by chance in one run). `gap` is the largest
 difference of accuracy and stated probability in a run. `by length` is the largest difference of the
 two when every image is asked t questions, over t = 1, 2, 4, ... k.
 """
@@ -32,12 +35,15 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.meaning import ROOT, TASKS
 from infopursuit import InformationPursuitClassifier
 from infopursuit.core.numbers import table
-from infopursuit.datasets.labelled_images import even_sample, load_images
+from infopursuit.datasets.labelled_images import even_sample, hold_out, load_images
 from infopursuit.evaluation.run_metrics import expected_calibration_error
+from infopursuit.pursuit.naive_bayes import fit as naive_bayes_fit
 from infopursuit.pursuit.stopping import DEFAULT_STOP
 from infopursuit.texts.text_table import TextTable
 
 TESTED, BINS = 500, 10
+# The share of the training images that is asked in place of test images.
+HELD_OUT = 0.25
 SIZES = (1, 3, 5, 10, 16)
 COUNTS = ("asked", "shown")
 TABLES = {"breast cancer": load_breast_cancer, "wine": load_wine, "iris": load_iris}
@@ -67,11 +73,17 @@ def figures(model: InformationPursuitClassifier, X: Any, y: np.ndarray) -> Figur
     }
 
 
-def of_images(name: str, data: Path, size: int | None, seed: int) -> Figures:
+def of_images(
+    name: str, data: Path, size: int | None, seed: int, held_out: bool = False
+) -> Figures:
     """Return the figures with `size` images of each class, or all; and those of a regression."""
     folder, task, _ = TASKS[name]
     texts = TextTable.from_parquet(data / folder / "texts.parquet")
-    train, test = (load_images(data / folder / f"{task}.parquet", s) for s in ("train", "test"))
+    images = data / folder / f"{task}.parquet"
+    train = load_images(images, "train")
+    train, test = (
+        hold_out(train, HELD_OUT, seed) if held_out else (train, load_images(images, "test"))
+    )
     generator = torch.Generator().manual_seed(seed)
     test = test.subset(even_sample(test.labels, TESTED, generator))
     if size is not None:
@@ -119,9 +131,12 @@ def main() -> None:
     parser.add_argument("what", choices=("few", "all", "columns"))
     parser.add_argument("--tasks", nargs="+", choices=(*TASKS, *TABLES))
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--held-out", action="store_true")
+    parser.add_argument("--spread", type=float, default=naive_bayes_fit.SPREAD)
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data")
     given = parser.parse_args()
+    naive_bayes_fit.SPREAD = given.spread
     torch.set_num_threads(1)
     print(f"{DEFAULT_STOP}", flush=True)
     rows, header = [], ["", "runs"]
@@ -131,7 +146,10 @@ def main() -> None:
                 if given.what == "columns":
                     runs = [run for s in range(given.seeds) for run in of_columns(name, s)]
                 else:
-                    runs = [of_images(name, given.data, size, s) for s in range(given.seeds)]
+                    runs = [
+                        of_images(name, given.data, size, seed, given.held_out)
+                        for seed in range(given.seeds)
+                    ]
             except FileNotFoundError as error:
                 print(f"{name}: skipped, since {error.filename} is missing", flush=True)
                 break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import torch
 from scipy.sparse import csr_matrix
 
 from infopursuit.core.errors import InputError
-from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier, encoded_labels
 from infopursuit.pursuit.stopping import StoppingRule
 from tests.estimators.conftest import World, unit
 
@@ -87,6 +88,14 @@ def test_rows_that_are_not_of_unit_norm_are_scaled_with_a_warning(world: World, 
     with pytest.warns(UserWarning, match="scaled to unit norm"):
         scaled = model.predict_proba(7 * world.unseen)
     assert scaled == pytest.approx(model.predict_proba(world.unseen), abs=1e-6)
+
+
+def test_one_image_of_each_of_many_classes_is_no_regression() -> None:
+    names = [f"bird {number:02}" for number in range(30)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        classes, numbers = encoded_labels(names[::-1])
+    assert (classes.tolist(), numbers.tolist()) == (names, list(range(30))[::-1])
 
 
 def bad(rows: np.ndarray, row: int, value: float) -> np.ndarray:

@@ -33,7 +33,7 @@ from infopursuit.datasets.decoding import picture_list, to_rgb
 from infopursuit.estimators.class_knowledge import BY_CLIP
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.answers.table import LEAST_OF_MANY, PSEUDO_IMAGES
-from infopursuit.pursuit.explanation import LITTLE, Explanation, question
+from infopursuit.pursuit.explanation import Explanation, question
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
@@ -54,6 +54,9 @@ logger = logging.getLogger("infopursuit")
 MOST, PER_CLASS = 6, 30
 # One question in this many is kept for answers of yes.
 KEPT_FOR_YES = 3
+# An answer other than yes or not sure is worth a question if it moved the probability of the
+# class that is predicted by this.
+DECIDES = 0.1
 # The longest side of a picture that is sent, in pixels.
 LONGEST_SIDE = 768
 # What the model may answer, as answers of a pursuit.
@@ -222,7 +225,7 @@ class SecondOpinion:
                 continue
             if self.alone:
                 return query
-            if step.yes or (others and (step.answer == NOT_SURE or moved >= LITTLE)):
+            if step.yes or (others and (step.answer == NOT_SURE or moved >= DECIDES)):
                 # A false yes misleads a reader most; then comes what decides.
                 worth[query] = moved + step.yes
         return max(worth, key=worth.__getitem__) if worth else None

@@ -45,7 +45,7 @@ NONE_OF_THE_CLASSES = (
 BY_A_PERSON = "* A person gave this answer, not the image."
 # An answer changed little if it moved the probability of the class that is predicted in the end by
 # less than this. Several such answers in a row are read as one line.
-LITTLE = 0.1
+LITTLE = 1 / 8
 # A tie of more classes is given by their number.
 NAMED = 3
 # What a phrase of plain words is made of; a column of a table (`length > 2`) does not match.

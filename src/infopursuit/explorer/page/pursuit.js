@@ -32,7 +32,7 @@ export const RUNNERS_UP = 3;
 // An answer this close to a level, in steps between levels, is that level.
 const NEAR_LEVEL = 1e-4;
 // An answer changed little if it moved the class that is predicted in the end by less than this.
-const LITTLE = 0.1;
+const LITTLE = 1 / 8;
 // After which answer of a question another one is redundant.
 const [ANY, YES, NO, UNSURE] = [0, 1, 2, 3];
 
