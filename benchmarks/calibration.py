@@ -10,12 +10,12 @@
 the default stopping rule. Both need ../shared/data, which is not part of the repository; a task
 without its files is skipped. With `--held-out` no test image is read: training images that the fit
 did not see are asked instead, and `--spread` is the number that the spread of the tempering is
-computed with (`SPREAD` of `infopursuit.pursuit.naive_bayes.fit`). `columns` is ten-fold cross-validation on tables of scikit-learn.
-Accuracy, the mean probability stated, and the expected calibration error are in percent; the error
-is of ten intervals: a mean over runs, and of the predictions of all runs together (with 500 images
-a perfect model has 2 to 4 by chance in one run). `gap` is the largest
-difference of accuracy and stated probability in a run. `by length` is the largest difference of the
-two when every image is asked t questions, over t = 1, 2, 4, ... k.
+computed with (`SPREAD` of `infopursuit.pursuit.naive_bayes.fit`). `columns` is ten-fold cross-
+validation on tables of scikit-learn. Accuracy, the mean probability stated, and the expected
+calibration error are in percent; the error is of ten intervals: a mean over runs, and of the
+predictions of all runs together (with 500 images a perfect model has 2 to 4 by chance in one run).
+`gap` is the largest difference of accuracy and stated probability in a run. `by length` is the
+largest difference of the two when every image is asked t questions, over t = 1, 2, 4, ... k.
 """
 
 from __future__ import annotations
