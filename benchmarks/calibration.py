@@ -16,6 +16,8 @@ calibration error are in percent; the error is of ten intervals: a mean over run
 predictions of all runs together (with 500 images a perfect model has 2 to 4 by chance in one run).
 `gap` is the largest difference of accuracy and stated probability in a run. `by length` is the
 largest difference of the two when every image is asked t questions, over t = 1, 2, 4, ... k.
+`decided` is after how many questions the leading class is that of all answers for good: no rule of
+stopping that gives the class of all answers asks less.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ TESTED, BINS = 500, 10
 # The share of the training images that is asked in place of test images.
 HELD_OUT = 0.25
 SIZES = (1, 3, 5, 10, 16)
-COUNTS = ("asked", "shown")
+COUNTS = ("asked", "shown", "decided")
 TABLES = {"breast cancer": load_breast_cancer, "wine": load_wine, "iris": load_iris}
 Figures = dict[str, Any]
 
@@ -60,6 +62,8 @@ def figures(model: InformationPursuitClassifier, X: Any, y: np.ndarray) -> Figur
     lengths = [t for t in (2**power for power in range(8)) if t < posteriors.shape[1]]
     gaps = (posteriors.amax(dim=2).double().numpy() - right_at).mean(axis=0)[lengths]
     asked = np.array([len(each.steps) for each in explained])
+    leading = posteriors.argmax(dim=2)
+    other = (leading != leading[:, -1:]).numpy()
     return {
         "at stop": right.mean(),
         "stated": stated.mean(),
@@ -69,6 +73,8 @@ def figures(model: InformationPursuitClassifier, X: Any, y: np.ndarray) -> Figur
         "by length": np.abs(gaps).max(),
         "asked": asked.mean(),
         "shown": np.mean([sum(len(run) == 1 for run in each.folded()) for each in explained]),
+        # After the last belief in another class than all answers give; row 0 is before any answer.
+        "decided": (other * np.arange(1, other.shape[1] + 1)).max(axis=1).mean(),
         "asked all": (asked == len(model.queries_)).mean(),
     }
 
