@@ -104,7 +104,8 @@ def test_hostile_texts_are_shown_and_run_nowhere(open_page: Opened, width: int) 
 
 def test_a_link_that_holds_nonsense(open_page: Opened) -> None:
     page = open_page(
-        small_payload(), hash="view=nowhere&image=gone&set=99y.0z&strike=77&ask=1&sure=1000&class=x"
+        small_payload(),
+        hash="long=1&view=nowhere&image=gone&set=99y.0z&strike=77&ask=1&sure=1000&class=x",
     )
     notice = page.get_by_role("alert")
     for part in ("view=nowhere", "image=gone", "set=99y", "set=0z", "strike=77", "ask=1"):
