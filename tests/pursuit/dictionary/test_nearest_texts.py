@@ -14,8 +14,10 @@ from torch.nn.functional import normalize
 from infopursuit.pursuit.dictionary import nearest_texts as module
 from infopursuit.pursuit.dictionary.learnable import LearnableDictionary
 from infopursuit.pursuit.dictionary.nearest_texts import (
+    LOWER_SCALE,
     LazyNearestTexts,
     closeness,
+    in_halves,
     nearest_texts,
     screen,
 )
@@ -126,6 +128,17 @@ def test_off_the_cpu_nothing_waits_for_a_value() -> None:
     assert nearest_texts(theta, universe, block=30).shape == (4,)
 
 
+def test_two_halves_are_a_float32_and_their_products_round_no_more_than_its_own() -> None:
+    theta, universe = _points(50, 64, 3), normalize(_points(200, 64, 4), dim=1).half()
+    theta[0] *= 2.0**-12  # whose upper halves are subnormal
+    upper, lower = in_halves(theta).double().chunk(2)
+    together = upper + lower / LOWER_SCALE
+    assert torch.all((together - theta).abs() <= theta.abs() * 2.0**-22 + 2.0**-36)
+    exact = theta.double() @ universe.double().T
+    sizes = theta.double().abs() @ universe.double().abs().T
+    assert torch.all((together @ universe.double().T - exact).abs() <= sizes * 2.0**-21)
+
+
 def test_a_dictionary_snaps_when_asked_and_passes_gradients_straight() -> None:
     universe = normalize(_points(50, 8, 5), dim=1)
     dictionary = LearnableDictionary(universe, torch.tensor([4, 9]))
@@ -185,7 +198,7 @@ def test_copies_share_the_universe_and_nothing_else() -> None:
     before = dictionary.rows.clone()
     duplicate = copy.deepcopy(dictionary)
     assert duplicate.universe is universe
-    assert duplicate._lazy.universe is universe
+    assert duplicate._nearest.universe is universe
     _move(duplicate, 3.0, 19)
     assert torch.equal(duplicate.rows, nearest_texts(duplicate.theta, universe))
     assert torch.equal(dictionary.rows, before)

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from infopursuit.pursuit.dictionary.nearest_texts import LazyNearestTexts, nearest_texts
+from infopursuit.pursuit.dictionary.nearest_texts import DeviceNearestTexts, LazyNearestTexts
 
 
 class LearnableDictionary(nn.Module):
@@ -40,7 +40,8 @@ class LearnableDictionary(nn.Module):
         self.theta = nn.Parameter(universe[initial].float())
         # A buffer, so that a checkpoint carries it: exact ties may start at a higher row.
         self.register_buffer("rows", initial.clone())
-        self._lazy: LazyNearestTexts | None = None
+        # Made when it is first needed: a dictionary that never learns need not read all texts.
+        self._nearest: LazyNearestTexts | DeviceNearestTexts | None = None
 
     def forward(self) -> Float[Tensor, "k d"]:
         """Return unit-norm query embeddings; their gradient reaches theta (straight-through)."""
@@ -55,12 +56,11 @@ class LearnableDictionary(nn.Module):
         Raises:
             ValueError: a theta holds NaN or infinity (not looked for on a GPU).
         """
-        if self.theta.device.type == "cpu":
-            # Made when it is first needed: a dictionary that never learns need not read all texts.
-            self._lazy = self._lazy or LazyNearestTexts(self.universe)
-            self.rows.copy_(self._lazy.search(self.theta))
-        else:
-            self.rows.copy_(nearest_texts(self.theta, self.universe))
+        if self._nearest is None and self.theta.is_cpu:
+            self._nearest = LazyNearestTexts(self.universe)
+        elif self._nearest is None:
+            self._nearest = DeviceNearestTexts(self.universe, self.theta.dtype)
+        self.rows.copy_(self._nearest.search(self.theta))
 
     @property
     def full_search_share(self) -> float:
@@ -68,11 +68,11 @@ class LearnableDictionary(nn.Module):
 
         0.0 before the first search; 1.0 on a GPU, where no other search is made.
         """
-        if self.theta.device.type != "cpu":
+        if not self.theta.is_cpu:
             return 1.0
-        if self._lazy is None or self._lazy.searches == 0:
+        if not isinstance(self._nearest, LazyNearestTexts) or self._nearest.searches == 0:
             return 0.0
-        return self._lazy.full_searches / self._lazy.searches
+        return self._nearest.full_searches / self._nearest.searches
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LearnableDictionary:
         """Return a copy of everything but the universe, which is shared."""

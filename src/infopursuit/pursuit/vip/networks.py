@@ -29,6 +29,19 @@ from infopursuit.pursuit.querier import Criterion
 ANSWERS, MASK = 0, 1  # the channels of a history
 
 
+class Linear(nn.Linear):
+    """A linear layer that adds its bias on its own on a GPU.
+
+    At the sizes of these networks cuBLAS takes 1.4 to 1.6 times as long for a product together with
+    its bias (H200).
+    """
+
+    def forward(self, input: Float[Tensor, "*rows inputs"]) -> Float[Tensor, "*rows outputs"]:
+        if input.is_cpu:
+            return super().forward(input)
+        return input @ self.weight.T + self.bias
+
+
 class HistoryNetwork(nn.Module):
     """Maps a history over k queries to `outputs` logits (k for the querier, c for the classifier).
 
@@ -45,11 +58,11 @@ class HistoryNetwork(nn.Module):
         self.rest = nn.Sequential(
             nn.LayerNorm(hidden[0]),
             nn.ReLU(),
-            nn.Linear(hidden[0], hidden[1]),
+            Linear(hidden[0], hidden[1]),
             nn.LayerNorm(hidden[1]),
             nn.ReLU(),
         )
-        self.head = nn.Linear(2 * hidden[1], outputs)
+        self.head = Linear(2 * hidden[1], outputs)
 
     def forward(
         self, answers: Float[Tensor, "b k"], mask: Float[Tensor, "b k"]
@@ -87,23 +100,23 @@ class DenseHistories:
     def __init__(self, network: HistoryNetwork, batch: int) -> None:
         self.network = network
         self.columns = network.first.weight.T.contiguous()  # (k, hidden)
-        self.first = network.first.bias.expand(2, batch, -1).clone()
+        self.first = network.first.bias.expand(batch, 2, -1).clone()
+        # What a column counts in each channel: its answer, and 1.
+        self.factors = torch.ones_like(self.first[:, :, :1])
 
     @torch.no_grad()
     def add(self, queries: Int[Tensor, " r"], answers: Float[Tensor, " r"]) -> None:
         rows = len(queries)
-        columns = self.columns[queries]
-        self.first[ANSWERS, :rows] += answers.unsqueeze(1) * columns
-        self.first[MASK, :rows] += columns
+        self.factors[:rows, ANSWERS, 0] = answers
+        self.first[:rows].addcmul_(self.factors[:rows], self.columns[queries].unsqueeze(1))
 
     @torch.no_grad()
     def outputs(self, rows: int) -> Float[Tensor, "r outputs"]:
-        both = self.network.rest(self.first[:, :rows])
-        return self.network.head(torch.cat((both[ANSWERS], both[MASK]), dim=1))
+        return self.network.head(self.network.rest(self.first[:rows]).flatten(1))
 
     @torch.no_grad()
     def keep(self, rows: Int[Tensor, " r"]) -> None:
-        self.first = self.first[:, rows]
+        self.first, self.factors = self.first[rows], self.factors[rows]
 
 
 class DistinctHistories:
