@@ -16,8 +16,7 @@ calibration error are in percent; the error is of ten intervals: a mean over run
 predictions of all runs together (with 500 images a perfect model has 2 to 4 by chance in one run).
 `gap` is the largest difference of accuracy and stated probability in a run. `by length` is the
 largest difference of the two when every image is asked t questions, over t = 1, 2, 4, ... k.
-`decided` is after how many questions the leading class is that of all answers for good: no rule of
-stopping that gives the class of all answers asks less.
+`decided` is after how many questions the leading class is that of all answers for good.
 """
 
 from __future__ import annotations
@@ -142,6 +141,8 @@ def main() -> None:
     parser.add_argument("--spread", type=float, default=naive_bayes_fit.SPREAD)
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data")
     given = parser.parse_args()
+    if given.what == "columns" and (given.held_out or given.spread != naive_bayes_fit.SPREAD):
+        parser.error("--held-out and --spread are for images; expected few or all")
     naive_bayes_fit.SPREAD = given.spread
     torch.set_num_threads(1)
     print(f"{DEFAULT_STOP}", flush=True)

@@ -670,7 +670,7 @@ def encoded_labels(y: Any) -> tuple[np.ndarray, Int[Tensor, " n"]]:
             raise InputError(
                 f"y has labels of the types {', '.join(sorted(kinds))}; expected one type"
             )
-        with warnings.catch_warnings():  # of many classes, as one image of each has
+        with warnings.catch_warnings():  # one image of each class is no sign of a regression
             warnings.filterwarnings("ignore", "The number of unique classes")
             check_classification_targets(labels)
         classes, numbers = np.unique(labels, return_inverse=True)

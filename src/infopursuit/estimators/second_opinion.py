@@ -55,7 +55,7 @@ MOST, PER_CLASS = 6, 30
 # One question in this many is kept for answers of yes.
 KEPT_FOR_YES = 3
 # An answer other than yes or not sure is worth a question if it moved the probability of the
-# class that is predicted by this.
+# class that is predicted by at least this much.
 DECIDES = 0.1
 # The longest side of a picture that is sent, in pixels.
 LONGEST_SIDE = 768
