@@ -497,6 +497,25 @@ def test_the_confusion_matrix_leads_to_its_images(open_page: Opened, width: int)
     expect(page.locator(".picture .wrong")).to_contain_text(PLAIN[said])
 
 
+def test_what_is_below_the_gallery_stays_in_its_place_as_pictures_come_into_view(
+    open_page: Opened, width: int
+) -> None:
+    page = open_page(document(), hash="view=failures", width=width)
+    matrix = page.locator("#matrix-title")
+    expect(matrix).to_be_attached()
+    place = "() => document.getElementById('matrix-title').getBoundingClientRect().top + scrollY"
+    before = page.evaluate(place)
+    for top in range(0, int(before), 300):
+        page.evaluate(
+            """top => new Promise(done => {
+                 scrollTo(0, top);
+                 requestAnimationFrame(() => requestAnimationFrame(done));
+               })""",
+            top,
+        )
+    assert page.evaluate(place) == before
+
+
 # 7. Two models.
 
 

@@ -14,4 +14,4 @@ def compute_repeatably() -> None:
     # The same as `use_deterministic_algorithms(True)`, which would load torch's compiler: seconds.
     torch.set_deterministic_debug_mode("error")
     # It would also write NaN into all fresh memory, which nothing here reads: a tenth of a step.
-    torch.utils.deterministic.fill_uninitialized_memory = False
+    torch.utils.deterministic.fill_uninitialized_memory = False  # pyright: ignore[reportAttributeAccessIssue]
