@@ -71,9 +71,13 @@ def _wide_kinds_of_text(text: str) -> set[str]:
     A sense that is of no wide kind counts only if it is the most frequent one, a person only if
     there is no other sense: an "ottoman" is a seat. A text that also names a color may be true of
     anything. If WordNet lacks a text, the thing that it ends in counts if another is before it: a
-    "kitchen knife" is a knife, but a "curly coat" need not be a garment.
+    "kitchen knife" is a knife, but a "curly coat" need not be a garment. A "human ear" is of a
+    person.
     """
     nouns = packaged_nouns()
+    words, _ = words_and_remark(text)
+    if len(words) > 1 and words[0].lower() == "human":
+        return {HOLDER}
     color, person = nouns.senses("visual property")[0], nouns.things("person")[0][0]
     if any(color in nouns.kinds(sense) for sense in nouns.senses(text)):
         return {OTHER}
@@ -85,7 +89,6 @@ def _wide_kinds_of_text(text: str) -> set[str]:
             found |= _wide_kinds(sense) - {OTHER}
     if found:
         return found
-    words, _ = words_and_remark(text)
     if len(words) > 1 and all(map(nouns.things, words[-2:])):
         return _wide_kinds_of_text(words[-1])
     attributes = set(nouns.senses("attribute"))
