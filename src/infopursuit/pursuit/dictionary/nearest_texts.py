@@ -22,8 +22,8 @@ from torch import Tensor
 # Rows of one product. On a CPU a block stays near the cache, on a GPU it fills the device.
 CPU_BLOCK = 2048
 GPU_BLOCK = 65536
-# Of the lower half of a number, which float16 would not hold where it stands: 2^11 is float16's
-# precision.
+# The lower half of a float32 is multiplied by this before it is stored as float16, whose precision
+# it is: as it is, the half would be among the smallest numbers of float16, or below.
 LOWER_SCALE = 2.0**11
 # Pairs of theta and text whose closeness is evaluated in float64 at a time.
 PAIRS = 512
@@ -43,8 +43,8 @@ def nearest_texts(
 ) -> Int[Tensor, " k"]:
     """Return the row of the universe nearest to each theta by L2; ties go to the lowest row.
 
-    On a CPU the answer is exact: the greatest closeness as float64 evaluates it. On a GPU it is
-    that of `DeviceNearestTexts` (universe and theta must both be there).
+    On a CPU the answer is exact: the greatest closeness as float64 evaluates it. On a GPU
+    `DeviceNearestTexts` finds it (universe and theta must both be there).
 
     Args:
         universe: finite; float16, float32 or float64. It may be a memory map: it is read `block`
@@ -87,8 +87,8 @@ class DeviceNearestTexts:
         self, universe: Float[Tensor, "u d"], dtype: torch.dtype, block: int = GPU_BLOCK
     ) -> None:
         self.universe, self.block = universe, block
-        self.halved = universe.dtype == torch.float16 and dtype == torch.float32
-        self.halved = self.halved and universe.is_cuda
+        types = universe.dtype, dtype
+        self.halved = universe.is_cuda and types == (torch.float16, torch.float32)
         lengths = [texts.to(dtype).square().sum(dim=1) for texts in universe.split(block)]
         self.half_squares = torch.cat(lengths) / 2
 
@@ -114,10 +114,11 @@ class DeviceNearestTexts:
         return torch.add(upper, lower, alpha=1 / LOWER_SCALE)
 
 
-def in_halves(theta: Float[Tensor, "k d"]) -> Float[Tensor, "2k d"]:
-    """Return float16 upper halves of k points, then lower ones times `LOWER_SCALE`.
+def in_halves(theta: Float[Tensor, "k d"]) -> Float[Tensor, "2*k d"]:
+    """Return the float16 upper halves of k points, then their lower halves times `LOWER_SCALE`.
 
-    With the lower ones scaled back they sum to theta, up to 2^-22 of each number plus 2^-36.
+    An upper half and its lower half, scaled back, sum to theta up to 2^-22 of each number plus
+    2^-36.
     """
     upper = theta.half()
     return torch.cat((upper, ((theta - upper) * LOWER_SCALE).half()))
