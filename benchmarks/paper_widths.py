@@ -21,12 +21,13 @@ from benchmarks.harness import machine
 from benchmarks.meaning import ROOT, TASKS
 from infopursuit.core.numbers import table
 from infopursuit.core.repeatable import compute_repeatably
+from infopursuit.core.settings import read_yaml
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.estimators.variational import VariationalInformationPursuit
 from infopursuit.texts.text_table import TextTable
 
 DICTIONARIES = ROOT / "params/precomputed/dictionaries"
-HIDDEN, RANDOM, BIASED = (2000, 500), 4000, 3200
+SETTINGS = ROOT / "params/paper-widths.yaml"
 BUDGET = 128
 
 
@@ -40,9 +41,7 @@ def trained(name: str, data: Path, seed: int, device: str) -> tuple[np.ndarray, 
         texts.texts,
         texts.embeddings,
         queries=listed.read_text(encoding="utf-8").splitlines(),
-        hidden=HIDDEN,
-        random_updates=RANDOM,
-        biased_updates=BIASED,
+        **read_yaml(SETTINGS)["methods"]["fixed"],
         device=device,
         random_state=seed,
     )
