@@ -1,6 +1,7 @@
 """The cuts that `benchmarks.cuts` compares."""
 
 import torch
+from torch import Tensor
 
 from benchmarks.cuts import TEMPERINGS, equal_bins, stated
 from infopursuit.pursuit.answers.table import AnswerTable, answer_probabilities
@@ -26,11 +27,15 @@ def test_stated_probabilities_are_those_of_a_tempered_table() -> None:
     rates = answer_probabilities(torch.rand(4, 6, generator=generator)).clamp(0.01, 0.99)
     table = AnswerTable(rates.log(), torch.full((4,), 0.25).log())
     answers = torch.randint(0, 2, (5, 6), generator=generator).float()
-    masks = torch.ones(6, 7).triu(1).T  # the first t = 0..6 questions
     tempered = TEMPERINGS[1].of(table)
-    plain, wanted = (
-        torch.stack([NaiveBayes(each)(answers, mask.expand(5, -1)).softmax(dim=1) for mask in masks])
-        for each in (table, tempered)
+    plain, wanted = (of_all(NaiveBayes(each), answers) for each in (table, tempered))
+    torch.testing.assert_close(stated(tempered, plain), wanted.amax(dim=2))
+
+
+def of_all(classifier: NaiveBayes, answers: Tensor) -> Tensor:
+    """Return the posteriors after the first t = 0..k answers, one history at a time."""
+    n, k = answers.shape
+    masks = torch.ones(k, k + 1).triu(1).T
+    return torch.stack(
+        [classifier(answers, mask.expand(n, -1)).softmax(dim=1) for mask in masks], dim=1
     )
-    found = stated(tempered, plain.transpose(0, 1))
-    torch.testing.assert_close(found, wanted.transpose(0, 1).amax(dim=2))
