@@ -1,4 +1,4 @@
-"""Pages that are written elsewhere: the tutorial, the changelog, the help of the command line."""
+"""Pages that are written elsewhere: tutorial, changelog, security, help of the command line."""
 
 from __future__ import annotations
 
@@ -21,9 +21,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages."""
     root = Path(config.config_file_path).parent
     notebook = json.loads((Path(config.docs_dir) / NOTEBOOK).read_text(encoding="utf-8"))
-    changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    changelog, security = (
+        (root / f"{name}.md").read_text(encoding="utf-8") for name in ("CHANGELOG", "SECURITY")
+    )
     files.append(File.generated(config, "tutorial.md", content=notebook_page(notebook)))
     files.append(File.generated(config, "changelog.md", content=changelog))
+    inside = security.replace("](docs/", "](")
+    files.append(File.generated(config, "security.md", content=inside))
     files.append(File.generated(config, "api/command-line.md", content=command_line_page()))
     return files
 
