@@ -279,5 +279,5 @@ def test_with_few_images_probabilities_are_not_too_high(
 
 def test_what_cannot_be_calibrated_is_told(world: World) -> None:
     rows = of_each_class(world, 1, 0)
-    with pytest.warns(UserWarning, match=r"^4 images of 4 classes are too few to calibrate"):
+    with pytest.warns(UserWarning, match=r"^4 different images of 4 classes are too few to"):
         world.unfitted().fit(world.X[rows], world.y[rows])

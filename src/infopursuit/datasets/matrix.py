@@ -74,7 +74,8 @@ class Matrix:
         sums = np.empty(len(self), dtype=np.int64)
         for start in range(0, len(self), BLOCK):
             stored = self._keyed(self._stored(slice(start, start + BLOCK)))
-            rows = stored.contiguous().view(torch.uint8).numpy()
+            values = stored.contiguous().flatten()  # of one column the rows may seem far apart
+            rows = values.view(torch.uint8).view(len(stored), -1).numpy()
             sums[start : start + len(rows)] = [zlib.crc32(row) for row in rows]
         return sums
 

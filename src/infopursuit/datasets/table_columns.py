@@ -7,6 +7,8 @@ column holds the number of its category. A gap (None, NaN, NA) is NaN in all of 
 
 from __future__ import annotations
 
+import datetime
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,8 +21,11 @@ from infopursuit.core.errors import InputError
 
 # A column of texts with more different ones holds names or sentences, not categories.
 MOST_CATEGORIES = 254
-# Categories that say yes or no.
+# Categories that say yes or no; and numbers that do, in a column that said yes or no in fit.
 YES_OR_NO = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+ONE_OR_ZERO = {"1": 1.0, "1.0": 1.0, "0": 0.0, "0.0": 0.0}
+# What a column may not hold, in objects.
+DATES = (datetime.date, datetime.time, datetime.timedelta)
 
 
 @dataclass(frozen=True)
@@ -43,11 +48,14 @@ class TableColumns:
         """Return what is in the columns of a table; None if all are numbers, or it is not a table.
 
         Raises:
-            InputError: a column has too many different texts.
+            InputError: two columns have one name, or one holds dates or too many different texts.
         """
+        _check_names(X)
         columns = _columns(X)
         if columns is None:
             return None
+        for name, values in columns:
+            _check_values(values, name)
         kinds = [_categories(values, name) for name, values in columns]
         if all(kind is None for kind in kinds):
             return None
@@ -100,16 +108,17 @@ class TableColumns:
                 parts.append(_numbers(values, name))
                 continue
             texts = [_text(value) for value in values]
-            wanted = known or tuple(YES_OR_NO)
+            of = dict[str, float](YES_OR_NO | ONE_OR_ZERO)
+            if known:
+                of = {text: float(code) for code, text in enumerate(known)}
             found = [text.casefold() if not known and text else text for text in texts]
-            other = [text for text in found if text is not None and text not in wanted]
+            other = [text for text in found if text is not None and text not in of]
             if other:
                 warnings.warn(
                     f"column {name!r}: {len(other)} values such as {other[0]!r} were not there in "
                     "fit; they count as gaps",
                     stacklevel=4,
                 )
-            of = dict(YES_OR_NO) if not known else {text: n for n, text in enumerate(known)}
             codes = np.array([of.get(text, np.nan) if text else np.nan for text in found], float)
             if not known or self.coded:
                 parts.append(codes)
@@ -117,6 +126,49 @@ class TableColumns:
             shown = range(1, 2) if len(known) == 2 else range(len(known))
             parts += [np.where(np.isnan(codes), np.nan, codes == code) for code in shown]
         return np.stack(parts, axis=1) if parts else np.zeros((0, 0))
+
+
+def _check_names(X: Any) -> None:
+    """Raise InputError if two columns of a data frame have one name."""
+    names = list(getattr(X, "columns", ()))
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise InputError(f"X: {len(twice)} columns are called {twice[0]!r}; expected one")
+
+
+def _check_values(values: np.ndarray, name: str) -> None:
+    """Raise InputError if a column holds dates or durations."""
+    objects = values.dtype.kind == "O" and any(isinstance(value, DATES) for value in values)
+    if objects or values.dtype.kind in "Mm":
+        raise InputError(
+            f"column {name!r} holds dates or durations; expected numbers, categories or yes and "
+            "no: turn them into some, such as the year, or leave the column out"
+        )
+
+
+def check_numbers(X: Any) -> None:
+    """Raise InputError at the first text, list or infinite number: where scikit-learn objects."""
+    columns = _columns(X)
+    if columns is None:
+        array = np.asarray(X)
+        if array.ndim != 2 or array.dtype.kind != "f":
+            return
+        columns = [(f"column {i}", column) for i, column in enumerate(array.T)]
+    for name, values in columns:
+        for row, value in enumerate(values):
+            if isinstance(value, str | float | np.floating | list) and not _is_number(value):
+                shown = value.item() if isinstance(value, np.generic) else value
+                raise InputError(
+                    f"column {name!r}: row {row} is {shown!r}; expected a finite number, or a gap"
+                )
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a cell can be read as a finite number, or is a gap."""
+    try:
+        return not math.isinf(float(value))
+    except (TypeError, ValueError):
+        return False
 
 
 def _columns(X: Any) -> list[tuple[str, Any]] | None:
@@ -130,7 +182,7 @@ def _columns(X: Any) -> list[tuple[str, Any]] | None:
         return None
     try:
         array = np.asarray(X)
-        if array.dtype.kind not in "bUOT":
+        if array.dtype.kind not in "bUOTMm":
             return None
         array = array if array.dtype.kind == "b" else np.asarray(X, dtype=object)
     except ValueError:  # rows of different lengths; whoever checks the table reports it

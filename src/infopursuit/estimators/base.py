@@ -259,7 +259,7 @@ class PursuitClassifier:
         self._check_fitted()
         matching = [row for row, each in enumerate(self.classes_) if each == label]
         if not matching:
-            raise InputError(f"no class {label!r}; expected one of {list(self.classes_)[:10]}")
+            raise InputError(f"no class {label!r}; expected one of {self.classes_[:10].tolist()}")
         pursuit, k = self.pursuit_, len(self.queries_)
         said = [(query, 1.0, text) for query, text in enumerate(self.queries_)]
         if pursuit.words:

@@ -36,7 +36,7 @@ from infopursuit.core.executors import RayCluster
 from infopursuit.core.files import settings_sha256
 from infopursuit.datasets.labelled_images import EmbeddedShards, ImageShards
 from infopursuit.datasets.matrix import Matrix, UnitMatrix, as_tensor
-from infopursuit.datasets.table_columns import TableColumns
+from infopursuit.datasets.table_columns import TableColumns, check_numbers
 from infopursuit.estimators.annotated_texts import fit_annotations
 from infopursuit.estimators.base import DecidingClassifier, column_names, other_labels
 from infopursuit.estimators.class_knowledge import (
@@ -511,15 +511,20 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
     def _checked(self, X: Any, y: Any, reset: bool) -> tuple[Matrix, Any]:
         """Return the rows of a table as numbers, and the labels, checked as scikit-learn does."""
         checked: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
-        if self.columns_ is not None:
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            X = self.columns_.numbers(X)
-            checked["input_name"] = "X"
-            X = check_array(X, **checked)
-        else:
-            y_of_predict = isinstance(y, str)
-            X = validate_data(self, X, y, reset=reset, **checked)
-            X, y = (X, None) if y_of_predict else X
+        given = X
+        try:
+            if self.columns_ is not None:
+                validate_data(self, X, reset=reset, skip_check_array=True)
+                X = self.columns_.numbers(X)
+                checked["input_name"] = "X"
+                X = check_array(X, **checked)
+            else:
+                y_of_predict = isinstance(y, str)
+                X = validate_data(self, X, y, reset=reset, **checked)
+                X, y = (X, None) if y_of_predict else X
+        except (TypeError, ValueError):
+            check_numbers(given)  # says where the cell is
+            raise
         return Matrix(as_tensor(np.asarray(X))), y
 
     def __sklearn_tags__(self) -> Any:
@@ -555,15 +560,16 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             predicted.append(found.held_out(held_out.sample(count, seed)))
             kept = held_out.sample(KEPT, 0).rows.tensor()
             familiarity = Familiarity(table, found.rule.answers(kept))
-        few = held_out is None or len(np.unique(held_out.checksums)) < FEW_HELD_OUT
+        few = held_out is None or len(np.unique(held_out.keys)) < FEW_HELD_OUT
         if few and split.may_hold_out and isinstance(train, InMemorySet):
             for rest, others in train.folds(FOLDS, FEWEST_OF_A_CLASS):
                 predicted.append(fit(rest).held_out(others))
             if not predicted and found.queries:
+                what = "rows" if self.texts is None else "images"
                 warnings.warn(
-                    f"{len(train)} images of {len(self.classes_)} classes are too few to "
-                    "calibrate: the probabilities are a guess; give at least "
-                    f"{FEWEST_OF_A_CLASS} images of each class",
+                    f"{len(np.unique(train.keys))} different {what} of {len(self.classes_)} "
+                    "classes are too few to calibrate: the probabilities are a guess; give at "
+                    f"least {FEWEST_OF_A_CLASS} different {what} of each class",
                     stacklevel=3,
                 )
         predicted = [each for each in predicted if each.answers.shape[1]]

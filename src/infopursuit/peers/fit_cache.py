@@ -40,6 +40,6 @@ def cached(cache: FitCache | None, make: Callable[[], Value], *inputs: Any) -> V
 
 
 def _digest(values: Tensor) -> tuple[Any, ...]:
-    raw = values.contiguous().view(torch.uint8).numpy()
+    raw = values.contiguous().flatten().view(torch.uint8).numpy()
     digest = hashlib.sha256(raw)  # pyright: ignore[reportArgumentType]  # an array is a buffer
     return tuple(values.shape), str(values.dtype), digest.hexdigest()

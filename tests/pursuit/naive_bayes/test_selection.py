@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ from infopursuit.pursuit.naive_bayes.selection import (
     responsive_rows,
 )
 from infopursuit.pursuit.naive_bayes.training_set import (
+    EQUAL_ROWS,
     HELD_OUT_OF_A_CLASS,
     InMemorySet,
     KeyCounts,
@@ -230,6 +233,28 @@ def test_shards_hold_out_what_an_array_does(share: float) -> None:
     count = np.minimum(np.round(share * distinct), distinct - 1)
     held = last_keys(found, found.ranks() < count[found.classes], 4)[LABELS] >= KEYS
     np.testing.assert_array_equal(held, held_out_by_content(KEYS, LABELS, share))
+
+
+@pytest.mark.parametrize("kind", [Matrix, partial(UnitMatrix, where="X")])
+def test_equal_rows_of_tables_are_split_and_equal_images_are_not(kind: Callable) -> None:
+    generator = torch.Generator().manual_seed(0)
+    pattern = torch.randint(6, (2000,), generator=generator)
+    labels = torch.randint(2, (2000,), generator=generator)
+    values = normalize(torch.randn(6, 8, generator=generator), dim=1)
+    data = InMemorySet(kind(values[pattern]), labels, None, np.arange(2))
+    train, held = data.split(0.2)
+    assert held is not None
+    assert len(train) + len(held) == 2000
+    folds = [len(others) for _, others in data.folds(4, 2)]
+    both = set(train.checksums) & set(held.checksums)
+    if kind is Matrix:
+        assert len(both) == 6
+        assert len(held) == pytest.approx(400, abs=10)
+        assert folds == pytest.approx([500] * 4, abs=10)
+        together = Counter(zip(labels.tolist(), data.keys.tolist(), strict=True))
+        assert max(together.values()) == EQUAL_ROWS
+    else:
+        assert len(set(data.keys)) == 6
 
 
 def test_at_most_1024_images_of_a_class_are_held_out() -> None:

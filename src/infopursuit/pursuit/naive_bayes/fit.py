@@ -82,8 +82,9 @@ HELD_OUT = 4096
 CALIBRATION_POSTERIORS, FEWEST_HELD_OUT = 2**27, 512
 
 # Values of a column: rows spread like all that each class gets; a cell of numbers lends weight to
-# its neighbours by a Gaussian of this many cells; and answers that nothing gives.
-PSEUDO_IMAGES, CELL_WIDTH, NEVER = 2.0, 0.7, 1e-9
+# its neighbours by a Gaussian of this many cells, in a column of at least four cells (the few of
+# others are mostly single values, such as 0 and 1); and answers that nothing gives.
+PSEUDO_IMAGES, CELL_WIDTH, FEWEST_NEIGHBOURS, NEVER = 2.0, 0.7, 4, 1e-9
 
 # Images whose answers are counted at once: few enough that these stay in the cache.
 COUNTED = 1024
@@ -160,8 +161,9 @@ def value_rates(
 ) -> Float[Tensor, "v k c"]:
     """Return P(answer | class) of questions for values, from the counts of `table_of_counts`.
 
-    Two rows spread like all rows of the column are added to each class. A gap is as probable in
-    every class, so that it tells nothing and a column with many gaps is worth less.
+    Two rows spread like all rows of the column are added to each class. Neighbouring intervals of
+    numbers share their rows, if there are at least FEWEST_NEIGHBOURS. A gap is as probable in every
+    class, so that it tells nothing and a column with many gaps is worth less.
     """
     v, c = rule.levels, len(totals)
     above = sums.view(c, v - 1, -1)
@@ -174,7 +176,7 @@ def value_rates(
         found = counts[:, levels, query]
         cells = torch.arange(len(levels), dtype=found.dtype)
         pooled = (found.sum(dim=0) + 1) / (found.sum() + len(levels))
-        if rule.numeric[query]:
+        if rule.numeric[query] and len(levels) >= FEWEST_NEIGHBOURS:
             near = (-((cells.unsqueeze(1) - cells) / CELL_WIDTH).square() / 2).softmax(dim=1)
             found = found @ near
         found = found + PSEUDO_IMAGES * pooled

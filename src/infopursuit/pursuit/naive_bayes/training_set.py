@@ -12,7 +12,8 @@ for any number of workers. A shard that is read again, because a machine was los
 
 The key of an image is a checksum of its embedding. Held-out images, and the samples of shards, are
 those of each class whose keys come first. So it does not matter how the images are cut into
-shards or who reads them, and equal images stay together.
+shards or who reads them, and equal images stay together. Equal rows of a table are no copies: there
+are 670 men of the Titanic's crew who died. Of these only a few stay together (`EQUAL_ROWS`).
 """
 
 from __future__ import annotations
@@ -56,6 +57,9 @@ SCREENED_IMAGES, SCREENED_OF_A_CLASS = 4096, 8
 SPARE = 64
 # Keys are below 2**32; with the class in front they order by class, then by key.
 KEY_BITS = 32
+# At most this many equal rows of a table and a class have one key, so that a row repeated this often
+# and a row of this weight give one model. MIX sets the keys of further equal rows apart.
+EQUAL_ROWS, MIX = 4, 0x9E3779B1
 # Keys that wait at least before they are merged.
 MERGED_FROM = 2**20
 
@@ -100,6 +104,21 @@ class InMemorySet:
         """A checksum of each row's bytes."""
         return self.rows.checksums()
 
+    @cached_property
+    def keys(self) -> Int[np.ndarray, " n"]:
+        """What decides which rows are held out: equal rows of a class with one key stay together.
+
+        The key is the checksum, changed for every `EQUAL_ROWS` equal rows of a class in a table.
+        """
+        if isinstance(self.rows, UnitMatrix):
+            return self.checksums
+        codes = (self.labels.numpy() << KEY_BITS) + self.checksums
+        order = np.argsort(codes, kind="stable")
+        first = np.searchsorted(codes[order], codes[order])
+        before = np.empty_like(codes)
+        before[order] = np.arange(len(codes)) - first  # equal rows of the class before a row
+        return self.checksums ^ ((before // EQUAL_ROWS * MIX) % 2**KEY_BITS)
+
     def facts(self, held_out: InMemorySet | None) -> dict[str, Any]:
         """Return the number and checksum of the rows and the number of those held out."""
         content = self.checksums.tobytes() + self.labels.numpy().tobytes()
@@ -112,10 +131,10 @@ class InMemorySet:
     def split(self, share: float) -> tuple[InMemorySet, InMemorySet | None]:
         """Return rows to learn from and those held out; None if the classes have too few images.
 
-        Which are held out depends on their content (`held_out_by_content`): equal rows stay
+        Which are held out depends on their content (`held_out_by_content`): rows of one key stay
         together, and a row that is repeated counts as one of a larger weight.
         """
-        held = held_out_by_content(self.checksums, self.labels.numpy(), share)
+        held = held_out_by_content(self.keys, self.labels.numpy(), share)
         if not held.any():
             return self, None
         return (
@@ -126,12 +145,12 @@ class InMemorySet:
     def folds(self, count: int, least: int) -> Iterator[tuple[InMemorySet, InMemorySet]]:
         """Yield rows to learn from and others: each row is among the others once.
 
-        Rows of classes with fewer than `least` different rows never are. Equal rows stay together.
+        Rows of classes with fewer than `least` keys never are. Rows of one key stay together.
         """
-        counted = key_counts(self.labels.numpy(), self.checksums)
+        counted = key_counts(self.labels.numpy(), self.keys)
         distinct = counted.of_class(np.ones_like(counted.counts), len(self.classes))
         fold = np.where(distinct[counted.classes] < least, -1, counted.ranks() % count)
-        codes = (self.labels.numpy() << KEY_BITS) + self.checksums
+        codes = (self.labels.numpy() << KEY_BITS) + self.keys
         of_row = fold[np.searchsorted(counted.codes, codes)]
         for number in range(count):
             others = of_row == number
