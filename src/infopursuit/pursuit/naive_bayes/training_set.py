@@ -57,8 +57,8 @@ SCREENED_IMAGES, SCREENED_OF_A_CLASS = 4096, 8
 SPARE = 64
 # Keys are below 2**32; with the class in front they order by class, then by key.
 KEY_BITS = 32
-# At most this many equal rows of a table and a class have one key, so that a row repeated this often
-# and a row of this weight give one model. MIX sets the keys of further equal rows apart.
+# At most four equal rows of a table and a class have one key: a row that is repeated four times
+# and a row of weight four give one model. MIX sets the keys of further equal rows apart.
 EQUAL_ROWS, MIX = 4, 0x9E3779B1
 # Keys that wait at least before they are merged.
 MERGED_FROM = 2**20
