@@ -83,8 +83,8 @@ def test_clip_answers_without_labels_and_labels_come_later(tmp_path: Path) -> No
     kept = [number for number, each in enumerate(model.queries_) if each != "feathers"]
     table = fewer.pursuit_.classifier.table
     assert torch.equal(table.log_likelihood, again.log_likelihood[:, kept])
-    tempering = ("independent_answers", "evidence_weight", "growth", "spread")
-    assert [getattr(table, each) for each in tempering] == [6.0, 0.7, 0.5, 1.0]
+    tempering = ("independent_answers", "evidence_weight", "growth", "spread", "prior_wear")
+    assert [getattr(table, each) for each in tempering] == [6.0, 0.7, 0.5, 1.0, 0.0]
     with pytest.raises(InputError, match="'cat' is not among"):
         model.partial_fit(more[:1], ["cat"])
     assert not hasattr(InformationPursuitClassifier(), "partial_fit")

@@ -46,7 +46,8 @@ def naive_bayes(
     generator = torch.Generator().manual_seed(seed)
     shares = torch.rand(levels, k, len(classes), generator=generator) + 0.02
     prior = (torch.rand(len(classes), generator=generator) + 0.1).log_softmax(dim=0)
-    table = AnswerTable((shares / shares.sum(dim=0)).log(), prior, 12.0, spread=1.5)
+    shares = (shares / shares.sum(dim=0)).log()
+    table = AnswerTable(shares, prior, 12.0, spread=1.5, prior_wear=0.5)
     upper = None if levels == 2 else torch.full((k,), 0.2)
     certain = torch.tensor([[-0.4, 0.5]] * k) if levels == 5 else None
     rule = ThresholdAnswers(unit(k, seed), torch.full((k,), -0.1), upper, certain)

@@ -295,6 +295,7 @@ def test_a_picture_and_a_person_answer_together(open_page: Opened) -> None:
     described = dict(zip(QUERIES, texts(), strict=True))
     of_person = 0
     for place in (0, 5, 9):
+        said = {}
         image = split("test").ids[place]
         page = open_page(document(), hash=f"view=image&image={image}")
         dialogue = Dialogue(model(), split("test").answers[0][place], image, STOP, 1, 0.8)
@@ -308,6 +309,7 @@ def test_a_picture_and_a_person_answer_together(open_page: Opened) -> None:
             expect(page.locator(".stage h2")).to_have_text(described[question])
             page.get_by_role("button", name="no", exact=True).click()
             dialogue.answer("no")
+            said[f"q{QUERIES.index(question)}"] = 0.0
             of_person += 1
         steps = dialogue.explanation().steps
         expect(page.locator(".said li")).to_have_count(len(steps))
@@ -319,13 +321,15 @@ def test_a_picture_and_a_person_answer_together(open_page: Opened) -> None:
         expect(page.locator(".stage h2")).to_have_text(best)
         page.reload()
         expect(page.locator(".said li")).to_have_count(len(steps))
-        # Certain or not, the picture answers from 50 % on.
+        # Certain or not, the picture answers from 50 % on, except what the person said.
         field = page.get_by_label("Ask me below a certainty of")
         expect(field).to_have_value("80")
         field.fill("50")
         field.press("Enter")
         expect(page).to_have_url(re.compile("below=50"))
-        expect(page.locator(".stage h2")).to_have_text(explained(image).predicted_class)
+        expect(page.locator(".stage h2")).to_have_text(
+            explained(image, **said).predicted_class
+        )
         field.fill("80")
         field.press("Enter")
         expect(page.locator(".said li")).to_have_count(len(steps))

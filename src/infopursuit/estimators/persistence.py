@@ -478,6 +478,7 @@ OPTIONAL = (
     "classifier.evidence_weight",
     "classifier.growth",
     "classifier.spread",
+    "classifier.prior_wear",
     "querier.worth",
     "querier.put_off",
     "familiarity.",
@@ -565,7 +566,9 @@ def _check(
         # A table without tempering has infinitely many independent answers.
         elif not (name.endswith(".independent_answers") or torch.isfinite(tensor).all()):
             raise ValueError(f"{name} holds NaN or infinity; expected finite numbers")
-        elif not expected[name] and not tensor > 0:
+        elif name.endswith(".prior_wear") and not 0 <= tensor <= 1:
+            raise ValueError(f"{name} is {tensor.item()}; expected 0 to 1")
+        elif not (expected[name] or name.endswith(".prior_wear") or tensor > 0):
             raise ValueError(f"{name} is {tensor.item()}; expected more than 0")
         elif name.startswith("counts.") and not (tensor >= 0).all():
             raise ValueError(f"{name} holds negative numbers; expected counts")
@@ -589,7 +592,7 @@ def _shapes(
 
     def table(part: str) -> dict[str, tuple[int, ...]]:
         shapes = {"log_likelihood": (levels, k, c), "log_prior": (c,), "independent_answers": ()}
-        shapes |= {"evidence_weight": (), "growth": (), "spread": ()}
+        shapes |= {"evidence_weight": (), "growth": (), "spread": (), "prior_wear": ()}
         return {f"{part}.{name}": shape for name, shape in shapes.items()}
 
     rules: dict[str, dict[str, tuple[int, ...]]] = {

@@ -401,6 +401,7 @@ def _table(querier: InformationGain, table: AnswerTable) -> payload.Table:
         evidence_weight=float(table.evidence_weight),
         growth=float(table.growth),
         spread=float(table.spread),
+        prior_wear=float(table.prior_wear),
         worth=None if querier.query_weights is None else _numbers(querier.query_weights),
         put_off=put_off,
         rounding=querier.rounding,

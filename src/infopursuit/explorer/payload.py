@@ -70,7 +70,8 @@ class Table(Part):
         independent_answers: how many independent answers all are worth; null for infinitely many.
         evidence_weight: what each answer counts.
         growth: the power of the divisor.
-        spread: the posterior is the mean of those of the logits times and divided by this.
+        spread: the posterior is the mean of two, with the evidence divided by this and times this.
+        prior_wear: the log-prior is divided by the divisor to this power.
         worth: float32 (k,), a factor on the gain of each question; null for 1 each.
         put_off: redundant questions; null if there are none.
         rounding: gains that differ by less, in nats, are equal.
@@ -83,6 +84,7 @@ class Table(Part):
     evidence_weight: float = 1.0
     growth: float = 1.0
     spread: float = 1.0
+    prior_wear: float = 1.0
     worth: Base64 | None
     put_off: PutOff | None
     rounding: float

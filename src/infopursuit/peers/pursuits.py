@@ -127,7 +127,7 @@ class PursuitPeer(TextPeer):
             self.classes_,
             tuple(self.pursuit_.queries[column] for column in columns.tolist()),
             values.transpose(1, 2).numpy(),
-            (table.log_prior.double() / wear).numpy(),
+            (table.log_prior.double() / wear**table.prior_wear).numpy(),
             asked[:, columns].bool().numpy(),
             (asked[:, columns].bool() & (answers[:, columns] > NOT_SURE)).numpy(),
         )

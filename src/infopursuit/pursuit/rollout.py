@@ -242,6 +242,7 @@ def _ask_until(
     count, budget = len(answers), stop.budget(answers.shape[1])
     asking, histories = Asking(querier, answers), classifier.incremental(count)
     posterior = histories.outputs(count).softmax(dim=1)
+    prior = posterior[:1]  # nothing is known yet: all images have the same
     ending = Ending(
         posterior.clone(),
         torch.zeros(count, dtype=torch.long, device=answers.device),
@@ -262,7 +263,7 @@ def _ask_until(
         return left
 
     for step in range(budget + 1):
-        holds = stop.holds(posterior, unchanged)
+        holds = stop.holds(posterior, unchanged, prior)
         done = holds if step < budget else torch.ones_like(holds)
         if done.any() and not len(end(done, holds)):
             break

@@ -19,7 +19,8 @@ class StoppingRule(NamedTuple):
     """Stop at the first condition that holds, or after `max_queries` questions.
 
     Attributes:
-        probability: stop once a class is at least this probable; None for never.
+        probability: stop once a class is at least this probable; None for never. A class that had
+            more than a half before any question has to be surer (`needed`).
         max_queries: ask at most this many questions; None for as many as the dictionary has.
         entropy: stop once the posterior has at most this entropy, in nats; None for never.
         stability: stop once this many questions left the predicted class as it was; None for never.
@@ -56,17 +57,39 @@ class StoppingRule(NamedTuple):
         """Return the most questions asked of a dictionary of k."""
         return k if self.max_queries is None else min(self.max_queries, k)
 
+    def needed(
+        self, predicted: Int[Tensor, " n"], first: Int[Tensor, "*n"], before: Float[Tensor, "*n"]
+    ) -> Float[Tensor, " n"]:
+        """Return how probable the predicted class has to be, by `probability`.
+
+        A class that had a probability of b > 1/2 before any question may be in doubt 2 (1 - b)
+        times as much as others. Otherwise an image in which a disease is rare would get no
+        question: it is healthy, 99 %, before the first.
+
+        Args:
+            predicted: the most probable class now.
+            first: the most probable class before any question.
+            before: its probability then.
+        """
+        assert self.probability is not None
+        rarer = torch.where(predicted == first, 2 * (1 - before), 1.0).clamp(max=1.0)
+        return torch.where(rarer < 1, 1 - (1 - self.probability) * rarer, self.probability)
+
     def holds(
-        self, posterior: Float[Tensor, "n c"], unchanged: Int[Tensor, " n"]
+        self,
+        posterior: Float[Tensor, "n c"],
+        unchanged: Int[Tensor, " n"],
+        prior: Float[Tensor, "m c"],
     ) -> Bool[Tensor, " n"]:
         """Whether a condition holds now.
 
         Args:
             posterior: after the questions so far.
             unchanged: how many of the last questions left the predicted class as it was.
+            prior: the posterior before any question, of each image or one row for all.
         """
         entropy = None if self.entropy is None else posterior_entropy(posterior)
-        return self._met(posterior.amax(dim=1), entropy, unchanged)
+        return self._met(posterior.max(dim=1), entropy, unchanged, prior.max(dim=1))
 
     def steps(
         self, posteriors: Float[Tensor, "n T1 c"]
@@ -89,22 +112,34 @@ class StoppingRule(NamedTuple):
             highest: its probability.
             entropy: of the posterior, in nats; None if the rule does not look at it.
         """
-        longest = self.budget(predicted.shape[1] - 1)
+        longest, first = self.budget(predicted.shape[1] - 1), (highest[:, 0], predicted[:, 0])
         unchanged = torch.zeros(len(predicted), dtype=torch.long, device=predicted.device)
         counts, done = torch.full_like(unchanged, longest), torch.zeros_like(unchanged).bool()
         for t in range(longest + 1):
             if t:
                 unchanged = torch.where(predicted[:, t] == predicted[:, t - 1], unchanged + 1, 0)
-            met = self._met(highest[:, t], None if entropy is None else entropy[:, t], unchanged)
+            now = highest[:, t], predicted[:, t]
+            met = self._met(now, None if entropy is None else entropy[:, t], unchanged, first)
             counts[met & ~done] = t
             done |= met
         return counts, done
 
-    def _met(self, highest: Tensor, entropy: Tensor | None, unchanged: Tensor) -> Tensor:
-        """Return whether a condition holds; the one place that knows the conditions."""
+    def _met(
+        self,
+        now: tuple[Tensor, Tensor],
+        entropy: Tensor | None,
+        unchanged: Tensor,
+        first: tuple[Tensor, Tensor],
+    ) -> Tensor:
+        """Return whether a condition holds; the one place that knows the conditions.
+
+        `now` and `first` are the largest probability and its class, now and before any question.
+        """
+        highest, predicted = now
         met = torch.zeros(len(highest), dtype=torch.bool, device=highest.device)
         if self.probability is not None:
-            met |= highest >= self.probability
+            before, leader = first
+            met |= highest >= self.needed(predicted, leader, before).to(highest.dtype)
         if self.entropy is not None and entropy is not None:
             met |= entropy <= self.entropy
         if self.stability is not None:

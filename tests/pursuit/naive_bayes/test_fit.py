@@ -21,7 +21,7 @@ from infopursuit.pursuit.answers.rules import (
     MinMaxAnswers,
     ThresholdAnswers,
 )
-from infopursuit.pursuit.answers.table import LEAST, MOST, AnswerTable, spread_logits
+from infopursuit.pursuit.answers.table import LEAST, MOST, AnswerTable
 from infopursuit.pursuit.naive_bayes import fit
 from infopursuit.pursuit.naive_bayes.fit import (
     ASSUMED,
@@ -129,6 +129,14 @@ def loss_slowly(
     return total / float(weights.sum())
 
 
+def by_prior(of: AnswerTable, labels: Tensor, weights: Tensor) -> Tensor:
+    """Weights of the same sum by which the classes are as frequent as before any question."""
+    wanted = weights.clone()
+    for label, share in enumerate(of.log_prior.exp().tolist()):
+        wanted[labels == label] *= share / weights[labels == label].sum()
+    return wanted * weights.sum() / wanted.sum()
+
+
 @pytest.mark.parametrize("levels", [2, 3])
 @pytest.mark.parametrize(("weighted", "spread"), [(False, 1.0), (True, 1.0), (False, 1.7)])
 def test_the_tempering_is_that_of_the_least_cross_entropy(
@@ -144,13 +152,17 @@ def test_the_tempering_is_that_of_the_least_cross_entropy(
     monkeypatch.setattr(fit, "EVIDENCE_WEIGHTS", (1.0, 0.6))
     weights = torch.linspace(0.1, 1.2, 20) if weighted else torch.ones(20)
     grid = product(fit.INDEPENDENT_ANSWERS[::2], (1.0, 0.6), fit.GROWTHS, [spread])
-    choices = starmap(Tempering, grid)
-    expected = [loss_slowly(choice, of, answers, labels, weights) for choice in choices]
+    choices = [
+        choice._replace(prior_wear=wear) for choice in starmap(Tempering, grid) for wear in (0.0, 1.0)
+    ]
+    parts = [slice(12), slice(12, None)]
     held_out = [
         HeldOut(InformationGain(of), answers[part], labels[part], weights[part].double())
-        for part in (slice(12), slice(12, None))
+        for part in parts
     ]
     tempering, loss = fit_tempering(held_out, 5, spread)
+    weights = torch.cat([by_prior(of, labels[part], weights[part]) for part in parts])
+    expected = [loss_slowly(choice, of, answers, labels, weights) for choice in choices]
     assert tempering.spread == spread
     assert loss == pytest.approx(loss_slowly(tempering, of, answers, labels, weights), abs=2e-3)
     assert loss <= min(expected) + 2e-3
@@ -164,11 +176,35 @@ def test_one_image_of_each_class_counts_more_the_more_images_differ() -> None:
 def test_two_temperings_are_the_further_apart_the_fewer_images_a_class_has() -> None:
     assert [spread_by(count) for count in (4.0, 9.0, 16.0)] == pytest.approx([1.6, 1.4, 1.3])
     assert spread_by(1e-3) == spread_by(1.0), "weights may be small"
-    logits = drawn(5, 4)
-    posterior = spread_logits(logits, 1.6).exp()
-    expected = ((logits * 1.6).softmax(dim=1) + (logits / 1.6).softmax(dim=1)) / 2
-    torch.testing.assert_close(posterior, expected)
-    assert torch.equal(posterior.argmax(dim=1), logits.argmax(dim=1))
+    of, evidence = replace(textbook.table(), spread=1.6), drawn(5, 4).double()
+    posterior = of.tempered(evidence, 3).softmax(dim=1)
+    both = [of.logits(evidence, of.divisor(3) * each).softmax(dim=1) for each in (1.6, 1 / 1.6)]
+    torch.testing.assert_close(posterior, (both[0] + both[1]) / 2)
+
+
+def test_the_prior_wears_as_much_as_is_fitted() -> None:
+    """Before, a class that has 1 % of the images had 4 % before the first question."""
+    of = replace(textbook.table(), evidence_weight=0.5, growth=0.5)
+    nothing, evidence = of.log_prior.expand(1, -1), drawn(5, 4).double()
+    assert torch.equal(of.tempered(nothing, 0)[0], of.log_prior)
+    worn = replace(of, prior_wear=1.0)
+    torch.testing.assert_close(worn.tempered(evidence, 7), evidence / of.divisor(7))
+    half = replace(of, prior_wear=0.5)
+    torch.testing.assert_close(half.tempered(nothing, 7)[0], of.log_prior / of.divisor(7) ** 0.5)
+
+
+def test_classes_calibrate_by_how_frequent_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a frequent class a smaller share is held out, 1,024 at most."""
+    monkeypatch.setattr(fit, "ASSUMED_IMAGES", 0.0)
+    of, answers = textbook.table(3), textbook.answers(3, count=60)
+    labels = NaiveBayes(of)(answers, torch.ones_like(answers)).argmax(dim=1)
+    labels[::4] = (labels[::4] + 1) % 4
+    twice = torch.cat([torch.arange(60), (labels == 1).nonzero().squeeze(1)])
+    once, again = (
+        fit_tempering([HeldOut(InformationGain(of), answers[rows], labels[rows], None)], 5)[1]
+        for rows in (torch.arange(60), twice)
+    )
+    assert once == pytest.approx(again, abs=1e-9)
 
 
 def test_repeated_answers_are_found_to_be_worth_few_and_independent_ones_many() -> None:

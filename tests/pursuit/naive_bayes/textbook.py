@@ -34,18 +34,21 @@ def posterior(
     counts: float = 1.0,
     growth: float = 1.0,
     spread: float = 1.0,
+    wear: float = 0.0,
 ) -> list[float]:
     """Return the posterior after the answers heard, tempered for `asked` questions."""
     count = len(heard) if asked is None else asked
-    logits = []
-    for label, log_prior in enumerate(of.log_prior.tolist()):
-        total = log_prior
-        for query, answer in heard.items():
-            total += float(of.log_likelihood[round(answer * (of.levels - 1)), query, label])
-        logits.append(counts * total / (1 + count / worth) ** growth)
     both = []
-    for times in (spread, 1 / spread):
-        powers = [math.exp((each - max(logits)) * times) for each in logits]
+    for times in (1 / spread, spread):
+        divisor = (1 + count / worth) ** growth / counts * times
+        logits = []
+        for label, log_prior in enumerate(of.log_prior.tolist()):
+            total = log_prior / divisor**wear
+            for query, answer in heard.items():
+                level = round(answer * (of.levels - 1))
+                total += float(of.log_likelihood[level, query, label]) / divisor
+            logits.append(total)
+        powers = [math.exp(each - max(logits)) for each in logits]
         both.append([power / sum(powers) for power in powers])
     return [(sharp + flat) / 2 for sharp, flat in zip(*both, strict=True)]
 
@@ -70,7 +73,7 @@ def pursue(of: AnswerTable, given: Tensor, budget: int) -> tuple[list[int], list
     """The queries asked of an image with these answers (k,), and the posterior after each."""
     heard: dict[int, float] = {}
     tempering = {"worth": of.independent_answers, "counts": of.evidence_weight}
-    tempering |= {"growth": of.growth, "spread": of.spread}
+    tempering |= {"growth": of.growth, "spread": of.spread, "wear": of.prior_wear}
     posteriors = [posterior(of, heard, **tempering)]
     for _ in range(budget):
         left = [query for query in range(len(given)) if query not in heard]

@@ -6,7 +6,7 @@
  * @typedef {{probability: number | null, max_queries: number | null, entropy: number | null,
  *   stability: number | null}} Stop  what is null plays no part
  * @typedef {{logLikelihood: Float32Array, logPrior: Float32Array, independentAnswers: number,
- *   evidenceWeight: number, growth: number, spread: number, worth: Float32Array | null,
+ *   evidenceWeight: number, growth: number, spread: number, priorWear: number, worth: Float32Array | null,
  *   putOff: PutOff | null, rounding: number}} Table  of shape (levels, k, c), (c), -, -, -, -, (k)
  * @typedef {{pairs: Uint16Array}} PutOff  (p, 3): a question that was asked, one that is not asked
  *   after it, and after which answer: 0 any, 1 yes, 2 no, 3 not sure
@@ -303,6 +303,7 @@ function modelOf(raw, where) {
       evidenceWeight: raw.table.evidence_weight ?? 1,
       growth: raw.table.growth ?? 1,
       spread: raw.table.spread ?? 1,
+      priorWear: raw.table.prior_wear ?? 1,
       worth: raw.table.worth === null ? null : floatsOf(raw.table.worth, k, `${at}.worth`),
       putOff: putOffOf(raw.table.put_off ?? null, k, `${at}.put_off`),
       rounding: raw.table.rounding,

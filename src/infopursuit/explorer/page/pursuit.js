@@ -125,11 +125,14 @@ export class NaiveBayes {
 
   /** @param {Float64Array} evidence @param {number} asked @returns {Float64Array} */
   posterior(evidence, asked) {
-    const { independentAnswers, evidenceWeight, growth, spread } = this.table;
+    const { logPrior, independentAnswers, evidenceWeight, growth, spread, priorWear } = this.table;
     const divisor = (1 + asked / independentAnswers) ** growth / evidenceWeight;
-    const sharp = softmax(evidence.map((each) => (each / divisor) * spread));
+    /** @param {number} by */
+    const divided = (by) =>
+      softmax(evidence.map((all, y) => logPrior[y] / by ** priorWear + (all - logPrior[y]) / by));
+    const sharp = divided(divisor / spread);
     if (spread === 1) return sharp;
-    const flat = softmax(evidence.map((each) => each / divisor / spread));
+    const flat = divided(divisor * spread);
     return sharp.map((each, y) => (each + flat[y]) / 2);
   }
 
@@ -265,6 +268,19 @@ export function ranked(prediction, rounding, count) {
   return places.map((query) => ({ query, value: values[query] }));
 }
 
+/**
+ * How probable a class has to be for the questions to end: `StoppingRule.needed`.
+ * @param {number | null} probability that of the rule
+ * @param {ArrayLike<number>} prior the posterior before any question
+ * @param {number} leader the class
+ * @returns {number | null} null if the probability plays no part
+ */
+export function needed(probability, prior, leader) {
+  if (probability === null) return null;
+  const rarer = leader === largest(prior) ? 2 * (1 - prior[leader]) : 1;
+  return rarer < 1 ? 1 - (1 - probability) * rarer : probability;
+}
+
 /** Counts questions, and says when to ask no more: `StoppingRule` in stopping.py. */
 export class Stopping {
   /** @param {Stop} stop @param {number} questions how many can be asked */
@@ -273,18 +289,20 @@ export class Stopping {
     this.budget = stop.max_queries === null ? questions : Math.min(stop.max_queries, questions);
     this.unchanged = 0;
     this.leader = -1;
+    /** @type {Float64Array | null} the posterior before any question */
+    this.prior = null;
   }
 
   /** Whether a condition holds, now that the posterior is this. @param {Float64Array} posterior */
   hears(posterior) {
+    this.prior ??= posterior;
     const leader = largest(posterior);
     this.unchanged = leader === this.leader ? this.unchanged + 1 : 0;
     this.leader = leader;
     const { probability, entropy, stability } = this.stop;
     // Python compares in single precision.
-    if (probability !== null && Math.fround(posterior[leader]) >= Math.fround(probability)) {
-      return true;
-    }
+    const least = needed(probability, this.prior, leader);
+    if (least !== null && Math.fround(posterior[leader]) >= Math.fround(least)) return true;
     if (entropy !== null && entropyOf(posterior) <= entropy) return true;
     return stability !== null && this.unchanged >= stability;
   }

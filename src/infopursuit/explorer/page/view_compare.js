@@ -12,7 +12,7 @@ import {
   pictureOfImage,
   trueClass,
 } from "./pictures.js";
-import { largest } from "./pursuit.js";
+import { largest, needed } from "./pursuit.js";
 import { chip } from "./view_you.js";
 import { counted, percent, precisePercent, probableWords, stopsWhen } from "./words.js";
 /** @import { App, Image } from "./app.js" */
@@ -90,9 +90,12 @@ export class CompareView {
     if (turn !== this.turn) return;
     this.sides.forEach(({ bars, steps, outcome }, number) => {
       const model = app.payload.models[number];
-      const { steps: taken, posterior } = plans[number];
+      const { steps: taken, prior, posterior } = plans[number];
       const top = largest(posterior);
-      bars.update(posterior, { truth: image.label, stop: model.stop.probability });
+      bars.update(posterior, {
+        truth: image.label,
+        stop: needed(model.stop.probability, prior, top),
+      });
       fill(
         outcome,
         h("b", {}, isolated(model.classes[top]), ` ${percent(posterior[top])}`),

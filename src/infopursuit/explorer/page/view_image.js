@@ -19,7 +19,7 @@ import { MindChange } from "./mind_change.js";
 import { OwnQuestion } from "./own_question.js";
 import { CLEAN, Picker, pictureName, pictureOfImage, trueClass } from "./pictures.js";
 import { placeLine, showPlace } from "./places.js";
-import { largest } from "./pursuit.js";
+import { largest, needed } from "./pursuit.js";
 import { Sliders } from "./sliders.js";
 import { Steps } from "./steps.js";
 import { Upload } from "./upload.js";
@@ -249,7 +249,10 @@ export class ImageView {
     const shown = plan.steps.slice(0, this.step);
     const posterior = shown.length ? shown[shown.length - 1].posterior : plan.prior;
     const image = /** @type {Image} */ (this.image);
-    this.bars.update(posterior, { truth: image.label, stop: app.stop().probability });
+    this.bars.update(posterior, {
+      truth: image.label,
+      stop: needed(app.stop().probability, plan.prior, largest(posterior)),
+    });
     this.when.textContent = shown.length
       ? `after ${counted(shown.length, "question")}`
       : "before any question";

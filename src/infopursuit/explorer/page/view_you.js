@@ -4,7 +4,7 @@
 import { PosteriorBars } from "./bars.js";
 import { button, choice, fill, h, heads, inRow, isolated, quiet, table, titled } from "./dom.js";
 import { pictureOfImage } from "./pictures.js";
-import { NaiveBayes, dialogue, largest } from "./pursuit.js";
+import { NaiveBayes, dialogue, largest, needed } from "./pursuit.js";
 import {
   ANSWERS,
   DEGREES,
@@ -185,7 +185,10 @@ export class YouView {
     const posterior = said.posteriors[said.posteriors.length - 1];
     const focused = document.activeElement?.getAttribute("data-answer");
     this.asking = said.next?.query ?? null;
-    this.bars.update(posterior, { stop: model.stop.probability });
+    const [prior] = said.posteriors;
+    this.bars.update(posterior, {
+      stop: needed(model.stop.probability, prior, largest(posterior)),
+    });
     this.history(you, said.posteriors);
     this.said.hidden = this.asking === null && app.state.was !== null;
     if (this.asking !== null) this.ask(this.asking, free ? null : most, you.length);

@@ -41,7 +41,9 @@ class AnswerTable:
         growth: p. With 1, all answers are correlated alike, and infinitely many are worth m
             independent ones; with less, further answers add more.
         spread: r. How much answers are worth differs between images: the posterior is the mean of
-            two, one from the logits times r, the other from the logits divided by r.
+            two, with the evidence divided by r times less and by r times more.
+        prior_wear: q. The log-prior is divided by what the evidence is divided by, to the power q:
+            it stays whole with 0, and counts as little as an answer with 1.
     """
 
     log_likelihood: Float[Tensor, "v k c"]
@@ -50,6 +52,7 @@ class AnswerTable:
     evidence_weight: float = 1.0
     growth: float = 1.0
     spread: float = 1.0
+    prior_wear: float = 0.0
 
     @property
     def levels(self) -> int:
@@ -95,8 +98,17 @@ class AnswerTable:
         self, evidence: Float[Tensor, "b c"], asked: Float[Tensor, "b 1"] | int
     ) -> Float[Tensor, "b c"]:
         """Return the logits from the evidence of `asked` answers."""
-        logits = evidence / self.divisor(asked)
-        return logits if self.spread == 1 else spread_logits(logits, self.spread)
+        divisor = self.divisor(asked)
+        if self.spread == 1:
+            return self.logits(evidence, divisor)
+        both = [divisor / self.spread, divisor * self.spread]
+        both = [self.logits(evidence, each).log_softmax(dim=-1) for each in both]
+        return torch.logaddexp(*both) - math.log(2)
+
+    def logits(self, evidence: Float[Tensor, "b c"], divisor: Any) -> Float[Tensor, "b c"]:
+        """Return the logits if the evidence of the answers is divided by `divisor`."""
+        prior = self.log_prior / divisor**self.prior_wear
+        return prior + (evidence - self.log_prior) / divisor
 
     def divisor(self, asked: Tensor | float | int) -> Any:
         """Return what the evidence of `asked` answers is divided by."""
@@ -125,6 +137,7 @@ class AnswerTable:
             "evidence_weight": torch.tensor(self.evidence_weight, dtype=torch.float64),
             "growth": torch.tensor(self.growth, dtype=torch.float64),
             "spread": torch.tensor(self.spread, dtype=torch.float64),
+            "prior_wear": torch.tensor(self.prior_wear, dtype=torch.float64),
         }
 
     @classmethod
@@ -136,14 +149,9 @@ class AnswerTable:
             float(tensors.get("evidence_weight", 1.0)),
             float(tensors.get("growth", 1.0)),
             float(tensors.get("spread", 1.0)),
+            float(tensors.get("prior_wear", 1.0)),
         )
         return cls(tensors["log_likelihood"], tensors["log_prior"], *tempering)
-
-
-def spread_logits(logits: Float[Tensor, "*b c"], spread: float) -> Float[Tensor, "*b c"]:
-    """Return log P of the mean of two posteriors: of the logits times and divided by `spread`."""
-    both = [(logits * each).log_softmax(dim=-1) for each in (spread, 1 / spread)]
-    return torch.logaddexp(*both) - math.log(2)
 
 
 def yes_rates(

@@ -57,12 +57,15 @@ from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.rollout import asked_orders, images_at_once
 from infopursuit.pursuit.stopping import DEFAULT_STOP
 
-# What tempering is chosen from: m, s and p of `AnswerTable`.
+# What tempering is chosen from: m, s, p and q of `AnswerTable`.
 INDEPENDENT_ANSWERS = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0, 128.0, torch.inf)
 EVIDENCE_WEIGHTS = tuple(share / 20 for share in range(32, 4, -1))
 GROWTHS = (1.0, 0.75, 0.5)
+PRIOR_WEARS = (0.0, 0.5, 1.0)
 # Divisors of evidence for which the cross-entropy is computed, and in between a line is drawn.
 LEAST_DIVISOR, MOST_DIVISOR, DIVISORS = 0.5, 64.0, 48
+# Log-priors that differ by less are even: what wears is of no account.
+UNEVEN = 1e-6
 # Few images say little: the tempering that is assumed without any counts like this many.
 ASSUMED_IMAGES = 8.0
 # The share of the loss that is of the answers at the stop.
@@ -229,6 +232,7 @@ class Tempering(NamedTuple):
     evidence_weight: float
     growth: float = 1.0
     spread: float = 1.0
+    prior_wear: float = 0.0
 
     def of(self, table: AnswerTable) -> AnswerTable:
         """Return a table with this tempering."""
@@ -299,9 +303,11 @@ def fit_tempering(
     always = torch.tensor(sorted({min(round(2 ** (i / 2)), budget) - 1 for i in halves}))
     share = torch.tensor([*[(1 - AT_STOP) / len(always)] * len(always), AT_STOP]).double()
     assumed = ASSUMED_TEMPERING.divisors(lengths)
-    losses, images = torch.zeros(budget, DIVISORS).double(), torch.zeros(budget).double()
+    wears = PRIOR_WEARS if any(uneven(each.querier.table) for each in held_out) else PRIOR_WEARS[:1]
+    losses, images = torch.zeros(len(wears), budget, DIVISORS).double(), torch.zeros(budget).double()
     for querier, answers, labels, given in held_out:
         weights = torch.ones(len(labels)).double() if given is None else given.double()
+        weights = _by_prior(weights, labels, querier.table.log_prior)
         size = images_at_once(budget, len(querier.table.log_prior))
         for some, truth, weight in zip(
             answers.split(size), labels.split(size), weights.split(size), strict=True
@@ -309,29 +315,51 @@ def fit_tempering(
             order = asked_orders(querier, some, budget)
             level = querier.table.level_of(some.gather(1, order))
             likelihood = querier.table.log_likelihood[level, order]
-            evidence = querier.table.log_prior + likelihood.cumsum(dim=1)
-            most, predicted = evidence.max(dim=2)
-            below = (evidence - most.unsqueeze(2)) / assumed.float().unsqueeze(1)
-            highest = [1 / (below * each).exp().sum(dim=2) for each in (spread, 1 / spread)]
-            highest = torch.stack(highest).mean(dim=0)
-            stops, _ = DEFAULT_STOP.steps_of(predicted, highest, None)  # from the first answer on
+            prior, said = querier.table.log_prior, likelihood.cumsum(dim=1)
+            both = [assumed.float().unsqueeze(1) * each for each in (spread, 1 / spread)]
+            both = torch.stack([(prior + said / each).softmax(dim=2) for each in both]).mean(dim=0)
+            before = prior.softmax(dim=0).expand(len(some), 1, -1)
+            highest, predicted = torch.cat([before, both], dim=1).max(dim=2)
+            stops = DEFAULT_STOP.steps_of(predicted, highest, None)[0].clamp_min(1) - 1
             places = torch.cat([always.expand(len(some), -1), stops.unsqueeze(1)], dim=1)
-            chosen = evidence[torch.arange(len(some)).unsqueeze(1), places].flatten(0, 1)
+            chosen = said[torch.arange(len(some)).unsqueeze(1), places].flatten(0, 1)
             of_each, counts = truth.repeat_interleave(len(share)), torch.outer(weight, share)
-            of_one = [
-                functional.cross_entropy(chosen / divisor, of_each, reduction="none")
-                for divisor in wider.exp().float()
-            ]
-            loss = _mean_of_two(wider, torch.stack(of_one, dim=1).double(), at, apart)
-            losses.index_add_(0, places.flatten(), counts.flatten().unsqueeze(1) * loss)
+            for wear, total in zip(wears, losses, strict=True):
+                of_one = [
+                    functional.cross_entropy(
+                        prior / divisor**wear + chosen / divisor, of_each, reduction="none"
+                    )
+                    for divisor in wider.exp().float()
+                ]
+                loss = _mean_of_two(wider, torch.stack(of_one, dim=1).double(), at, apart)
+                total.index_add_(0, places.flatten(), counts.flatten().unsqueeze(1) * loss)
             images.index_add_(0, places.flatten(), counts.flatten())
     grid = product(INDEPENDENT_ANSWERS, EVIDENCE_WEIGHTS, GROWTHS, [spread])
     choices = list(starmap(Tempering, grid))
     wanted = torch.stack([choice.divisors(lengths) for choice in choices])
-    loss = _on_lines(at, losses, wanted.log()).sum(dim=1) / images.sum()
+    loss = torch.stack([_on_lines(at, total, wanted.log()).sum(dim=1) for total in losses])
+    loss = loss / images.sum()
     far = (wanted / assumed).log().square() @ images / images.sum()
     best = int((images.sum() * loss + ASSUMED_IMAGES * far).argmin())
-    return choices[best], loss[best].item()
+    wear, best = divmod(best, len(choices))
+    return choices[best]._replace(prior_wear=wears[wear]), loss[wear, best].item()
+
+
+def uneven(table: AnswerTable) -> bool:
+    """Return whether some classes are more probable than others before any answer."""
+    return bool(table.log_prior.max() - table.log_prior.min() > UNEVEN)
+
+
+def _by_prior(
+    weights: Float[Tensor, " n"], labels: Int[Tensor, " n"], log_prior: Float[Tensor, " c"]
+) -> Float[Tensor, " n"]:
+    """Return weights by which the classes are as frequent as in training; their sum stays.
+
+    Of a large class a smaller share is held out (`HELD_OUT_OF_A_CLASS`).
+    """
+    total = torch.zeros(len(log_prior)).double().index_add_(0, labels, weights)
+    wanted = weights * (log_prior.double().exp() / total)[labels]
+    return wanted * (weights.sum() / wanted.sum())
 
 
 def _mean_of_two(

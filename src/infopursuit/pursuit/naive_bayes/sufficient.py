@@ -26,6 +26,7 @@ from torch import Tensor
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.naive_bayes.model import ROUNDING, InformationGain, NaiveBayes
 from infopursuit.pursuit.rollout import RollOut, first_of_the_best, in_blocks
+from infopursuit.pursuit.stopping import StoppingRule
 
 
 @torch.no_grad()
@@ -86,7 +87,7 @@ def _sufficient_subset(
     posteriors = [history.outputs(rows).softmax(dim=1)]
     for step in range(budget):
         divisor = table.divisor(step + 1)
-        now = (history.sum / divisor).softmax(dim=1)
+        now = table.logits(history.sum, divisor).softmax(dim=1)
         likely = (table.log_likelihood / divisor).exp()
         surprise = _at_level(torch.stack([now @ each.T for each in likely]), level).log()
         gains = (expected / divisor - surprise).masked_fill(gap, 0.0)
@@ -117,13 +118,16 @@ def sufficient_counts(
 ) -> tuple[Int[Tensor, " n"], Bool[Tensor, " n"]]:
     """Return after how many answers the class of all answers leads and is probable enough.
 
-    That is `probability`, or what it is after all answers, if that is less.
+    That is what a `StoppingRule` of `probability` needs, or what it is after all answers, if that
+    is less.
 
     Returns:
         The count of each image, and whether it suffices; if not, the count is T.
     """
     leader = goal.argmax(dim=1, keepdim=True)
-    needed = goal.gather(1, leader).clamp_max(probability)
+    before, first = posteriors[:, 0].max(dim=1)
+    needed = StoppingRule(probability).needed(leader.squeeze(1), first, before).unsqueeze(1)
+    needed = torch.minimum(goal.gather(1, leader), needed.to(goal.dtype))
     leads = posteriors.argmax(dim=2) == leader
     reached = posteriors.gather(2, leader.unsqueeze(1).expand(-1, posteriors.shape[1], -1))
     met = leads & (reached.squeeze(2) >= needed)
