@@ -6,8 +6,9 @@
     python -m benchmarks.calibration all
     python -m benchmarks.calibration columns
 
-`few` draws images of each training class, `all` takes all of them; 500 test images are asked, by
-the default stopping rule. Both need ../shared/data, which is not part of the repository; a task
+`few` draws images of each training class, and asks 500 test images, as many of each class; `all`
+takes all training images, of which a tenth that is drawn calibrates, and asks all test images. The
+stopping rule is the default. Both need ../shared/data, which is not part of the repository; a task
 without its files is skipped. With `--held-out` no test image is read: training images that the fit
 did not see are asked instead, and `--spread` is the number that the spread of the tempering is
 computed with (`SPREAD` of `infopursuit.pursuit.naive_bayes.fit`). `columns` is ten-fold cross-
@@ -45,6 +46,8 @@ from infopursuit.texts.text_table import TextTable
 TESTED, BINS = 500, 10
 # The share of the training images that is asked in place of test images.
 HELD_OUT = 0.25
+# The share of the training images that calibrates, as by default.
+CALIBRATING = 0.1
 SIZES = (1, 3, 5, 10, 16)
 COUNTS = ("asked", "shown", "decided")
 TABLES = {"breast cancer": load_breast_cancer, "wine": load_wine, "iris": load_iris}
@@ -89,15 +92,19 @@ def of_images(
     train, test = (
         hold_out(train, HELD_OUT, seed) if held_out else (train, load_images(images, "test"))
     )
-    generator = torch.Generator().manual_seed(seed)
-    test = test.subset(even_sample(test.labels, TESTED, generator))
-    if size is not None:
+    generator, calibrating = torch.Generator().manual_seed(seed), None
+    if size is None:
+        train, drawn = hold_out(train, CALIBRATING, seed)
+        calibrating = drawn.embeddings.numpy(), np.array(train.class_names)[drawn.labels.numpy()]
+    else:
+        test = test.subset(even_sample(test.labels, TESTED, generator))
         order = torch.randperm(len(train.labels), generator=generator)
         drawn = [order[train.labels[order] == label][:size] for label in train.labels.unique()]
         train = train.subset(torch.cat(drawn))
     X, y = train.embeddings.numpy(), np.array(train.class_names)[train.labels.numpy()]
     embeddings = torch.from_numpy(texts.embeddings).float().numpy()
-    model = InformationPursuitClassifier(texts.texts, embeddings, random_state=seed).fit(X, y)
+    model = InformationPursuitClassifier(texts.texts, embeddings, random_state=seed)
+    model.fit(X, y, validation=calibrating)
     X_test, y_test = test.embeddings.numpy(), np.array(test.class_names)[test.labels.numpy()]
     head = LogisticRegression(C=100.0, max_iter=1000).fit(X, y)
     regression = {"regression": head.score(X_test, y_test)}

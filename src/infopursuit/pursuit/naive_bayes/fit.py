@@ -64,8 +64,8 @@ GROWTHS = (1.0, 0.75, 0.5)
 PRIOR_WEARS = (0.0, 0.5, 1.0)
 # Divisors of evidence for which the cross-entropy is computed, and in between a line is drawn.
 LEAST_DIVISOR, MOST_DIVISOR, DIVISORS = 0.5, 64.0, 48
-# Log-priors that differ by less are even: what wears is of no account.
-UNEVEN = 1e-6
+# Log-priors that differ by less are even: how much the prior wears does not matter.
+UNEVEN = 0.1
 # Few images say little: the tempering that is assumed without any counts like this many.
 ASSUMED_IMAGES = 8.0
 # The share of the loss that is of the answers at the stop.
