@@ -303,8 +303,10 @@ def fit_tempering(
     always = torch.tensor(sorted({min(round(2 ** (i / 2)), budget) - 1 for i in halves}))
     share = torch.tensor([*[(1 - AT_STOP) / len(always)] * len(always), AT_STOP]).double()
     assumed = ASSUMED_TEMPERING.divisors(lengths)
-    wears = PRIOR_WEARS if any(uneven(each.querier.table) for each in held_out) else PRIOR_WEARS[:1]
-    losses, images = torch.zeros(len(wears), budget, DIVISORS).double(), torch.zeros(budget).double()
+    uneven = any(_uneven(each.querier.table) for each in held_out)
+    wears = PRIOR_WEARS if uneven else PRIOR_WEARS[:1]
+    losses = torch.zeros(len(wears), budget, DIVISORS).double()
+    images = torch.zeros(budget).double()
     for querier, answers, labels, given in held_out:
         weights = torch.ones(len(labels)).double() if given is None else given.double()
         weights = _by_prior(weights, labels, querier.table.log_prior)
@@ -345,7 +347,7 @@ def fit_tempering(
     return choices[best]._replace(prior_wear=wears[wear]), loss[wear, best].item()
 
 
-def uneven(table: AnswerTable) -> bool:
+def _uneven(table: AnswerTable) -> bool:
     """Return whether some classes are more probable than others before any answer."""
     return bool(table.log_prior.max() - table.log_prior.min() > UNEVEN)
 
