@@ -327,9 +327,7 @@ def test_a_picture_and_a_person_answer_together(open_page: Opened) -> None:
         field.fill("50")
         field.press("Enter")
         expect(page).to_have_url(re.compile("below=50"))
-        expect(page.locator(".stage h2")).to_have_text(
-            explained(image, **said).predicted_class
-        )
+        expect(page.locator(".stage h2")).to_have_text(explained(image, **said).predicted_class)
         field.fill("80")
         field.press("Enter")
         expect(page.locator(".said li")).to_have_count(len(steps))
