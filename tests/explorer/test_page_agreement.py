@@ -17,7 +17,11 @@ from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.explorer import payload
 from infopursuit.explorer.contents import Facts, described, joined_answers
 from infopursuit.pursuit.dialogue import Dialogue
-from infopursuit.pursuit.naive_bayes.model import InformationGain, RedundantQuestions
+from infopursuit.pursuit.naive_bayes.model import (
+    InformationGain,
+    NaiveBayes,
+    RedundantQuestions,
+)
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.rollout import RollOut, roll_out
 from infopursuit.pursuit.stopping import StoppingRule
@@ -125,6 +129,18 @@ def usefulness_case() -> Case:
     return replace(pursuit, querier=InformationGain(table, torch.linspace(0.7, 1, 48))), *others
 
 
+def rare_classes_case() -> Case:
+    """A class has 98 % before any question, and needs more than 95 %."""
+    pursuit, *others = naive_bayes_case(k=48, count=200)
+    rest = torch.full((len(CLASSES) - 1,), 0.02 / (len(CLASSES) - 1))
+    prior = torch.cat([torch.tensor([0.98]), rest]).log()
+    table = replace(pursuit.classifier.table, log_prior=prior)  # type: ignore[union-attr]
+    uneven = replace(pursuit, querier=InformationGain(table), classifier=NaiveBayes(table))
+    answers = uneven.answers(unit(200, 5))
+    assert STOP.steps(roll_out_of(uneven, answers, STOP).posteriors)[0].min() > 0
+    return uneven, *others
+
+
 def duplicates_case() -> Case:
     """Gains of equal questions are equal, so that only the rule for equals decides."""
     pursuit, _, *others = naive_bayes_case(k=12)
@@ -174,6 +190,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "entropy": partial(naive_bayes_case, StoppingRule(None, 30, entropy=0.4)),
     "stability": partial(naive_bayes_case, StoppingRule(None, 30, stability=3)),
     "no question": partial(naive_bayes_case, StoppingRule(0.9, 0)),
+    "rare classes": rare_classes_case,
     "duplicates": duplicates_case,
     "redundant questions": redundant_case,
     "values of columns": values_case,
