@@ -63,6 +63,17 @@ def test_a_wrong_option_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert "invalid probability value: 'high'" in capsys.readouterr().err
 
 
+def test_an_unknown_option_gets_the_usage_of_its_command(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["fit", "photos", "--out", "model", "--n-queries", "64"])
+    log = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert log.startswith("usage: infopursuit fit ")
+    assert log.endswith("arguments: --n-queries 64; did you mean --queries?\n")
+
+
 def test_an_interruption_is_one_line(run: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     import infopursuit.cli.fit as module
 

@@ -45,6 +45,7 @@ def test_a_table_becomes_a_key(plants: Path, suffix: str, caplog: pytest.LogCapt
         (["plants.csv", "--out", "key.json"], "expected --creator NAME and --license ADDRESS"),
         (["plants.csv", "--out", "key.json", "--creator", "A", "--license", "BY"], "--license ADD"),
         (["plants.csv", "--out", "key.html", "--reliability", "0.5"], "reliability is 0.5"),
+        (["pictured.csv", "--out", "key.html"], "b.png: no such file; expected the picture of 'B'"),
     ],
 )
 def test_bad_use_is_one_line(
@@ -55,6 +56,7 @@ def test_bad_use_is_one_line(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.chdir(plants.parent)
+    Path("pictured.csv").write_text("plant,leaves,picture\nA,basal,\nB,opposite,b.png\n")
     assert main(["key", *arguments]) == 1
     assert [message in record.getMessage() for record in caplog.records] == [True]
     assert "\n" not in caplog.records[0].getMessage()

@@ -65,16 +65,32 @@ def test_a_table_is_read(tmp_path: Path) -> None:
         ("species\nSorrel\n", "a row for each class"),
         ("species,leaves\nSorrel,basal\n", "1 classes; expected at least two"),
         ("species,leaves\nA,basal\nA,opposite\n", "the class 'A' is there twice"),
-        ("species,leaves\nA,basal\nB,opposite,x\n", "row 3: 3 cells; expected 2"),
+        ("species,leaves\nA,basal\nB,opposite,x\n", "row 3: found 3 cells; expected 2"),
         ("species,leaves\nA,basal:0.8|opposite:0.7\nB,basal\n", "row 2: leaves: .* sum to 1.5"),
         ("species,height\nA,9-3\nB,4\n", "row 2: height: '9-3'; expected low-high"),
         ("species,leaves\n,basal\nB,basal\n", "row 2: no name"),
         ("species,leaves\nA,?\nB,\n", "no character with a state"),
+        ("species,leaves\nA,basal\nB,basal\n", "no character tells 'A' and 'B' apart, nor any"),
     ],
 )
 def test_a_bad_table_is_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_csv(written(tmp_path / "plants.csv", text))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("species,leaves\nA,x\nB,y\nC,x\n", "tells 'A' and 'C' apart"),
+        ("species,leaves\nA,x\nB,y\nC,x\nD,x\n", "'A' and 'C' apart; 1 more classes have"),
+        ("species,height\nA,9\nB,4-x\n", "row 3: height: '4-x' is not a number"),
+    ],
+)
+def test_an_odd_table_is_used_with_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str, message: str
+) -> None:
+    read_csv(written(tmp_path / "plants.csv", text))
+    assert message in caplog.text
 
 
 def test_tables_and_clavis_say_the_same(tmp_path: Path) -> None:

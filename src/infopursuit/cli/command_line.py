@@ -13,6 +13,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -116,6 +117,16 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         super().error(one_line(message))
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Refuse unknown arguments here: argparse would show the usage of the whole program."""
+        chosen, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            name = unknown[0].split("=")[0]
+            near = get_close_matches(name, self._option_string_actions, n=1, cutoff=0.5)
+            meant = f"; did you mean {near[0]}?" if near and name.startswith("-") else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
+        return chosen, unknown
 
 
 def parser() -> argparse.ArgumentParser:

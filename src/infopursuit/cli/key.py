@@ -89,6 +89,9 @@ def open_key(path: Path, title: str | None = None) -> tuple[Key, Pursuit | None]
 
 def write_page(pursuit: Pursuit, read: Key, out: Path) -> None:
     """Write the page of a key; pictures stay out if there is no room."""
+    for name, picture in read.pictures.items():
+        if isinstance(picture, Path) and not picture.is_file():
+            raise InputError(f"{picture}: no such file; expected the picture of {name!r}")
     names = [name for name in read.classes if name in read.pictures]
     truth = torch.from_numpy(np.nan_to_num(read.truth(), nan=0.0) > 0.5)
     rows = [read.classes.index(name) for name in names]

@@ -16,6 +16,7 @@ formats.
 from __future__ import annotations
 
 import csv
+import logging
 import math
 import re
 from collections.abc import Sequence
@@ -27,6 +28,8 @@ import numpy as np
 from jaxtyping import Float
 
 from infopursuit.core.errors import InputError
+
+logger = logging.getLogger(__name__)
 
 YES, NO = "yes", "no"
 PICTURE = "picture"
@@ -158,7 +161,7 @@ def yes_or_no(states: Sequence[str]) -> tuple[str, ...]:
 
 
 def checked(key: Key, where: object) -> Key:
-    """Return a key that can tell classes apart.
+    """Return a key that can tell classes apart; warn of those that it cannot.
 
     Raises:
         InputError: it has fewer than two classes, a class twice, or nothing tells them apart.
@@ -174,7 +177,25 @@ def checked(key: Key, where: object) -> Key:
     if len(set(texts)) < len(texts):
         text = next(each for each in texts if texts.count(each) > 1)
         raise InputError(f"{where}: the question {text!r} is there twice; expected one of each")
+    alike = [names for names in _alike(key) if len(names) > 1]
+    if alike:
+        of_two = f"{where}: no character tells {alike[0][0]!r} and {alike[0][1]!r} apart"
+        if len(alike[0]) == len(key.classes):
+            raise InputError(f"{of_two}, nor any other classes")
+        more = sum(map(len, alike)) - 2
+        also = f"; {more} more classes have the same states as another" if more else ""
+        logger.warning("%s%s", of_two, also)
     return key
+
+
+def _alike(key: Key) -> list[list[str]]:
+    """Return the names of the classes in groups that have the same states."""
+    truth = np.nan_to_num(key.truth(), nan=-1.0)
+    groups = np.unique(truth, axis=0, return_inverse=True)[1].ravel()
+    named: dict[int, list[str]] = {}
+    for name, group in zip(key.classes, groups.tolist(), strict=True):
+        named.setdefault(group, []).append(name)
+    return list(named.values())
 
 
 # -- CSV ------------------------------------------------------------------------------------------
@@ -202,7 +223,8 @@ def read_csv(path: Path) -> Key:
     for number, row in enumerate(rows[1:], start=2):
         if len(row) != len(header):
             raise InputError(
-                f"{path}, row {number}: {len(row)} cells; expected {len(header)}, as in the header"
+                f"{path}, row {number}: found {len(row)} cells; expected {len(header)}, as in the "
+                "header"
             )
     if len(set(header)) < len(header):
         raise InputError(f"{path}: a character is there twice; expected distinct names of columns")
@@ -237,6 +259,10 @@ def _character(name: str, cells: Sequence[str], path: Path) -> Character:
                 if ranges[row, 1] < low:
                     raise InputError(f"{path}, row {row + 2}: {name}: {cell!r}; expected low-high")
         return Character.of_numbers(name, ranges)
+    if any(found):
+        odd = known[found.index(None)]
+        where = f"{path}, row {cells.index(odd) + 2}: {name}"
+        logger.warning("%s: %r is not a number, so all cells of %s are states", where, odd, name)
     parsed = [None if cell in UNKNOWN else _states(cell) for cell in cells]
     states = list(dict.fromkeys(state for each in parsed if each for state in each))
     if set(yes_or_no(states)) <= {YES, NO}:
