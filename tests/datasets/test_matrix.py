@@ -119,6 +119,7 @@ def test_rows_that_were_not_normalised_are_scaled_and_reported(factor: float) ->
         (np.array([[None, 1]]), r"X: found an array of objects; expected numbers"),
         (torch.ones(2, 2, dtype=torch.long), r"X: found torch.int64 values; expected floats"),
         (np.ones((2, 2, 2)), r"X: found the shape \(2, 2, 2\); expected \(n, d\)"),
+        ([], r"X: found nothing; expected rows \(n, d\)"),
         (np.ones((2, 0)), r"X: found the shape \(2, 0\); expected \(n, d\)"),
         (np.float64(1), r"X: found the shape \(\); expected \(n, d\)"),
     ],

@@ -58,6 +58,11 @@ def test_the_prediction_is_the_most_probable_class_and_the_first_of_equals() -> 
     assert tied.predicted_class == "b"
 
 
+def test_a_list_of_explanations_is_readable() -> None:
+    line = "<Explanation of photo <1>.jpg: giraffe, 97 %, after 2 questions>"
+    assert repr([explained()]) == f"[{line}]"
+
+
 def test_answers_in_words_keep_the_value_of_soft_ones() -> None:
     words = [Step("q", answer, (1.0,), 0.0).said for answer in (1.0, 0.0, 0.5, 0.73, 0.4)]
     assert words == ["yes", "no", "not sure", "yes 0.73", "no 0.40"]

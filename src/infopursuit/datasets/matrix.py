@@ -156,6 +156,8 @@ def _matrix(values: Any, where: str) -> Tensor:
             raise InputError(f"{where}: found {array.dtype} values; expected numbers (n, d)")
         values = as_tensor(array)
     if values.ndim == 1:
+        if not len(values):
+            raise InputError(f"{where}: found nothing; expected rows (n, d)")
         values = values.unsqueeze(0)
     if values.ndim != 2 or values.shape[1] == 0:
         raise InputError(f"{where}: found the shape {tuple(values.shape)}; expected (n, d)")

@@ -142,7 +142,7 @@ class Step:
         return f"{self.said} *" if self.overridden else f"{self.said} +" if self.by else self.said
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """The explanation of one image.
 
@@ -284,6 +284,11 @@ class Explanation:
         if values.get("judged"):
             parts["judged"] = {query: tuple(each) for query, each in values["judged"].items()}
         return cls(**{**values, **parts})
+
+    def __repr__(self) -> str:
+        """Return one line: lists of explanations stay readable."""
+        said = f"{self.predicted_class}, {percent(self.probability)}, {ending(self)}"
+        return f"<Explanation of {self.image}: {said}>"
 
     def __str__(self) -> str:
         """Return the explanation in lines of plain text; what changed little is folded."""
