@@ -52,10 +52,12 @@ class ClassMoments(NamedTuple):
         """The scatter within classes that directions discount (`fit_score_map`).
 
         Few images tell little of it: it is drawn towards a scatter that is the same in every
-        direction. The shape of the total scatter is not used, as classes differ along it.
+        direction, which counts for at least as many images as are missing to one for each
+        dimension. The shape of the total scatter is not used, as classes differ along it.
         """
-        total = self.total.diagonal().mean()
-        return self._drawn(self.within, total * torch.eye(len(self.within), dtype=torch.float64))
+        width = len(self.within)
+        even = self.total.diagonal().mean() * torch.eye(width, dtype=torch.float64)
+        return self._drawn(self.within, even, float(width))
 
     def predictive_spread(self, directions: Float[Tensor, "k d"]) -> Float[Tensor, "c k"]:
         """Return the standard deviation to expect of scores of new images of each class; float32.
@@ -67,15 +69,16 @@ class ClassMoments(NamedTuple):
         variance = (of @ self._drawn(self.within, self.total) * of).sum(dim=1).clamp_min(0)
         return (variance * (1 + 1 / self.weights.unsqueeze(1))).sqrt().float()
 
-    def _drawn(self, within: Tensor, total: Tensor) -> Tensor:
+    def _drawn(self, within: Tensor, total: Tensor, least: float = 0.0) -> Tensor:
         """Return the scatter to expect within classes, drawn towards a share of all scatter.
 
         Few images are close to the means of their classes, which were fitted to them, so that the
-        scatter is that of n - c degrees of freedom.
+        scatter is that of n - c degrees of freedom. These and the images that the expectation
+        counts for are at least `least`.
         """
         images, classes = self.weights.sum(), len(self.weights)
-        pseudo = PSEUDO_IMAGES * classes
         freedom = (images - classes).clamp_min(0)
+        pseudo = (least - freedom).clamp_min(PSEUDO_IMAGES * classes)
         return (within * images + pseudo * SHARE_WITHIN * total) / (freedom + pseudo)
 
 
