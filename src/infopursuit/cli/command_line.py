@@ -118,9 +118,9 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         super().error(one_line(message))
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+    def parse_known_args(self, *arguments: Any, **named: Any) -> Any:
         """Refuse unknown arguments here: argparse would show the usage of the whole program."""
-        chosen, unknown = super().parse_known_args(args, namespace)
+        chosen, unknown = super().parse_known_args(*arguments, **named)
         if unknown:
             name = unknown[0].split("=")[0]
             near = get_close_matches(name, self._option_string_actions, n=1, cutoff=0.5)

@@ -162,3 +162,12 @@ def test_means_and_spread_of_scores_are_those_of_the_scores() -> None:
     torch.testing.assert_close(moments.predictive_spread(directions), spread.float())
     assert moments.prior.tolist() == [0.25] * 4
     assert moments.prior.dtype == torch.float32
+
+
+@pytest.mark.parametrize(("images", "made_up"), [(40, 28), (56, 12), (500, 8)])
+def test_the_scatter_of_few_images_counts_little(images: int, made_up: int) -> None:
+    """With the 64 dimensions, n - 4 degrees of freedom want 68 - n made-up images, at least 8."""
+    moments = class_moments(Matrix(unit(images, 64)).blocks(), torch.arange(images) % 4)
+    even = 0.7 * moments.total.diagonal().mean() * torch.eye(64).double()
+    expected = (moments.within * images + made_up * even) / (images - 4 + made_up)
+    torch.testing.assert_close(moments.discounted, expected)
