@@ -82,7 +82,7 @@ def test_a_bad_table_is_refused(tmp_path: Path, text: str, message: str) -> None
     ("text", "message"),
     [
         ("species,leaves\nA,x\nB,y\nC,x\n", "tells 'A' and 'C' apart"),
-        ("species,leaves\nA,x\nB,y\nC,x\nD,x\n", "'A' and 'C' apart; 1 more classes have"),
+        ("species,leaves\nA,x\nB,y\nC,x\nD,x\n", "'A' and 'C' apart (3 classes in all)"),
         ("species,height\nA,9\nB,4-x\n", "row 3: height: '4-x' is not a number"),
     ],
 )

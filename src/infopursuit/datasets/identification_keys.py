@@ -182,9 +182,8 @@ def checked(key: Key, where: object) -> Key:
         of_two = f"{where}: no character tells {alike[0][0]!r} and {alike[0][1]!r} apart"
         if len(alike[0]) == len(key.classes):
             raise InputError(f"{of_two}, nor any other classes")
-        more = sum(map(len, alike)) - 2
-        also = f"; {more} more classes have the same states as another" if more else ""
-        logger.warning("%s%s", of_two, also)
+        classes = sum(map(len, alike))
+        logger.warning("%s%s", of_two, f" ({classes} classes in all)" if classes > 2 else "")
     return key
 
 

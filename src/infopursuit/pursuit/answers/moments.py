@@ -52,8 +52,9 @@ class ClassMoments(NamedTuple):
         """The scatter within classes that directions discount (`fit_score_map`).
 
         Few images tell little of it: it is drawn towards a scatter that is the same in every
-        direction, which counts for at least as many images as are missing to one for each
-        dimension. The shape of the total scatter is not used, as classes differ along it.
+        direction. That counts for two images of each class, and for more if all of these images are
+        fewer than the dimensions. The shape of the total scatter is not used, as classes differ
+        along it.
         """
         width = len(self.within)
         even = self.total.diagonal().mean() * torch.eye(width, dtype=torch.float64)
@@ -73,8 +74,8 @@ class ClassMoments(NamedTuple):
         """Return the scatter to expect within classes, drawn towards a share of all scatter.
 
         Few images are close to the means of their classes, which were fitted to them, so that the
-        scatter is that of n - c degrees of freedom. These and the images that the expectation
-        counts for are at least `least`.
+        scatter is that of n - c degrees of freedom. The expectation counts for PSEUDO_IMAGES of
+        each class, and for more until both are `least` together.
         """
         images, classes = self.weights.sum(), len(self.weights)
         freedom = (images - classes).clamp_min(0)
