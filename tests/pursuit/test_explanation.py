@@ -61,6 +61,7 @@ def test_the_prediction_is_the_most_probable_class_and_the_first_of_equals() -> 
 def test_a_list_of_explanations_is_readable() -> None:
     line = "<Explanation of photo <1>.jpg: giraffe, 97 %, after 2 questions>"
     assert repr([explained()]) == f"[{line}]"
+    assert "\n" not in repr(explained(image="a\nb.jpg", class_names=("g\n", "b", "c")))
 
 
 def test_answers_in_words_keep_the_value_of_soft_ones() -> None:

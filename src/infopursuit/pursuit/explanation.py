@@ -286,9 +286,9 @@ class Explanation:
         return cls(**{**values, **parts})
 
     def __repr__(self) -> str:
-        """Return one line: lists of explanations stay readable."""
+        """Return one line, whatever names hold: lists of explanations stay readable."""
         said = f"{self.predicted_class}, {percent(self.probability)}, {ending(self)}"
-        return f"<Explanation of {self.image}: {said}>"
+        return f"<Explanation of {one_line(self.image)}: {one_line(said)}>"
 
     def __str__(self) -> str:
         """Return the explanation in lines of plain text; what changed little is folded."""

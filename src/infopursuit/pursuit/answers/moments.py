@@ -75,7 +75,7 @@ class ClassMoments(NamedTuple):
 
         Few images are close to the means of their classes, which were fitted to them, so that the
         scatter is that of n - c degrees of freedom. The expectation counts for PSEUDO_IMAGES of
-        each class, and for more until both are `least` together.
+        each class, or for the images that n - c lacks to `least` if these are more.
         """
         images, classes = self.weights.sum(), len(self.weights)
         freedom = (images - classes).clamp_min(0)
