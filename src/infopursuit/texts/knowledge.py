@@ -171,12 +171,14 @@ def knowledge_csv(knowledge: KnowledgeTable) -> str:
     return csv_text(chain([[CLASS_COLUMN, *knowledge.texts]], cells))
 
 
-def read_knowledge_csv(path: str | Path) -> KnowledgeTable:
+def read_knowledge_csv(path: str | Path, content: bytes | None = None) -> KnowledgeTable:
     """Read a CSV table, as `knowledge_csv` writes it and spreadsheets save it.
 
-    Halves may be written with a comma, as spreadsheets do in many languages.
+    Halves may be written with a comma, as spreadsheets do in many languages. `content` is that of
+    the file, if it is read already.
     """
-    table = read_csv_table(path, [CLASS_COLUMN], "expected a CSV table of classes and texts")
+    expected = "expected a CSV table of classes and texts"
+    table = read_csv_table(path, [CLASS_COLUMN], expected, content)
     if table.place(CLASS_COLUMN):
         first = table.names[0]
         raise InputError(f"{path}: the first column is {first!r}; expected {CLASS_COLUMN!r}")
