@@ -185,7 +185,7 @@ def test_wordnet_writes_the_table(run: Callable, tmp_path: Path) -> None:
     assert "WordNet drafted what is true of the classes but Kurt; `infopursuit knowledge`" in log
     status, _, log = run("knowledge", tmp_path / "model", "--out", tmp_path / "table.csv")
     assert (status, "4 classes, 5 texts" in log) == (0, True)
-    assert "Kurt,,,,," in (tmp_path / "table.csv").read_text()
+    assert '"Kurt","","","",""' in (tmp_path / "table.csv").read_text()
     assert run(*fit, "--knowledge", tmp_path / "table.csv", "--out", tmp_path / "again")[0] == 0
     np.savez(tmp_path / "X.npz", X=X, y=np.where(names == "jeep", "Meier", names))
     status, _, log = run(*fit, "--knowledge", "wordnet", "--out", tmp_path / "none")
