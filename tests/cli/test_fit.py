@@ -142,7 +142,7 @@ def test_questions_in_ones_own_words(
     assert run("export", "--model", tmp_path / "own", "--images", photos, page)[0] == 0
     assert name in page.read_text(encoding="utf-8")
     for row, message in [
-        ("green,Is it so", "line 2: the question is 'Is it so'; expected one that ends with ?"),
+        ("green,Is it so", "row 2: the question is 'Is it so'; expected one that ends with ?"),
         ("green,Why?\nblue,Why?", "line 3 repeats 'Why?' of line 2"),
     ]:
         texts.write_text(f"text,question\n{row}\n")
