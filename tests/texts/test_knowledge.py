@@ -193,8 +193,11 @@ def test_the_suffix_names_the_kind_of_knowledge(tmp_path: Path) -> None:
         lambda text: text,
         lambda text: "\ufeff" + text.replace(",", ";").replace("0.5", "0,5") + ";;\r\n",
         lambda text: text.replace(",", "\t").replace("\n", "\r\n"),
+        lambda text: text.replace('"', ""),
+        lambda text: text.replace('""', "NA").replace('"0.5"', "0.5").replace('"0"', "0"),
+        lambda text: text.replace('"class"', "Class").replace('"', "").replace("\n", ",,\n"),
     ],
-    ids=["as written", "a German spreadsheet", "tabs"],
+    ids=["as written", "a German spreadsheet", "tabs", "no quotes", "R", "empty columns"],
 )
 def test_a_table_goes_through_a_spreadsheet(tmp_path: Path, change: Callable) -> None:
     (tmp_path / "k.csv").write_text(change(knowledge_csv(SOME)), encoding="utf-8")
@@ -206,11 +209,12 @@ def test_a_table_goes_through_a_spreadsheet(tmp_path: Path, change: Callable) ->
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "expected a first line with 'class'"),
-        ("name,legs\nz,1\n", "expected a first line with 'class'"),
+        ("", "the file is empty; expected a CSV table of classes"),
+        ("name,legs\nz,1\n", "expected a first line with class, found name,legs"),
+        ("legs,class\n1,z\n", "the first column is 'legs'; expected 'class'"),
         ("class,legs\nz,2\n", "row 2, column 'legs': '2'; expected 0, 0.5, 1 or an empty cell"),
-        ("class,legs\nz,1,0\n", "row 2: expected another class and 1 values, found 3 cells"),
-        ("class,legs\nz,1\nz,0\n", "row 3: expected another class and 1 values, found 'z' again"),
+        ("class,legs\nz,1,0\n", "row 2: 3 cells; expected 2, as in the first row"),
+        ("class,legs\nz,1\nz,0\n", "row 3: expected another class, found 'z' again"),
         ("class,legs,Legs\nz,1,0\n", "the text 'legs' is there twice"),
     ],
 )
