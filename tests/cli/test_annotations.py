@@ -93,7 +93,10 @@ def test_annotations_of_other_images_are_refused(
     write(tmp_path / "said.csv", [("elsewhere.png", "warm", "yes")])
     status, _, log = run(*arguments)
     assert status == 1
-    assert re.search(r"said\.csv: about none of the images; expected names such as \S+\.png", log)
+    assert re.search(
+        r"said\.csv: about none of the images: 1 annotations, .*; expected names such as \S+\.png",
+        log,
+    )
 
 
 def test_most_people_decide_and_agreement_is_counted(tmp_path: Path) -> None:
@@ -150,7 +153,7 @@ def test_embeddings_with_ids_take_annotations(run: Callable, tmp_path: Path) -> 
     pq.write_table(pa.table({**columns, "embedding": list(rows)}), tmp_path / "X.parquet")
     status, _, log = run(*command)
     assert status == 1
-    assert "about none of the images; expected names as a folder" in log
+    assert "about none of the images: 120 annotations, the first of '0.jpg'" in log
     pq.write_table(pa.table({**ids, **columns, "embedding": list(rows)}), tmp_path / "X.parquet")
     status, _, log = run(*command)
     assert status == 0, log

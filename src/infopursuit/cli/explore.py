@@ -33,6 +33,7 @@ from infopursuit.clip.embed import embed_readable_pictures
 from infopursuit.clip.towers import image_tower
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import check_writable, suffix_of
+from infopursuit.core.names import is_systems
 from infopursuit.core.tables import EMBEDDING
 from infopursuit.datasets.embedded_files import read_embeddings, read_given_table, read_rows
 from infopursuit.datasets.image_folders import read_image_folder
@@ -323,9 +324,7 @@ def given_images(source: Source, rows: list[int]) -> Sequence[Any]:
 def read_source(given: str) -> Source:
     """Read the images of a folder, a file or a pattern; pictures stay on the disk."""
     path = Path(given)
-    if path.is_dir() and any(
-        each.is_dir() for each in path.iterdir() if not each.name.startswith(".")
-    ):
+    if path.is_dir() and any(each.is_dir() for each in path.iterdir() if not is_systems(each.name)):
         folder = read_image_folder(path)
         ids = [file.relative_to(path).as_posix() for file in folder.pictures]
         return Source(given, ids, folder.labels, folder.splits, _of_list(folder.pictures))

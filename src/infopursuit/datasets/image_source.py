@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.names import composed
 from infopursuit.core.tables import IMAGES
 from infopursuit.datasets.decoding import Encoded
 
@@ -179,5 +180,5 @@ def spelled(name: str) -> str:
 
     Folders and archives cannot keep to a spelling: `001.Black_footed_Albatross`, `Ram C-V Van`.
     """
-    name = re.sub(r"^[0-9]+\.(?=[^0-9])", "", name)
+    name = re.sub(r"^[0-9]+\.(?=[^0-9])", "", composed(name))
     return re.sub(r"[\s_/-]+", " ", name).strip().casefold()

@@ -25,6 +25,7 @@ from pydantic import Field
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_json, read_text
+from infopursuit.core.names import is_systems
 from infopursuit.core.settings import Section, read_one_of
 from infopursuit.datasets.image_source import (
     SPLITS,
@@ -486,5 +487,5 @@ def _images(folder: Path) -> list[Path]:
     return sorted(
         path
         for path in folder.iterdir()
-        if path.suffix.lower() in IMAGE_SUFFIXES and not path.name.startswith(".")
+        if path.suffix.lower() in IMAGE_SUFFIXES and not is_systems(path.name)
     )
