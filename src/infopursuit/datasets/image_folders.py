@@ -11,7 +11,6 @@ import hashlib
 import logging
 import math
 import os
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,27 +24,20 @@ from infopursuit.datasets.decoding import is_picture
 from infopursuit.datasets.image_source import (
     SPLITS,
     ImageSource,
+    classes_of_one_split,
     image_rows,
     labels_of,
     source_of_files,
     spelled,
+    split_name,
 )
 
 logger = logging.getLogger(__name__)
 
-# The words by which folders are called splits, and those that say nothing beside them.
-WORDS = {
-    **dict.fromkeys(("train", "training", "trainval"), "train"),
-    **dict.fromkeys(("test", "testing", "eval", "evaluation"), "test"),
-    **dict.fromkeys(("val", "valid", "validation", "dev", "development"), "validation"),
-}
-FILLERS = ("set", "data", "dataset", "images", "imgs", "split", "folder")
-_FUSED = re.compile(rf"({'|'.join(WORDS)})(?:{'|'.join(FILLERS)})")
 # Folders beside `images` whose content is no class.
 BESIDE = ("labels", "annotations", "masks")
 # The share of test images in a folder without splits.
 TEST_FRACTION = 0.2
-LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -118,25 +110,11 @@ def read_image_folder(folder: str | Path, tell: bool = True) -> LabelledPictures
                 f"{min(names['test'])!r}; expected classes that both have, such as "
                 f"{min(names['train'])!r}"
             )
-        remarks += _alone(folder, names["train"], names["test"])
+        remarks += classes_of_one_split(folder, names["train"], names["test"])
     for remark in remarks if tell else ():
         logger.warning("%s", remark)
     splits, labels, files = (list(column) for column in zip(*listed, strict=True))
     return LabelledPictures(files, labels, None if None in splits else splits)
-
-
-def _alone(where: object, train: set[str], test: set[str]) -> Iterator[str]:
-    """Say which classes only one split has."""
-    if new := sorted(test - train):
-        yield (
-            f"{where}: {len(new)} of {len(train | test)} classes have no training images, and "
-            f"their test images are left out: {', '.join(map(repr, new[:LISTED]))}"
-        )
-    if old := sorted(train - test):
-        yield (
-            f"{where}: {len(old)} of {len(train | test)} classes have no test images, so the "
-            f"accuracy is that of the others: {', '.join(map(repr, old[:LISTED]))}"
-        )
 
 
 def with_splits(
@@ -157,7 +135,7 @@ def with_splits(
     splits = ["test" if file in tested else "train" for file in given.pictures]
     if tested and tell:
         of_test = (of for of, split in zip(given.labels, splits, strict=True) if split == "test")
-        for remark in _alone(folder, set(given.labels), set(of_test)):
+        for remark in classes_of_one_split(folder, set(given.labels), set(of_test)):
             logger.warning("%s", remark)
     return LabelledPictures(given.pictures, given.labels, splits)
 
@@ -289,22 +267,11 @@ def _split_folders(folder: Path) -> list[tuple[Path, str]]:
     """
     groups: defaultdict[tuple[str, ...], list[tuple[Path, str]]] = defaultdict(list)
     for each in sorted(_visible(folder)):
-        if each.is_dir() and (called := _split_name(each.name)) is not None:
+        if each.is_dir() and (called := split_name(each.name)) is not None:
             groups[called[1]].append((each, called[0]))
     found = groups.pop((), [])
     more = [group for group in groups.values() if {"train"} < {role for _, role in group}]
     return found + [each for group in more for each in group]
-
-
-def _split_name(name: str) -> tuple[str, tuple[str, ...]] | None:
-    """Return which split a name says, and its other words; None for the name of a class."""
-    words = re.findall(r"[^\W\d_]+", composed(name).casefold())
-    words = [fused[1] if (fused := _FUSED.fullmatch(word)) else word for word in words]
-    roles = {WORDS[word] for word in words if word in WORDS}
-    rest = tuple(word for word in words if word not in WORDS and word not in FILLERS)
-    if roles == {"train", "validation"}:  # train_val
-        roles = {"train"}
-    return (roles.pop(), rest) if len(roles) == 1 else None
 
 
 def read_class_names(path: str | Path) -> list[str]:
@@ -333,7 +300,7 @@ def _class_folders(folder: Path) -> Iterator[Path]:
             raise InputError(f"{of_class}: a file; expected one folder for each class")
         if writable(of_class.name) != of_class.name:
             raise InputError(f"{of_class}: the name of a class; expected text in UTF-8")
-        if _split_folders(of_class) or (len(folders) == 1 and _split_name(of_class.name)):
+        if _split_folders(of_class) or (len(folders) == 1 and split_name(of_class.name)):
             raise InputError(
                 f"{of_class}: a split where a class is expected; expected train/CLASS/IMAGE and "
                 "test/CLASS/IMAGE, or CLASS/IMAGE without splits"

@@ -249,7 +249,7 @@ def _of_datasets(
     names = getattr(sets[0].features[label], "names", None)
     if names is not None:
         check_class_names(path, names, classes, pinned.renamed)
-    rows = numbered_rows(path, [data[label][:] for data in encoded], classes)
+    rows = numbered_rows(path, [_labels(data[label][:]) for data in encoded], classes)
 
     def stored(image: dict[str, Any] | None) -> bytes | Path | None:
         if image is None:
@@ -269,6 +269,10 @@ def _of_datasets(
         return (stored(data[row][image]) for data, row in _from(encoded, start))
 
     return ImageSource(str(path), rows, stamp, images)
+
+
+def _labels(given: Sequence[int | None]) -> list[int]:
+    return [-1 if each is None else each for each in given]
 
 
 def _from(sets: Sequence[Any], start: int) -> Iterator[tuple[Any, int]]:
