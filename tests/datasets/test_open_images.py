@@ -181,7 +181,7 @@ def test_files_that_are_no_pictures_are_counted(
     read = [file.relative_to(tmp_path).as_posix() for file in found.pictures]
     assert read == ["a/1.png", "b/1.jpg", "b/photo.large"]
     assert caplog.messages == [
-        f"{tmp_path}: files that are no pictures are left out: 2, the first is "
+        f"{tmp_path}: 2 of 5 files are no pictures and are left out, the first is "
         f"{tmp_path / 'a/notes.txt'}"
     ]
 

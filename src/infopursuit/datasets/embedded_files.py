@@ -46,6 +46,7 @@ from infopursuit.datasets.image_source import (
     SPLITS,
     check_class_names,
     checked_image_rows,
+    classes_alike,
     classes_of_one_split,
     image_rows,
     labels_of,
@@ -84,11 +85,13 @@ def read_embeddings(path: Path, labels: Path | None = None) -> tuple[Embeddings,
         raise InputError(f"--labels {labels}: expected it with an .npy file")
     if path.suffix in (".parquet", ".npz"):
         train, test = (_split_table if path.suffix == ".parquet" else _split_arrays)(path)
+        for remark in classes_alike(path, np.unique(train.labels)):
+            logger.warning("%s", remark)
         return train, None if test is None else _of_classes(path, train, test)
     if labels is None:
         raise InputError(f"{path}: --labels is missing; expected a file with a label for each row")
     given = map_array(labels) if labels.suffix == ".npy" else np.array(read_lines(labels))
-    return _same_length(path, map_array(path), given), None
+    return _same_length(path, map_array(path), _texts_of(given)), None
 
 
 def read_rows(path: Path) -> np.ndarray:

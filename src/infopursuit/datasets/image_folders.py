@@ -19,11 +19,12 @@ from typing import Any, NamedTuple
 
 from infopursuit.core.errors import InputError, writable
 from infopursuit.core.files import read_text_list
-from infopursuit.core.names import composed, is_systems, near_names
+from infopursuit.core.names import composed, is_systems
 from infopursuit.datasets.decoding import is_picture
 from infopursuit.datasets.image_source import (
     SPLITS,
     ImageSource,
+    classes_alike,
     classes_of_one_split,
     image_rows,
     labels_of,
@@ -96,11 +97,7 @@ def read_image_folder(folder: str | Path, tell: bool = True) -> LabelledPictures
         listed += [(each.split, each.name, file) for file in each.files]
     if not listed:
         raise InputError(f"{folder}: the folder is empty; expected CLASS/IMAGE")
-    remarks += [
-        f"{folder}: the classes {' and '.join(map(repr, group))} differ in case or blanks alone, "
-        "and are not one class"
-        for group in near_names(dict.fromkeys(name for _, name, _ in listed))
-    ]
+    remarks += classes_alike(folder, (name for _, name, _ in listed))
     if None not in {split for split, _, _ in listed}:
         names = {split: {row[1] for row in listed if row[0] == split} for split in SPLITS}
         listed = [row for row in listed if row[1] in names["train"]]
@@ -203,7 +200,8 @@ def _listed(folder: Path) -> tuple[list[_Class], list[str]]:
             for file in _files(of_class):
                 (each.files if is_picture(file) else others).append(file)
     if others:
-        remarks.append(_no_pictures(folder, others))
+        count = len(others) + sum(len(each.files) for each in found.values())
+        remarks.append(_no_pictures(folder, others, count))
     order = sorted(found.values(), key=lambda each: (SPLITS.index(each.split or "train"), each))
     return [each._replace(files=sorted(each.files)) for each in order], remarks
 
@@ -326,13 +324,14 @@ def image_files(folder: Path) -> list[Path]:
     files = sorted(_files(folder))
     pictures = [file for file in files if is_picture(file)]
     if len(pictures) < len(files):
-        logger.warning("%s", _no_pictures(folder, sorted(set(files) - set(pictures))))
+        others = sorted(set(files) - set(pictures))
+        logger.warning("%s", _no_pictures(folder, others, len(files)))
     return pictures
 
 
-def _no_pictures(folder: Path, files: Sequence[Path]) -> str:
+def _no_pictures(folder: Path, files: Sequence[Path], count: int) -> str:
     return (
-        f"{folder}: files that are no pictures are left out: {len(files)}, the first is "
+        f"{folder}: {len(files)} of {count} files are no pictures and are left out, the first is "
         f"{writable(min(files))}"
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.names import composed
+from infopursuit.core.names import composed, near_names
 from infopursuit.core.tables import IMAGES
 from infopursuit.datasets.decoding import Encoded
 
@@ -185,6 +185,15 @@ def classes_of_one_split(
         yield (
             f"{where}: {len(old)} of {count} classes have no test images, and the accuracy is "
             f"that of the others: {named(old)}"
+        )
+
+
+def classes_alike(where: str | Path, classes: Iterable[Any]) -> Iterator[str]:
+    """Say which classes differ in case or blanks alone."""
+    for group in near_names(dict.fromkeys(map(str, classes))):
+        yield (
+            f"{where}: the classes {' and '.join(map(repr, group))} differ in case or blanks "
+            "alone, and are not one class"
         )
 
 

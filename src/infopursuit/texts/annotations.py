@@ -102,6 +102,8 @@ class Annotations:
         Raises:
             InputError: none does.
         """
+        if not self.rows:
+            return self
         place_of = pictures_named({row.image for row in self.rows}, names, foreign=True)
         kept, lost = list[Annotation](), list[Annotation]()
         renamed: list[Annotation] = []
