@@ -42,6 +42,7 @@ def test_a_folder_of_images(run: Callable, tmp_path: Path, tiny_clip: Path) -> N
 NO_UTF_8 = os.fsdecode(b"caf\xe9.png")
 
 
+@pytest.mark.filterwarnings("ignore:annotations. 1 of 1 texts have fewer")
 def test_bad_images_are_listed_and_the_rest_is_fitted(
     run: Callable, tmp_path: Path, tiny_clip: Path
 ) -> None:
