@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +16,7 @@ import pytest
 
 import infopursuit
 from tests.estimators.conftest import World, unit
-from tests.estimators.test_pictures import TEXTS, write_folder
+from tests.estimators.test_pictures import TEXTS, picture, write_folder
 
 
 def test_a_folder_of_images(run: Callable, tmp_path: Path, tiny_clip: Path) -> None:
@@ -61,7 +60,7 @@ def test_bad_images_are_listed_and_the_rest_is_fitted(
     assert len(infopursuit.load(tmp_path / "model").provenance_["rejected"]) == 25
     for bad in (tmp_path / "photos" / "red").glob("bad*.png"):
         bad.unlink()
-    shutil.copy(tmp_path / "photos/red/0.png", tmp_path / "photos" / "red" / NO_UTF_8)
+    picture("red", 77).save(tmp_path / "photos" / "red" / NO_UTF_8)
     said = [f"red/{name}.png,warm,yes" for name in ("caf\ufffd", "0", "1", "2", "gone")]
     (tmp_path / "said.csv").write_text("\n".join(["image,text,answer", *said]), encoding="utf-8")
     status, _, log = run(*command, "--annotations", tmp_path / "said.csv")
