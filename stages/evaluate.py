@@ -26,7 +26,12 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.run_name import RunName
 from infopursuit.core.settings import ComputeSettings, Positive, Section
 from infopursuit.core.tables import check_same_space
-from infopursuit.datasets.labelled_images import LabelledImages, load_images, load_training
+from infopursuit.datasets.labelled_images import (
+    LabelledImages,
+    image_ids,
+    load_images,
+    load_training,
+)
 from infopursuit.datasets.settings import Datasets, DatasetSettings
 from infopursuit.estimators.base import DecidingClassifier, PursuitClassifier, load_fitted
 from infopursuit.estimators.places import located, mapped, why_none
@@ -139,7 +144,10 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         some = [pictures[image] for image in ids["covered"]]
         covered = covering(model, some, stop, seed)._asdict()
     write_explanations(folder / "explanations.json", stop, explained)
-    people = by_people(model, test, read_annotations(f"artifacts/annotations/{dataset}.csv"))
+    said = read_annotations(f"artifacts/annotations/{dataset}.csv")
+    if said.rows:
+        said = said.of_pictures(image_ids(images))
+    people = by_people(model, test, said)
     figures = {**meaning.figures, "covered": covered, "people": people}
     write_json(f"artifacts/meaning/{name}.json", figures)
     write_worst(f"artifacts/meaning/{name}", meaning.worst, pictures)

@@ -21,7 +21,7 @@ import numpy as np
 from infopursuit.core.files import atomic_folder
 from infopursuit.core.run_name import RunName
 from infopursuit.core.settings import ComputeSettings, Positive, Section
-from infopursuit.datasets.labelled_images import load_images
+from infopursuit.datasets.labelled_images import image_ids, load_images
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.base import load_fitted
 from infopursuit.estimators.second_opinion import PER_CLASS, SecondOpinion
@@ -70,6 +70,8 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     if by == "knowledge":
         said = read_knowledge(f"artifacts/knowledge/{dataset}.parquet")
     people = read_annotations(f"artifacts/annotations/{dataset}.csv")
+    if people.rows:
+        people = people.of_pictures(image_ids(f"artifacts/images/{dataset}.parquet"))
     truth = truth_of_images(said, people, test, model.pursuit_)
     figures: dict[str, Any] = {"model": opinion.name, "images": len(shown), "by": by}
     labels = [test.class_names[label] for label in test.labels.tolist()]

@@ -41,6 +41,7 @@ from infopursuit.datasets.labelled_images import (
     even_sample,
     held_out_by_seed,
     hold_out,
+    image_ids,
     load_images,
 )
 from infopursuit.datasets.settings import Datasets
@@ -128,6 +129,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         people = f"artifacts/annotations/{dataset}.csv"
         said = read_annotations(people)
         if said.rows:
+            said = said.of_pictures(image_ids(paths["images"]))
             provenance["inputs"]["annotations"] = file_sha256(people)
         model, log = fit_naive_bayes(settings, how, given, images, budget, first, said)
     else:

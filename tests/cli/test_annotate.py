@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,7 @@ def test_answers_of_a_person_are_read_by_fit(
     photos, labels = tmp_path / "photos", tmp_path / "labels.csv"
     shutil.copytree(colors / "photos", photos)
     (photos / "red" / "broken.png").write_bytes(b"no picture")
+    (photos / "red" / "0.png").rename(photos / "red" / os.fsdecode(b"caf\xe9.png"))
     served = []
 
     def serve(app: server.Guard, _: object) -> None:  # instead of until Ctrl-C
@@ -38,7 +40,11 @@ def test_answers_of_a_person_are_read_by_fit(
     assert "questions about 12 pictures, 0 answered; answers are saved in" in log
     said = read_annotations(labels)
     assert {row.by for row in said.rows} == {"anna"}
-    assert all((photos / row.image).is_file() for row in said.rows)
+    files = {os.fsencode(file.relative_to(photos)) for file in photos.rglob("*.png")}
+    no_text = "red/caf\ufffd.png"
+    named = {row.image for row in said.rows}
+    assert no_text in named
+    assert {os.fsencode(name) for name in named - {no_text}} <= files
     before = labels.read_bytes()
     _, _, log = run(*command)
     assert f"{len(said.rows)} answered" in log

@@ -23,6 +23,7 @@ from infopursuit.texts.annotations import (
     add_annotations,
     read_annotations,
 )
+from infopursuit.texts.picture_names import SEVERAL, pictures_named
 from tests.cli.conftest import tiny_clip as tiny_clip
 from tests.estimators.test_pictures import TEXTS, write_folder
 
@@ -101,7 +102,10 @@ def test_annotations_of_other_images_are_refused(
     write(tmp_path / "said.csv", [("elsewhere.png", "warm", "yes")])
     status, _, log = run(*arguments)
     assert status == 1
-    assert re.search(r"said\.csv: about none of the images; expected names such as \S+\.png", log)
+    assert re.search(
+        r"said\.csv: about none of the images: 1 annotations, .*; expected names such as \S+\.png",
+        log,
+    )
 
 
 def test_most_people_decide_and_agreement_is_counted(tmp_path: Path) -> None:
@@ -120,6 +124,58 @@ def test_most_people_decide_and_agreement_is_counted(tmp_path: Path) -> None:
         assert each.agreement() == (3, 1)
     # A name that two images end in is neither.
     assert not Annotations([Annotation("0.png", "warm", "yes")]).about(["a/0.png", "b/0.png"])
+
+
+NAMES = [
+    "/home/me/photos/train/circle/my photo 1.png",
+    "/home/me/photos/train/circle/0.png",
+    "/home/me/photos/train/dots/0.png",
+    "/home/me/photos/test/dots/cafe\u0301.png",
+    "/home/me/photos/test/dots/12.png",
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("circle/0.png", 1),
+        ("train\\dots\\0.png", 2),
+        ("circle/my%20photo%201.png", 0),
+        ("my photo 1.png", 0),
+        ("/data/upload/1/3fa8c2e1-my_photo_1.png", 0),
+        ("3fa8c2e-my photo 1.png", 0),
+        ("/data/upload/1/20241127-12.png", 4),
+        ("20241127-12.png", None),
+        ("http://host/data/local-files/?d=pictures/dots/caf%C3%A9.png", 3),
+        ("s3://bucket/12.png?signature=a/b", 4),
+        ("D:\\photos\\test\\dots\\caf\xe9.png", 3),
+        ("0.png", SEVERAL),
+        ("/mnt/0.png", SEVERAL),
+        ("circle/12.png", None),
+        ("train/dots/12.png", None),
+        ("elsewhere.png", None),
+    ],
+)
+def test_a_picture_is_found_by_what_other_programs_call_it(text: str, place: int | None) -> None:
+    assert pictures_named([text], NAMES, foreign=True) == {text: place}
+
+
+def test_what_reaches_no_picture_is_counted_and_agreement_is_within_one(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    rows = [("circle/0.png", "a"), ("/x/train/circle/0.png", "b"), ("0.png", "a"), ("0.png", "b")]
+    said = Annotations([Annotation(name, "red", "yes", by) for name, by in [*rows, ("9.png", "")]])
+    caplog.set_level("INFO")
+    found = said.of_pictures(NAMES)
+    assert [row.image for row in found.rows] == [NAMES[1]] * 2
+    assert found.agreement() == (1, 1)
+    left_out, renamed = caplog.messages
+    assert "3 of 5 annotations reach no image and are left out; 2 of these have a name" in left_out
+    assert left_out.endswith("the first is of '0.png'")
+    assert "1 of 5 annotations name an image as another program does" in renamed
+    assert found.of_pictures(NAMES).rows == found.rows
+    with pytest.raises(InputError, match=r"about none of the images: 1 annotations, .*'9\.png'"):
+        Annotations([Annotation("9.png", "red", "yes")]).of_pictures(NAMES)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +274,7 @@ def test_embeddings_with_ids_take_annotations(run: Callable, tmp_path: Path) -> 
     pq.write_table(pa.table({**columns, "embedding": list(rows)}), tmp_path / "X.parquet")
     status, _, log = run(*command)
     assert status == 1
-    assert "about none of the images; expected names as a folder" in log
+    assert "about none of the images: 120 annotations, the first of '0.jpg'" in log
     pq.write_table(pa.table({**ids, **columns, "embedding": list(rows)}), tmp_path / "X.parquet")
     status, _, log = run(*command)
     assert status == 0, log

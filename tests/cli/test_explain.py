@@ -168,7 +168,8 @@ def test_folders_and_patterns_are_searched(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     names = ["a.png", "b.JPG", "deep/c.webp"]
     assert image_files([str(tmp_path)]) == [tmp_path / name for name in names]
-    assert image_files([f"{tmp_path}/*.png"]) == [tmp_path / ".hidden.png", tmp_path / "a.png"]
+    assert image_files([f"{tmp_path}/*.png"]) == [tmp_path / "a.png"]
+    assert image_files([f"{tmp_path}/.hidd*.png"]) == [tmp_path / ".hidden.png"]
     assert image_files([f"{tmp_path}/**/*.webp"]) == [tmp_path / "deep/c.webp"]
     twice = [str(tmp_path / "a.png"), str(tmp_path), str(tmp_path / "notes.txt")]
     assert image_files(twice) == [tmp_path / name for name in (*names, "notes.txt")]

@@ -16,7 +16,7 @@ import pytest
 
 import infopursuit
 from tests.estimators.conftest import World, unit
-from tests.estimators.test_pictures import TEXTS, write_folder
+from tests.estimators.test_pictures import TEXTS, picture, write_folder
 
 
 def test_a_folder_of_images(run: Callable, tmp_path: Path, tiny_clip: Path) -> None:
@@ -41,28 +41,33 @@ def test_a_folder_of_images(run: Callable, tmp_path: Path, tiny_clip: Path) -> N
 NO_UTF_8 = os.fsdecode(b"caf\xe9.png")
 
 
+@pytest.mark.filterwarnings("ignore:annotations. 1 of 1 texts have fewer")
 def test_bad_images_are_listed_and_the_rest_is_fitted(
     run: Callable, tmp_path: Path, tiny_clip: Path
 ) -> None:
     write_folder(tmp_path / "photos", 3)
     for name in (*(f"bad{number:02}.png" for number in range(24)), NO_UTF_8):
         (tmp_path / "photos" / "red" / name).write_text("no")
-    status, _, log = run(
-        "fit",
-        tmp_path / "photos",
-        "--clip",
-        tiny_clip,
-        "--out",
-        tmp_path / "model",
-        "--test-fraction",
-        0,
-    )
+    (tmp_path / "photos" / "blue" / "notes.txt").write_text("no picture")
+    command = ("fit", tmp_path / "photos", "--clip", tiny_clip, "--out", tmp_path / "model")
+    status, _, log = run(*command, "--test-fraction", 0)
     assert status == 1
     assert "9 images" in log
+    assert "1 of 35 files are no pictures and are left out, the first is" in log
     assert log.count("left out: ") == 21
     assert "bad00.png: not an image" in log
     assert "left out: 5 more" in log
     assert len(infopursuit.load(tmp_path / "model").provenance_["rejected"]) == 25
+    for bad in (tmp_path / "photos" / "red").glob("bad*.png"):
+        bad.unlink()
+    picture("red", 77).save(tmp_path / "photos" / "red" / NO_UTF_8)
+    said = [f"red/{name}.png,warm,yes" for name in ("caf\ufffd", "0", "1", "2", "gone")]
+    (tmp_path / "said.csv").write_text("\n".join(["image,text,answer", *said]), encoding="utf-8")
+    status, _, log = run(*command, "--annotations", tmp_path / "said.csv")
+    assert status == 0, "a file that is no picture was not meant as one"
+    assert "said.csv: 1 of 5 annotations reach no image" in log
+    facts = infopursuit.load(tmp_path / "model").provenance_
+    assert facts["images"] + facts["test_images"] == 10
 
 
 def write_npz(world: World, folder: Path) -> list[object]:
@@ -95,6 +100,49 @@ def write_parquet(world: World, folder: Path) -> list[object]:
     }
     pq.write_table(pa.table(columns), folder / "images.parquet")
     return [folder / "images.parquet"]
+
+
+def unlabelled(world: World, folder: Path) -> list[object]:
+    [path] = write_parquet(world, folder)
+    table = pq.read_table(path)
+    names = np.array(table.column("label").to_pylist(), dtype=object)
+    names[-5:-2] = "-1"
+    names[-2:] = "new"
+    splits = np.array(table.column("split").to_pylist(), dtype=object)
+    splits[:4], splits[4:6] = "validation", "junk"
+    columns = {"embedding": table.column("embedding"), "label": names, "split": splits}
+    pq.write_table(pa.table(columns), path)
+    return [path]
+
+
+def numbers_beyond(
+    world: World, folder: Path, key: str = "classes", least: int = 0
+) -> list[object]:
+    names, numbers = np.unique(world.y, return_inverse=True)
+    numbers = numbers.astype(np.float32)
+    numbers[3] += least
+    np.savez(folder / "images.npz", embeddings=world.X, labels=numbers, **{key: names})
+    return [folder / "images.npz"]
+
+
+def test_rows_of_other_splits_and_classes_are_counted(
+    run: Callable, tmp_path: Path, world: World
+) -> None:
+    np.savez(tmp_path / "texts.npz", texts=world.texts, embeddings=world.embeddings)
+    options = ("--texts", tmp_path / "texts.npz", "--queries", 4, "--out", tmp_path / "model")
+    status, _, log = run("fit", *unlabelled(world, tmp_path), *options)
+    assert status == 0, log
+    assert "2 of" in log
+    assert "have the split 'junk' and are left out" in log
+    assert "have the split 'validation' and are used as rows of the split 'train'" in log
+    assert re.search(r"2 of \d+ classes have no training images, .* left out.*: '-1', 'new'", log)
+    facts = infopursuit.load(tmp_path / "model").provenance_
+    assert facts["test_images"] == len(world.unseen_y) - 5
+    assert run("fit", *numbers_beyond(world, tmp_path), *options)[0] == 0
+    assert sorted(set(world.y)) == infopursuit.load(tmp_path / "model").classes_.tolist()
+    status, _, log = run("fit", *numbers_beyond(world, tmp_path, "class_names", 90), *options)
+    assert status == 1
+    assert re.search(r"labels has 1 of \d+ values outside of class_names .* in row 3", log)
 
 
 @pytest.mark.parametrize("write", [write_npz, write_splits, write_npy, write_parquet])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import unicodedata
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +19,12 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.tables import EMBEDDED_IMAGES, embedding_matrix, read_table
 from infopursuit.datasets.decoding import UnreadableError, to_rgb
 from infopursuit.datasets.embedded_files import copy_embedded_images
-from infopursuit.datasets.image_folders import open_folder, read_class_names, read_image_folder
+from infopursuit.datasets.image_folders import (
+    open_folder,
+    read_class_names,
+    read_image_folder,
+    with_splits,
+)
 from infopursuit.datasets.open_images import has_embeddings, open_image_source
 from tests.datasets.images import CLASSES, encoded, write_image_table
 
@@ -35,7 +42,7 @@ def test_a_table_gives_its_images_from_any_row(tmp_path: Path, start: int, group
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"label": [-1, 1, 2]}, "label -1 of row 0 has no class name"),
+        ({"label": [-1, 1, 9]}, "label -1 of row 0 has no class name, as those of 2 of 3 rows"),
         ({"split": ["test", "train", "val"]}, "split of row 2 is 'val'"),
     ],
 )
@@ -81,7 +88,7 @@ def make_folder(root: Path) -> Path:
 def test_what_is_beside_train_and_test_is_told_and_stray_files_are_not_read(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for name in ("train/cat/0.png", "test/cat/0.png", "val/cat/1.png"):
+    for name in ("train/cat/0.png", "test/cat/0.png", "notes/cat/1.png"):
         (tmp_path / name).parent.mkdir(parents=True)
         for stray in (name, "Thumbs.db", "train/desktop.ini", "train/cat/Thumbs.db", ".DS_Store"):
             (tmp_path / stray).touch()
@@ -90,9 +97,103 @@ def test_what_is_beside_train_and_test_is_told_and_stray_files_are_not_read(
         "test/cat/0.png",
     ]
     assert caplog.messages == [
-        f"{tmp_path / 'val'}: not used, as only train/ and test/ are read; expected all images in "
-        "these two"
+        f"{tmp_path}: 1 files or folders beside 'test' and 'train' are not used, the first is "
+        f"{tmp_path / 'notes'}"
     ]
+
+
+SPLIT_NAMES = [
+    ("Training/a, Training/b, Testing/a, Testing/b", []),
+    ("TRAIN/a, TRAIN/b, Val/a, Val/b", ["Val: the images of this split are the test images"]),
+    ("train_set/a, train_set/b, test set/a, test set/b", []),
+    ("trainset/a, trainset/b, TestData/a, TestData/b", []),
+    ("seg_train/a, seg_train/b, seg_test/a, seg_test/b", []),
+    (
+        "train/a, train/b, test/a, test/b, dev/a",
+        ["dev: the images of this split are fitted on, too"],
+    ),
+    ("train-val/a, train-val/b, test-1/a, test-1/b", []),
+    ("train/a, train/b, train/train, test/a, test/b, test/train", []),
+    (
+        "images/train/a, images/train/b, images/valid/a, images/valid/b, labels/train/a",
+        ["", "labels"],
+    ),
+    ("archive/training/a, archive/training/b, archive/evaluation/a, archive/evaluation/b", []),
+    ("train/a, train/b, train/@eaDir, test/a, test/b, #recycle/a, __MACOSX/train/a, ._x/a", []),
+    (
+        "train/a, train/b, train/c, test/a, test/b",
+        ["1 of 3 classes have no test images, and the accu"],
+    ),
+    ("train/a, train/b, test/a, test/b, test/d", ["1 of 3 classes have no training images"]),
+    (
+        "train/a, train/A, test/a, test/A",
+        ["the classes 'A' and 'a' differ in case or blanks alone"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("folders", "told"), SPLIT_NAMES)
+def test_splits_may_have_any_common_name(
+    tmp_path: Path, folders: str, told: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    listed = folders.split(", ")
+    found = read_image_folder(
+        files(tmp_path, *(f"{each}/{n}.png" for each in listed for n in "12"))
+    )
+    assert set(found.splits or ()) == {"train", "test"}
+    classes = {name.rpartition("/")[2] for name in listed} - {"d", "@eaDir"}
+    assert set(found.labels) == classes
+    assert len(caplog.messages) == len(told)
+    for message, said in zip(sorted(caplog.messages), sorted(told), strict=True):
+        assert said in message
+    if classes == {"a", "b"}:
+        assert read_class_names(tmp_path) == ["a", "b"]
+        if "test/d" not in folders:
+            rows = open_folder(tmp_path, ["a", "b"]).rows
+            assert rows.column("split").to_pylist().count("test") == list(found.splits or ()).count(
+                "test"
+            )
+
+
+NFC, NFD = (unicodedata.normalize(form, "caf\xe9") for form in ("NFC", "NFD"))
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [f"train/{NFC}/1", "train/b/1", f"test/{NFD}/1", "test/b/1"],
+        [f"{NFC}/1", f"{NFC}/2", f"{NFD}/3", "b/1", "b/2"],
+    ],
+)
+def test_names_are_one_whatever_the_form_of_their_accents(tmp_path: Path, names: list[str]) -> None:
+    folder = files(tmp_path, *names)
+    assert read_class_names(folder) == ["b", NFC]
+    assert read_image_folder(folder).class_names == ["b", NFC]
+    rows = open_folder(folder, [NFD, "b"]).rows
+    assert sorted(rows.column("id").to_pylist()) == sorted(names), "files keep their names"
+
+
+def test_files_that_are_no_pictures_are_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    names = ["a/1.png", "a/notes.txt", "b/1.jpg", "b/x/labels.csv", "b/@eaDir/2.jpg", "b/.~3.jpg"]
+    files(tmp_path, *names)
+    (tmp_path / "b" / "photo.large").write_bytes(encoded(3))
+    found = read_image_folder(tmp_path)
+    read = [file.relative_to(tmp_path).as_posix() for file in found.pictures]
+    assert read == ["a/1.png", "b/1.jpg", "b/photo.large"]
+    assert caplog.messages == [
+        f"{tmp_path}: 2 of 5 files are no pictures and are left out, the first is "
+        f"{tmp_path / 'a/notes.txt'}"
+    ]
+
+
+def test_a_name_that_is_no_text_is_listed(tmp_path: Path) -> None:
+    name = os.fsdecode(b"a/caf\xe9.png")
+    folder = files(tmp_path, name, "a/1.png", "b/1.png", "b/2.png")
+    assert "a/caf\ufffd.png" in open_folder(folder, ["a", "b"]).rows.column("id").to_pylist()
+    given = with_splits(folder, read_image_folder(folder), 0.5)
+    assert sorted(given.splits or ()) == ["test", "test", "train", "train"]
 
 
 def test_a_folder_is_ordered_by_split_class_and_name(tmp_path: Path) -> None:
@@ -149,12 +250,11 @@ def of_two_classes(root: Path) -> object:
         ),
         (read_image_folder, ["cat/.b.jpg"], "cat: the folder of a class is empty"),
         (read_image_folder, ["test/cat/1", "car/2"], "a folder 'test', but none called 'train'"),
-        (read_image_folder, ["train/cat/1", "test/dog/1"], "the class 'cat' is in train/ only"),
-        (
-            read_image_folder,
-            ["train/a/1", "test/a/1", "test/b/1"],
-            "the class 'b' is in test/ only",
-        ),
+        (read_image_folder, ["train/cat/1", "test/dog/1"], "no class to test on is one to fit on"),
+        (read_image_folder, ["Training/a/1", "b/1"], "a folder 'Training', but none called 'test'"),
+        (read_image_folder, ["train/a/1", "Train/b/1", "test/a/1"], "name a split twice"),
+        (read_image_folder, ["a/train/1", "a/test/1", "b/1"], "the splits 'test' and 'train' in"),
+        (read_image_folder, ["train/train/a/1", "test/a/1"], "train/train: a split where a class"),
         (
             of_two_classes,
             ["cat/1", "cat/2", "dog/1"],
@@ -189,7 +289,9 @@ def pictures(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_csv_gives_its_files_in_its_order(pictures: Path) -> None:
+def test_a_csv_gives_its_files_in_its_order(
+    pictures: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     path = pictures / "set.csv"
     # As Excel writes it, with a column of its own.
     path.write_bytes(b"\xef\xbb\xbf" + CSV.replace("\n", ",x\r\n").encode())
@@ -205,6 +307,7 @@ def test_a_csv_gives_its_files_in_its_order(pictures: Path) -> None:
     before = source.stamp
     (pictures / "c.png").unlink()
     source = open_image_source(path, CLASSES)
+    assert caplog.messages == [f"{path}: 1 of 3 images are not there, the first is 'c.png'"]
     assert source.stamp != before
     with pytest.raises(UnreadableError, match="missing"):
         to_rgb(next(source.images(2)))
@@ -217,6 +320,8 @@ def test_a_csv_gives_its_files_in_its_order(pictures: Path) -> None:
         ("cat,train", "cat", "row 2: 2 cells; expected 3"),
         ("a.png", "", "row 2: no path"),
         ("2,test", "2,train", "split 'test' is empty"),
+        ("c.png,2", "./a.png,2", "'./a.png' is there twice, as train of the class 'cat' and as te"),
+        ("c.png,2", "sub/../a.png,1", "'sub/../a.png' is there twice"),
         ("cat", '\x00""x"', "not a readable CSV|no class"),
         ("cat", "k\xf6ter", "row 2: no class 'k\xf6ter'"),
     ],

@@ -221,5 +221,8 @@ def test_a_label_that_is_none_is_refused(world: World, label: object, message: s
     y[3] = label
     with pytest.raises(InputError, match=message):
         world.unfitted().fit(world.X, y)
+    forms = np.where(np.arange(600) % 2 == 0, "caf\xe9", "cafe\u0301")
+    with pytest.raises(InputError, match=r"y: the labels 'cafe.u0301' and 'caf.xe9' are one name"):
+        world.unfitted().fit(world.X, forms)
     with pytest.raises(InputError, match="y has one class, 'horse' in all 600 rows; expected two"):
         world.unfitted().fit(world.X, ["horse"] * 600)

@@ -170,7 +170,7 @@ def test_a_mistake_is_told_with_the_path_of_its_key(
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["my zoo", "$(touch x)", "a;b", "../up", "a-b"])
+@pytest.mark.parametrize("name", ["my zoo", "$(touch x)", "a;b", "../up", "a-b", "v1.5"])
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -177,6 +177,16 @@ def test_a_file_is_about_the_classes_of_the_data_set() -> None:
         check_classes("k", SOME, ["z", "b", "y"])
 
 
+def test_a_class_is_one_in_both_forms_of_its_accents() -> None:
+    forms = ["caf\xe9", "cafe\u0301"]
+    for name, other in (forms, forms[::-1]):
+        table = KnowledgeTable((name, "b"), ("x",), np.array([[1], [0]], np.float32))
+        check_classes("k", table, ["b", other])
+        assert table.for_classes_and_texts(["b", other], ["x"]).tolist() == [[0], [1]]
+    with pytest.raises(InputError, match=r"the class .* is there twice"):
+        KnowledgeTable(tuple(forms), ("x",), np.array([[1], [0]], np.float32))
+
+
 def test_the_suffix_names_the_kind_of_knowledge(tmp_path: Path) -> None:
     assert [is_prompt(name) for name in ("a.jinja", "a.jsonl", "a.parquet")] == [True, False, False]
     with pytest.raises(InputError, match=r"a\.txt: unknown kind of knowledge '\.txt'"):

@@ -7,6 +7,7 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fnmatch import fnmatch
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from infopursuit.core.csv_tables import csv_text
 from infopursuit.core.errors import InputError, one_line, writable
 from infopursuit.core.files import check_writable, write_files
+from infopursuit.core.names import is_systems
 from infopursuit.core.numbers import percent
 from infopursuit.estimators.base import (
     DecidingClassifier,
@@ -187,15 +189,27 @@ def image_files(given: Sequence[str]) -> list[Path]:
     """List the files of files, folders (searched for images) and patterns, each once, in order."""
     if not given:
         raise InputError("no image is given; expected files, folders or patterns")
+    from infopursuit.datasets.image_folders import image_files as pictures_below
+
     files: list[Path] = []
     for each in given:
         path = Path(each)
         if path.is_dir():
-            more = sorted(file for file in path.rglob("*") if _is_image(file, path))
+            more = pictures_below(path)
         elif not path.exists() and set(each) & set("*?["):  # quoted, or on Windows
             pattern = path.expanduser()
             matching = Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor)))
-            more = sorted(file for file in matching if file.is_file())
+            typed = [part for part in pattern.parts if is_systems(part)]
+            more = sorted(
+                file
+                for file in matching
+                if file.is_file()
+                and all(
+                    any(fnmatch(part, of) for of in typed)
+                    for part in file.parts
+                    if is_systems(part)
+                )
+            )
         else:
             files.append(path)
             continue
@@ -203,14 +217,6 @@ def image_files(given: Sequence[str]) -> list[Path]:
             raise InputError(f"{each}: no image there; expected at least one")
         files += more
     return list(dict.fromkeys(files))
-
-
-def _is_image(file: Path, folder: Path) -> bool:
-    from PIL import Image
-
-    hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
-    known = {".heic", ".heif", *Image.registered_extensions()}  # the first two to say what to do
-    return not hidden and file.suffix.lower() in known and file.is_file()
 
 
 def read_images(

@@ -31,8 +31,9 @@ from torch import Tensor
 from infopursuit.cli.explain import clip_of, image_files, read_images, write_out
 from infopursuit.clip.embed import embed_readable_pictures
 from infopursuit.clip.towers import image_tower
-from infopursuit.core.errors import InputError
+from infopursuit.core.errors import InputError, writable
 from infopursuit.core.files import check_writable, suffix_of
+from infopursuit.core.names import is_systems
 from infopursuit.core.tables import EMBEDDING
 from infopursuit.datasets.embedded_files import read_embeddings, read_given_table, read_rows
 from infopursuit.datasets.image_folders import read_image_folder
@@ -129,7 +130,7 @@ def annotate(chosen: argparse.Namespace) -> int:
         images = rows_of(model, rows).tensor().to(model.pursuit_.device)
         how = (chosen.unsure, chosen.random_state)
         cells = worth_answering(model.pursuit_, images, model.stop or DEFAULT_STOP, *how)
-        short = [Path(each).relative_to(chosen.images).as_posix() for each in names]
+        short = [writable(Path(each).relative_to(chosen.images).as_posix()) for each in names]
         asking = Annotating(chosen.out, short, files, model.pursuit_, cells, chosen.by)
         empty = no_images([model.pursuit_])
         content = contents([(model.pursuit_, facts(name, model))], empty, title=name, served=True)
@@ -323,11 +324,9 @@ def given_images(source: Source, rows: list[int]) -> Sequence[Any]:
 def read_source(given: str) -> Source:
     """Read the images of a folder, a file or a pattern; pictures stay on the disk."""
     path = Path(given)
-    if path.is_dir() and any(
-        each.is_dir() for each in path.iterdir() if not each.name.startswith(".")
-    ):
+    if path.is_dir() and any(each.is_dir() for each in path.iterdir() if not is_systems(each.name)):
         folder = read_image_folder(path)
-        ids = [file.relative_to(path).as_posix() for file in folder.pictures]
+        ids = [writable(file.relative_to(path).as_posix()) for file in folder.pictures]
         return Source(given, ids, folder.labels, folder.splits, _of_list(folder.pictures))
     if path.suffix == ".parquet" and path.exists():
         return _of_table(path)
@@ -346,7 +345,7 @@ def read_source(given: str) -> Source:
         ids = [f"{path.name}[{row}]" for row in range(len(rows))]
         return Source(given, ids, embeddings=np.asarray(rows))
     files = image_files([given])
-    ids = [file.relative_to(path).as_posix() if path.is_dir() else str(file) for file in files]
+    ids = [writable(file.relative_to(path).as_posix() if path.is_dir() else file) for file in files]
     return Source(given, ids, pictures=_of_list(files))
 
 

@@ -60,13 +60,20 @@ def fit(chosen: argparse.Namespace) -> int:
     needed = {"--llm-model": chosen.llm_model, "--vllm": chosen.vllm_python}
     language_model = language_model_of("--llm", chosen.llm, needed)
     if chosen.images.suffix in EMBEDDED:
-        model, test = _fit_embedded(chosen, settings, language_model)
+        model, test, said = _fit_embedded(chosen, settings, language_model)
         names = [] if test is None else list(test.ids)
     else:
         if chosen.labels is not None:
             raise InputError("--labels: expected it with an .npy file; a folder names its classes")
         from infopursuit.estimators.pictures import fit as fit_pictures
+        from infopursuit.estimators.pictures import labelled_pictures
 
+        if said is not None:
+            parts = labelled_pictures(
+                chosen.images, chosen.classes, chosen.test_fraction, tell=False
+            )
+            said = said.of_pictures([str(file) for part in parts if part for file in part.pictures])
+            settings["annotations"] = said
         with warnings.catch_warnings():  # what was left out is listed at the end
             warnings.filterwarnings("ignore", ".* pictures cannot be read and are left out")
             model = fit_pictures(
@@ -106,7 +113,7 @@ def _test_images(
     from infopursuit.clip.embed import embed_readable_pictures
     from infopursuit.estimators.pictures import labelled_pictures
 
-    _, test = labelled_pictures(chosen.images, chosen.classes, chosen.test_fraction)
+    _, test = labelled_pictures(chosen.images, chosen.classes, chosen.test_fraction, tell=False)
     if test is None or not test.pictures:
         return None, []
     readable = embed_readable_pictures(clip_of(model), test.pictures, progress=False)
@@ -190,7 +197,7 @@ def _by_people(
 
 def _fit_embedded(
     chosen: argparse.Namespace, settings: dict[str, Any], language_model: Any
-) -> tuple[InformationPursuitClassifier, Embeddings | None]:
+) -> tuple[InformationPursuitClassifier, Embeddings | None, Annotations | None]:
     if chosen.texts is None:
         raise InputError(
             "--texts is missing; expected the texts with their embeddings (.parquet, .npz), or a "
@@ -204,14 +211,7 @@ def _fit_embedded(
     train, test = read_embeddings(chosen.images, chosen.labels)
     said = settings.pop("annotations", None)
     if said is not None:
-        known = [*train.ids, *(() if test is None else test.ids)]
-        if not said.about(known):
-            wanted = (
-                known[0] if known else "a folder of images, or a .parquet file with a column id"
-            )
-            raise InputError(
-                f"--annotations {said.where}: about none of the images; expected names as {wanted}"
-            )
+        said = said.of_pictures([*train.ids, *(() if test is None else test.ids)])
         # Of test images alone they measure, and teach nothing.
         settings["annotations"] = said.of_images(train.ids) if said.about(train.ids) else None
     if chosen.texts.suffix in (".parquet", ".npz"):
@@ -246,4 +246,4 @@ def _fit_embedded(
         right = model.predict(test.rows) == test.labels
         model.provenance_["test_images"] = len(test.labels)
         model.provenance_["test_accuracy"] = float(np.mean(right))
-    return model, test
+    return model, test, said

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, MutableMapping
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -18,8 +19,9 @@ from ruamel.yaml.error import YAMLError
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text
 
-# How a person may call a data set, a corpus or a method: names become parts of paths and commands.
-NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.]*")
+# How a person may call a data set, a corpus or a method: names become parts of paths and commands,
+# and of keys, which DVC splits at points.
+NAME = re.compile(r"[A-Za-z0-9_]+")
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[int, Field(ge=1)]
@@ -116,16 +118,19 @@ def check_names(section: str, names: Iterable[Any]) -> None:
     """Raise ValueError for a name that could not be a part of a path or a command."""
     for name in names:
         if not NAME.fullmatch(str(name)):
-            raise ValueError(f"{section}: the name {name!r}; expected letters, digits, '_' and '.'")
+            raise ValueError(f"{section}: the name {name!r}; expected letters, digits and '_'")
 
 
 def first_mistake(error: ValidationError) -> str:
     """Return the first mistake: the path of its key, what was expected and what was found."""
     first = error.errors()[0]
-    key = ".".join(str(part) for part in first["loc"])
+    key = ".".join(str(part) for part in first["loc"] if part != "[key]")
     message = first["msg"].removeprefix("Value error, ")
     if first["type"] in ("missing", "extra_forbidden"):
         return f"{key}: {'missing key' if first['type'] == 'missing' else 'unknown key'}"
     if first["type"] == "value_error":
         return f"{key}: {message}" if key else message
-    return f"{key}: {message}, found {first['input']!r}"
+    hint = ""
+    if first["type"] == "string_type" and isinstance(first["input"], int | float | date):
+        hint = "; a name that YAML reads as a number, a date or true needs quotes"
+    return f"{key}: {message}, found {first['input']!r}{hint}"

@@ -135,8 +135,7 @@ def _named_by_dvc(keys: list[inspect.Parameter]) -> list[str]:
     if len(values) != len(keys):
         wanted = "-".join(key.name.upper() for key in keys)
         raise InputError(
-            f"the stage is called {joined!r}; expected {wanted}, names of letters, digits, '_' "
-            "and '.'"
+            f"the stage is called {joined!r}; expected {wanted}, names of letters, digits and '_'"
         )
     return [f"--{key.name}={value}" for key, value in zip(keys, values, strict=True)]
 

@@ -28,6 +28,7 @@ import struct
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -128,6 +129,27 @@ def _formats() -> list[str]:
     """Return all that Pillow reads by itself; for PostScript it would start another program."""
     Image.init()
     return [name for name in Image.ID if name != "EPS"]
+
+
+@cache
+def _suffixes() -> frozenset[str]:
+    """Return the suffixes of pictures: none, those of `_formats`, and HEIC to say what to do."""
+    formats = frozenset(_formats())
+    known = (suffix for suffix, of in Image.registered_extensions().items() if of in formats)
+    return frozenset(("", ".heic", ".heif", *known))
+
+
+def is_picture(file: Path) -> bool:
+    """Return whether a file is meant as a picture: by its suffix, or else by how it begins."""
+    if file.suffix.lower() in _suffixes():
+        return True
+    try:
+        if not file.is_file():
+            return False
+        with Image.open(file, formats=_formats()):
+            return True
+    except (*DAMAGED, Image.DecompressionBombError):
+        return False
 
 
 def thumbnail(picture: Any, side: int = SIDE) -> str:

@@ -6,6 +6,7 @@ the pipeline against its class list, and `copy_embedded_images` writes it in our
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +26,7 @@ from infopursuit.core.arrays import (
 )
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text
+from infopursuit.core.names import composed
 from infopursuit.core.tables import (
     EMBEDDED_IMAGES,
     EMBEDDING,
@@ -44,10 +46,15 @@ from infopursuit.datasets.image_source import (
     SPLITS,
     check_class_names,
     checked_image_rows,
+    classes_alike,
+    classes_of_one_split,
     image_rows,
     labels_of,
     spelled,
+    split_name,
 )
+
+logger = logging.getLogger(__name__)
 
 BLOCK = 65536
 # Arrays of an .npz file, or of a folder of .npy files, whose images have splits.
@@ -55,6 +62,7 @@ ARRAYS = tuple(f"{split}_{what}" for split in SPLITS for what in ("embeddings", 
 OPTIONAL = ("class_names", "train_ids", "test_ids")
 # What the arrays of an .npz file without splits may be called.
 ROWS, LABELS, TEXTS = ("embeddings", "X"), ("labels", "y"), ("texts", "text")
+NAMES = ("class_names", "classes")
 PLAIN = (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer, pa.types.is_boolean)
 
 
@@ -75,14 +83,15 @@ def read_embeddings(path: Path, labels: Path | None = None) -> tuple[Embeddings,
     """
     if path.suffix != ".npy" and labels is not None:
         raise InputError(f"--labels {labels}: expected it with an .npy file")
-    if path.suffix == ".parquet":
-        return _split_table(path)
-    if path.suffix == ".npz":
-        return _split_arrays(path)
+    if path.suffix in (".parquet", ".npz"):
+        train, test = (_split_table if path.suffix == ".parquet" else _split_arrays)(path)
+        for remark in classes_alike(path, np.unique(train.labels)):
+            logger.warning("%s", remark)
+        return train, None if test is None else _of_classes(path, train, test)
     if labels is None:
         raise InputError(f"{path}: --labels is missing; expected a file with a label for each row")
     given = map_array(labels) if labels.suffix == ".npy" else np.array(read_lines(labels))
-    return _same_length(path, map_array(path), given), None
+    return _same_length(path, map_array(path), _texts_of(given)), None
 
 
 def read_rows(path: Path) -> np.ndarray:
@@ -119,7 +128,7 @@ def _split_arrays(path: Path) -> tuple[Embeddings, Embeddings | None]:
     arrays = read_arrays(path)
     if ARRAYS[0] not in arrays:
         rows, labels = _first_of(path, arrays, ROWS), _first_of(path, arrays, LABELS)
-        return _same_length(path, rows, labels), None
+        return _same_length(path, rows, _class_of_each(path, arrays, labels, "labels")), None
     train, test = (_of_split(path, arrays, split) for split in SPLITS)
     assert train is not None
     return train, test
@@ -131,16 +140,57 @@ def _of_split(path: Path, arrays: dict[str, np.ndarray], split: str) -> Embeddin
         return None
     rows = arrays[f"{split}_embeddings"]
     labels = _first_of(path, arrays, (f"{split}_labels",))
-    names = arrays.get("class_names")
-    if names is not None and labels.dtype.kind in "iu":
-        outside = (labels < 0) | (labels >= len(np.atleast_1d(names)))
-        if names.ndim != 1 or outside.any():
-            raise InputError(
-                f"{path}: {split}_labels has values outside of class_names {names.shape}; "
-                "expected 0 to c - 1 for class_names (c,)"
-            )
-        labels = names[labels]
+    labels = _class_of_each(path, arrays, labels, f"{split}_labels")
     return _same_length(path, rows, labels, f"{split}_")
+
+
+def _class_of_each(
+    path: Path, arrays: dict[str, np.ndarray], labels: np.ndarray, what: str
+) -> np.ndarray:
+    """Return the classes of rows by name, if labels are names or the file has the names."""
+    key = next((each for each in NAMES if each in arrays), None)
+    if key is None or labels.dtype.kind not in "biuf":
+        return _texts_of(labels)
+    names = _texts_of(arrays[key])
+    if names.ndim != 1 or len(np.unique(names)) < len(names):
+        raise InputError(f"{path}: {key} {names.shape}; expected a list (c,) of distinct names")
+    inside = np.isin(labels, np.arange(len(names)))
+    if not inside.all():
+        row = int(inside.argmin())
+        raise InputError(
+            f"{path}: {what} has {(~inside).sum()} of {inside.size} values outside of {key} "
+            f"{names.shape}, the first is {labels.flat[row]} in row {row}; expected 0 to c - 1 for "
+            f"{key} (c,)"
+        )
+    return names[labels.astype(np.int64)]
+
+
+def _texts_of(values: np.ndarray) -> np.ndarray:
+    """Return names in composed form; other values as they are."""
+    if values.dtype.kind == "S":
+        values = np.char.decode(values, "utf-8", "replace")
+    if values.dtype.kind != "U":
+        return values
+    names, places = np.unique(values, return_inverse=True)
+    return np.array([composed(name) for name in names], dtype=np.str_)[places.reshape(values.shape)]
+
+
+def _of_classes(path: Path, train: Embeddings, test: Embeddings) -> Embeddings:
+    """Return the test rows of classes that the training rows have; say which classes lack some."""
+    classes = set(train.labels.tolist())
+    known = np.array([label in classes for label in test.labels.tolist()], dtype=bool)
+    if not known.any():
+        raise InputError(
+            f"{path}: none of {len(known)} test rows is of a class of the training rows, the first "
+            f"is of {test.labels[0]!s}; expected classes such as {train.labels[0]!s}, or no test "
+            "rows"
+        )
+    for remark in classes_of_one_split(path, classes, test.labels.tolist()):
+        logger.warning("%s", remark)
+    if known.all():
+        return test
+    ids = tuple(name for name, here in zip(test.ids, known, strict=False) if here)
+    return Embeddings(test.rows[known], test.labels[known], ids)
 
 
 def _same_length(path: Path, rows: np.ndarray, labels: np.ndarray, prefix: str = "") -> Embeddings:
@@ -223,14 +273,27 @@ def _split_table(path: Path) -> tuple[Embeddings, Embeddings | None]:
     name = next((each for each in ("class_name", "label") if each in table.columns), None)
     if name is None:
         raise InputError(f"{path}: no column class_name or label; found {table.names}")
-    rows, labels = table.column(EMBEDDING), np.array(table.column(name))
+    rows, labels = table.column(EMBEDDING), _texts_of(np.array(table.column(name)))
     if "split" not in table.columns:
         whole = _same_length(path, rows, labels)
         return whole._replace(ids=tuple(map(str, table.columns.get("id", ())))), None
-    splits = np.array(table.column("split"))
-    train, test = (splits == split for split in SPLITS)
-    if not train.any():
-        raise InputError(f"{path}: no row of the split 'train'; found {sorted(set(splits))}")
+    given = table.column("split")
+    names = {each: split_name(str(each)) for each in sorted(set(given))}
+    roles = {each: name[0] for each, name in names.items() if name is not None and not name[1]}
+    if "train" not in roles.values():
+        raise InputError(f"{path}: no row of the split 'train'; found {', '.join(map(str, names))}")
+    # Validation rows are test rows if there are no others, and training rows otherwise.
+    beside = "train" if "test" in roles.values() else "test"
+    for each in names:
+        if roles.get(each) in SPLITS:
+            continue
+        done = f"used as rows of the split {beside!r}" if each in roles else "left out"
+        logger.warning(
+            "%s: %d of %d rows have the split %r and are %s",
+            *(path, given.count(each), len(given), each, done),
+        )
+    of_row = [beside if roles.get(each) == "validation" else roles.get(each) for each in given]
+    train, test = (np.array([role == split for role in of_row], bool) for split in SPLITS)
     parts = []
     for part in (train, test):
         ids = zip(map(str, table.columns.get("id", ())), part, strict=False)
@@ -324,7 +387,8 @@ def _of_table(path: Path, classes: Sequence[str]) -> EmbeddedImages:
 def _of_arrays(path: Path, classes: Sequence[str]) -> EmbeddedImages:
     arrays = _arrays(path)
     if "class_names" in arrays:
-        check_class_names(path, [str(name) for name in arrays.pop("class_names")], classes)
+        names = _texts_of(arrays.pop("class_names"))
+        check_class_names(path, list(map(str, names)), classes)
     numbers = labels_of(path, classes)
     ids, splits, labels, parts = [], [], [], []
     for split in SPLITS:

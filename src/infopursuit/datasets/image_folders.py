@@ -1,30 +1,42 @@
-"""Folders of image files: CLASS/IMAGE, or train/CLASS/IMAGE and test/CLASS/IMAGE."""
+"""Folders of image files: CLASS/IMAGE, or train/CLASS/IMAGE and test/CLASS/IMAGE.
+
+Splits may have any of their common names (`Training`, `test_set`, `val`), also a folder below, as
+in images/train/CLASS. What systems leave in folders (`core.names.is_systems`) is not there. A class
+is called what its folder is, in composed form (NFC); files keep the names that they have.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import logging
 import math
+import os
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from infopursuit.core.errors import InputError, writable
 from infopursuit.core.files import read_text_list
+from infopursuit.core.names import composed, is_systems
+from infopursuit.datasets.decoding import is_picture
 from infopursuit.datasets.image_source import (
     SPLITS,
     ImageSource,
+    classes_alike,
+    classes_of_one_split,
     image_rows,
     labels_of,
     source_of_files,
     spelled,
+    split_name,
 )
 
 logger = logging.getLogger(__name__)
 
-# What Windows and macOS leave in folders without a word.
-STRAY = ("thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx", "icon\r")
+# Folders beside `images` whose content is no class.
+BESIDE = ("labels", "annotations", "masks")
 # The share of test images in a folder without splits.
 TEST_FRACTION = 0.2
 
@@ -63,34 +75,48 @@ class LabelledPictures:
         return self.subset([row for row, split in enumerate(self.splits or ()) if split == name])
 
 
-def read_image_folder(folder: str | Path) -> LabelledPictures:
+def read_image_folder(folder: str | Path, tell: bool = True) -> LabelledPictures:
     """List a folder of images with one folder for each class.
 
-    If it has a folder `train` and a folder `test`, the classes are in these. All files that are
-    not hidden count, in folders below, too; that they are images is checked when they are read.
+    Folders below that of a class count, too. Test images of classes without training images are
+    left out. That files are images is checked when they are read.
+
+    Args:
+        folder: CLASS/IMAGE, or the same in folders of splits.
+        tell: whether to log what is left out, and what else may be a mistake.
     """
     folder = Path(folder)
     if not folder.is_dir():
         found = "a file" if folder.exists() else "nothing"
         raise InputError(f"{folder}: expected a folder CLASS/IMAGE, found {found}")
-    listed = [
-        (split, of_class.name, file)
-        for split, of_class, files in _listed(folder)
-        for file in _not_empty(of_class, files)
-    ]
+    found, remarks = _listed(folder)
+    listed: list[tuple[str | None, str, Path]] = []
+    for each in found:
+        if not each.files:
+            raise InputError(f"{each.folder}: the folder of a class is empty; expected its images")
+        listed += [(each.split, each.name, file) for file in each.files]
     if not listed:
         raise InputError(f"{folder}: the folder is empty; expected CLASS/IMAGE")
+    remarks += classes_alike(folder, (name for _, name, _ in listed))
+    if None not in {split for split, _, _ in listed}:
+        names = {split: {row[1] for row in listed if row[0] == split} for split in SPLITS}
+        listed = [row for row in listed if row[1] in names["train"]]
+        if not names["test"] & names["train"]:
+            raise InputError(
+                f"{folder}: no class to test on is one to fit on, such as "
+                f"{min(names['test'])!r}; expected classes that both have, such as "
+                f"{min(names['train'])!r}"
+            )
+        remarks += classes_of_one_split(folder, names["train"], names["test"])
+    for remark in remarks if tell else ():
+        logger.warning("%s", remark)
     splits, labels, files = (list(column) for column in zip(*listed, strict=True))
-    if None in splits:
-        return LabelledPictures(files, labels)
-    names = {split: {row[1] for row in listed if row[0] == split} for split in SPLITS}
-    if odd := sorted(names["train"] ^ names["test"]):
-        split = "train" if odd[0] in names["train"] else "test"
-        raise InputError(f"{folder}: the class {odd[0]!r} is in {split}/ only; expected it in both")
-    return LabelledPictures(files, labels, splits)
+    return LabelledPictures(files, labels, None if None in splits else splits)
 
 
-def with_splits(folder: Path, given: LabelledPictures, fraction: float) -> LabelledPictures:
+def with_splits(
+    folder: Path, given: LabelledPictures, fraction: float, tell: bool = True
+) -> LabelledPictures:
     """Return the pictures of a folder without splits, with the splits that `open_folder` gives.
 
     A class keeps at least one training image.
@@ -104,6 +130,10 @@ def with_splits(folder: Path, given: LabelledPictures, fraction: float) -> Label
         ]
         tested.update(_tested(folder, files, fraction))
     splits = ["test" if file in tested else "train" for file in given.pictures]
+    if tested and tell:
+        of_test = (of for of, split in zip(given.labels, splits, strict=True) if split == "test")
+        for remark in classes_of_one_split(folder, set(given.labels), set(of_test)):
+            logger.warning("%s", remark)
     return LabelledPictures(given.pictures, given.labels, splits)
 
 
@@ -114,14 +144,6 @@ def _tested(folder: Path, files: Sequence[Path], fraction: float = TEST_FRACTION
     return ranked[: min(count, len(files) - 1)]
 
 
-def _not_empty(of_class: Path, files: list[Path]) -> list[Path]:
-    if writable(of_class.name) != of_class.name:
-        raise InputError(f"{of_class}: the name of a class; expected text in UTF-8")
-    if not files:
-        raise InputError(f"{of_class}: the folder of a class is empty; expected its images")
-    return files
-
-
 def open_folder(path: Path, classes: Sequence[str]) -> ImageSource:
     """Open the data set of a folder CLASS/IMAGE, or train/CLASS/IMAGE and test/CLASS/IMAGE.
 
@@ -129,9 +151,12 @@ def open_folder(path: Path, classes: Sequence[str]) -> ImageSource:
     digests. They are the same in every run, and almost the same with more images.
     """
     numbers, seen = labels_of(path, classes), set()
+    found, remarks = _listed(path)
+    for remark in remarks:
+        logger.warning("%s", remark)
     listed: list[tuple[int, int, Path]] = []  # place of the split, label, file
-    for split, of_class, files in _listed(path):
-        label = numbers.get(spelled(of_class.name))
+    for split, name, of_class, files in found:
+        label = numbers.get(spelled(name))
         if label is None or (split, label) in seen:
             raise InputError(
                 f"{of_class}: no class has this name; expected one folder for each class"
@@ -149,33 +174,106 @@ def open_folder(path: Path, classes: Sequence[str]) -> ImageSource:
             is_test = split == "test" or file in tested
             listed.append((int(is_test), label, file))
     places, labels, files = zip(*sorted(listed), strict=True) if listed else ((), (), ())
-    ids = [file.relative_to(path).as_posix() for file in files]
+    ids = [writable(file.relative_to(path).as_posix()) for file in files]
     rows = image_rows(path, ids, [SPLITS[place] for place in places], labels, classes)
     return source_of_files(path, rows, files)
 
 
-def _listed(folder: Path) -> Iterator[tuple[str | None, Path, list[Path]]]:
-    """Yield split (None without splits), folder and sorted files of each class."""
-    splits = [split for split in SPLITS if (folder / split).is_dir()]
-    if len(splits) == 1:
-        other = SPLITS[1 - SPLITS.index(splits[0])]
-        raise InputError(
-            f"{folder}: a folder {splits[0]!r}, but none called {other!r}; expected both, or "
-            "CLASS/IMAGE without splits"
-        )
-    for other in _visible(folder) if splits else ():
-        if other.name not in SPLITS:
-            logger.warning(
-                "%s: not used, as only train/ and test/ are read; expected all images in these two",
-                other,
+class _Class(NamedTuple):
+    """The images of a class in one split."""
+
+    split: str | None  # train or test, None without splits
+    name: str
+    folder: Path
+    files: list[Path]
+
+
+def _listed(folder: Path) -> tuple[list[_Class], list[str]]:
+    """Return the classes of a folder in their order, and what there is to say about it."""
+    splits, remarks = _splits(folder)
+    found: dict[tuple[str | None, str], _Class] = {}
+    others: list[Path] = []
+    for part, split in splits or [(folder, None)]:
+        for of_class in _class_folders(part):
+            each = _Class(split, composed(of_class.name), of_class, [])
+            each = found.setdefault((split, each.name), each)
+            for file in _files(of_class):
+                (each.files if is_picture(file) else others).append(file)
+    if others:
+        count = len(others) + sum(len(each.files) for each in found.values())
+        remarks.append(_no_pictures(folder, others, count))
+    order = sorted(found.values(), key=lambda each: (SPLITS.index(each.split or "train"), each))
+    return [each._replace(files=sorted(each.files)) for each in order], remarks
+
+
+def _splits(folder: Path) -> tuple[list[tuple[Path, str]], list[str]]:
+    """Return the folders of a folder's splits, each with `train` or `test`, and remarks.
+
+    Validation images are test images if there are no others, and training images otherwise.
+    """
+    top, groups = folder, _split_folders(folder)
+    others = [each for each in _visible(folder) if each not in dict(groups)]
+    if not groups:  # images/train/CLASS, perhaps beside labels
+        below = {each: _split_folders(each) for each in others if each.is_dir()}
+        if not any(below.values()):
+            return [], []
+        inner = [each for each in below if each.name.lower() not in BESIDE]
+        if len(inner) != 1:
+            within = min(each for each, of_each in below.items() if of_each)
+            raise InputError(
+                f"{within}: the splits {_named(below[within])} in one of {len(below)} folders; "
+                "expected train/CLASS/IMAGE and test/CLASS/IMAGE, or CLASS/IMAGE without splits"
             )
-    for split in splits or [None]:
-        for of_class in _class_folders(folder / split if split else folder):
-            yield split, of_class, sorted(_files(of_class))
+        [top] = inner
+        groups = below[top]
+        others = [each for each in others if each != top]
+        others += [each for each in _visible(top) if each not in dict(groups)]
+    by_role: defaultdict[str, list[Path]] = defaultdict(list)
+    for each, role in groups:
+        by_role[role].append(each)
+    if any(len(of_role) > 1 for of_role in by_role.values()):
+        raise InputError(
+            f"{top}: the folders {_named(groups)} name a split twice; expected one of each"
+        )
+    if "train" not in by_role or len(by_role) < 2:
+        missing = "train" if "train" not in by_role else "test"
+        raise InputError(
+            f"{top}: a folder {_named(groups)}, but none called {missing!r}; expected both, or "
+            "CLASS/IMAGE without splits (a class needs another name than those of splits)"
+        )
+    remarks = []
+    if others:
+        remarks.append(
+            f"{top}: {len(others)} files or folders beside {_named(groups)} are not used, the "
+            f"first is {min(others)}"
+        )
+    validation = "train" if "test" in by_role else "test"
+    for each in by_role["validation"]:
+        done = "fitted on, too" if validation == "train" else "the test images"
+        remarks.append(f"{each}: the images of this split are {done}")
+    return [(each, validation if role == "validation" else role) for each, role in groups], remarks
+
+
+def _named(splits: Sequence[tuple[Path, str]]) -> str:
+    return " and ".join(repr(each.name) for each, _ in splits)
+
+
+def _split_folders(folder: Path) -> list[tuple[Path, str]]:
+    """Return the folders that are called splits, in their order, and what they are.
+
+    Those with further words (`seg_train`) count if these are the same for two splits.
+    """
+    groups: defaultdict[tuple[str, ...], list[tuple[Path, str]]] = defaultdict(list)
+    for each in sorted(_visible(folder)):
+        if each.is_dir() and (called := split_name(each.name)) is not None:
+            groups[called[1]].append((each, called[0]))
+    found = groups.pop((), [])
+    more = [group for group in groups.values() if {"train"} < {role for _, role in group}]
+    return found + [each for group in more for each in group]
 
 
 def read_class_names(path: str | Path) -> list[str]:
-    """Read the class names in the order of the labels.
+    """Read the class names in the order of the labels, in composed form.
 
     Args:
         path: a list, one name a line; or a folder CLASS/IMAGE, or train/CLASS/IMAGE and
@@ -183,24 +281,33 @@ def read_class_names(path: str | Path) -> list[str]:
     """
     folder = Path(path)
     if folder.is_dir():
-        parent = folder / "train" if (folder / "train").is_dir() else folder
-        classes = [of_class.name for of_class in _class_folders(parent)]
+        parts = [part for part, split in _splits(folder)[0] if split == "train"] or [folder]
+        classes = sorted({composed(each.name) for part in parts for each in _class_folders(part)})
     else:
-        classes = read_text_list(path)
+        classes = list(map(composed, read_text_list(path)))
     if len(classes) < 2:
         raise InputError(f"{path}: {len(classes)} class; expected at least two")
     return classes
 
 
 def _class_folders(folder: Path) -> Iterator[Path]:
-    for of_class in sorted(_visible(folder)):
+    """Yield the folders of classes; splits where classes are expected are a mistake."""
+    folders = sorted(_visible(folder))
+    for of_class in folders:
         if not of_class.is_dir():
             raise InputError(f"{of_class}: a file; expected one folder for each class")
+        if writable(of_class.name) != of_class.name:
+            raise InputError(f"{of_class}: the name of a class; expected text in UTF-8")
+        if _split_folders(of_class) or (len(folders) == 1 and split_name(of_class.name)):
+            raise InputError(
+                f"{of_class}: a split where a class is expected; expected train/CLASS/IMAGE and "
+                "test/CLASS/IMAGE, or CLASS/IMAGE without splits"
+            )
         yield of_class
 
 
 def _digest(path: Path) -> str:
-    return hashlib.sha256(path.as_posix().encode()).hexdigest()
+    return hashlib.sha256(os.fsencode(path.as_posix())).hexdigest()
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -212,9 +319,22 @@ def _files(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _visible(folder: Path) -> Iterator[Path]:
+def image_files(folder: Path) -> list[Path]:
+    """Return the pictures in a folder and those below it, sorted; say what else is there."""
+    files = sorted(_files(folder))
+    pictures = [file for file in files if is_picture(file)]
+    if len(pictures) < len(files):
+        others = sorted(set(files) - set(pictures))
+        logger.warning("%s", _no_pictures(folder, others, len(files)))
+    return pictures
+
+
+def _no_pictures(folder: Path, files: Sequence[Path], count: int) -> str:
     return (
-        path
-        for path in folder.iterdir()
-        if not path.name.startswith(".") and path.name.lower() not in STRAY
+        f"{folder}: {len(files)} of {count} files are no pictures and are left out, the first is "
+        f"{writable(min(files))}"
     )
+
+
+def _visible(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.iterdir() if not is_systems(path.name))

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.names import composed, near_names
 from infopursuit.core.tables import IMAGES
 from infopursuit.datasets.decoding import Encoded
 
 SPLITS = ("train", "test")
+# The words by which splits are called, and those that say nothing beside them.
+WORDS = {
+    **dict.fromkeys(("train", "training", "trainval"), "train"),
+    **dict.fromkeys(("test", "testing", "eval", "evaluation"), "test"),
+    **dict.fromkeys(("val", "valid", "validation", "dev", "development"), "validation"),
+}
+FILLERS = ("set", "data", "dataset", "images", "imgs", "split", "folder")
+_FUSED = re.compile(rf"({'|'.join(WORDS)})(?:{'|'.join(FILLERS)})")
+# Classes that a message names.
+LISTED = 5
 COLUMNS = ("id", "split", "label", "class_name")
 # Rows whose strings are Python's at a time: 100 million would take more than 10 GB.
 AT_ONCE = 65536
@@ -70,9 +82,11 @@ def checked_image_rows(where: str | Path, rows: pa.Table, classes: Sequence[str]
     outside = (labels < 0) | (labels >= len(classes))
     if outside.any():
         row = int(outside.argmax())
+        hint = "; -1 says that an image has no label" if labels[row] == -1 else ""
         raise InputError(
-            f"{where}: the label {labels[row]} of row {row} has no class name; "
-            f"expected 0 to {len(classes) - 1}, for {len(classes)} classes"
+            f"{where}: the label {labels[row]} of row {row} has no class name, as those of "
+            f"{outside.sum()} of {len(labels)} rows; expected 0 to {len(classes) - 1}, for "
+            f"{len(classes)} classes{hint}"
         )
     codes = rows.column("class_name").dictionary_encode().combine_chunks()
     names = codes.dictionary.to_pylist()
@@ -139,6 +153,50 @@ def check_splits(where: str | Path, splits: Sequence[str]) -> None:
             raise InputError(f"{where}: the split {split!r} is empty; expected images in both")
 
 
+def split_name(name: str) -> tuple[str, tuple[str, ...]] | None:
+    """Return which split a name says, and its other words; None for the name of a class."""
+    words = re.findall(r"[^\W\d_]+", composed(name).casefold())
+    words = [fused[1] if (fused := _FUSED.fullmatch(word)) else word for word in words]
+    roles = {WORDS[word] for word in words if word in WORDS}
+    rest = tuple(word for word in words if word not in WORDS and word not in FILLERS)
+    if roles == {"train", "validation"}:  # train_val
+        roles = {"train"}
+    return (roles.pop(), rest) if len(roles) == 1 else None
+
+
+def classes_of_one_split(
+    where: str | Path, train: Collection[Any], test: Collection[Any]
+) -> Iterator[str]:
+    """Say which classes only the training images have, and which only the test images."""
+
+    def named(classes: set[Any]) -> str:
+        few = sorted(map(str, classes))[:LISTED]
+        more = f" and {len(classes) - LISTED} more" if len(classes) > LISTED else ""
+        return f"{', '.join(map(repr, few))}{more}"
+
+    of_train, of_test = set(train), set(test)
+    count = len(of_train | of_test)
+    if new := of_test - of_train:
+        yield (
+            f"{where}: {len(new)} of {count} classes have no training images, and their test "
+            f"images are left out, also of the accuracy: {named(new)}"
+        )
+    if old := of_train - of_test:
+        yield (
+            f"{where}: {len(old)} of {count} classes have no test images, and the accuracy is "
+            f"that of the others: {named(old)}"
+        )
+
+
+def classes_alike(where: str | Path, classes: Iterable[Any]) -> Iterator[str]:
+    """Say which classes differ in case or blanks alone."""
+    for group in near_names(dict.fromkeys(map(str, classes))):
+        yield (
+            f"{where}: the classes {' and '.join(map(repr, group))} differ in case or blanks "
+            "alone, and are not one class"
+        )
+
+
 def check_class_names(
     where: str | Path,
     names: Sequence[str],
@@ -179,5 +237,5 @@ def spelled(name: str) -> str:
 
     Folders and archives cannot keep to a spelling: `001.Black_footed_Albatross`, `Ram C-V Van`.
     """
-    name = re.sub(r"^[0-9]+\.(?=[^0-9])", "", name)
+    name = re.sub(r"^[0-9]+\.(?=[^0-9])", "", composed(name))
     return re.sub(r"[\s_/-]+", " ", name).strip().casefold()

@@ -291,6 +291,15 @@ class EmbeddedShards:
         return np.concatenate(blocks)
 
 
+def image_ids(path: str | Path) -> list[str]:
+    """Return the ids of the images of all splits of an embedded data set."""
+    return [
+        name
+        for _, _, table in table_blocks(path, EMBEDDED_IMAGES, ("id",), ROW_GROUP)
+        for name in table.column("id").to_pylist()
+    ]
+
+
 @dataclass(frozen=True)
 class ShardedImages:
     """Some images of shards; a range of them is read from those shards alone that have some."""

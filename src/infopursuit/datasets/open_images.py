@@ -27,6 +27,8 @@ but for case, leading numbers, blanks, underscores, hyphens and slashes.
 
 from __future__ import annotations
 
+import logging
+import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -51,6 +53,8 @@ from infopursuit.datasets.image_source import (
     source_of_files,
     spelled,
 )
+
+logger = logging.getLogger(__name__)
 
 READ_ROWS = 64
 CSV_COLUMNS = ("path", "label", "split")
@@ -165,6 +169,22 @@ def open_csv(path: Path, classes: Sequence[str]) -> ImageSource:
         names.append(name)
         splits.append(split)
         labels.append(label)
+    files = [path.parent / name for name in names]
+    first: dict[str, int] = {}
+    for row, file in enumerate(files):
+        other = first.setdefault(os.path.normpath(file), row)
+        if other != row:
+            raise InputError(
+                f"{path}: the image {names[row]!r} is there twice, as {splits[other]} of the class "
+                f"{classes[labels[other]]!r} and as {splits[row]} of {classes[labels[row]]!r}; "
+                "expected one row for each image"
+            )
+    missing = [name for name, file in zip(names, files, strict=True) if not is_file(file)]
+    if missing:
+        found = f"{len(missing)} of {len(files)} images are not there, the first is {missing[0]!r}"
+        if len(missing) == len(files):
+            raise InputError(f"{path}: {found}; expected paths relative to the folder of the file")
+        logger.warning("%s: %s", path, found)
     rows = image_rows(path, names, splits, labels, classes)
-    source = source_of_files(path, rows, [path.parent / name for name in names])
+    source = source_of_files(path, rows, files)
     return ImageSource(source.where, rows, f"{file_stamp(path)} {source.stamp}", source.images)

@@ -25,6 +25,7 @@ from pydantic import Field
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_json, read_text
+from infopursuit.core.names import is_systems
 from infopursuit.core.settings import Section, read_one_of
 from infopursuit.datasets.image_source import (
     SPLITS,
@@ -248,7 +249,7 @@ def _of_datasets(
     names = getattr(sets[0].features[label], "names", None)
     if names is not None:
         check_class_names(path, names, classes, pinned.renamed)
-    rows = numbered_rows(path, [data[label][:] for data in encoded], classes)
+    rows = numbered_rows(path, [_labels(data[label][:]) for data in encoded], classes)
 
     def stored(image: dict[str, Any] | None) -> bytes | Path | None:
         if image is None:
@@ -268,6 +269,10 @@ def _of_datasets(
         return (stored(data[row][image]) for data, row in _from(encoded, start))
 
     return ImageSource(str(path), rows, stamp, images)
+
+
+def _labels(given: Sequence[int | None]) -> list[int]:
+    return [-1 if each is None else each for each in given]
 
 
 def _from(sets: Sequence[Any], start: int) -> Iterator[tuple[Any, int]]:
@@ -486,5 +491,5 @@ def _images(folder: Path) -> list[Path]:
     return sorted(
         path
         for path in folder.iterdir()
-        if path.suffix.lower() in IMAGE_SUFFIXES and not path.name.startswith(".")
+        if path.suffix.lower() in IMAGE_SUFFIXES and not is_systems(path.name)
     )

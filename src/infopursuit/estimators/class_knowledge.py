@@ -21,6 +21,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.names import composed
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.pursuit.answers.columns import NO, YES
 from infopursuit.pursuit.answers.information import information_of_words
@@ -286,8 +287,9 @@ def check_names(
     if not table.classes and not table.texts:
         return None
     known = {normalize(text) for text in table.texts}
+    named = set(map(composed, table.classes))
     parts = {
-        "classes": ([str(each) in table.classes for each in classes], table.classes, classes),
+        "classes": ([composed(each) in named for each in classes], table.classes, classes),
         "texts": ([normalize(text) in known for text in texts], table.texts, texts),
     }
     counts = [f"{sum(found)} of {len(found)} {what}" for what, (found, _, _) in parts.items()]

@@ -34,6 +34,7 @@ from torch import Tensor
 from infopursuit.core.errors import InputError, writable
 from infopursuit.core.executors import RayCluster
 from infopursuit.core.files import settings_sha256
+from infopursuit.core.names import composed
 from infopursuit.datasets.labelled_images import EmbeddedShards, ImageShards
 from infopursuit.datasets.matrix import Matrix, UnitMatrix, as_tensor
 from infopursuit.datasets.table_columns import TableColumns, check_numbers
@@ -689,9 +690,15 @@ def encoded_labels(y: Any) -> tuple[np.ndarray, Int[Tensor, " n"]]:
     if not texts and (kind.kind not in "iufb" or kind == np.longdouble):
         raise InputError(f"y: Unknown label type: {kind}; expected texts, or whole numbers")
     if texts:
+        forms: dict[str, str] = {}
         for each in classes:
             if writable(each) != each:
                 raise InputError(f"y: the label {str(each)!r}; expected text that UTF-8 can hold")
+            if (other := forms.setdefault(composed(each), each)) != each:
+                raise InputError(
+                    f"y: the labels {str(other)!a} and {str(each)!a} are one name in two "
+                    "forms; expected one of them"
+                )
         classes = classes if kind.kind == "O" else np.array(classes.tolist())
     if len(classes) < 2:
         found = f"{classes.tolist()[0]!r} in all {len(labels)} rows"

@@ -22,6 +22,7 @@ from infopursuit.clip.embed import cache_folder, embed_readable_pictures, embed_
 from infopursuit.clip.towers import Clip, load_clip
 from infopursuit.clip.weights import clip_source
 from infopursuit.core.errors import InputError, writable
+from infopursuit.core.names import composed
 from infopursuit.datasets.decoding import picture_list
 from infopursuit.datasets.image_folders import (
     TEST_FRACTION,
@@ -139,10 +140,7 @@ def fit(
     if isinstance(said, Annotations):
         names = names_of(train.pictures, len(train.pictures))
         others = [] if test is None else names_of(test.pictures, len(test.pictures))
-        if not said.about([*names, *others]):
-            raise InputError(
-                f"{said.where}: about none of the images; expected names such as {names[0]}"
-            )
+        said = said.of_pictures([*names, *others])
         # Of test images alone they measure, and teach nothing.
         model.annotations = said.of_images(names) if said.about(names) else None
     with warnings.catch_warnings():
@@ -169,29 +167,29 @@ def fit(
 
 
 def labelled_pictures(
-    images: Any, classes: Any = None, test_fraction: float = TEST_FRACTION
+    images: Any, classes: Any = None, test_fraction: float = TEST_FRACTION, tell: bool = True
 ) -> tuple[LabelledPictures, LabelledPictures | None]:
     """Return the pictures to fit on, and those to test on if a folder has some.
 
-    Args and errors are those of `fit`.
+    Args and errors are those of `fit`; `tell` is that of `read_image_folder`.
     """
     if not 0 <= test_fraction < 1:
         raise InputError(f"test_fraction is {test_fraction!r}; expected at least 0, less than 1")
     if isinstance(images, str | Path):
-        folder = read_image_folder(images)
-        unknown = sorted(set(classes or ()) - set(folder.class_names))
+        folder = read_image_folder(images, tell)
+        chosen = set(map(composed, classes or ()))
+        unknown = sorted(chosen - set(folder.class_names))
         if unknown:
             raise InputError(
                 f"{images}: no class {unknown[0]!r}; expected some of "
                 f"{', '.join(folder.class_names[:10])}"
             )
         if classes is not None:
-            chosen = set(classes)
             folder = folder.subset([r for r, each in enumerate(folder.labels) if each in chosen])
         if folder.splits is None:
             if not test_fraction:
                 return folder, None
-            folder = with_splits(Path(images), folder, test_fraction)
+            folder = with_splits(Path(images), folder, test_fraction, tell)
             if "test" not in (folder.splits or ()):
                 return folder, None
         return folder.split("train"), folder.split("test")

@@ -11,6 +11,7 @@ the name.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from itertools import combinations, count
 from pathlib import Path
@@ -25,6 +26,9 @@ from infopursuit.core.csv_tables import CsvTable, read_csv_table, write_csv
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import suffix_of, write_text
 from infopursuit.texts.normalization import normalize
+from infopursuit.texts.picture_names import SEVERAL, is_end, pictures_named
+
+logger = logging.getLogger("infopursuit")
 
 COLUMNS, BY = ("image", "text", "answer"), "by"
 ANSWERS = {"yes": 1.0, "no": 0.0, "not sure": np.nan}
@@ -86,14 +90,14 @@ class Annotations:
         If people disagree, most of them decide; if as many say yes as no, nobody knows.
 
         Args:
-            names: of the images; one that ends in the name of an annotation is meant, too.
+            names: of the images, see `pictures_named`.
         """
-        place_of = _places(names)
+        place_of = pictures_named({row.image for row in self.rows}, names)
         votes = {text: np.zeros((len(names), 2)) for text in self.texts}
         of_text = {normalize(text): text for text in votes}
         for row in self.rows:
-            place = place_of.get(row.image.replace("\\", "/"))
-            if place is not None and row.answer in ("yes", "no"):
+            place = place_of[row.image]
+            if place not in (None, SEVERAL) and row.answer in ("yes", "no"):
                 votes[of_text[normalize(row.text)]][place, int(row.answer == "yes")] += 1
         values = {}
         for text, (no, yes) in ((text, each.T) for text, each in votes.items()):
@@ -102,9 +106,56 @@ class Annotations:
 
     def about(self, names: Sequence[str]) -> bool:
         """Return whether some yes or no is about one of these images."""
-        places = _places(names)
-        images = (row.image for row in self.rows if row.answer in ("yes", "no"))
-        return any(image.replace("\\", "/") in places for image in images)
+        images = {row.image for row in self.rows if row.answer in ("yes", "no")}
+        return bool(set(pictures_named(images, names).values()) - {None, SEVERAL})
+
+    def of_pictures(self, names: Sequence[str]) -> Annotations:
+        """Return the annotations of the pictures of a data set, under their names.
+
+        Which reach none, and which have a name of another program, is logged.
+
+        Raises:
+            InputError: none does.
+        """
+        if not self.rows:
+            return self
+        place_of = pictures_named({row.image for row in self.rows}, names, foreign=True)
+        kept, lost = list[Annotation](), list[Annotation]()
+        renamed: list[Annotation] = []
+        for row in self.rows:
+            place = place_of[row.image]
+            if place is None or place == SEVERAL:
+                lost.append(row)
+                continue
+            kept.append(row._replace(image=names[place]))
+            if not is_end(row.image, names[place]):
+                renamed.append(row)
+        if lost and not kept:
+            raise InputError(
+                f"{self.where}: about none of the images: {len(lost)} annotations, the first of "
+                f"{lost[0].image!r}; expected names such as "
+                f"{names[0] if names else 'those of a folder of images, or of a column id'}"
+            )
+        if lost:
+            logger.warning(
+                "%s: %d of %d annotations reach no image and are left out; %d of these have a name "
+                "that several images end in; the first is of %r",
+                self.where,
+                len(lost),
+                len(self.rows),
+                sum(place_of[row.image] == SEVERAL for row in lost),
+                lost[0].image,
+            )
+        if renamed:
+            logger.info(
+                "%s: %d of %d annotations name an image as another program does, such as %r for %s",
+                self.where,
+                len(renamed),
+                len(self.rows),
+                renamed[0].image,
+                names[place_of[renamed[0].image] or 0],
+            )
+        return Annotations(kept, self.where)
 
     def agreement(self) -> tuple[int, int]:
         """Count the pairs of people who said yes or no of the same, and those who said the same."""
@@ -114,18 +165,6 @@ class Annotations:
                 by_cell.setdefault((row.image, normalize(row.text)), []).append(row.answer)
         pairs = [pair for answers in by_cell.values() for pair in combinations(answers, 2)]
         return len(pairs), sum(first == second for first, second in pairs)
-
-
-def _places(names: Sequence[str]) -> dict[str, int]:
-    """Return the place of each name, and of each end of one that no other name has."""
-    ends: dict[str, int] = {}
-    for place, name in enumerate(names):
-        parts = name.replace("\\", "/").split("/")
-        for start in range(1, len(parts)):
-            end = "/".join(parts[start:])
-            ends[end] = -1 if ends.get(end, place) != place else place
-    known = {end: place for end, place in ends.items() if place >= 0}
-    return known | {name.replace("\\", "/"): place for place, name in enumerate(names)}
 
 
 def write_annotations(path: str | Path, annotations: Annotations) -> None:

@@ -41,6 +41,7 @@ from pydantic import AfterValidator, Field
 from infopursuit.core.csv_tables import csv_text, read_csv_table
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import suffix_of
+from infopursuit.core.names import composed
 from infopursuit.core.tables import KNOWLEDGE, read_table, write_table
 from infopursuit.texts.checked_json import Entry, checked_lines
 from infopursuit.texts.normalization import distinct, normalize
@@ -80,7 +81,8 @@ class KnowledgeTable:
         shape = (len(self.classes), len(self.texts))
         if self.values.shape != shape:
             raise ValueError(f"the values have the shape {self.values.shape}; expected {shape}")
-        for what, names in (("class", self.classes), ("text", self._spellings())):
+        composed_names = list(map(composed, self.classes))
+        for what, names in (("class", composed_names), ("text", self._spellings())):
             if len(set(names)) < len(names):
                 repeated = next(name for name in names if names.count(name) > 1)
                 raise InputError(f"knowledge: the {what} {repeated!r} is there twice")
@@ -101,16 +103,16 @@ class KnowledgeTable:
         """Return the values of c classes and u texts, in that order.
 
         Args:
-            classes: names, matched as they are written.
+            classes: names, matched as they are written, but for the form of their accents.
             texts: matched by their normalised spelling; texts that differ only in spelling have
                 the same values.
 
         Returns:
             NaN if this table knows nothing, of classes and texts that it lacks as well.
         """
-        row_of = {name: row for row, name in enumerate(self.classes)}
+        row_of = {composed(name): row for row, name in enumerate(self.classes)}
         column_of = {text: column for column, text in enumerate(self._spellings())}
-        rows = np.array([row_of.get(name, -1) for name in classes], np.int64)
+        rows = np.array([row_of.get(composed(name), -1) for name in classes], np.int64)
         columns = np.array([column_of.get(normalize(text), -1) for text in texts], np.int64)
         values = np.full((len(rows), len(columns)), np.nan, np.float32)
         known = np.ix_(rows >= 0, columns >= 0)
@@ -249,13 +251,14 @@ def knowledge_of_universe(
 
 def check_classes(path: str | Path, knowledge: KnowledgeTable, classes: Sequence[str]) -> None:
     """Raise InputError unless a file is about the classes of the data set, or says nothing."""
+    theirs, ours = (set(map(composed, names)) for names in (knowledge.classes, classes))
     for name in knowledge.classes:
-        if name not in classes:
+        if composed(name) not in ours:
             raise InputError(
                 f"{path}: {name!r} is not a class of the data set; expected {', '.join(classes)}"
             )
     for name in classes if knowledge.classes else ():
-        if name not in knowledge.classes:
+        if composed(name) not in theirs:
             raise InputError(f"{path}: nothing about the class {name!r}; expected every class")
 
 
@@ -273,7 +276,7 @@ def read_knowledge_lists(path: str | Path, texts: Sequence[str] = ()) -> Knowled
     complete, lines = _read(path, expected, CLASS_FORM, _ClassLine)
     if complete is None and not lines:
         raise InputError(f"{path}: the file is empty; expected {CLASS_FORM}")
-    _check_once(path, "class", [(where, line.name) for where, line in lines])
+    _check_once(path, "class", [(where, composed(line.name)) for where, line in lines])
     cells = [
         (where, line.name, text, value)
         for where, line in lines
@@ -395,14 +398,14 @@ def _filled(
 ) -> KnowledgeTable:
     """Return a table of 0, but for cells (place in the file, class, text, value)."""
     texts = distinct(texts)
-    row_of = {name: row for row, name in enumerate(classes)}
+    row_of = {composed(name): row for row, name in enumerate(classes)}
     column_of = {normalize(text): column for column, text in enumerate(texts)}
     values = np.full((len(classes), len(texts)), NOT_TRUE, np.float32)
     filled: set[tuple[int, int]] = set()
     for where, name, text, value in cells:
-        if name not in row_of:
+        if composed(name) not in row_of:
             raise InputError(f"{where}, {text!r}: {name!r} is not a class of the data set")
-        cell = row_of[name], column_of[normalize(text)]
+        cell = row_of[composed(name)], column_of[normalize(text)]
         if cell in filled:
             raise InputError(f"{where}: the class {name!r} has the text {text!r} twice")
         filled.add(cell)
