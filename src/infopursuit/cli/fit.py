@@ -117,14 +117,15 @@ def _test_images(
 
 def summary(model: InformationPursuitClassifier) -> list[str]:
     """Return how large a model is, and how good."""
-    facts = model.provenance_
+    facts, noun = model.provenance_, model.pursuit_.noun
     lines = [
-        f"{facts['images']} images, {len(model.classes_)} classes, {len(model.queries_)} questions"
+        f"{facts['images']} {noun}s, {len(model.classes_)} classes, "
+        f"{len(model.queries_)} questions"
     ]
-    for split, images in (("test", "test images"), ("held_out", "images held out")):
-        if f"{split}_accuracy" in facts:
-            share = percent(facts[f"{split}_accuracy"])
-            lines.append(f"accuracy on {facts[f'{split}_images']} {images}: {share}")
+    for split, key in (("test", "test"), ("held-out", "held_out")):
+        if f"{key}_accuracy" in facts:
+            share = percent(facts[f"{key}_accuracy"])
+            lines.append(f"accuracy on {facts[f'{key}_images']} {split} {noun}s: {share}")
             break
     drafted = drafted_by(facts.get("knowledge"))
     if drafted is not None and model.knowledge_ is not None:

@@ -70,6 +70,11 @@ class Pursuit:
         return self.wording[query if isinstance(query, int) else self.number(query)]
 
     @property
+    def noun(self) -> str:
+        """What one of the things that answer is called: `image`, or `row` of a table."""
+        return self.rule.noun
+
+    @property
     def device(self) -> torch.device:
         """Where the model computes."""
         return next(iter(self.rule.tensors().values())).device
@@ -223,6 +228,7 @@ class Pursuit:
                 familiarity=None if p_values is None else round(p_values[row], DIGITS),
                 chosen_from=chosen_from,
                 labels=self.labels,
+                noun=self.noun,
             )
             for row, image in enumerate(images)
         ]

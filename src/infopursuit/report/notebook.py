@@ -83,9 +83,10 @@ def model_html(model: PursuitClassifier) -> str:
         f"<b>{escape(type(model).__name__)}</b>: {len(model.queries_)} questions, "
         f"{len(model.classes_)} classes"
     ]
-    for key, images in (("test_accuracy", "test images"), ("held_out_accuracy", "images held out")):
+    for split, key in (("test", "test_accuracy"), ("held-out", "held_out_accuracy")):
         if key in provenance:
-            lines.append(f"accuracy {percent(provenance[key])} on {images}")
+            on = f"{split} {model.pursuit_.noun}s"
+            lines.append(f"accuracy {percent(provenance[key])} on {on}")
     classes = [str(each) for each in model.classes_]
     questions = [model.pursuit_.question(k) for k in range(len(model.queries_))]
     return (
