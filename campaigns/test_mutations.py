@@ -19,7 +19,7 @@ SERVER = "tests/queries/language_models/test_openai_server.py"
 MUTATIONS: dict[str, tuple[str, str, str, str, str]] = {
     "a file is written in place": (
         "tests/core/test_files.py", "", "core/files.py",
-        'partial = path.with_name(f"{path.name}{mark}{PARTIAL}")', "partial = path",
+        'partial = path.with_name(f"{path.name}.{uuid4().hex[:8]}{PARTIAL}")', "partial = path",
     ),
     "a mixture of two models is loaded": (
         MODELS, "mixture", "estimators/persistence.py", "if wanted is None or", "if True or",

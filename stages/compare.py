@@ -13,9 +13,9 @@ from comparison.pictures import draw_curves, draw_truth
 from comparison.results import curve_rows, read_result
 from comparison.tables import markdown
 
+from infopursuit.core.csv_tables import write_csv
 from infopursuit.core.files import write_text
 from infopursuit.core.settings import ComputeSettings, Section
-from infopursuit.evaluation.files import write_csv
 from infopursuit.evaluation.settings import EvaluateSettings
 from infopursuit.peers.settings import BenchmarkSettings
 

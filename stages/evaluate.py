@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from infopursuit.core.csv_tables import write_csv
 from infopursuit.core.errors import InputError
 from infopursuit.core.run_name import RunName
 from infopursuit.core.settings import ComputeSettings, Positive, Section
@@ -31,7 +32,7 @@ from infopursuit.estimators.base import DecidingClassifier, PursuitClassifier, l
 from infopursuit.estimators.places import located, mapped, why_none
 from infopursuit.evaluation.chosen_images import figure_names, load_pictures, rows_of, spread_rows
 from infopursuit.evaluation.dependence import dependence_metrics
-from infopursuit.evaluation.files import write_csv, write_json, write_predictions
+from infopursuit.evaluation.files import write_json, write_predictions
 from infopursuit.evaluation.measurement import FIRST, measure
 from infopursuit.evaluation.run_metrics import (
     BudgetCurve,

@@ -30,6 +30,7 @@ from menagerie.truth_measures import (
 )
 from menagerie.truths import CLAIMS, claims_truth
 
+from infopursuit.core.csv_tables import write_csv
 from infopursuit.core.run_name import RunName
 from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.core.tables import check_same_space
@@ -38,7 +39,7 @@ from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.base import load_fitted
 from infopursuit.evaluation.agreement import QUERY_SHARES
 from infopursuit.evaluation.chosen_images import load_pictures
-from infopursuit.evaluation.files import write_csv, write_json
+from infopursuit.evaluation.files import write_json
 from infopursuit.evaluation.measurement import FIRST
 from infopursuit.evaluation.settings import ExplainSettings
 from infopursuit.meaning.measures import hard_answers

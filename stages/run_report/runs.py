@@ -13,11 +13,11 @@ from typing import Any
 
 from pyarrow import csv
 
+from infopursuit.core.csv_tables import write_csv
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import table_sha256
 from infopursuit.core.run_name import RunName
 from infopursuit.estimators.persistence import DESCRIPTION
-from infopursuit.evaluation.files import write_csv
 from infopursuit.evaluation.run_metrics import StoppingPoint
 from infopursuit.meaning.worst_answers import FalseAnswer, read_worst
 from infopursuit.pursuit.explanation import ExplainedImage, read_explanations

@@ -118,9 +118,9 @@ def test_most_people_decide_and_agreement_is_counted(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("image,text\na,b\n", "no column 'answer'"),
-        ("image,text,answer\na,b,maybe\n", "annotation 1: 'maybe'; expected 'yes', 'no'"),
-        ("image,text,answer\n,b,yes\n", "annotation 1: expected an image and a text"),
-        ("image,text,answer,by\na,b,yes,c\na,B,no,c\n", "annotation 2: c said 'yes' of 'B' in a"),
+        ("image,text,answer\na,b,maybe\n", "row 2: 'maybe'; expected 'yes', 'no'"),
+        ("image,text,answer\n,b,yes\n", "row 2: expected an image and a text"),
+        ("image,text,answer,by\na,b,yes,c\na,B,no,c\n", "row 3: c said 'yes' of 'B' in a"),
     ],
 )
 def test_mistakes_in_annotations(tmp_path: Path, content: str, message: str) -> None:

@@ -35,7 +35,8 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.files import write_text_list
 from infopursuit.core.results import ResultFolder
 from infopursuit.core.tables import EMBEDDED_CLASSES, write_table
-from infopursuit.evaluation.files import write_csv, write_json
+from infopursuit.core.csv_tables import write_csv
+from infopursuit.evaluation.files import write_json
 from pathlib import Path
 
 noise = np.random.default_rng(0).standard_normal((500, 8)).astype(np.float32)
@@ -140,6 +141,25 @@ def test_an_interruption_keeps_what_was_there(
     with atomic_folder(tmp_path / "below") as partial:
         (partial / "b.txt").write_text("after")
     assert [path.name for path in (tmp_path / "below").iterdir()] == ["b.txt"]
+
+
+def test_writers_of_one_file_do_not_meet_and_what_a_killed_one_left_is_removed(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a[1].txt"
+    killed = "with atomic_write('a[1].txt') as partial: partial.write_text('x'); os._exit(0)"
+    program = f"import os; from infopursuit.core.files import atomic_write\n{killed}"
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
+    mine = tmp_path / "a[1].txt.mine.partial"
+    mine.touch()
+    assert len(list(tmp_path.iterdir())) == 2
+    with atomic_write(path) as first, atomic_write(path) as second:
+        assert set(tmp_path.iterdir()) == {mine, first, second}
+        first.write_text("first")
+        second.write_text("second")
+        write_files({path.name: b"third"}, tmp_path)
+    assert path.read_text() == "first", "the last to end"
+    assert set(tmp_path.iterdir()) == {mine, path}
 
 
 def test_what_killed_processes_left_is_removed(tmp_path: Path) -> None:

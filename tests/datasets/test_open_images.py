@@ -213,12 +213,12 @@ def test_a_csv_gives_its_files_in_its_order(pictures: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (",2,", ",3,", "line 4: no class '3'"),
-        ("cat,train", "cat", "line 2: no split; expected a value"),
-        ("a.png", "", "line 2: no path"),
+        (",2,", ",3,", "row 4: no class '3'"),
+        ("cat,train", "cat", "row 2: 2 cells; expected 3"),
+        ("a.png", "", "row 2: no path"),
         ("2,test", "2,train", "split 'test' is empty"),
         ("cat", '\x00""x"', "not a readable CSV|no class"),
-        ("cat", "k\xf6ter", "not a readable CSV file in UTF-8"),
+        ("cat", "k\xf6ter", "row 2: no class 'k\xf6ter'"),
     ],
 )
 def test_mistakes_in_a_csv_are_named(pictures: Path, old: str, new: str, message: str) -> None:

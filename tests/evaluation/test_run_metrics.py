@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from infopursuit.core.csv_tables import write_csv
 from infopursuit.evaluation.bootstrap import accuracy_interval
-from infopursuit.evaluation.files import write_csv, write_json
+from infopursuit.evaluation.files import write_json
 from infopursuit.evaluation.measurement import PosteriorSummary, summarize
 from infopursuit.evaluation.run_metrics import (
     BudgetCurve,

@@ -13,9 +13,10 @@ import numpy as np
 import torch
 from PIL import Image
 
+from infopursuit.core.csv_tables import write_csv
 from infopursuit.core.run_name import RunName
 from infopursuit.estimators.persistence import DESCRIPTION, FORMAT
-from infopursuit.evaluation.files import write_csv, write_json, write_predictions
+from infopursuit.evaluation.files import write_json, write_predictions
 from infopursuit.evaluation.measurement import summarize
 from infopursuit.evaluation.run_metrics import (
     BudgetCurve,

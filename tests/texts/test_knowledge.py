@@ -206,11 +206,12 @@ def test_a_table_goes_through_a_spreadsheet(tmp_path: Path, change: Callable) ->
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "expected a first line with 'class'"),
-        ("name,legs\nz,1\n", "expected a first line with 'class'"),
+        ("", "the file is empty; expected a CSV table of classes"),
+        ("name,legs\nz,1\n", "expected a first line with class, found name,legs"),
+        ("legs,class\n1,z\n", "the first column is 'legs'; expected 'class'"),
         ("class,legs\nz,2\n", "row 2, column 'legs': '2'; expected 0, 0.5, 1 or an empty cell"),
-        ("class,legs\nz,1,0\n", "row 2: expected another class and 1 values, found 3 cells"),
-        ("class,legs\nz,1\nz,0\n", "row 3: expected another class and 1 values, found 'z' again"),
+        ("class,legs\nz,1,0\n", "row 2: 3 cells; expected 2, as in the first row"),
+        ("class,legs\nz,1\nz,0\n", "row 3: expected another class, found 'z' again"),
         ("class,legs,Legs\nz,1,0\n", "the text 'legs' is there twice"),
     ],
 )

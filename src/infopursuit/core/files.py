@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import csv
+import errno
+import glob
 import hashlib
 import json
 import os
@@ -11,16 +12,23 @@ import shutil
 import stat
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from uuid import uuid4
 
 from infopursuit.core.errors import NO_ROOM, READ_ONLY, InputError, explain_os_error
 
+try:
+    import fcntl
+except ImportError:
+    fcntl = None
+
 # How the names of files end while they are being written.
 PARTIAL = ".partial"
+# Errors of folders that cannot be opened or synced, though files in them can be written.
+NO_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EACCES})
 # Bytes of a file that is read as a whole; a file may claim more than a disk holds.
 LARGEST = 2**30
 # An escaped half of a surrogate pair; whole pairs have two of them.
@@ -28,17 +36,64 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 @contextmanager
-def atomic_write(path: str | Path, mark: str = "") -> Iterator[Path]:
+def atomic_write(path: str | Path) -> Iterator[Path]:
     """Give a path next to `path` to write to; at the end the file there takes the name `path`.
 
-    If writing fails or is interrupted, `path` stays as it was, and nothing lies next to it.
+    If writing fails or is interrupted, `path` stays as it was, and nothing lies next to it. The
+    next call removes what a killed process left behind. Each of several writers has its own file.
     """
     path = Path(path)
-    partial = path.with_name(f"{path.name}{mark}{PARTIAL}")
-    with _user_errors(path, partial):
+    with _user_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        yield partial
-        partial.replace(path)
+        with _partial(path) as partial:
+            yield partial
+            _sync(partial)
+            partial.replace(path)
+            _sync(path.parent)
+
+
+@contextmanager
+def _partial(path: Path) -> Iterator[Path]:
+    """Give a file that this process alone writes, and remove it at the end if it is still there."""
+    for left in path.parent.glob(f"{glob.escape(path.name)}.{'[0-9a-f]' * 8}{PARTIAL}"):
+        with suppress(OSError), left.open("rb") as file:  # a living process holds its own
+            _hold(file)
+            left.unlink()
+    partial = path.with_name(f"{path.name}.{uuid4().hex[:8]}{PARTIAL}")
+    try:
+        with partial.open("xb") as file:
+            _hold(file)
+            yield partial
+    finally:
+        _remove(partial)
+
+
+def _hold(file: IO[bytes]) -> None:
+    """Hold a file until it is closed.
+
+    Raises:
+        OSError: another process holds it.
+    """
+    if fcntl is None:  # Windows removes and renames no file that is open
+        file.close()
+    else:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _sync(path: Path) -> None:
+    """Wait until the disk has a file or, where the system can do that, the names in a folder."""
+    if fcntl is None:  # Windows opens no folder, and syncs no file that is only read
+        return
+    folder = path.is_dir()
+    try:
+        number = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+    except OSError as error:
+        if not (folder and error.errno in NO_SYNC):
+            raise
 
 
 @contextmanager
@@ -50,26 +105,29 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
     """
     path = Path(path)
     partial = path.with_name(f"{path.name}{PARTIAL}")
-    with _user_errors(path, partial):
+    with _user_errors(path):
         _remove(partial)
-        partial.mkdir(parents=True)
-        yield partial
-        _remove(path)
-        partial.replace(path)
+        try:
+            partial.mkdir(parents=True)
+            yield partial
+            _remove(path)
+            partial.replace(path)
+        finally:
+            _remove(partial)
 
 
 @contextmanager
-def _user_errors(path: Path, partial: Path) -> Iterator[None]:
-    """Raise InputError for what a disk refuses to take, and remove the partial file."""
+def _user_errors(path: Path) -> Iterator[None]:
+    """Raise InputError for what a disk refuses to take."""
     try:
         yield
     except OSError as error:
-        writing = error.filename is None or Path(error.filename) in (path, partial, *path.parents)
+        name = None if error.filename is None else Path(error.filename)
+        partial = name is not None and name.parent == path.parent and name.suffix == PARTIAL
+        writing = name is None or partial or name in (path, *path.parents)
         if error.errno in NO_ROOM or (error.errno in READ_ONLY and writing):
             raise InputError(explain_os_error(error, path)) from error
         raise
-    finally:
-        _remove(partial)
 
 
 def _remove(path: Path) -> None:
@@ -97,23 +155,26 @@ def write_text_list(path: str | Path, texts: Sequence[str]) -> None:
 
 
 def write_files(files: Mapping[str, bytes], folder: Path) -> None:
-    """Write files into a folder; if one cannot be written, all stay as they were."""
-    mark = f".{uuid4().hex[:8]}{PARTIAL}"
-    partial = {folder / name: folder / (name + mark) for name in files}
-    try:
-        for (path, temporary), content in zip(partial.items(), files.values(), strict=True):
+    """Write files into a folder; if one cannot be written, all stay as they were.
+
+    They take their names one after the other, in their order.
+    """
+    with ExitStack() as stack:
+        partial: dict[Path, Path] = {}
+        for name, content in files.items():
+            path = folder / name
             if path.is_dir():
                 raise IsADirectoryError(f"{path} is a folder; expected a file or nothing")
             try:
-                temporary.write_bytes(content)
+                partial[path] = stack.enter_context(_partial(path))
+                partial[path].write_bytes(content)
+                _sync(partial[path])
             except OSError as error:
                 error.filename = str(path)  # a failing write does not name the file
                 raise
         for path, temporary in partial.items():
             temporary.replace(path)
-    finally:
-        for temporary in partial.values():
-            _remove(temporary)
+        _sync(folder)
 
 
 def file_sha256(path: str | Path) -> str:
@@ -228,30 +289,6 @@ def read_text_list(path: str | Path) -> list[str]:
     if not seen:
         raise InputError(f"{path}: the file is empty; expected one text a line")
     return list(seen)
-
-
-def csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of the line and the values of some columns, of each row of a CSV file."""
-    try:
-        # Excel marks UTF-8 files at their beginning.
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = csv.DictReader(file, strict=True)
-            found = list(rows.fieldnames or ())
-            missing = [name for name in columns if name not in found]
-            if missing:
-                raise InputError(
-                    f"{path}: no column {missing[0]!r}; expected a first line with "
-                    f"{','.join(columns)}, found {','.join(found) or 'nothing'}"
-                )
-            for row in rows:
-                if None in row:
-                    raise InputError(
-                        f"{path}: line {rows.line_num}: more values than the {len(found)} columns "
-                        "of the first line"
-                    )
-                yield rows.line_num, [(row[name] or "").strip() for name in columns]
-    except (UnicodeDecodeError, csv.Error, OSError) as error:
-        raise InputError(f"{path}: not a readable CSV file in UTF-8 ({error})") from error
 
 
 def read_json(path: str | Path, expected: str, most: int = LARGEST) -> Any:

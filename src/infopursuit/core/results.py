@@ -13,13 +13,11 @@ from __future__ import annotations
 import glob
 import hashlib
 import io
-import os
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 
@@ -59,10 +57,8 @@ class ResultFolder:
     @contextmanager
     def write(self, key: str) -> Iterator[Path]:
         """Give a path to write to; at the end the file there becomes the result of `key`."""
-        with atomic_write(self.path(key), f".{uuid4().hex[:8]}") as partial:
+        with atomic_write(self.path(key)) as partial:
             yield partial
-            with partial.open("rb+") as file:
-                os.fsync(file.fileno())
 
     def write_state(self, key: str, state: dict[str, Any]) -> None:
         """Keep the state of unfinished work: tensors, numbers, strings, and containers of them."""

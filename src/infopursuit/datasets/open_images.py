@@ -34,8 +34,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from infopursuit.core.csv_tables import read_csv_table
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import csv_rows, is_file
+from infopursuit.core.files import is_file
 from infopursuit.core.tables import EMBEDDING, IMAGES, is_sharded, read_table, table_files
 from infopursuit.datasets.embedded_files import ARRAYS
 from infopursuit.datasets.image_folders import open_folder
@@ -145,21 +146,22 @@ def open_csv(path: Path, classes: Sequence[str]) -> ImageSource:
     """
     numbers = labels_of(path, classes)
     names, splits, labels = [], [], []
-    for line, values in csv_rows(path, CSV_COLUMNS):
+    table = read_csv_table(path, CSV_COLUMNS)
+    for row, values in enumerate(zip(*map(table.column, CSV_COLUMNS), strict=True)):
         if "" in values:
             absent = CSV_COLUMNS[values.index("")]
-            raise InputError(f"{path}: line {line}: no {absent}; expected a value")
+            raise InputError(f"{table.where(row)}: no {absent}; expected a value")
         name, given, split = values
         label = numbers.get(spelled(given))
         if label is None and NUMBER.fullmatch(given) and int(given) < len(classes):
             label = int(given)
         if label is None:
             raise InputError(
-                f"{path}: line {line}: no class {given!r}; expected a class name or a number from "
+                f"{table.where(row)}: no class {given!r}; expected a class name or a number from "
                 f"0 to {len(classes) - 1}"
             )
         if split not in SPLITS:
-            raise InputError(f"{path}: line {line}: split {split!r}; expected 'train' or 'test'")
+            raise InputError(f"{table.where(row)}: split {split!r}; expected 'train' or 'test'")
         names.append(name)
         splits.append(split)
         labels.append(label)

@@ -1,10 +1,9 @@
-"""The files of an evaluation: metrics as JSON, curves as CSV, predictions as Parquet."""
+"""The files of an evaluation: metrics as JSON, predictions as Parquet."""
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,16 +11,8 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool, Int
 
-from infopursuit.core.files import atomic_write, write_text
+from infopursuit.core.files import write_text
 from infopursuit.core.tables import PREDICTIONS, read_table, write_table
-
-
-def write_csv(path: str | Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write rows as CSV; floats with all their digits, so that they read back the same."""
-    with atomic_write(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)
 
 
 def write_json(path: str | Path, metrics: Mapping[str, Any]) -> None:

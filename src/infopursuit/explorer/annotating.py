@@ -23,7 +23,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from infopursuit.core.errors import InputError
+from infopursuit.core.errors import InputError, writable
 from infopursuit.datasets.decoding import thumbnail
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.pursuit.pursuit import Pursuit
@@ -32,10 +32,9 @@ from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.annotations import (
     Annotation,
     Annotations,
+    add_annotations,
     read_annotations,
-    write_annotations,
 )
-from infopursuit.texts.normalization import normalize
 
 # Questions of one session at most, and pictures that are asked together.
 MOST, BLOCK = 2000, 512
@@ -118,28 +117,33 @@ class Annotating:
     ) -> None:
         self.path, self.pictures, self.cells = path, pictures, cells
         self.questions = [pursuit.question(cell.query) for cell in cells]
-        given = read_annotations(path).rows if path.exists() else ()
-        self.said = {(row.image, normalize(row.text), row.by): row for row in given}
-        self.asked = [
-            Annotation(names[cell.picture], pursuit.queries[cell.query], "", by) for cell in cells
+        self.said = self._by_key(read_annotations(path)) if path.exists() else {}
+        self.given: dict[tuple[str, str, str], Annotation] = {}
+        self.asked = [  # a name that is not UTF-8 is written as the page shows it
+            Annotation(writable(names[cell.picture]), pursuit.queries[cell.query], "", by.strip())
+            for cell in cells
         ]
 
     def answers(self) -> list[str | None]:
         """Return the answers so far, None for none."""
-        found = [self.said.get(self._key(each)) for each in self.asked]
+        found = [self.said.get(each.key) for each in self.asked]
         return [None if row is None else row.answer for row in found]
 
     def answer(self, place: int, answer: str) -> None:
-        """Take an answer and save the file; an earlier answer to the same is replaced."""
+        """Take an answer and save it in the file; an earlier answer to the same is replaced.
+
+        What others write into the file stays. If the file lacks what was answered here (somebody
+        saved an older copy of it), that is written again.
+        """
         row = self.asked[place]._replace(answer=answer)
-        said = {**self.said, self._key(row): row}
-        write_annotations(self.path, Annotations(said.values(), str(self.path)))
-        self.said = said
+        given = {**self.given, row.key: row}
+        self.said = self._by_key(add_annotations(self.path, given.values(), row))
+        self.given = given
 
     def picture(self, place: int) -> str:
         """Return the picture of a question as a data address."""
         return thumbnail(self.pictures[self.cells[place].picture], SIDE)
 
     @staticmethod
-    def _key(row: Annotation) -> tuple[str, str, str]:
-        return row.image, normalize(row.text), row.by
+    def _by_key(said: Annotations) -> dict[tuple[str, str, str], Annotation]:
+        return {row.key: row for row in said.rows}

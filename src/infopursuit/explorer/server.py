@@ -294,7 +294,7 @@ def _add_annotations(app: FastAPI, annotating: Annotating, worker: Worker) -> No
     async def post_answer(given: GivenAnswer) -> Annotations:
         checked(given.place)
         try:
-            annotating.answer(given.place, given.answer)
+            await asyncio.to_thread(annotating.answer, given.place, given.answer)
         except (InputError, OSError) as error:
             raise HTTPException(409, f"The answer is not saved: {error}.") from error
         return await get_annotations()

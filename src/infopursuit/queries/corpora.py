@@ -10,8 +10,9 @@ from typing import Annotated, Any, NamedTuple
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field
 
+from infopursuit.core.csv_tables import read_csv_table
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import csv_rows, read_json, read_text_list, suffix_of
+from infopursuit.core.files import read_json, read_text_list, suffix_of
 from infopursuit.core.tables import QUERIES, REJECTED_LINES, ROW_GROUP, TableSchema, read_table
 from infopursuit.queries.language_models.model import Answer
 from infopursuit.queries.parsing import Rejection, parse_answer
@@ -181,7 +182,7 @@ def given_corpus(path: str | Path) -> Corpus:
     if path.suffix == LIST_SUFFIX:
         texts = pa.chunked_array([read_text_list(path)], pa.string())
     elif path.suffix == VOCABULARY_SUFFIX:
-        phrases = [phrase for _, [phrase] in csv_rows(path, ["phrase"])]
+        phrases = read_csv_table(path, ["phrase"]).column("phrase")
         texts = pa.chunked_array([phrases], pa.string())
     else:
         texts = read_table(path, QUERIES, columns=["text"]).column("text")

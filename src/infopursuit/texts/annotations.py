@@ -10,22 +10,25 @@ the images, or, where these have names of their own, the name.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Sequence
-from itertools import combinations
+from itertools import combinations, count
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow.parquet as pq
+from filelock import FileLock
 from jaxtyping import Float
 
+from infopursuit.core.csv_tables import CsvTable, read_csv_table, write_csv
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import atomic_write, csv_rows, suffix_of
+from infopursuit.core.files import suffix_of, write_text
 from infopursuit.texts.normalization import normalize
 
 COLUMNS, BY = ("image", "text", "answer"), "by"
 ANSWERS = {"yes": 1.0, "no": 0.0, "not sure": np.nan}
+EXPECTED = "expected annotations"
+LOCK_SECONDS = 30
 KINDS = {".csv": "a table of a spreadsheet", ".parquet": "a table"}
 
 
@@ -37,26 +40,37 @@ class Annotation(NamedTuple):
     answer: str
     by: str = ""
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What one person may say one thing of."""
+        return self.image, normalize(self.text), self.by
+
 
 class Annotations:
     """Answers of people, each given once by each person."""
 
-    def __init__(self, rows: Iterable[Annotation], where: str = "annotations") -> None:
+    def __init__(
+        self,
+        rows: Iterable[Annotation],
+        where: str = "annotations",
+        numbers: Sequence[int] | None = None,
+    ) -> None:
+        """Take answers; `numbers` are those of their rows in a file."""
         self.rows = tuple(rows)
         self.where = where
         seen: dict[tuple[str, str, str], str] = {}
-        for number, row in enumerate(self.rows, start=1):
+        what = "annotation" if numbers is None else "row"
+        for number, row in zip(numbers or count(1), self.rows, strict=False):
             if row.answer not in ANSWERS:
                 raise InputError(
-                    f"{where}: annotation {number}: {row.answer!r}; expected "
+                    f"{where}: {what} {number}: {row.answer!r}; expected "
                     f"{', '.join(map(repr, ANSWERS))}"
                 )
             if not row.image or not normalize(row.text):
-                raise InputError(f"{where}: annotation {number}: expected an image and a text")
-            key = row.image, normalize(row.text), row.by
-            if seen.setdefault(key, row.answer) != row.answer:
+                raise InputError(f"{where}: {what} {number}: expected an image and a text")
+            if seen.setdefault(row.key, row.answer) != row.answer:
                 raise InputError(
-                    f"{where}: annotation {number}: {row.by or 'somebody'} said {seen[key]!r} of "
+                    f"{where}: {what} {number}: {row.by or 'somebody'} said {seen[row.key]!r} of "
                     f"{row.text!r} in {row.image} before; expected one answer"
                 )
 
@@ -115,11 +129,42 @@ def _places(names: Sequence[str]) -> dict[str, int]:
 
 def write_annotations(path: str | Path, annotations: Annotations) -> None:
     """Write annotations as CSV, atomically."""
-    with (
-        atomic_write(path) as partial,
-        partial.open("w", encoding="utf-8", newline="") as file,
-    ):
-        csv.writer(file, lineterminator="\n").writerows([Annotation._fields, *annotations.rows])
+    write_csv(path, Annotation._fields, annotations.rows)
+
+
+def add_annotations(path: Path, given: Iterable[Annotation], latest: Annotation) -> Annotations:
+    """Put answers into a CSV file; all else in it stays as it is, whoever writes meanwhile.
+
+    Args:
+        path: the file; a link stays one. A lock is beside it.
+        given: answers that are added if the file lacks them.
+        latest: one of them, which takes the place of what its person said of the same.
+
+    Returns:
+        What is in the file then.
+
+    Raises:
+        InputError: the file has a mistake; it stays as it is.
+    """
+    path = path.resolve()
+    with FileLock(f"{path}.lock", timeout=LOCK_SECONDS):
+        if not path.exists():
+            write_annotations(path, Annotations(given, str(path)))
+            return read_annotations(path)
+        table = read_csv_table(path, COLUMNS, EXPECTED)
+        said = _of_table(table)
+        named = Annotation._fields if latest.by or table.has(BY) else COLUMNS
+        there = {row.key for row in said.rows}
+        cells = {
+            (place, "answer"): latest.answer
+            for place, row in enumerate(said.rows)
+            if row.key == latest.key and row.answer != latest.answer
+        }
+        more = [
+            {name: getattr(row, name) for name in named} for row in given if row.key not in there
+        ]
+        write_text(path, table.edited(cells, more))
+        return read_annotations(path)
 
 
 def read_annotations(path: str | Path) -> Annotations:
@@ -132,10 +177,7 @@ def read_annotations(path: str | Path) -> Annotations:
     if not path.is_file():
         raise InputError(f"{path}: no such file; expected annotations (.csv, .parquet)")
     if suffix_of(path, "annotations", KINDS) == ".csv":
-        with path.open(encoding="utf-8-sig", errors="replace") as file:
-            named = [each.strip() for each in file.readline().split(",")]
-        columns = (*COLUMNS, *((BY,) if BY in named else ()))
-        return Annotations((Annotation(*row) for _, row in csv_rows(path, columns)), str(path))
+        return _of_table(read_csv_table(path, COLUMNS, EXPECTED))
     try:
         table = pq.read_table(path)
     except (OSError, ValueError) as error:
@@ -145,5 +187,17 @@ def read_annotations(path: str | Path) -> Annotations:
         raise InputError(f"{path}: no column {missing[0]!r}; expected {', '.join(COLUMNS)}")
     names = [*COLUMNS, *((BY,) if BY in table.column_names else ())]
     rows = zip(*(table.column(name).to_pylist() for name in names), strict=True)
-    texts = (Annotation(*("" if each is None else str(each) for each in row)) for row in rows)
-    return Annotations(texts, str(path))
+    texts = (["" if each is None else str(each) for each in row] for row in rows)
+    return Annotations(map(_annotation, texts), str(path))
+
+
+def _of_table(table: CsvTable) -> Annotations:
+    """Return the rows of a table, in its order."""
+    names = Annotation._fields if table.has(BY) else COLUMNS
+    rows = zip(*map(table.column, names), strict=True)
+    return Annotations(map(_annotation, rows), str(table.path), table.numbers)
+
+
+def _annotation(cells: Sequence[str]) -> Annotation:
+    image, text, answer, *by = cells
+    return Annotation(image, text, answer.strip().lower(), *map(str.strip, by))

@@ -27,10 +27,9 @@ through all texts of the universe: what no line names is then true of no class. 
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,8 +38,9 @@ import pyarrow as pa
 from jaxtyping import Float32
 from pydantic import AfterValidator, Field
 
+from infopursuit.core.csv_tables import csv_text, read_csv_table
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import read_text, suffix_of
+from infopursuit.core.files import suffix_of
 from infopursuit.core.tables import KNOWLEDGE, read_table, write_table
 from infopursuit.texts.checked_json import Entry, checked_lines
 from infopursuit.texts.normalization import distinct, normalize
@@ -55,6 +55,10 @@ KINDS = {
 # The name of the first column of a CSV table, and how its cells are written.
 CLASS_COLUMN = "class"
 CELLS = {NOT_TRUE: "0", SOMETIMES: "0.5", TRUE: "1"}
+# The spellings of spreadsheets; a cell that was cut, such as "0.", is none.
+READ = {"0": NOT_TRUE, "1": TRUE}
+READ |= {f"0{point}0": NOT_TRUE for point in ".,"} | {f"1{point}0": TRUE for point in ".,"}
+READ |= {f"{zero}{point}5": SOMETIMES for point in ".," for zero in ("0", "")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,65 +166,37 @@ def read_knowledge(path: str | Path) -> KnowledgeTable:
 
 def knowledge_csv(knowledge: KnowledgeTable) -> str:
     """Return a table as CSV: a row for each class, a column for each text; empty if unknown."""
-    written = io.StringIO()
-    rows = csv.writer(written, lineterminator="\n")
-    rows.writerow([CLASS_COLUMN, *knowledge.texts])
-    for name, values in zip(knowledge.classes, knowledge.values.tolist(), strict=True):
-        rows.writerow([name, *(CELLS.get(value, "") for value in values)])
-    return written.getvalue()
+    rows = zip(knowledge.classes, knowledge.values.tolist(), strict=True)
+    cells = ([name, *(CELLS.get(value, "") for value in values)] for name, values in rows)
+    return csv_text(chain([[CLASS_COLUMN, *knowledge.texts]], cells))
 
 
 def read_knowledge_csv(path: str | Path) -> KnowledgeTable:
     """Read a CSV table, as `knowledge_csv` writes it and spreadsheets save it.
 
-    Columns may be separated by semicolons or tabs, and halves written with a comma, as spreadsheets
-    do in many languages.
+    Halves may be written with a comma, as spreadsheets do in many languages.
     """
-    text = read_text(path, "expected a CSV table of classes and texts")
-    separator = text[len(CLASS_COLUMN) : len(CLASS_COLUMN) + 1]
-    separator = "," if separator in ("\r", "\n") else separator  # a table without texts
+    table = read_csv_table(path, [CLASS_COLUMN], "expected a CSV table of classes and texts")
+    if table.place(CLASS_COLUMN):
+        first = table.names[0]
+        raise InputError(f"{path}: the first column is {first!r}; expected {CLASS_COLUMN!r}")
+    texts = table.names[1:]
+    values = np.full((len(table.rows), len(texts)), np.nan, np.float32)
+    classes: dict[str, None] = {}
+    for row, (name, *cells) in enumerate(table.rows):
+        if not name or name in classes:
+            found = f"{name!r} again" if name else "none"
+            raise InputError(f"{table.where(row)}: expected another class, found {found}")
+        classes[name] = None
+        for column, cell in enumerate(map(str.strip, cells)):
+            if cell and cell not in READ:
+                where = table.where(row, texts[column])
+                raise InputError(f"{where}: {cell!r}; expected 0, 0.5, 1 or an empty cell")
+            values[row, column] = READ.get(cell, np.nan)
     try:
-        rows = list(csv.reader(io.StringIO(text), delimiter=separator, strict=True))
-        names = [each.strip() for each in rows[0]]
-    except (csv.Error, TypeError, ValueError, IndexError):
-        rows, names = [], list[str]()
-    if separator not in (",", ";", "\t") or names[:1] != [CLASS_COLUMN]:
-        raise InputError(
-            f"{path}: not a CSV table of classes and texts; expected a first line with "
-            f"{CLASS_COLUMN!r} and the texts, separated by commas"
-        )
-    values: dict[str, list[float]] = {}
-    for line, row in enumerate(rows[1:], start=2):
-        cells = [cell.strip() for cell in row]
-        if not any(cells):
-            continue
-        if len(cells) != len(names) or cells[0] in values:
-            found = f"{len(cells)} cells" if len(cells) != len(names) else f"{cells[0]!r} again"
-            raise InputError(
-                f"{path}: row {line}: expected another class and {len(names) - 1} values, "
-                f"found {found}"
-            )
-        values[cells[0]] = [
-            _cell(f"{path}: row {line}, column {name!r}", cell)
-            for name, cell in zip(names[1:], cells[1:], strict=True)
-        ]
-    table = np.array(list(values.values()), np.float32).reshape(len(values), len(names) - 1)
-    try:
-        return KnowledgeTable(tuple(values), tuple(names[1:]), table)
+        return KnowledgeTable(tuple(classes), tuple(texts), values)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
-
-
-def _cell(where: str, cell: str) -> float:
-    if not cell:
-        return np.nan
-    try:
-        value = float(cell.replace(",", "."))
-    except ValueError:
-        value = np.nan
-    if value not in VALUES:
-        raise InputError(f"{where}: {cell!r}; expected 0, 0.5, 1 or an empty cell")
-    return value
 
 
 def _encoded(column: pa.ChunkedArray) -> tuple[list[str], np.ndarray]:

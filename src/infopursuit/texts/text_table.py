@@ -23,8 +23,9 @@ from filelock import FileLock
 from jaxtyping import Bool, Float16, Int
 from torch import Tensor
 
+from infopursuit.core.csv_tables import read_csv_table
 from infopursuit.core.errors import InputError, writable
-from infopursuit.core.files import csv_rows, read_text, table_sha256
+from infopursuit.core.files import read_text, table_sha256
 from infopursuit.core.results import ResultFolder
 from infopursuit.core.tables import (
     EMBEDDED_TEXTS,
@@ -193,12 +194,15 @@ def read_texts(path: Path) -> dict[str, str]:
         path: one text a line; or a .csv file with a column `text`, and perhaps `question`.
     """
     if path.suffix == ".csv":
-        head = read_text(path, "expected a table with the column text").partition("\n")[0]
-        wanted = ["text", "question"] if re.search(r"\bquestion\b", head) else ["text"]
-        rows = [(line, values) for line, values in csv_rows(path, wanted) if values[0]]
-        for line, (_, *own) in rows:
+        table = read_csv_table(path, ["text"], "expected a table with the column text")
+        wanted = [name for name in ("text", "question") if table.has(name)]
+        cells = zip(*map(table.column, wanted), strict=True)
+        rows = [
+            (row, list(each)) for row, each in zip(table.numbers, cells, strict=True) if each[0]
+        ]
+        for row, (_, *own) in rows:
             if own and own[0] and not own[0].endswith("?"):
-                found = f"{path}: line {line}: the question is {own[0]!r}"
+                found = f"{path}: row {row}: the question is {own[0]!r}"
                 raise InputError(f"{found}; expected one that ends with ?")
     else:
         lines = read_text(path, "expected a text a line").splitlines()

@@ -77,12 +77,12 @@ export class ClassTable {
   /** The table as `infopursuit fit --knowledge` reads it. */
   csv() {
     const { texts, values } = this.known;
-    const quoted = (/** @type {string} */ text) =>
-      /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    const row = (/** @type {string[]} */ cells) =>
+      `${cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(",")}\n`;
     const rows = this.model.classes.map((name, y) =>
-      [quoted(name), ...texts.map((_, text) => CELLS[values[y * texts.length + text]])].join(","),
+      row([name, ...texts.map((_, text) => CELLS[values[y * texts.length + text]])]),
     );
-    return `${[["class", ...texts.map(quoted)].join(","), ...rows].join("\n")}\n`;
+    return row(["class", ...texts]) + rows.join("");
   }
 
   save() {
