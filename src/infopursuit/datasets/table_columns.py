@@ -2,10 +2,10 @@
 
 A table becomes numbers: a column of numbers stays one, a column of yes and no becomes 1 and 0, and
 each category of a column becomes a column of its own, 1 for the rows that have it; or, `coded`, the
-column holds the number of its category. A gap (None, NaN, NA, an empty text) is NaN in all of them.
+column holds the number of its category. A gap (None, NaN, NA, an empty text) is NaN.
 
-A column that was written to a CSV file and read again is the same column, whatever its type is then:
-what a cell is, is decided by the column in `fit`.
+A column that was written to a CSV file and read again is the same column, whatever its type is
+then: the column in `fit` decides what a cell is.
 """
 
 from __future__ import annotations
@@ -132,6 +132,23 @@ class TableColumns:
         return np.stack(parts, axis=1) if parts else np.zeros((0, 0))
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What a model of a table takes.
+
+    Attributes:
+        columns: their names, in the order of `fit`; None if these had no names.
+        width: how many there are.
+        label: the column that holds the class, if that is known.
+        named_by: the column that names the rows, if that is known.
+    """
+
+    columns: Sequence[str] | None
+    width: int
+    label: str | None = None
+    named_by: str | None = None
+
+
 def column_names(X: Any) -> list[Any]:
     """Return the names of the columns of a data frame, or of a table of pyarrow; none of others."""
     return list(getattr(X, "column_names", getattr(X, "columns", ())))
@@ -193,7 +210,7 @@ def _check_values(values: np.ndarray, name: str) -> None:
 
 
 def is_dates(values: Any) -> bool:
-    """Whether all values are texts such as `2026-01-31` or `12:30`, as files have dates; or gaps."""
+    """Whether all values but gaps are texts such as `2026-01-31` or `12:30`: dates in files."""
     texts = {value if isinstance(value, str) else None for value in values if not _is_gap(value)}
     return bool(texts) and all(text is not None and _is_date(text) for text in texts)
 

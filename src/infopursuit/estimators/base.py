@@ -21,7 +21,7 @@ from torch import Tensor
 from infopursuit.core.errors import InputError
 from infopursuit.core.renderers import renderer
 from infopursuit.datasets.matrix import Matrix, UnitMatrix, as_tensor
-from infopursuit.datasets.table_columns import TableColumns, row_names
+from infopursuit.datasets.table_columns import TableColumns, Wanted, row_names
 from infopursuit.datasets.table_columns import column_names as names_of_columns
 from infopursuit.estimators import persistence
 from infopursuit.estimators.persistence import SavedModel
@@ -684,6 +684,15 @@ FITTED: dict[str, type[PursuitClassifier]] = {
     persistence.NAIVE_BAYES: DecidingClassifier,
     persistence.NETWORKS: PursuitClassifier,
 }
+
+
+def wanted_by(model: PursuitClassifier) -> Wanted | None:
+    """Return which columns a model asks about; None if it asks about images."""
+    if not isinstance(model.pursuit_.rule, ColumnAnswers):
+        return None
+    names, facts = getattr(model, "feature_names_in_", None), model.provenance_
+    columns = None if names is None else [str(name) for name in names]
+    return Wanted(columns, model.n_features_in_, facts.get("label"), facts.get("named_by"))
 
 
 def rows_of(model: PursuitClassifier, X: Any) -> Matrix:

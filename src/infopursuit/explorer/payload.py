@@ -256,7 +256,7 @@ class Images(Part):
 class Payload(Part):
     """Everything that the page shows.
 
-    With `served`, there is a server at `api/`; with `key`, the page only asks a person what class
+    `noun` is what an image is called: `row` of a table. With `served`, there is a server at `api/`; with `key`, the page only asks a person what class
     something is, and with `annotate` what pictures show.
     """
 
@@ -265,6 +265,7 @@ class Payload(Part):
     served: bool
     key: bool = False
     annotate: bool = False
+    noun: str = "image"
     models: Annotated[list[Model], Field(min_length=1, max_length=2)]
     images: Images
 

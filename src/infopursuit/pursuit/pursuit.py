@@ -118,6 +118,12 @@ class Pursuit:
         expected = ", ".join(repr(word) for word in words if word)
         raise InputError(f"the answer {answer!r} to {self.queries[query]!r}; expected {expected}")
 
+    def word(self, query: int, answer: float) -> str | None:
+        """Return an answer to a query as the value of its column; None if it is yes or no."""
+        if not self.words:
+            return None
+        return self.words[query][round(answer * (len(self.words[query]) - 1))]
+
     @torch.no_grad()
     def answers(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
         """Return answers of images to all k queries, in [0, 1]."""
@@ -273,9 +279,7 @@ class Pursuit:
             runners_up=tuple(runners_up[:RUNNERS_UP]),
             overridden=overridden,
             rates=self._rates_of_not_sure(query, answer, int(posterior.argmax())),
-            word=self.words[query][round(answer * (len(self.words[query]) - 1))]
-            if self.words
-            else None,
+            word=self.word(query, answer),
             wording=None if self.question(query) == in_words(text) else self.question(query),
         )
 
