@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -631,3 +632,15 @@ def test_a_table_has_no_images() -> None:
         with pytest.raises(InputError, match="row") as error:
             wrong()
         assert "image" not in str(error.value)
+
+
+def test_a_fold_names_three_columns_and_widens_nothing() -> None:
+    X, y = mixed_table(300, 0)
+    noise = np.random.default_rng(1).normal(size=(300, 8)).round(2)
+    X = X.assign(**{f"what tells nothing, number {i}": noise[:, i] for i in range(8)})
+    model = InformationPursuitClassifier().fit(X, y)
+    explained = model.explain(X[:10], StoppingRule(None, None))
+    folds = [line for each in explained for line in str(each).splitlines() if " answers " in line]
+    assert any(re.search(r" and \d+ more ", line) for line in folds)
+    for line in folds:
+        assert line.count("what tells nothing") <= 3

@@ -14,7 +14,7 @@ import pyarrow as pa
 from infopursuit.cli.explain import clip_of, language_model_of
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import check_writable
-from infopursuit.core.numbers import percent
+from infopursuit.core.numbers import counted, percent
 from infopursuit.core.tables import EMBEDDING
 from infopursuit.datasets.embedded_files import Embeddings, read_embedded_texts, read_embeddings
 from infopursuit.datasets.given import ROWS as EMBEDDED
@@ -130,12 +130,14 @@ def summary(model: InformationPursuitClassifier) -> list[str]:
     """Return how large a model is, and how good."""
     facts, noun = model.provenance_, model.pursuit_.noun
     lines = [
-        f"{facts['images']} {noun}s, {len(model.classes_)} classes, {len(model.queries_)} questions"
+        f"{counted(facts['images'], noun)}, {counted(len(model.classes_), 'class')}, "
+        f"{counted(len(model.queries_), 'question')}"
     ]
     for split, key in (("test", "test"), ("held-out", "held_out")):
         if f"{key}_accuracy" in facts:
             share = percent(facts[f"{key}_accuracy"])
-            lines.append(f"accuracy on {facts[f'{key}_images']} {split} {noun}s: {share}")
+            on = counted(facts[f"{key}_images"], f"{split} {noun}")
+            lines.append(f"accuracy on {on}: {share}")
             break
     drafted = drafted_by(facts.get("knowledge"))
     if drafted is not None and model.knowledge_ is not None:
@@ -233,7 +235,8 @@ def _fit_table(
     classes = table.texts(label)
     labelled = [row for row, each in enumerate(classes) if each is not None]
     if len(labelled) < len(classes):
-        logger.info("left out: %d rows without %s", len(classes) - len(labelled), label)
+        without = counted(len(classes) - len(labelled), "row")
+        logger.info("left out: %s without %s", without, label)
         table, classes = table.rows(labelled), [classes[row] for row in labelled]
     numbers = pa.types.is_floating(table.values.schema.field(label).type)
     odd = next((each for each in classes if not WHOLE.fullmatch(str(each))), None)

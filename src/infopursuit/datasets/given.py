@@ -71,12 +71,12 @@ class Given:
 
     def some(self, places: Sequence[int]) -> Any:
         """Return some of them as a model takes them: embeddings, rows of a table or pictures."""
+        if self.rows is None:
+            assert self.pictures is not None
+            return list(self.pictures(places))
         if isinstance(self.rows, pa.Table):
             return self.rows.take(list(places))
-        if self.rows is not None:
-            return self.rows[list(places)]
-        assert self.pictures is not None
-        return list(self.pictures(places))
+        return self.rows[list(places)]
 
 
 def is_rows(given: str, table: Wanted | None) -> bool:

@@ -156,7 +156,7 @@ def column_names(X: Any) -> list[Any]:
 
 def row_names(X: Any, count: int, noun: str) -> list[str]:
     """Return what the rows of a table are called: its index if it has one, else `row 0`, ..."""
-    index = getattr(X, "index", None)
+    index: Any = getattr(X, "index", None)
     rows = index.tolist() if hasattr(index, "tolist") else range(count)
     named = getattr(index, "name", None) or noun
     return [_row_name(each, named) for each in rows]

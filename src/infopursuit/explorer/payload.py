@@ -256,8 +256,9 @@ class Images(Part):
 class Payload(Part):
     """Everything that the page shows.
 
-    `noun` is what an image is called: `row` of a table. With `served`, there is a server at `api/`; with `key`, the page only asks a person what class
-    something is, and with `annotate` what pictures show.
+    With `served`, there is a server at `api/`; with `key`, the page only asks a person what class
+    something is, and with `annotate` what pictures show. `noun` is what an image is called: of a
+    table a `row`.
     """
 
     format: Literal[1]

@@ -422,12 +422,13 @@ def explanation_text(explanation: Explanation, everything: bool = False) -> str:
             asked, said = one_line(changed_little(explanation, run)), ""
         belief = " ".join(leaders(names, step.posterior))
         rows.append((numbered(run), asked, said, belief))
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    numbers, answers = (max(len(row[column]) for row in rows) for column in (0, 2))
+    # A line without an answer goes on where others have theirs, and so widens nothing.
+    texts = [len(asked) - (0 if answer else answers + 2) for _, asked, answer, _ in rows]
     lines = [one_line(explanation.image)]
     for number, asked, answer, first in rows:
-        lines.append(
-            f"  {number:>{widths[0]}}  {asked:<{widths[1]}}  {answer:<{widths[2]}}  {first}"
-        )
+        said = f"{asked:<{max(texts)}}  {answer:<{answers}}" if answer else asked
+        lines.append(f"  {number:>{numbers}}  {said:<{max(texts) + 2 + answers}}  {first}")
     prediction = ", ".join(leaders(names, explanation.posterior))
     lines.append(f"  Prediction: {prediction}, {ending(explanation)}.")
     lines += [f"  {one_line(each)}" for each in notes(explanation, everything)]
