@@ -137,10 +137,10 @@ def _corpora() -> list[Kind]:
     long = ["x" * 50_000_000, "a", "b", "c"]
     csv = [
         ("no column phrase", "a,b\n1,2\n", "no column 'phrase'"),
-        ("a blank phrase", "phrase\nx\n \ny\n", "row 1 is blank"),
+        ("a blank phrase", "kind,phrase\na,x\na, \n", "row 1 is blank"),
         ("the mark of Excel", "\ufeffphrase\nred\n", lambda corpus: corpus.counts["rows"] == 1),
         ("no rows", "phrase\n", "no rows; expected one text a row"),
-        ("a huge field", f'phrase\n"{"x" * 200_000}"\n', "field larger than"),
+        ("a cut cell", f'phrase\n"{"x" * 200_000}', "row 2: a quote that is not closed"),
     ]
 
     def fifty_mb(folder: Path) -> Path:
@@ -276,11 +276,11 @@ def _image_lists() -> list[Kind]:
     no_files = f"{head}{'a' * 5000}.png,cat,train\n../b/\0,dog,test\n"
     csv = [
         ("no column split", "path,label\na,cat\n", "no column 'split'; expected a first line"),
-        ("a value too many", f"{head}a,cat,train,x\n", "line 2: more values than the 3"),
-        ("an unknown class", f"{head}a,fox,train\n", "line 2: no class 'fox'"),
-        ("an unknown split", f"{head}a,cat,val\n", "line 2: split 'val'; expected 'train'"),
+        ("a value too many", f"{head}a,cat,train,x\n", "row 2: 4 cells; expected 3"),
+        ("an unknown class", f"{head}a,fox,train\n", "row 2: no class 'fox'"),
+        ("an unknown split", f"{head}a,cat,val\n", "row 2: split 'val'; expected 'train'"),
         ("a file twice", f"{head}a,cat,train\na,dog,test\n", "id 'a' of row 1 is also"),
-        ("an open quote", f'{head}"a,cat,train\n', "not a readable CSV file"),
+        ("an open quote", f'{head}"a,cat,train\n', "row 2: a quote that is not closed"),
         ("impossible paths", no_files, lambda read: read.stamp.endswith("missing missing")),
     ]
     folders = [

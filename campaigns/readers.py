@@ -188,9 +188,10 @@ def fit_models() -> None:
 
 
 def sealed(files: dict[str, bytes]) -> dict[str, bytes]:
-    """Return the files of a model with the checksum of its weights."""
+    """Return the files of a model with their checksums."""
     description = json.loads(files[DESCRIPTION])
-    description["weights_sha256"] = sha256(files.get(WEIGHTS, b"")).hexdigest()
+    others = {name: content for name, content in files.items() if name != DESCRIPTION}
+    description["sha256"] = {name: sha256(each).hexdigest() for name, each in others.items()}
     return {**files, DESCRIPTION: json.dumps(description).encode()}
 
 

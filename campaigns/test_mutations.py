@@ -22,7 +22,7 @@ MUTATIONS: dict[str, tuple[str, str, str, str, str]] = {
         'partial = path.with_name(f"{path.name}.{uuid4().hex[:8]}{PARTIAL}")', "partial = path",
     ),
     "a mixture of two models is loaded": (
-        MODELS, "mixture", "estimators/persistence.py", "if wanted is None or", "if True or",
+        MODELS, "mixture", "estimators/persistence.py", "if not other:", "if True:",
     ),
     "a label type is written as it is": (
         MODELS, "what_fit_takes", "estimators/naive_bayes.py",

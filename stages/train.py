@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from infopursuit.core.stage import SCRATCH, RowCounts, run
 
-import csv
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -21,10 +20,10 @@ from jaxtyping import Bool
 from pydantic import Field
 
 from infopursuit.clip.weights import clip_source
+from infopursuit.core.csv_tables import write_csv
 from infopursuit.core.errors import InputError
 from infopursuit.core.executors import choose_cluster
 from infopursuit.core.files import (
-    atomic_write,
     file_sha256,
     read_text_list,
     remove_partial,
@@ -267,13 +266,9 @@ def write(model: PursuitClassifier, log: list[dict[str, Any]], name: str) -> Non
     folder = Path("artifacts/models") / name
     remove_partial(folder)
     model.save(folder)
-    with (
-        atomic_write(Path("artifacts/training") / f"{name}.csv") as partial,
-        partial.open("w", encoding="utf-8", newline="") as file,
-    ):
-        writer = csv.DictWriter(file, fieldnames=list(log[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(log)
+    header = list(log[0])
+    rows = ([row[key] for key in header] for row in log)
+    write_csv(Path("artifacts/training") / f"{name}.csv", header, rows)
 
 
 if __name__ == "__main__":

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 
+from infopursuit.core.csv_tables import read_csv_table
 from infopursuit.core.files import write_text
 from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.estimators.base import PursuitClassifier, load_fitted
@@ -93,15 +93,15 @@ def write_explorer(
 
 def read_truth(path: Path) -> dict[str, payload.Truth]:
     """Read how true the answers to the queries of a dictionary are."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return {
-            row["query"]: payload.Truth(
-                right=float(row["agreement"]) if row["agreement"] else None,
-                answered=float(row["answered"]),
-            )
-            for row in csv.DictReader(file)
-            if row["of"] == "dictionary"
-        }
+    table = read_csv_table(path)
+    columns = map(table.column, ("of", "query", "agreement", "answered"))
+    return {
+        query: payload.Truth(
+            right=float(agreement) if agreement else None, answered=float(answered)
+        )
+        for of, query, agreement, answered in zip(*columns, strict=True)
+        if of == "dictionary"
+    }
 
 
 def _answered(pursuit: Pursuit, images: LabelledImages, source: str | Path) -> AnsweredImages:

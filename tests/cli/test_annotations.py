@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import infopursuit
+from infopursuit.core.csv_tables import read_csv_table
 from infopursuit.core.errors import InputError
-from infopursuit.texts.annotations import Annotation, Annotations, read_annotations
+from infopursuit.texts.annotations import (
+    Annotation,
+    Annotations,
+    add_annotations,
+    read_annotations,
+)
 from tests.cli.conftest import tiny_clip as tiny_clip
 from tests.estimators.test_pictures import TEXTS, write_folder
 
@@ -127,6 +135,66 @@ def test_mistakes_in_annotations(tmp_path: Path, content: str, message: str) -> 
     (tmp_path / "said.csv").write_text(content)
     with pytest.raises(InputError, match=rf"said\.csv: .*{message}"):
         read_annotations(tmp_path / "said.csv")
+
+
+SAVED = [
+    b"\xef\xbb\xbfImage;TEXT;Answer;By;remark;\r\na.png;warm;YES; anna ;blurred;\r\n;;;;;\r\n",
+    b'"image"\t"text"\t"answer"\t"by"\n"a.png"\t"warm"\t"Yes"\t"anna"\n',
+    "image,text,answer,by\na.png,warm,Yes,anna\n".encode("utf-16"),
+]
+
+
+@pytest.mark.parametrize("content", SAVED)
+def test_annotations_of_spreadsheets_are_read_and_go_on_as_they_are(
+    tmp_path: Path, content: bytes
+) -> None:
+    path = tmp_path / "said.csv"
+    path.write_bytes(content)
+    first = Annotation("a.png", "warm", "yes", "anna")
+    assert read_annotations(path).rows == (first,)
+    later = Annotation("b\r.png ", "warm", "no", "bob")
+    assert add_annotations(path, [later], later).rows == (first, later)
+    changed = first._replace(answer="no")
+    assert add_annotations(path, [], changed).rows == (changed, later)
+    table = read_csv_table(path)
+    assert table.separator.encode() in content
+    assert not table.has("remark") or table.column("remark") == ["blurred", ""]
+    assert table.head == ("" if content.startswith(b'"') else "\ufeff")
+
+
+def test_a_file_without_by_gets_one_when_somebody_has_a_name(tmp_path: Path) -> None:
+    path = write(tmp_path / "said.csv", [("a.png", "warm", "yes")])
+    nobody, anna = Annotation("b.png", "warm", "no"), Annotation("a.png", "warm", "no", "anna")
+    assert len(add_annotations(path, [nobody], nobody).rows) == 2
+    assert path.read_text().startswith('"image","text","answer"\n')
+    rows = add_annotations(path, [anna], anna).rows
+    assert rows == (Annotation("a.png", "warm", "yes"), nobody, anna)
+
+
+PERSON = """
+import sys
+from pathlib import Path
+from infopursuit.texts.annotations import Annotation, add_annotations
+
+given = []
+for number in range(25):
+    given.append(Annotation(f"{number}.png", "warm", "yes", sys.argv[1]))
+    add_annotations(Path("said.csv"), given, given[-1])
+"""
+
+
+def test_two_people_answer_into_one_file_at_once(tmp_path: Path) -> None:
+    people = [
+        subprocess.Popen([sys.executable, "-c", PERSON, name], cwd=tmp_path)
+        for name in ("anna", "bob")
+    ]
+    assert [person.wait() for person in people] == [0, 0]
+    said = read_annotations(tmp_path / "said.csv").rows
+    assert {(row.image, row.by) for row in said} == {
+        (f"{number}.png", name) for number in range(25) for name in ("anna", "bob")
+    }
+    assert len(said) == 50
+    assert {each.name for each in tmp_path.iterdir()} == {"said.csv", "said.csv.lock"}
 
 
 def test_embeddings_with_ids_take_annotations(run: Callable, tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def test_questions_in_ones_own_words(
     assert run("export", "--model", tmp_path / "own", "--images", photos, page)[0] == 0
     assert name in page.read_text(encoding="utf-8")
     for row, message in [
-        ("green,Is it so", "line 2: the question is 'Is it so'; expected one that ends with ?"),
+        ("green,Is it so", "row 2: the question is 'Is it so'; expected one that ends with ?"),
         ("green,Why?\nblue,Why?", "line 3 repeats 'Why?' of line 2"),
     ]:
         texts.write_text(f"text,question\n{row}\n")
@@ -185,7 +185,7 @@ def test_wordnet_writes_the_table(run: Callable, tmp_path: Path) -> None:
     assert "WordNet drafted what is true of the classes but Kurt; `infopursuit knowledge`" in log
     status, _, log = run("knowledge", tmp_path / "model", "--out", tmp_path / "table.csv")
     assert (status, "4 classes, 5 texts" in log) == (0, True)
-    assert "Kurt,,,,," in (tmp_path / "table.csv").read_text()
+    assert '"Kurt","","","",""' in (tmp_path / "table.csv").read_text()
     assert run(*fit, "--knowledge", tmp_path / "table.csv", "--out", tmp_path / "again")[0] == 0
     np.savez(tmp_path / "X.npz", X=X, y=np.where(names == "jeep", "Meier", names))
     status, _, log = run(*fit, "--knowledge", "wordnet", "--out", tmp_path / "none")

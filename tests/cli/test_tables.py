@@ -121,7 +121,7 @@ def test_a_row_is_explained_in_each_form(run: Callable, fitted: Path) -> None:
         assert status == 0
         assert "t090" in out
         assert form == "json" or "image" not in out
-    assert run("explain", "--model", "model", "one.csv", "--format", "csv")[1].startswith("row,")
+    assert run("explain", "--model", "model", "one.csv", "--format", "csv")[1].startswith('"row",')
     status, out, _ = run("explain", "--model", "model", "one.csv", "new.csv", "--decisive")
     assert (status, out.count("Prediction: ")) == (0, 31)
     assert run("explain", "--model", "model", "one.csv", "--figures", "drawn")[0] == 0

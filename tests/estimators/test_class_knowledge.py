@@ -389,7 +389,7 @@ def test_wordnet_drafts_the_table(tmp_path: Path) -> None:
     assert again.provenance_["knowledge"] == "wordnet"
     assert np.array_equal(again.knowledge_.values, drafted.values)
     file = tmp_path / "table.csv"
-    corrected = knowledge_csv(drafted).replace("parrot,1,0,1,", "parrot,1,0,0,")
+    corrected = knowledge_csv(drafted).replace('"parrot","1","0","1"', '"parrot","1","0","0"')
     assert corrected != knowledge_csv(drafted)
     file.write_text(corrected)
     model.set_params(knowledge=str(file)).fit(X, labels)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ from infopursuit.estimators.persistence import (
     WEIGHTS,
 )
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.texts.knowledge import KnowledgeTable
 from tests.estimators.conftest import World
 from tests.estimators.formats import FOLDER, RECORDED, made
 
@@ -165,8 +167,91 @@ def test_a_mixture_of_two_models_is_refused(world: World, tmp_path: Path) -> Non
     for mixture in ({**kept, WEIGHTS: saved[WEIGHTS]}, {**saved, WEIGHTS: kept[WEIGHTS]}):
         for name, content in mixture.items():
             (tmp_path / name).write_bytes(content)
-        with pytest.raises(InputError, match="not the weights that"):
+        with pytest.raises(InputError, match=r"weights\.safetensors: not the file that"):
             infopursuit.load(tmp_path)
+
+
+# Names that CSV files lose easily: classes, and texts that differ in spelling.
+CLASS_NAMES = ["cat", "cat ", " cat", "a\rb", "a\r\nb", "a\u2028", "=1+1", 'the "cat"']
+TEXT_NAMES = [" a b", "c\rd", "e\r\nf", "g\u2028", '"h"', "i,j;k\tl", "m" * 140_000]
+
+
+def informed(
+    world: World, value: float = 1, classes: Sequence[str] = CLASS_NAMES, **settings: object
+) -> InformationPursuitClassifier:
+    """A fitted model with a table of what is known of classes and texts of odd names."""
+    values = np.zeros((len(classes), len(TEXT_NAMES)), np.float32)
+    np.fill_diagonal(values, value)
+    values[0, 2] = np.nan
+    given = {
+        "texts": [*TEXT_NAMES, *world.texts[:3]],
+        "text_embeddings": world.embeddings[: len(TEXT_NAMES) + 3],
+        "knowledge": KnowledgeTable(tuple(classes), tuple(TEXT_NAMES), values),
+        "n_queries": 4,
+    }
+    labels = np.array(classes)[np.arange(len(world.X)) % len(classes)]
+    return world.unfitted(**{**given, **settings}).fit(world.X, labels)
+
+
+def test_what_is_known_comes_back_equal_whatever_its_names(world: World, tmp_path: Path) -> None:
+    model = informed(world)
+    model.save(tmp_path)
+    again, table = infopursuit.load(tmp_path).knowledge_, model.knowledge_
+    assert again is not None and table is not None
+    assert set(table.classes) == set(CLASS_NAMES)
+    assert set(TEXT_NAMES) <= set(table.texts)
+    assert (again.classes, again.texts) == (table.classes, table.texts)
+    np.testing.assert_array_equal(again.values, table.values)
+    world.fitted().save(tmp_path)
+    assert set(contents(tmp_path)) == set(FILES), "no table of the model before"
+
+
+def test_a_name_that_would_not_come_back_is_refused_by_save(world: World, tmp_path: Path) -> None:
+    model = informed(world, classes=["", *CLASS_NAMES[1:]])
+    with pytest.raises(InputError, match=r"knowledge\.csv: .*expected another"):
+        model.save(tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_file_of_another_save_or_a_cut_one_is_refused(world: World, tmp_path: Path) -> None:
+    informed(world).save(tmp_path)
+    kept = contents(tmp_path)
+    assert set(kept) == {*FILES, "knowledge.csv"}
+    for name in sorted(kept.keys() - {DESCRIPTION}):
+        for content in (kept[name][:-2], kept[name] + b"\n", None):
+            (tmp_path / name).unlink()
+            if content is not None:
+                (tmp_path / name).write_bytes(content)
+            found = "it is missing" if content is None else "another SHA-256"
+            expected = rf"{re.escape(name)}: not the file that .*\({found}\)|no trained model"
+            with pytest.raises(InputError, match=expected):
+                infopursuit.load(tmp_path)
+        (tmp_path / name).write_bytes(kept[name])
+    infopursuit.load(tmp_path)
+
+
+@pytest.mark.parametrize("renames", [1, 2])
+def test_a_save_that_is_killed_between_renames_is_seen(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, renames: int
+) -> None:
+    informed(world).save(tmp_path)
+    later, left, replace = informed(world, 0.5, ban=["e"]), renames, Path.replace
+
+    def killed(path: Path, target: Path) -> Path:
+        nonlocal left
+        if not left:
+            raise KeyboardInterrupt
+        left -= 1
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        later.save(tmp_path)
+    monkeypatch.undo()
+    with pytest.raises(InputError, match=r"a save was interrupted, or .*: save the model again"):
+        infopursuit.load(tmp_path)
+    later.save(tmp_path)
+    assert infopursuit.load(tmp_path).queries_ == later.queries_
 
 
 def edited(**changes: object) -> Callable[[Path], None]:
@@ -187,7 +272,7 @@ def truncate(name: str) -> Callable[[Path], None]:
 
 # What else can be wrong is in the table of bad models of the campaign of bad inputs.
 MALFORMED: dict[str, tuple[Callable[[Path], object], str]] = {
-    "half the weights": (truncate(WEIGHTS), "not the weights that .* SHA-256"),
+    "half the weights": (truncate(WEIGHTS), r"weights\.safetensors: not the file that .* SHA-256"),
     "an early format": (edited(format=3), "format 3; expected 4.*train"),
     "a text as format": (edited(format="4"), "format '4'; expected 4$"),
     "a newer format": (
@@ -302,7 +387,7 @@ def test_todays_models_have_the_keys_of_todays_format(tmp_path: Path) -> None:
         model.save(tmp_path)
         kept = json.loads((FOLDER / f"format_{FORMAT}" / name / "model.json").read_text())
         today = json.loads((tmp_path / "model.json").read_text())
-        assert today.keys() - kept.keys() == {"weights_sha256"}  # models without it are read
+        assert today.keys() - kept.keys() == {"sha256"}  # models without it are read
         assert not kept.keys() - today.keys()
         new = today["settings"].keys() - kept["settings"].keys()
         assert new <= {"certified_by", "class_weight", "columns"}  # the same

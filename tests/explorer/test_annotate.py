@@ -134,6 +134,50 @@ def test_a_person_answers_with_keys_goes_back_and_resumes(
         assert httpx.get(f"{address}api/annotations").json()["answers"] == [None, None, None]
 
 
+def test_what_others_write_into_the_file_stays(tmp_path: Path) -> None:
+    path, pursuit = tmp_path / "said.csv", naive_bayes()
+    names = [" a\rb.png", "c\u2028/d.png", "\u2028e.png"]
+
+    def person(by: str) -> Annotating:
+        return Annotating(path, names, [], pursuit, CELLS, by)
+
+    anna, bob = person("anna "), person("bob")
+    for asking, place, answer in ((anna, 0, "yes"), (bob, 0, "no"), (anna, 1, "no")):
+        asking.answer(place, answer)
+    older = path.read_bytes()
+    anna.answer(2, "not sure")
+    bob.answer(0, "yes")
+    edited = b'"x.png","query 1","no","carl"\n'
+    path.write_bytes(older + edited)  # somebody had it open, and saves it
+    bob.answer(1, "no")
+    anna.answer(0, "no")
+    assert rows(path)[1:] == [
+        [names[2], "query 0", "no", "anna"],
+        [names[2], "query 0", "no", "bob"],
+        [names[0], "query 4", "no", "anna"],
+        ["x.png", "query 1", "no", "carl"],
+        [names[0], "query 4", "no", "bob"],
+        [names[1], "query 4", "not sure", "anna"],
+    ]
+    assert person("anna").answers() == anna.answers() == ["no", "no", "not sure"]
+    path.write_text("image,text,answer\n,warm,yes\n")
+    with pytest.raises(InputError, match=r"said\.csv: row 2: expected an image and a text"):
+        anna.answer(0, "yes")
+    assert path.read_text() == "image,text,answer\n,warm,yes\n"
+    assert anna.answers() == ["no", "no", "not sure"]
+
+
+def test_a_picture_whose_name_is_not_utf8_is_asked_about(
+    tmp_path: Path, pictures: list[Path]
+) -> None:
+    asking = Annotating(
+        tmp_path / "said.csv", ["caf\udce9.png", *NAMES[1:]], pictures, naive_bayes(), CELLS
+    )
+    asking.answer(1, "yes")
+    assert rows(tmp_path / "said.csv")[1] == ["caf\ufffd.png", "query 4", "yes", ""]
+    assert asking.answers() == [None, "yes", None]
+
+
 def test_what_cannot_be_is_refused_over_http(tmp_path: Path, pictures: list[Path]) -> None:
     path = tmp_path / "said.csv"
     with serving(application(path, pictures)) as address:

@@ -35,7 +35,7 @@ def test_report_joins_all_runs_of_the_parameters(
     assert stage("report")(params) == RowCounts(4, 1)
     page = Path("artifacts/report/index.html").read_bytes()
     curves = Path("artifacts/report/curves.csv").read_text(encoding="utf-8").splitlines()
-    assert curves[0] == "run,t,accuracy"
+    assert curves[0] == '"run","t","accuracy"'
     assert len(curves) == 1 + 4 * (6 + 1)
     assert b"zero-shot" not in page
     assert "| llm        | fixed" in caplog.text, "the stage ends with the table"

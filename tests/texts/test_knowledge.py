@@ -193,8 +193,11 @@ def test_the_suffix_names_the_kind_of_knowledge(tmp_path: Path) -> None:
         lambda text: text,
         lambda text: "\ufeff" + text.replace(",", ";").replace("0.5", "0,5") + ";;\r\n",
         lambda text: text.replace(",", "\t").replace("\n", "\r\n"),
+        lambda text: text.replace('"', ""),
+        lambda text: text.replace('""', "NA").replace('"0.5"', "0.5").replace('"0"', "0"),
+        lambda text: text.replace('"class"', "Class").replace('"', "").replace("\n", ",,\n"),
     ],
-    ids=["as written", "a German spreadsheet", "tabs"],
+    ids=["as written", "a German spreadsheet", "tabs", "no quotes", "R", "empty columns"],
 )
 def test_a_table_goes_through_a_spreadsheet(tmp_path: Path, change: Callable) -> None:
     (tmp_path / "k.csv").write_text(change(knowledge_csv(SOME)), encoding="utf-8")

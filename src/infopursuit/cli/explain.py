@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import json
 import logging
 import sys
@@ -13,6 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from infopursuit.core.csv_tables import csv_text
 from infopursuit.core.errors import InputError, one_line, writable
 from infopursuit.core.files import check_writable, write_files
 from infopursuit.core.numbers import percent
@@ -412,16 +411,15 @@ def as_json(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> st
 
 def as_csv(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> str:
     """Return a row per question after one without; the last of an image is its prediction."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([explained[0].noun if explained else IMAGE, *COLUMNS])
+    noun = explained[0].noun if explained else IMAGE
+    rows: list[Sequence[Any]] = [[noun, *COLUMNS]]
     for each in explained:
-        writer.writerow([each.image, 0, "", "", *most_probable(each.class_names, each.prior), ""])
+        rows.append([each.image, 0, "", "", *most_probable(each.class_names, each.prior), ""])
         for number, step in enumerate(each.steps, start=1):
             leading = most_probable(each.class_names, step.posterior)
             row = (step.question, step.said, *leading, step.entropy)
-            writer.writerow([each.image, number, *row])
-    return text.getvalue()
+            rows.append([each.image, number, *row])
+    return csv_text(rows)
 
 
 def as_html(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> str:

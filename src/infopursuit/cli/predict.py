@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import json
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from infopursuit.cli.explain import read_images, second_opinion, stopping_rule, write_output
+from infopursuit.core.csv_tables import csv_text
 from infopursuit.core.files import check_writable
 from infopursuit.estimators.base import load_fitted
 from infopursuit.pursuit.prediction import TOP, prediction
@@ -59,13 +58,11 @@ def as_json(predicted: Sequence[Mapping[str, Any]], rejected: Mapping[str, str])
 
 def as_csv(predicted: Sequence[Mapping[str, Any]], noun: str) -> str:
     """Return a row for each image, or row of a table, as the first column is called."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([noun, *COLUMNS])
+    rows: list[Sequence[Any]] = [[noun, *COLUMNS]]
     for each in predicted:
         top = [value for one in each["top"] for value in (one["class"], one["probability"])]
         top += [""] * (2 * TOP - len(top))
         decided = "; ".join(f"{one['question']} {one['answer']}" for one in each["decided_by"])
         facts = "" if each["familiarity"] is None else each["familiarity"], each["questions"]
-        writer.writerow([each["image"], *top, *facts, decided])
-    return text.getvalue()
+        rows.append([each["image"], *top, *facts, decided])
+    return csv_text(rows)

@@ -138,19 +138,25 @@ class CsvTable:
         return self.head + csv_text(records, self.separator)
 
 
-def read_csv_table(path: str | Path, columns: Sequence[str] = (), expected: str = "") -> CsvTable:
+def read_csv_table(
+    path: str | Path,
+    columns: Sequence[str] = (),
+    expected: str = "",
+    content: bytes | None = None,
+) -> CsvTable:
     """Read a table.
 
     Args:
         path: the file.
         columns: names, in any case, that have to be there.
         expected: the end of messages, such as "expected a table of classes".
+        content: of the file, if it is read already.
 
     Raises:
         InputError: the file is no table, lacks a column, or has a row of another length.
     """
     path, expected = Path(path), expected or "expected a CSV table"
-    text = _decoded(path, read_bytes(path, expected))
+    text = _decoded(path, read_bytes(path, expected) if content is None else content)
     head = MARK if text.startswith(MARK) else ""
     text = text.lstrip(MARK)
     if named := SEPARATOR_LINE.match(text):

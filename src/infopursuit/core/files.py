@@ -62,7 +62,8 @@ def _partial(path: Path) -> Iterator[Path]:
     partial = path.with_name(f"{path.name}.{uuid4().hex[:8]}{PARTIAL}")
     try:
         with partial.open("xb") as file:
-            _hold(file)
+            with suppress(OSError):  # where nothing can be held, nobody removes it either
+                _hold(file)
             yield partial
     finally:
         _remove(partial)
@@ -72,12 +73,12 @@ def _hold(file: IO[bytes]) -> None:
     """Hold a file until it is closed.
 
     Raises:
-        OSError: another process holds it.
+        OSError: another process holds it, or it cannot be held on this system or disk.
     """
-    if fcntl is None:  # Windows removes and renames no file that is open
+    if fcntl is None:  # Windows renames no file that is open
         file.close()
-    else:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        raise OSError("files cannot be held on this system")
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _sync(path: Path) -> None:

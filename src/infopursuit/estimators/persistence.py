@@ -1,7 +1,7 @@
 """A fitted model as a folder: tensors in safetensors, everything else as readable JSON.
 
 FOLDER/model.json            questions, classes, settings, where it and its CLIP come from, and
-                             the SHA-256 of the weights
+                             the SHA-256 of every other file
 FOLDER/weights.safetensors   rule.*, classifier.* (a table), or querier.*, classifier.* (networks);
                              familiarity.*; counts.* of a model `from_knowledge`
 FOLDER/clip.yaml             the file that pins the weights of the CLIP, if there is one
@@ -10,8 +10,8 @@ FOLDER/judgement.csv         what a judge says of its questions, if one was aske
 
 Nothing in a folder is code: a model from a stranger can be wrong, and can do nothing else. Its
 description has one strict form (`Description`), and nothing of a size that it only claims is
-allocated. The two files are replaced one after the other: `load` refuses a pair whose checksum
-does not agree, after it has waited for a save that may be under way.
+allocated. The files are replaced one after the other, the description last: `load` refuses a file
+whose SHA-256 is not the one in it, after it has waited for a save that may be under way.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from safetensors.torch import save as serialized
 from torch import Tensor
 
 from infopursuit.core.errors import InputError, explain_os_error, is_user_error, writable
-from infopursuit.core.files import read_bytes, read_json, write_files
+from infopursuit.core.files import is_file, read_bytes, read_json, write_files
 from infopursuit.core.settings import Section, Share, first_mistake
 from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.estimators.from_knowledge import Counts
@@ -149,7 +149,8 @@ class Description(Section):
     table: _Table | None = None  # of a model that reads raw tables
     wording: list[str] = Field(default_factory=list)
     said: list[Literal["knowledge", "judgement"]] = Field(default_factory=list)
-    # Models that were saved before this key came have none.
+    # Some earlier models have the SHA-256 of their weights alone, others have none.
+    sha256: dict[str, str] = Field(default_factory=dict)
     weights_sha256: str | None = None
 
 
@@ -192,7 +193,8 @@ def save(model: SavedModel, folder: str | Path) -> None:
     """Write a fitted model; equal models are equal bytes.
 
     Raises:
-        InputError: the folder cannot be written, or a label is neither text nor number.
+        InputError: the folder cannot be written, a label is neither text nor number, or a table
+            would not come back equal.
     """
     folder, pursuit, source = Path(folder), model.pursuit, model.clip_source
     parts = {
@@ -222,7 +224,6 @@ def save(model: SavedModel, folder: str | Path) -> None:
         "clip": {"name": model.clip, "source": _portable(source, folder)},
         "settings": model.settings,
         "provenance": model.provenance,
-        "weights_sha256": hashlib.sha256(tensors).hexdigest(),
     }
     if model.table is not None:
         description["table"] = {
@@ -234,10 +235,8 @@ def save(model: SavedModel, folder: str | Path) -> None:
     tables = {name: table for name in TABLES if (table := getattr(model, name)) is not None}
     if tables:
         description["said"] = sorted(tables)
-    text = json.dumps(description, indent=2, sort_keys=True, ensure_ascii=False, default=_plain)
-    # A description without its weights is refused; weights without their description are not seen.
-    files = {DESCRIPTION: (writable(text) + "\n").encode(), WEIGHTS: tensors}
-    files |= {TABLES[name]: knowledge_csv(table).encode() for name, table in tables.items()}
+    files = {WEIGHTS: tensors}
+    files |= {TABLES[name]: _table_file(folder / TABLES[name], tables[name]) for name in tables}
     if source is not None and pins_weights(source):
         try:
             files[CLIP] = Path(source).read_bytes()
@@ -246,12 +245,29 @@ def save(model: SavedModel, folder: str | Path) -> None:
                 f"{source}: the file that pins the CLIP of the model cannot be read ({error}); "
                 "expected it where it was when the model was fitted"
             ) from error
+    description["sha256"] = {name: hashlib.sha256(files[name]).hexdigest() for name in files}
+    text = json.dumps(description, indent=2, sort_keys=True, ensure_ascii=False, default=_plain)
+    files[DESCRIPTION] = (writable(text) + "\n").encode()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_files(files, folder)
+        for name in set(FILES) - set(files):  # of the model that was there
+            (folder / name).unlink(missing_ok=True)
     except OSError as error:
         why = explain_os_error(error, error.filename) if is_user_error(error) else error
         raise InputError(f"{folder}: the model cannot be written there ({why})") from error
+
+
+def _table_file(path: Path, table: KnowledgeTable) -> bytes:
+    """Return the file of a table; InputError unless it is read back as it was."""
+    content = knowledge_csv(table).encode()
+    again = read_knowledge_csv(path, content)
+    for before, after in ((table.classes, again.classes), (table.texts, again.texts)):
+        names = tuple(map(writable, before))
+        if names != after:
+            lost = next(iter({*names} - {*after}), names[-1:])
+            raise InputError(f"{path}: {lost!r} would not come back equal; expected another name")
+    return content
 
 
 def load(folder: str | Path, device: torch.device | str = "cpu") -> SavedModel:
@@ -268,7 +284,7 @@ def load(folder: str | Path, device: torch.device | str = "cpu") -> SavedModel:
     folder = Path(folder)
     if not all((folder / name).is_file() for name in (DESCRIPTION, WEIGHTS)):
         raise InputError(f"{folder}: no trained model; expected {DESCRIPTION} and {WEIGHTS} in it")
-    values, content = _pair(folder)
+    values, files = _of_one_save(folder)
     form = values.get("format") if isinstance(values, dict) else None
     if form != FORMAT:
         advice = _other_format(form, values)
@@ -278,7 +294,7 @@ def load(folder: str | Path, device: torch.device | str = "cpu") -> SavedModel:
     except ValidationError as error:
         raise InputError(f"{folder / DESCRIPTION}: {first_mistake(error)}") from error
     try:
-        weights = parsed(content)
+        weights = parsed(files[WEIGHTS])
     except (SafetensorError, OSError, ValueError) as error:
         raise InputError(f"{folder / WEIGHTS}: not a readable file of tensors ({error})") from error
     with one_line_errors(folder):
@@ -290,30 +306,47 @@ def load(folder: str | Path, device: torch.device | str = "cpu") -> SavedModel:
         model.pursuit.roll_out(nothing, 1)
         model.clip_source = _from_folder(model.clip_source, folder)
     for name in described.said:
-        setattr(model, name, read_knowledge_csv(folder / TABLES[name]))
+        path = folder / TABLES[name]
+        setattr(model, name, read_knowledge_csv(path, files.get(path.name)))
     return model
 
 
-def _pair(folder: Path) -> tuple[Any, bytes]:
-    """Return the description and the weights that were saved together.
+def _of_one_save(folder: Path) -> tuple[Any, dict[str, bytes]]:
+    """Return the description and the other files that were saved together.
 
     Raises:
-        InputError: one cannot be read or is too large, or they are of two models.
+        InputError: one cannot be read or is too large, or is of another save.
     """
+    expected, other = "expected a file of a trained model", ""
     for look in range(LOOKS):
         if look:
             time.sleep(PAUSE_SECONDS)
-        values = read_json(
-            folder / DESCRIPTION, "expected the description of a trained model", LARGEST_DESCRIPTION
-        )
-        content = read_bytes(folder / WEIGHTS, "expected the tensors of a model", LARGEST_WEIGHTS)
-        wanted = values.get("weights_sha256") if isinstance(values, dict) else None
-        if wanted is None or wanted == hashlib.sha256(content).hexdigest():
-            return values, content
+        values = read_json(folder / DESCRIPTION, expected, LARGEST_DESCRIPTION)
+        wanted = _hashes(values)
+        files = {
+            name: read_bytes(folder / name, expected, LARGEST_WEIGHTS)
+            for name in {WEIGHTS, *wanted}
+            if name == WEIGHTS or is_file(folder / name)
+        }
+        found = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+        other = next((name for name in wanted if found.get(name) != wanted[name]), "")
+        if not other:
+            return values, files
+    what = "another SHA-256" if is_file(folder / other) else "it is missing"
     raise InputError(
-        f"{folder / WEIGHTS}: not the weights that {DESCRIPTION} describes (another SHA-256); a "
-        "save was interrupted, or a file was replaced: save the model again"
+        f"{folder / other}: not the file that {DESCRIPTION} describes ({what}); a save was "
+        "interrupted, or a file was replaced: save the model again"
     )
+
+
+def _hashes(description: Any) -> dict[str, Any]:
+    """Return the SHA-256 of files by name, of a description that is not checked yet."""
+    if not isinstance(description, dict):
+        return {}
+    hashes = {WEIGHTS: description.get("weights_sha256")}
+    if isinstance(given := description.get("sha256"), dict):
+        hashes |= given
+    return {name: hashes[name] for name in FILES if hashes.get(name) is not None}
 
 
 @contextmanager

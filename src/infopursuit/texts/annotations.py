@@ -4,8 +4,9 @@
     melanoma/Aal002.jpg,blue-whitish veil,yes,anna
     nevus/Aal004.jpg,blue-whitish veil,not sure,anna
 
-As CSV or Parquet. An answer is `yes`, `no` or `not sure`. The image is the path in the folder of
-the images, or, where these have names of their own, the name.
+As CSV or Parquet; other columns may stand between. An answer is `yes`, `no` or `not sure`, in any
+case. The image is the path in the folder of the images, or, where these have names of their own,
+the name.
 """
 
 from __future__ import annotations

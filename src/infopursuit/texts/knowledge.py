@@ -55,8 +55,8 @@ KINDS = {
 # The name of the first column of a CSV table, and how its cells are written.
 CLASS_COLUMN = "class"
 CELLS = {NOT_TRUE: "0", SOMETIMES: "0.5", TRUE: "1"}
-# The spellings of spreadsheets; a cell that was cut, such as "0.", is none.
-READ = {"0": NOT_TRUE, "1": TRUE}
+# The spellings of spreadsheets and of R; a cell that was cut, such as "0.", is none.
+READ = {"0": NOT_TRUE, "1": TRUE, "": np.nan, "NA": np.nan}
 READ |= {f"0{point}0": NOT_TRUE for point in ".,"} | {f"1{point}0": TRUE for point in ".,"}
 READ |= {f"{zero}{point}5": SOMETIMES for point in ".," for zero in ("0", "")}
 
@@ -171,12 +171,14 @@ def knowledge_csv(knowledge: KnowledgeTable) -> str:
     return csv_text(chain([[CLASS_COLUMN, *knowledge.texts]], cells))
 
 
-def read_knowledge_csv(path: str | Path) -> KnowledgeTable:
+def read_knowledge_csv(path: str | Path, content: bytes | None = None) -> KnowledgeTable:
     """Read a CSV table, as `knowledge_csv` writes it and spreadsheets save it.
 
-    Halves may be written with a comma, as spreadsheets do in many languages.
+    Halves may be written with a comma, as spreadsheets do in many languages. `content` is that of
+    the file, if it is read already.
     """
-    table = read_csv_table(path, [CLASS_COLUMN], "expected a CSV table of classes and texts")
+    expected = "expected a CSV table of classes and texts"
+    table = read_csv_table(path, [CLASS_COLUMN], expected, content)
     if table.place(CLASS_COLUMN):
         first = table.names[0]
         raise InputError(f"{path}: the first column is {first!r}; expected {CLASS_COLUMN!r}")
@@ -189,10 +191,10 @@ def read_knowledge_csv(path: str | Path) -> KnowledgeTable:
             raise InputError(f"{table.where(row)}: expected another class, found {found}")
         classes[name] = None
         for column, cell in enumerate(map(str.strip, cells)):
-            if cell and cell not in READ:
+            if cell not in READ:
                 where = table.where(row, texts[column])
                 raise InputError(f"{where}: {cell!r}; expected 0, 0.5, 1 or an empty cell")
-            values[row, column] = READ.get(cell, np.nan)
+            values[row, column] = READ[cell]
     try:
         return KnowledgeTable(tuple(classes), tuple(texts), values)
     except InputError as error:

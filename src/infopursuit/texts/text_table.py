@@ -197,9 +197,8 @@ def read_texts(path: Path) -> dict[str, str]:
         table = read_csv_table(path, ["text"], "expected a table with the column text")
         wanted = [name for name in ("text", "question") if table.has(name)]
         cells = zip(*map(table.column, wanted), strict=True)
-        rows = [
-            (row, list(each)) for row, each in zip(table.numbers, cells, strict=True) if each[0]
-        ]
+        numbered = zip(table.numbers, cells, strict=True)
+        rows = [(row, list(map(str.strip, each))) for row, each in numbered if each[0].strip()]
         for row, (_, *own) in rows:
             if own and own[0] and not own[0].endswith("?"):
                 found = f"{path}: row {row}: the question is {own[0]!r}"
