@@ -32,7 +32,6 @@ from campaigns.mutations import (
     texts,
     yaml_files,
 )
-from infopursuit.cli.explore import Source, read_source
 from infopursuit.clip.precomputed_texts import PrecomputedTexts
 from infopursuit.clip.weights import ClipFiles, find_clip_files, read_pinned_weights
 from infopursuit.core.files import read_text_list
@@ -43,6 +42,7 @@ from infopursuit.datasets.embedded_files import (
     read_embedded_texts,
     read_embeddings,
 )
+from infopursuit.datasets.given import Given, read_given
 from infopursuit.datasets.open_images import has_embeddings, open_image_source
 from infopursuit.datasets.pinned_datasets import read_pinned_dataset
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
@@ -248,8 +248,8 @@ def _decoded_rows(path: Path) -> list[Image.Image | str]:
     return rows
 
 
-def _shown(path: Path) -> Source:
-    return read_source(str(path))
+def _shown(path: Path) -> Given:
+    return read_given(str(path))
 
 
 def _clip(config: Path) -> ClipFiles:
@@ -306,7 +306,7 @@ def _is_source(source: Any) -> bool:
     return bool(rows) and all(CLASSES[row["label"]] == row["class_name"] for row in rows)
 
 
-def _is_whole(source: Source) -> bool:
+def _is_whole(source: Given) -> bool:
     columns = (source.splits, source.classes)
     return all(column is None or len(column) == len(source.ids) for column in columns)
 

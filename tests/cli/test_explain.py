@@ -190,7 +190,7 @@ def test_rows_of_an_array_are_explained(run: Callable, tmp_path: Path, world, mo
     np.save(tmp_path / "X.npy", world.unseen[:2])
     status, out, _ = run("explain", "--model", tmp_path / "model", tmp_path / "X.npy")
     assert status == 0
-    assert f"{tmp_path}/X.npy[1]\n" in out
+    assert "X.npy[1]\n" in out
     status, _, log = run("explain", "--model", tmp_path / "model", tmp_path / "x.png")
     assert status == 1
     assert "the model does not know where its CLIP is" in log

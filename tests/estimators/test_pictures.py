@@ -230,8 +230,8 @@ def test_equal_pictures_under_two_names_are_told(photos: Path, tiny_clip: Path) 
         picture(name, 50).save(photos.parent / "split/test" / name / "new.png")
     with pytest.warns(UserWarning) as caught:
         infopursuit.fit(photos.parent / "split", clip=tiny_clip, n_queries=4)
-    (message,) = [str(each.message) for each in caught if "another name" in str(each.message)]
-    assert message.startswith("10 pictures are the same as others under another name: ")
+    (message,) = [str(each.message) for each in caught if "another name: " in str(each.message)]
+    assert message.startswith("10 pictures with the bytes of another, by another name: ")
     first, second, *_ = message.partition(": ")[2].split("; ")
     assert first.endswith(
         "blue/x.png = {}/red/0.png (of the classes blue and red)".format(

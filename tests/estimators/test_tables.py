@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import torch
 from numpy.typing import ArrayLike
@@ -476,3 +479,168 @@ def test_two_and_five_questions_about_blood_cells() -> None:
     course = model.accuracy_by_budget(X["test"], y["test"], 5)
     assert course[2] >= 0.97
     assert course[5] >= 0.985
+
+
+# -- the same table by another way ----------------------------------------------------------
+
+KINDS = {
+    "texts": ["red", "blue", "two words", None],
+    "texts of numbers": ["1", "2", "3+", None],
+    "texts of whole numbers": ["1", "2", "3", None],
+    "texts with zeros": ["01", "02", "3", None],
+    "categories": pd.Categorical(["low", "high", "low", None]),
+    "categories of numbers": pd.Categorical([1, 2, 3, None]),
+    "booleans": pd.array([True, False, True, None], dtype="boolean"),
+    "booleans without a gap": [True, False, True, False],
+    "texts of yes and no": ["yes", "No", "yes", None],
+    "whole numbers": [1, 2, 3, 4],
+    "whole numbers with a gap": pd.array([1, 2, 3, None], dtype="Int64"),
+    "floats": [0.5, 1.5, 3e-5, None],
+    "float32": np.array([0.5, 1.5, 2.5, np.nan], np.float32),
+}
+# What reads a CSV file: types as pandas and polars guess them, or all cells as texts.
+READERS = {
+    "pandas": pd.read_csv,
+    "polars": pl.read_csv,
+    "texts": partial(pd.read_csv, dtype=str, keep_default_na=False),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rows", [slice(None), slice(0, 1), slice(3, 4)])
+def test_a_column_is_the_same_after_a_csv_file(
+    kind: str, rows: slice, tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    """Whatever its type is then: of one row, of a gap alone, with a gap or without."""
+    some = pd.DataFrame({"c": KINDS[kind], "n": [0.0, 1.0, 2.0, 3.0]})
+    X = pd.concat([some] * 20, ignore_index=True)
+    y = np.tile(["a", "b", "c", "d"], 20)
+    model = InformationPursuitClassifier(validation_fraction=0).fit(X, y)
+    model.save(tmp_path / "model")
+    X[rows].to_csv(tmp_path / "table.csv", index=False)
+    recwarn.clear()
+    for read in READERS.values():
+        again = read(tmp_path / "table.csv")
+        for each in (model, load_fitted(tmp_path / "model")):
+            assert np.array_equal(each.answer(again), model.answer(X[rows])), again
+    assert not list(recwarn)
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        pd.date_range("2026-01-01", periods=40),
+        pd.date_range("2026-01-01", periods=40).date,
+        pd.date_range("2026-01-01 10:30", periods=40, freq="h").time,
+    ],
+)
+def test_dates_are_refused_after_a_csv_file_as_before(dates: ArrayLike, tmp_path: Path) -> None:
+    X, y = pd.DataFrame({"n": range(40), "when": dates}), ["a", "b"] * 20
+    X.to_csv(tmp_path / "table.csv", index=False)
+    for table in (X, pd.read_csv(tmp_path / "table.csv")):
+        with pytest.raises(InputError, match="column 'when' holds dates or durations"):
+            InformationPursuitClassifier().fit(table, y)
+
+
+def test_a_category_is_found_as_it_is_written_first() -> None:
+    """Two categories of one number stay two; a number tells them apart from neither."""
+    X = pd.DataFrame({"code": ["1", "01", "x"] * 20})
+    model = InformationPursuitClassifier(validation_fraction=0).fit(X, ["a", "b", "c"] * 20)
+    assert model.predict(X[:3]).tolist() == ["a", "b", "c"]
+    with pytest.warns(UserWarning, match=r"1 values such as '1.0' were not there in fit"):
+        assert model.answer(pd.DataFrame({"code": [1.0]})).item() == 0.5
+
+
+@pytest.mark.parametrize("numbers", [True, False])
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda X: X[X.columns[::-1]], "same order|comes first"),
+        (lambda X: X.rename(columns={"weight": "mass"}), "mass"),
+        (lambda X: X.drop(columns="colour"), "missing.*colour"),
+        (lambda X: X.assign(added="text"), "added"),
+    ],
+)
+def test_the_columns_are_named_before_any_cell(
+    numbers: bool, change: Callable, reason: str, tmp_path: Path
+) -> None:
+    X, y = mixed_table(200, 0)
+    if numbers:
+        X = X[["weight"]].assign(colour=X["weight"])
+    model = InformationPursuitClassifier().fit(X, y)
+    model.save(tmp_path / "model")
+    for each in (model, load_fitted(tmp_path / "model")):
+        for table in (change(X), pl.from_pandas(change(X))):
+            with pytest.raises(ValueError, match=f"(?is)feature names should match.*({reason})"):
+                each.predict(table)
+
+
+def test_a_table_of_pyarrow_is_a_table() -> None:
+    X, y = mixed_table(300, 0)
+    X = X.astype({"colour": "category", "lives in water": "boolean"})
+    model = InformationPursuitClassifier().fit(X, y)
+    table = pa.Table.from_pandas(X, preserve_index=False)
+    again = InformationPursuitClassifier().fit(table, y)
+    assert again.queries_ == model.queries_
+    for each in (model, again):
+        assert np.array_equal(each.answer(table), model.answer(X))
+    with pytest.raises(InputError, match="2 columns are called 'a'"):
+        InformationPursuitClassifier().fit(pa.table([[1, 2], [1, 2]], names=["a", "a"]), [0, 1])
+
+
+def test_rows_are_called_by_their_index() -> None:
+    X, y = mixed_table(60, 0)
+    model = InformationPursuitClassifier().fit(X, y)
+    named = X[20:22].set_index(pd.Index(["ann", "bob"]))
+    levels = X[20:22].set_index(pd.MultiIndex.from_tuples([("a", 1), ("b", 2)]))
+    for table, names in (
+        (X[20:22], ["row 20", "row 21"]),
+        (named, ["ann", "bob"]),
+        (X[20:22].rename_axis("bird"), ["bird 20", "bird 21"]),
+        (levels, ["a, 1", "b, 2"]),
+        (pl.from_pandas(X[20:22]), ["row 0", "row 1"]),
+    ):
+        assert [each.image for each in model.explain(table)] == names
+        assert model.dialogue(table[:1]).name == names[0]
+    assert model.dialogue().name == "row"
+
+
+def test_a_table_has_no_images() -> None:
+    """Where a person reads of a row of a table, it is a row."""
+    X, y = mixed_table(300, 0)
+    model = InformationPursuitClassifier().fit(X, y)
+    strange = X[:1].assign(**{"colour": "white", "lives in water": False, "feathers": "no"})
+    strange["weight"] = 1.0
+    (explained,) = model.explain(strange, StoppingRule(None, None), {"weight": 9.0})
+    assert explained.noun == "row"
+    assert Explanation.from_dict(json.loads(json.dumps(explained.to_dict()))) == explained
+    explained = replace(explained, familiarity=0.001)
+    assert "A person gave this answer, not the row." in str(explained)
+    assert "fewer than 1 % of held-out rows" in str(explained)
+    for text in (
+        str(explained),
+        explained.to_text(everything=True),
+        explained._repr_html_(),
+        model._repr_mimebundle_()["text/html"],
+    ):
+        assert "image" not in text
+    for wrong in (
+        lambda: model.dialogue(X[:2]),
+        lambda: model.dialogue().step(),
+        lambda: model.explain(X[:2], names=["one"]),
+    ):
+        with pytest.raises(InputError, match="row") as error:
+            wrong()
+        assert "image" not in str(error.value)
+
+
+def test_a_fold_names_three_columns_and_widens_nothing() -> None:
+    X, y = mixed_table(300, 0)
+    noise = np.random.default_rng(1).normal(size=(300, 8)).round(2)
+    X = X.assign(**{f"what tells nothing, number {i}": noise[:, i] for i in range(8)})
+    model = InformationPursuitClassifier().fit(X, y)
+    explained = model.explain(X[:10], StoppingRule(None, None))
+    folds = [line for each in explained for line in str(each).splitlines() if " answers " in line]
+    assert any(re.search(r" and \d+ more ", line) for line in folds)
+    for line in folds:
+        assert line.count("what tells nothing") <= 3

@@ -70,7 +70,7 @@ def test_a_model_shows_itself(model: InformationPursuitClassifier, world: World)
     shown = model._repr_mimebundle_()
     assert shown["text/plain"] == repr(model)
     assert "6 questions, 4 classes" in shown["text/html"]
-    assert "images held out" in shown["text/html"]
+    assert "held-out images" in shown["text/html"]
     for query in model.queries_:
         assert query in shown["text/html"]
     hostile = model.with_class_names(HOSTILE[:4])

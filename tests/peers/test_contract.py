@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -38,6 +40,8 @@ def test_contributions_and_offset_are_the_scores(name: str, fitted: dict[str, Pe
         assert told.predicted.tolist() == model.predict(DATA.X_test[:9]).tolist()
         assert not (told.shows & ~told.used).any()
         assert set(told.texts) <= set(DATA.texts) | set(DATA.y)
+        sizes = f"{len(told.texts)} texts? to {len(told.classes)} classes in 9 rows"
+        assert re.fullmatch(f"<Contributions of {sizes}>", repr(told))
         assert not told.values[~np.broadcast_to(told.used[:, None], told.values.shape)].any()
 
 

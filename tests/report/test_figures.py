@@ -186,3 +186,23 @@ def test_interval_bar_holds_interval_and_zero(interval):
     zero = float(rule.get("x1"))
     assert (places[0] > zero) <= (low > 0)
     assert (places[2] < zero) <= (high < 0)
+
+
+@pytest.mark.parametrize("answer", [0.0, 0.25, 1.0])
+def test_a_value_of_a_column_is_neither_green_nor_red(answer: float) -> None:
+    """It may speak for a class or against it."""
+    plain = explained(queries=("island",), true_class=None)
+    step = replace(plain.steps[0], answer=answer, word="Biscoe")
+    red, green, blue = np.moveaxis(
+        pixels(explanation_png(replace(plain, steps=(step,)))).astype(int), 2, 0
+    )
+    assert not ((green - red > 40) & (green - blue > 20)).any()
+    assert not (red - green > 60).any()
+
+
+def test_a_figure_without_a_picture_is_as_high_as_what_it_shows() -> None:
+    short = explained(queries=("wings",))
+    shown = pixels(explanation_png(short))
+    filled = np.flatnonzero((shown != 255).any(axis=(1, 2)))
+    assert filled[-1] > 0.8 * len(shown)
+    assert len(pixels(explanation_png(short, 10, Image.new("L", (9, 9))))) > len(shown)

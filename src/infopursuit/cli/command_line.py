@@ -113,7 +113,13 @@ def _run(module: str, function: str) -> Callable[[argparse.Namespace], int | Non
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose messages are one line, whatever they quote."""
+    """A parser whose messages are one line, whatever they quote.
+
+    Attributes:
+        model_first: whether the model may also stand where --model is not given, as the first word.
+    """
+
+    model_first = False
 
     def error(self, message: str) -> NoReturn:
         super().error(one_line(message))
@@ -121,6 +127,14 @@ class _Parser(argparse.ArgumentParser):
     def parse_known_args(self, *arguments: Any, **named: Any) -> Any:
         """Refuse unknown arguments here: argparse would show the usage of the whole program."""
         chosen, unknown = super().parse_known_args(*arguments, **named)
+        if self.model_first and chosen.model is None:
+            if not unknown or unknown[0].startswith("-"):
+                self.error("the following arguments are required: --model")
+            # What argparse took for the first word is the model, if a word is left over.
+            words = [*filter(None, [getattr(chosen, "images", None)]), unknown.pop(0)]
+            chosen.model = str(words[0])
+            if len(words) > 1:
+                chosen.images = given_path(words[1])
         if unknown:
             name = unknown[0].split("=")[0]
             near = get_close_matches(name, self._option_string_actions, n=1, cutoff=0.5)
@@ -159,6 +173,7 @@ def _add_fit(commands: Any) -> None:
     _path(command, "--out", "FOLDER", shtab.DIRECTORY, required=True)
     _path(command, "--texts", "FILE")
     _path(command, "--labels", "FILE")
+    _option(command, "--label", "COLUMN")
     _option(command, "--queries", "K", type=count, default=128, dest="n_queries")
     _option(command, "--clip", "CLIP")
     _option(command, "--pretrained", "TAG", default="openai")
@@ -180,7 +195,8 @@ def _add_fit(commands: Any) -> None:
 def _add_knowledge(commands: Any) -> None:
     run = _run("infopursuit.cli.knowledge", "knowledge")
     command = _command(commands, "knowledge", run, "no table was written")
-    _path(command, "model", "MODEL", shtab.DIRECTORY, type=str)
+    _path(command, "--model", "MODEL", shtab.DIRECTORY, type=str)
+    command.model_first = True
     _path(command, "--out", "FILE", required=True)
 
 
@@ -246,7 +262,8 @@ def _add_serve(commands: Any) -> None:
 def _add_annotate(commands: Any) -> None:
     run = _run("infopursuit.cli.explore", "annotate")
     command = _command(commands, "annotate", run, "all answers given are saved")
-    _path(command, "model", "MODEL", shtab.DIRECTORY, type=str)
+    _path(command, "--model", "MODEL", shtab.DIRECTORY, type=str)
+    command.model_first = True
     _path(command, "images", "PHOTOS", shtab.DIRECTORY)
     _path(command, "--out", "FILE", default=Path("annotations.csv"))
     _option(command, "--by", "NAME", default="")
@@ -291,7 +308,7 @@ def _check(chosen: argparse.Namespace) -> None:
 
 def _command(
     commands: Any, name: str, run: Callable[[argparse.Namespace], int | None], kept: str
-) -> argparse.ArgumentParser:
+) -> _Parser:
     """Add a command; its words are in help.toml. `kept` says what is left if it is interrupted."""
     words = HELP[name]
     command = commands.add_parser(

@@ -7,23 +7,25 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from fnmatch import fnmatch
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from infopursuit.core.csv_tables import csv_text
 from infopursuit.core.errors import InputError, one_line, writable
 from infopursuit.core.files import check_writable, write_files
-from infopursuit.core.names import is_systems
 from infopursuit.core.numbers import percent
+from infopursuit.datasets.given import image_files, is_rows, read_given
+from infopursuit.datasets.table_files import NUMBER
 from infopursuit.estimators.base import (
     DecidingClassifier,
     PursuitClassifier,
     load_fitted,
+    wanted_by,
 )
 from infopursuit.pursuit.answers.rules import WORDS, in_words
 from infopursuit.pursuit.explanation import (
+    IMAGE,
     Explanation,
     leaders,
     most_probable,
@@ -31,15 +33,14 @@ from infopursuit.pursuit.explanation import (
 from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from infopursuit.clip.towers import Clip
     from infopursuit.estimators.second_opinion import SecondOpinion
     from infopursuit.pursuit.dialogue import Dialogue
+    from infopursuit.pursuit.pursuit import Pursuit
 
 logger = logging.getLogger("infopursuit")
 
-COLUMNS = ("image", "number", "question", "answer", "most_probable", "probability", "entropy")
+COLUMNS = ("number", "question", "answer", "most_probable", "probability", "entropy")
 STYLE = "body{font:15px system-ui,sans-serif;margin:2rem;color:#1c2330}table{margin-bottom:2rem}"
 # Where --where puts figures if nothing else is said.
 FIGURES = Path("figures")
@@ -49,7 +50,26 @@ SAID = {
     **{word: word for word in WORDS},
 }  # fmt: skip
 HELP = "y yes, p probably, ? not sure, pn probably not, n no, u undo, w why this question, q quit"
-WITH_IMAGE = f"Enter takes the answer of the image; {HELP}"
+# Of a table with values: what may be typed is one of them.
+VALUES = "type a value, such as {}; ? not sure, u undo, w why this question, q quit"
+
+
+class Readable(NamedTuple):
+    """What could be read of what was given.
+
+    Attributes:
+        files: pictures; none of rows that have none.
+        rows: n embeddings, or rows of a table.
+        names: of the rows.
+        rejected: why other files cannot be read.
+        maps: of the pictures, if they are to show where answers come from.
+    """
+
+    files: list[Path]
+    rows: Any
+    names: list[str]
+    rejected: dict[str, str]
+    maps: Any
 
 
 def explain(chosen: argparse.Namespace) -> int:
@@ -79,34 +99,59 @@ def explain(chosen: argparse.Namespace) -> int:
     if chosen.interactive:
         if len(chosen.images) > 1:
             raise InputError(f"--interactive is about one image; found {len(chosen.images)}")
-        if not chosen.images:
-            dialogue = model.dialogue()
-        elif chosen.ask_below is None:
-            dialogue = model.dialogue([Path(chosen.images[0])])
-        else:
-            dialogue = model.dialogue([Path(chosen.images[0])], 1.0, chosen.ask_below)
+        cost = () if chosen.ask_below is None else (1.0, chosen.ask_below)
+        dialogue = model.dialogue(_one(model, chosen.images), *cost)
         _write([converse(dialogue, stop, iter(sys.stdin), _show)], {}, chosen)
         return 0
     if chosen.where and chosen.figures is None and chosen.format != "html":
         chosen.figures = FIGURES
-    files, rows, names, rejected, maps = read_images(model, chosen.images, chosen.where)
-    explained = []
-    if len(names) and chosen.decisive and isinstance(model, DecidingClassifier):
-        limits = {"probability": chosen.stop, "most": chosen.max_queries}
-        given = {name: value for name, value in limits.items() if value is not None}
-        explained = model.decisive_answers(rows, names=names, **given)
-    elif len(names):
-        explained = model.explain(rows, stop, names=names, second_opinion=opinion, pictures=files)
-    if maps is not None:
-        from infopursuit.estimators.places import located
-
-        explained = located(model, explained, maps, files)
+    explained: list[Explanation] = []
+    files: list[Path | None] = []
+    rejected: dict[str, str] = {}
+    for read in read_images(model, chosen.images, chosen.where):
+        explained += _explained(model, read, stop, opinion, chosen)
+        files += read.files or [None] * len(read.names)
+        rejected |= read.rejected
     _write(explained, rejected, chosen)
     if chosen.figures is not None:
         _draw(explained, files, chosen)
     for name, reason in rejected.items():
         logger.error("not explained: %s: %s", name, reason)
     return 1 if rejected else 0
+
+
+def _one(model: PursuitClassifier, images: Sequence[str]) -> Any:
+    """Return the picture, or the file with one row, that a dialogue is about; None for none."""
+    if not images:
+        return None
+    wanted = wanted_by(model)
+    if not is_rows(images[0], wanted):
+        return [Path(images[0])]
+    found = read_given(images[0], wanted)
+    return found.some(range(len(found.ids)))
+
+
+def _explained(
+    model: PursuitClassifier,
+    read: Readable,
+    stop: StoppingRule,
+    opinion: SecondOpinion | None,
+    chosen: argparse.Namespace,
+) -> list[Explanation]:
+    if not read.names:
+        return []
+    if chosen.decisive and isinstance(model, DecidingClassifier):
+        limits = {"probability": chosen.stop, "most": chosen.max_queries}
+        given = {name: value for name, value in limits.items() if value is not None}
+        explained = model.decisive_answers(read.rows, names=read.names, **given)
+    else:
+        seen = {"second_opinion": opinion, "pictures": read.files}
+        explained = model.explain(read.rows, stop, names=read.names, **seen)
+    if read.maps is None:
+        return explained
+    from infopursuit.estimators.places import located
+
+    return located(model, explained, read.maps, read.files)
 
 
 def cover(chosen: argparse.Namespace) -> int:
@@ -185,51 +230,24 @@ def clip_of(model: PursuitClassifier) -> Clip:
     return model_clip(model.clip_source_, model.clip_, model.clip_device_)
 
 
-def image_files(given: Sequence[str]) -> list[Path]:
-    """List the files of files, folders (searched for images) and patterns, each once, in order."""
-    if not given:
-        raise InputError("no image is given; expected files, folders or patterns")
-    from infopursuit.datasets.image_folders import image_files as pictures_below
-
-    files: list[Path] = []
-    for each in given:
-        path = Path(each)
-        if path.is_dir():
-            more = pictures_below(path)
-        elif not path.exists() and set(each) & set("*?["):  # quoted, or on Windows
-            pattern = path.expanduser()
-            matching = Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor)))
-            typed = [part for part in pattern.parts if is_systems(part)]
-            more = sorted(
-                file
-                for file in matching
-                if file.is_file()
-                and all(
-                    any(fnmatch(part, of) for of in typed)
-                    for part in file.parts
-                    if is_systems(part)
-                )
-            )
-        else:
-            files.append(path)
-            continue
-        if not more:
-            raise InputError(f"{each}: no image there; expected at least one")
-        files += more
-    return list(dict.fromkeys(files))
-
-
 def read_images(
     model: PursuitClassifier, given: Sequence[str], where: bool = False
-) -> tuple[list[Path], np.ndarray, list[str], dict[str, str], np.ndarray | None]:
-    """Return files, embeddings and names of what can be read, why the rest cannot, and maps."""
-    if where and any(Path(each).suffix == ".npy" for each in given):
-        raise InputError("--where: embeddings do not say where anything is; expected pictures")
-    if len(given) == 1 and Path(given[0]).suffix == ".npy":
-        from infopursuit.datasets.embedded_files import read_rows
+) -> Iterator[Readable]:
+    """Yield what can be read: of each file of rows in turn, then of all pictures."""
+    wanted = wanted_by(model)
+    files = [each for each in given if is_rows(each, wanted)]
+    if files and where:
+        raise InputError("--where: rows do not say where anything is; expected pictures")
+    for each in files:
+        found = read_given(each, wanted)
+        yield Readable([], found.some(range(len(found.ids))), found.ids, {}, None)
+    pictures = [each for each in given if each not in files]
+    if pictures or not files:
+        yield _pictures(model, pictures, where)
 
-        rows = read_rows(Path(given[0]))
-        return [], rows, [f"{given[0]}[{row}]" for row in range(len(rows))], {}, None
+
+def _pictures(model: PursuitClassifier, given: Sequence[str], where: bool) -> Readable:
+    """Embed what can be read of files, folders and patterns."""
     from infopursuit.clip.embed import embed_readable_pictures
     from infopursuit.estimators.places import directions
 
@@ -238,7 +256,8 @@ def read_images(
     readable = embed_readable_pictures(clip_of(model), files, directions=along)
     rejected = {str(files[row]): reason for row, reason in sorted(readable.rejected.items())}
     kept = [files[row] for row in readable.rows]
-    return kept, readable.embeddings, [str(file) for file in kept], rejected, readable.maps
+    names = [str(file) for file in kept]
+    return Readable(kept, readable.embeddings, names, rejected, readable.maps)
 
 
 def _write(
@@ -267,7 +286,7 @@ def write_out(files: dict[str, bytes], folder: Path, option: str, given: Path) -
 
 
 def _draw(
-    explained: Sequence[Explanation], files: Sequence[Path], chosen: argparse.Namespace
+    explained: Sequence[Explanation], files: Sequence[Path | None], chosen: argparse.Namespace
 ) -> None:
     from infopursuit.datasets.decoding import to_rgb
     from infopursuit.evaluation.chosen_images import figure_names
@@ -278,7 +297,7 @@ def _draw(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"--figures {folder}: no folder can be made there ({error})") from error
-    pictures = [to_rgb(file) for file in files] or [None] * len(explained)
+    pictures = [None if file is None else to_rgb(file) for file in files]
     for name, picture, explanation in zip(
         figure_names([Path(each.image).stem for each in explained]),
         pictures,
@@ -309,7 +328,9 @@ def converse(
     An image that hands over to a person answers the questions that it is sure of itself.
     """
     hands_over = dialogue.hands_over
-    write(f"{HELP if dialogue.image_answers is None else WITH_IMAGE}\n")
+    noun, pursuit = dialogue.pursuit.noun, dialogue.pursuit
+    enter = "" if dialogue.image_answers is None else f"Enter takes the answer of the {noun}; "
+    write(f"{enter}{_help(pursuit)}\n")
     while True:
         now = dialogue.explanation(stop)
         asked, longest = len(now.steps), stop.budget(len(dialogue.pursuit.queries))
@@ -319,24 +340,32 @@ def converse(
         belief = one_line(" ".join(leaders(now.class_names, now.posterior)))
         write(f"[{belief}] {asked + 1}. {one_line(dialogue.pursuit.question(wanted))} ")
         if hands_over and dialogue.answers_itself(wanted):
-            write(f"{in_words(dialogue.step()[1])} (the image)\n")
+            query, own = dialogue.step()
+            write(f"{pursuit.word(pursuit.number(query), own) or in_words(own)} (the {noun})\n")
             continue
         if dialogue.image_answers is not None:
-            own = float(dialogue.image_answers[dialogue.pursuit.number(wanted)])
-            write(f"({in_words(own)}) ")
+            query = pursuit.number(wanted)
+            own = float(dialogue.image_answers[query])
+            write(f"({pursuit.word(query, own) or in_words(own)}) ")
         line = next(lines, "")
-        said = line.strip().lower()
-        if not line or said in ("q", "quit"):
+        if not line or line.strip().lower() in ("q", "quit"):
             write("\n" if not line else "")
             return now
-        _obey(dialogue, said, write)
+        _obey(dialogue, line.strip(), write)
 
 
-def _obey(dialogue: Dialogue, said: str, write: Callable[[str], object]) -> None:
+def _help(pursuit: Pursuit) -> str:
+    """Say what may be typed."""
+    if not pursuit.words:
+        return HELP
+    words = [word for word in pursuit.words[0] if word and word != "not sure"]
+    return VALUES.format(" or ".join(words[:2]))
+
+
+def _obey(dialogue: Dialogue, line: str, write: Callable[[str], object]) -> None:
+    said = line.lower()
     if not said and dialogue.image_answers is not None:
         dialogue.step()
-    elif said in SAID:
-        dialogue.answer(SAID[said])
     elif said in ("u", "undo"):
         if dialogue.explanation().steps:
             dialogue.undo()
@@ -346,8 +375,15 @@ def _obey(dialogue: Dialogue, said: str, write: Callable[[str], object]) -> None
         for each in dialogue.candidates():
             asked = one_line(dialogue.pursuit.question(each.query))
             write(f"   {each.value:.3f}  {asked}\n")
+    elif dialogue.pursuit.words and said != "?":
+        try:  # one of the values as it is written, or a number
+            dialogue.answer(float(line) if NUMBER.fullmatch(line) else line)
+        except InputError as error:
+            write(f"{error}\n")
+    elif said in SAID:
+        dialogue.answer(SAID[said])
     else:
-        write(f"{said!r}: {HELP}\n")
+        write(f"{said!r}: {_help(dialogue.pursuit)}\n")
 
 
 # -- formats --------------------------------------------------------------------------------------
@@ -375,7 +411,8 @@ def as_json(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> st
 
 def as_csv(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> str:
     """Return a row per question after one without; the last of an image is its prediction."""
-    rows: list[Sequence[Any]] = [COLUMNS]
+    noun = explained[0].noun if explained else IMAGE
+    rows: list[Sequence[Any]] = [[noun, *COLUMNS]]
     for each in explained:
         rows.append([each.image, 0, "", "", *most_probable(each.class_names, each.prior), ""])
         for number, step in enumerate(each.steps, start=1):

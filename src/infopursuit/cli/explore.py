@@ -1,12 +1,6 @@
 """`infopursuit export`, `serve` and `annotate`: a page to explore models, and images for it.
 
-Images come in the forms that people have them in:
-
-photos/                   CLASS/IMAGE, or train/CLASS/IMAGE and test/CLASS/IMAGE, or images alone
-new.jpg  'new/*.jpg'      images whose class is not known
-images.parquet            columns image (encoded), embedding or both; class_name or label, id, split
-images.npz  rows.npy      embeddings, without pictures; as `infopursuit fit` takes them
-
+Images, or rows of a table, come in the forms of `infopursuit.datasets.given`.
 Without a split, all of them are test images, but those that the model was trained on are training
 images: it knows them by their checksums.
 """
@@ -16,29 +10,23 @@ from __future__ import annotations
 import argparse
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import torch
 from PIL import Image
 from torch import Tensor
 
-from infopursuit.cli.explain import clip_of, image_files, read_images, write_out
+from infopursuit.cli.explain import clip_of, read_images, write_out
 from infopursuit.clip.embed import embed_readable_pictures
 from infopursuit.clip.towers import image_tower
 from infopursuit.core.errors import InputError, writable
 from infopursuit.core.files import check_writable, suffix_of
-from infopursuit.core.names import is_systems
-from infopursuit.core.tables import EMBEDDING
-from infopursuit.datasets.embedded_files import read_embeddings, read_given_table, read_rows
-from infopursuit.datasets.image_folders import read_image_folder
+from infopursuit.datasets.given import Given, read_given
 from infopursuit.datasets.image_source import SPLITS, spelled
-from infopursuit.estimators.base import PursuitClassifier, load_fitted, rows_of
+from infopursuit.estimators.base import PursuitClassifier, load_fitted, rows_of, wanted_by
 from infopursuit.estimators.places import mapper
 from infopursuit.estimators.trained_on import KEY, seen
 from infopursuit.explorer.contents import (
@@ -49,13 +37,13 @@ from infopursuit.explorer.contents import (
     AnsweredImages,
     Chosen,
     Facts,
-    Pictures,
     contents,
     no_images,
     origins,
     spread,
 )
 from infopursuit.explorer.page import page, room
+from infopursuit.pursuit.explanation import IMAGE
 from infopursuit.pursuit.naive_bayes.model import NaiveBayes
 from infopursuit.pursuit.naive_bayes.sufficient import full_posterior
 from infopursuit.pursuit.pursuit import Pursuit
@@ -68,8 +56,6 @@ LISTED = 20
 TRAINING, TESTED = SPLITS
 # Pictures that are in memory at once while they are embedded.
 BLOCK = 512
-IMAGE = "image"
-CLASSES = ("class_name", "label")
 
 
 def export(chosen: argparse.Namespace) -> int:
@@ -93,10 +79,12 @@ def export(chosen: argparse.Namespace) -> int:
     written = page(content).encode()
     write_out({chosen.page.name: written}, chosen.page.parent, "PAGE", chosen.page)
     logger.info(
-        "%s: %d test images and %d training images with %d questions, %.1f MB",
+        "%s: %d test %ss and %d training %ss with %d questions, %.1f MB",
         chosen.page,
         len(content.images.test),
+        noun := pursuits[0][0].noun,
         len(content.images.train),
+        noun,
         len(content.models[0].queries),
         len(written) / 1e6,
     )
@@ -124,7 +112,9 @@ def annotate(chosen: argparse.Namespace) -> int:
     suffix_of(chosen.out, "annotations", {".csv": "a table of a spreadsheet"})
     with bound(chosen.host, chosen.port) as listening:
         ((name, model),) = load_models([chosen.model], chosen.clip, chosen.device).items()
-        files, rows, names, rejected, _ = read_images(model, [str(chosen.images)])
+        if model.pursuit_.noun != IMAGE:
+            raise InputError(f"{name}: asks about a table; expected a model of images")
+        ((files, rows, names, rejected, _),) = read_images(model, [str(chosen.images)])
         if not files or not chosen.images.is_dir():
             raise InputError(f"{chosen.images}: expected a folder with a picture that can be read")
         images = rows_of(model, rows).tensor().to(model.pursuit_.device)
@@ -230,29 +220,6 @@ def _answerer(model: PursuitClassifier) -> Callable[[Image.Image], Tensor]:
 # -- images ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Source:
-    """n images as they were given.
-
-    Attributes:
-        where: for messages.
-        ids: what the page calls them.
-        classes: the class of each: a name, a number, or None; None if no class is known.
-        splits: `train` or `test`, of each; None if all are test images.
-        pictures: gives those of some rows; None if there are none.
-        embeddings: (n, d); None if a CLIP has to embed the pictures.
-        clip: the CLIP that these come from, None if it is not known.
-    """
-
-    where: str
-    ids: list[str]
-    classes: list[Any] | None = None
-    splits: list[str] | None = None
-    pictures: Pictures | None = None
-    embeddings: np.ndarray | None = None
-    clip: str | None = None
-
-
 Answered = tuple[AnsweredImages, AnsweredImages | None, dict[str, str]]
 
 
@@ -267,7 +234,7 @@ def _images(models: Mapping[str, PursuitClassifier], given: Sequence[str]) -> An
     parts: dict[str, list[AnsweredImages]] = {split: [] for split in SPLITS}
     rejected: dict[str, str] = {}
     for path in given:
-        source = read_source(path)
+        source = read_given(path, wanted_by(answering[0]))
         labels = _labels(source, answering[0])
         splits = _splits(source, answering)
         for split, most in ((TESTED, TEST + SCORED), (TRAINING, TRAIN)):
@@ -278,11 +245,13 @@ def _images(models: Mapping[str, PursuitClassifier], given: Sequence[str]) -> An
     test = _joined(parts[TESTED])
     training = _joined(parts[TRAINING])
     if (test is None or not test.ids) and training is not None and training.ids:
-        logger.warning("no test image: the page has no accuracy")
+        noun = answering[0].pursuit_.noun
+        logger.warning("no test %s: the page has no accuracy", noun)
         test = no_images([model.pursuit_ for model in answering])
     if test is None or (not test.ids and not training):
         why = next((f": {name}: {reason}" for name, reason in rejected.items()), "")
-        raise InputError(f"{', '.join(given)}: no test image that can be read{why}")
+        noun = answering[0].pursuit_.noun
+        raise InputError(f"{', '.join(given)}: no test {noun} that can be read{why}")
     for name, reason in list(rejected.items())[:LISTED]:
         logger.error("left out: %s: %s", name, reason)
     if len(rejected) > LISTED:
@@ -290,7 +259,7 @@ def _images(models: Mapping[str, PursuitClassifier], given: Sequence[str]) -> An
     return test, training, rejected
 
 
-def _splits(source: Source, models: Sequence[PursuitClassifier]) -> list[str]:
+def _splits(source: Given, models: Sequence[PursuitClassifier]) -> list[str]:
     """Return the splits of the images; whatever a model was trained on is a training image."""
     splits = list(source.splits or [TESTED] * len(source.ids))
     rows = [row for row, split in enumerate(splits) if split == TESTED]
@@ -298,109 +267,24 @@ def _splits(source: Source, models: Sequence[PursuitClassifier]) -> list[str]:
     trained = 0
     for start in range(0, len(rows), BLOCK) if known else ():
         here = rows[start : start + BLOCK]
-        images = given_images(source, here)
+        marks = source.marks
+        images = source.some(here) if marks is None else [marks[row] for row in here]
         for row, each in zip(here, np.any([seen(of, images) for of in known], axis=0), strict=True):
             if each:
                 splits[row], trained = TRAINING, trained + 1
     if trained:
         logger.info(
-            "%s: the model was trained on %d of %d images; accuracy is that of the %d others",
+            "%s: the model was trained on %d of %d %ss; accuracy is that of the %d others",
             source.where,
             trained,
             len(rows),
+            models[0].pursuit_.noun,
             len(rows) - trained,
         )
     return splits
 
 
-def given_images(source: Source, rows: list[int]) -> Sequence[Any]:
-    """Return rows of embeddings, or pictures if there are none."""
-    if source.embeddings is not None:
-        return list(source.embeddings[rows])
-    assert source.pictures is not None
-    return list(source.pictures(rows))
-
-
-def read_source(given: str) -> Source:
-    """Read the images of a folder, a file or a pattern; pictures stay on the disk."""
-    path = Path(given)
-    if path.is_dir() and any(each.is_dir() for each in path.iterdir() if not is_systems(each.name)):
-        folder = read_image_folder(path)
-        ids = [writable(file.relative_to(path).as_posix()) for file in folder.pictures]
-        return Source(given, ids, folder.labels, folder.splits, _of_list(folder.pictures))
-    if path.suffix == ".parquet" and path.exists():
-        return _of_table(path)
-    if path.suffix == ".npz":
-        train, test = read_embeddings(path)
-        parts = [(TESTED, train)] if test is None else [(TRAINING, train), (TESTED, test)]
-        return Source(
-            given,
-            [f"{split}[{row}]" for split, part in parts for row in range(len(part.labels))],
-            [each for _, part in parts for each in part.labels.tolist()],
-            [split for split, part in parts for _ in part.labels],
-            embeddings=np.concatenate([part.rows for _, part in parts]),
-        )
-    if path.suffix == ".npy":
-        rows = read_rows(path)
-        ids = [f"{path.name}[{row}]" for row in range(len(rows))]
-        return Source(given, ids, embeddings=np.asarray(rows))
-    files = image_files([given])
-    ids = [writable(file.relative_to(path).as_posix() if path.is_dir() else file) for file in files]
-    return Source(given, ids, pictures=_of_list(files))
-
-
-def _of_list(pictures: Sequence[Any]) -> Pictures:
-    return lambda rows: [pictures[row] for row in rows]
-
-
-def _of_table(path: Path) -> Source:
-    table = read_given_table(path, ("id", "split", *CLASSES), nulls=CLASSES)
-    if not {IMAGE, EMBEDDING} & set(table.names):
-        raise InputError(
-            f"{path}: no column {IMAGE!r} or {EMBEDDING!r}; found {', '.join(table.names)}"
-        )
-    if IMAGE in table.names:
-        kind = pq.read_schema(path).field(IMAGE).type
-        if not (pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
-            raise InputError(f"{path}: image is {kind}; expected binary, encoded images")
-    columns = table.columns
-    odd = [split for split in columns.get("split", []) if split not in SPLITS]
-    if odd:
-        raise InputError(f"{path}: the split {odd[0]!r}; expected 'train' or 'test'")
-    ids = columns.get("id", [f"{path.name}[{row}]" for row in range(table.rows)])
-    return Source(
-        str(path),
-        [str(each) for each in ids],
-        columns.get("class_name") or columns.get("label"),
-        columns.get("split"),
-        _of_column(path) if IMAGE in table.names else None,
-        columns.get(EMBEDDING),
-        table.clip,
-    )
-
-
-def _of_column(path: Path) -> Pictures:
-    """Return what reads the encoded images of some rows, from their row groups alone."""
-
-    def pictures(rows: Sequence[int]) -> list[Any]:
-        wanted, images, first = set(rows), {}, 0
-        try:
-            with pq.ParquetFile(path) as file:
-                for group in range(file.num_row_groups):
-                    count = file.metadata.row_group(group).num_rows
-                    here = wanted & set(range(first, first + count))
-                    if here:
-                        column = file.read_row_group(group, columns=[IMAGE]).column(IMAGE)
-                        images |= {row: column[row - first].as_py() for row in here}
-                    first += count
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{path}: column {IMAGE!r} is damaged ({error})") from error
-        return [images[row] for row in rows]
-
-    return pictures
-
-
-def _labels(source: Source, model: PursuitClassifier) -> np.ndarray:
+def _labels(source: Given, model: PursuitClassifier) -> np.ndarray:
     """Return the number of the class of each image, -1 if it has none."""
     names = model.pursuit_.class_names
     numbers = {spelled(name): number for number, name in enumerate(names)}
@@ -421,21 +305,21 @@ def _labels(source: Source, model: PursuitClassifier) -> np.ndarray:
 
 
 def _answered(
-    source: Source,
+    source: Given,
     labels: np.ndarray,
     rows: list[int],
     models: Sequence[PursuitClassifier],
     rejected: dict[str, str],
 ) -> AnsweredImages:
     """Return those of the rows that can be read; add why the others cannot to `rejected`."""
-    if source.embeddings is not None:
+    if source.rows is not None:
         for model in models:
             if None not in (source.clip, model.clip_) and source.clip != model.clip_:
                 raise InputError(
                     f"{source.where}: embedded by {source.clip}; the model was fitted with "
                     f"{model.clip_}: expected one CLIP for both"
                 )
-        answers = [_answers(model, source.embeddings[rows]) for model in models]
+        answers = [_answers(model, source.some(rows)) for model in models]
     else:
         answers, rows = _embedded(source, rows, models, rejected)
     pictures = source.pictures
@@ -444,7 +328,7 @@ def _answered(
 
 
 def _embedded(
-    source: Source,
+    source: Given,
     rows: list[int],
     models: Sequence[PursuitClassifier],
     rejected: dict[str, str],
@@ -466,9 +350,9 @@ def _embedded(
     return [torch.cat(block) for block in blocks], kept
 
 
-def _answers(model: PursuitClassifier, embeddings: np.ndarray) -> Tensor:
+def _answers(model: PursuitClassifier, rows: Any) -> Tensor:
     pursuit = model.pursuit_
-    return pursuit.answers(rows_of(model, embeddings).tensor().to(pursuit.device)).cpu()
+    return pursuit.answers(rows_of(model, rows).tensor().to(pursuit.device)).cpu()
 
 
 def _joined(parts: Sequence[AnsweredImages]) -> AnsweredImages | None:

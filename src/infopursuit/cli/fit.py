@@ -1,4 +1,4 @@
-"""`infopursuit fit`: images or embeddings to a saved model."""
+"""`infopursuit fit`: images, embeddings or a table to a saved model."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from infopursuit.cli.explain import clip_of, language_model_of
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import check_writable
-from infopursuit.core.numbers import percent
+from infopursuit.core.numbers import counted, percent
+from infopursuit.core.tables import EMBEDDING
 from infopursuit.datasets.embedded_files import Embeddings, read_embedded_texts, read_embeddings
+from infopursuit.datasets.given import ROWS as EMBEDDED
+from infopursuit.datasets.given import TABLES
+from infopursuit.datasets.table_files import WHOLE, TableFile, read_table
 from infopursuit.estimators.class_knowledge import BY_WORDNET, DRAFTS, drafted_by
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier, check_before_work
 from infopursuit.estimators.trained_on import remember
@@ -23,9 +28,12 @@ from infopursuit.texts.text_table import read_texts
 
 logger = logging.getLogger("infopursuit")
 
-# Suffixes of files that hold embeddings rather than images.
-EMBEDDED = (".npz", ".npy", ".parquet")
 LISTED = 20
+# Options that say nothing about a table.
+ABOUT_IMAGES = ("--texts", "--labels", "--clip", "--classes", "--knowledge", "--annotations",
+                "--certified", "--llm", "--llm-model")  # fmt: skip
+# Rows of a table are known again if at least this share of them differ from one another.
+DISTINCT = 0.9
 # The folder, in that of the model, where answers of a language model are kept.
 ANSWERS = "answers"
 # The questions of an image that a judge's table measures.
@@ -39,6 +47,7 @@ def fit(chosen: argparse.Namespace) -> int:
         The exit status: 1 if images could not be read.
     """
     check_writable(chosen.out, "--out", folder=True)
+    table = _table(chosen)
     settings: dict[str, Any] = {
         "n_queries": chosen.n_queries,
         "ban": chosen.ban,
@@ -59,7 +68,9 @@ def fit(chosen: argparse.Namespace) -> int:
     names: list[str] = []
     needed = {"--llm-model": chosen.llm_model, "--vllm": chosen.vllm_python}
     language_model = language_model_of("--llm", chosen.llm, needed)
-    if chosen.images.suffix in EMBEDDED:
+    if table is not None:
+        model, test = _fit_table(table, chosen, settings), None
+    elif chosen.images.suffix in EMBEDDED:
         model, test, said = _fit_embedded(chosen, settings, language_model)
         names = [] if test is None else list(test.ids)
     else:
@@ -124,14 +135,16 @@ def _test_images(
 
 def summary(model: InformationPursuitClassifier) -> list[str]:
     """Return how large a model is, and how good."""
-    facts = model.provenance_
+    facts, noun = model.provenance_, model.pursuit_.noun
     lines = [
-        f"{facts['images']} images, {len(model.classes_)} classes, {len(model.queries_)} questions"
+        f"{counted(facts['images'], noun)}, {counted(len(model.classes_), 'class')}, "
+        f"{counted(len(model.queries_), 'question')}"
     ]
-    for split, images in (("test", "test images"), ("held_out", "images held out")):
-        if f"{split}_accuracy" in facts:
-            share = percent(facts[f"{split}_accuracy"])
-            lines.append(f"accuracy on {facts[f'{split}_images']} {images}: {share}")
+    for split, key in (("test", "test"), ("held-out", "held_out")):
+        if f"{key}_accuracy" in facts:
+            share = percent(facts[f"{key}_accuracy"])
+            on = counted(facts[f"{key}_images"], f"{split} {noun}")
+            lines.append(f"accuracy on {on}: {share}")
             break
     drafted = drafted_by(facts.get("knowledge"))
     if drafted is not None and model.knowledge_ is not None:
@@ -193,6 +206,65 @@ def _by_people(
         model.provenance_["judged_by_people"] = in_figures(measured)
         lines += in_lines(measured)
     return lines
+
+
+def _table(chosen: argparse.Namespace) -> TableFile | None:
+    """Return the table to fit on; None for images and embeddings.
+
+    Raises:
+        InputError: --label is missing, or comes with options about images.
+    """
+    path = chosen.images
+    about_tables = path.suffix.lower() in TABLES
+    if chosen.label is None:
+        if not about_tables or (path.suffix == ".parquet" and chosen.texts is not None):
+            return None
+        table = read_table(path)
+        if EMBEDDING in table.names:
+            return None
+        raise InputError(
+            f"{path}: --label is missing; expected the column of the classes, one of "
+            f"{', '.join(table.names[:10])}"
+        )
+    if not about_tables:
+        raise InputError(f"--label: expected it with a table ({', '.join(TABLES)}); found {path}")
+    for option in ABOUT_IMAGES:
+        if getattr(chosen, option.removeprefix("--").replace("-", "_")):
+            raise InputError(f"{option}: about images; expected it without --label")
+    return read_table(path)
+
+
+def _fit_table(
+    table: TableFile, chosen: argparse.Namespace, settings: dict[str, Any]
+) -> InformationPursuitClassifier:
+    """Fit on the columns of a table that questions can be about; say which cannot, and why."""
+    label = table.place(chosen.label)
+    classes = table.texts(label)
+    labelled = [row for row, each in enumerate(classes) if each is not None]
+    if len(labelled) < len(classes):
+        without = counted(len(classes) - len(labelled), "row")
+        logger.info("left out: %s without %s", without, label)
+        table, classes = table.rows(labelled), [classes[row] for row in labelled]
+    numbers = pa.types.is_floating(table.values.schema.field(label).type)
+    odd = next((each for each in classes if not WHOLE.fullmatch(str(each))), None)
+    if len(set(classes)) == len(classes) or (numbers and odd is not None):
+        found = f"{odd}, a number" if numbers and odd is not None else "another value in each row"
+        raise InputError(f"--label {label}: found {found}; expected classes of several rows each")
+    not_asked = table.not_asked(label)
+    if not_asked:
+        listed = "; ".join(f"{name} ({reason})" for name, reason in not_asked.items())
+        logger.info("left out, as no question can be about it: %s", listed)
+    columns = [name for name in table.names if name != label and name not in not_asked]
+    if not columns:
+        raise InputError(f"{table.path}: no column to ask about besides {label}; expected some")
+    rows = table.values.select(columns)
+    model = InformationPursuitClassifier().set_params(**settings).fit(rows, np.array(classes))
+    model.provenance_["label"] = label
+    model.provenance_["named_by"] = next(filter(table.names_rows, not_asked), None)
+    marks = table.marks(label)
+    if len(set(marks)) >= DISTINCT * len(marks):
+        remember(model.provenance_, marks)
+    return model
 
 
 def _fit_embedded(

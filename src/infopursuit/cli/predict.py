@@ -16,7 +16,7 @@ from infopursuit.pursuit.prediction import TOP, prediction
 
 logger = logging.getLogger("infopursuit")
 
-COLUMNS = ("image", "class", "probability", "second", "second_probability", "third",
+COLUMNS = ("class", "probability", "second", "second_probability", "third",
            "third_probability", "familiarity", "questions", "decided_by")  # fmt: skip
 # Images whose explanations are in memory at once.
 BLOCK = 256
@@ -33,15 +33,18 @@ def predict(chosen: argparse.Namespace) -> int:
     model = load_fitted(chosen.model, chosen.clip, chosen.device)
     stop = stopping_rule(model, chosen)
     opinion = second_opinion(chosen)
-    files, rows, names, rejected, _ = read_images(model, chosen.images)
     predicted = []
-    for start in range(0, len(names), BLOCK):
-        block = slice(start, start + BLOCK)
-        explained = model.explain(
-            rows[block], stop, names=names[block], second_opinion=opinion, pictures=files[block]
-        )
-        predicted += [prediction(each) for each in explained]
-    write_output((as_csv if chosen.format == "csv" else as_json)(predicted, rejected), chosen.out)
+    rejected: dict[str, str] = {}
+    for files, rows, names, unreadable, _ in read_images(model, chosen.images):
+        for start in range(0, len(names), BLOCK):
+            block = slice(start, start + BLOCK)
+            seen = {"second_opinion": opinion, "pictures": files[block]}
+            explained = model.explain(rows[block], stop, names=names[block], **seen)
+            predicted += [prediction(each) for each in explained]
+        rejected |= unreadable
+    noun = model.pursuit_.noun
+    written = as_csv(predicted, noun) if chosen.format == "csv" else as_json(predicted, rejected)
+    write_output(written, chosen.out)
     for name, reason in rejected.items():
         logger.error("not read: %s: %s", name, reason)
     return 1 if rejected else 0
@@ -53,9 +56,9 @@ def as_json(predicted: Sequence[Mapping[str, Any]], rejected: Mapping[str, str])
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def as_csv(predicted: Sequence[Mapping[str, Any]], rejected: Mapping[str, str]) -> str:
-    """Return a row for each image."""
-    rows: list[Sequence[Any]] = [COLUMNS]
+def as_csv(predicted: Sequence[Mapping[str, Any]], noun: str) -> str:
+    """Return a row for each image, or row of a table, as the first column is called."""
+    rows: list[Sequence[Any]] = [[noun, *COLUMNS]]
     for each in predicted:
         top = [value for one in each["top"] for value in (one["class"], one["probability"])]
         top += [""] * (2 * TOP - len(top))

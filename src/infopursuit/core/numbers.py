@@ -54,6 +54,12 @@ def whole(mean: float | None) -> str:
     return f"{mean:g}" if mean is not None and mean == int(mean) else decimal(mean)
 
 
+def counted(count: int, noun: str) -> str:
+    """A number of things: `1 question`, `1,024 questions`, `2 classes`."""
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"
+
+
 class Proportion(NamedTuple):
     """How many of some answers are right, with the 95 % interval of the share (Wilson)."""
 

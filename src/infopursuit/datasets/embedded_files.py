@@ -102,6 +102,15 @@ def read_rows(path: Path) -> np.ndarray:
     return rows
 
 
+def rows_alone(path: Path) -> np.ndarray | None:
+    """Return the embeddings of an .npz file without labels; None if it has some, or splits."""
+    arrays = read_arrays(path)
+    if not {ARRAYS[0], *LABELS}.isdisjoint(arrays):
+        return None
+    rows = _first_of(path, arrays, ROWS)
+    return _same_length(path, rows, np.zeros(len(rows), dtype=np.int64)).rows
+
+
 def read_lines(path: Path) -> list[str]:
     """Return the lines of a text file that are not blank."""
     lines = [line.strip() for line in read_text(path, "expected a text a line").splitlines()]

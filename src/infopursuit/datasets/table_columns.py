@@ -2,7 +2,10 @@
 
 A table becomes numbers: a column of numbers stays one, a column of yes and no becomes 1 and 0, and
 each category of a column becomes a column of its own, 1 for the rows that have it; or, `coded`, the
-column holds the number of its category. A gap (None, NaN, NA) is NaN in all of them.
+column holds the number of its category. A gap (None, NaN, NA, an empty text) is NaN.
+
+A column that was written to a CSV file and read again is the same column, whatever its type is
+then: the column in `fit` decides what a cell is.
 """
 
 from __future__ import annotations
@@ -10,7 +13,8 @@ from __future__ import annotations
 import datetime
 import math
 import warnings
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +27,9 @@ from infopursuit.core.errors import InputError
 MOST_CATEGORIES = 254
 # Categories that say yes or no; and numbers that do, in a column that said yes or no in fit.
 YES_OR_NO = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
-ONE_OR_ZERO = {"1": 1.0, "1.0": 1.0, "0": 0.0, "0.0": 0.0}
+ONE_OR_ZERO = {"1.0": 1.0, "0.0": 0.0}
+# How files write booleans.
+TRUTHS = {"true": 1.0, "false": 0.0}
 # What a column may not hold, in objects.
 DATES = (datetime.date, datetime.time, datetime.timedelta)
 
@@ -99,7 +105,8 @@ class TableColumns:
         """
         columns = _columns(X)
         if columns is None:
-            columns = [("", values) for values in np.asarray(X, dtype=np.float64).T]
+            rows = np.atleast_2d(np.asarray(X, dtype=np.float64))
+            columns = [("", values) for values in rows.T]
         if len(columns) != len(self.names):
             raise InputError(f"X has {len(columns)} columns; expected {len(self.names)}")
         parts = []
@@ -107,19 +114,16 @@ class TableColumns:
             if known is None:
                 parts.append(_numbers(values, name))
                 continue
+            code = _coding(known)
             texts = [_text(value) for value in values]
-            of = dict[str, float](YES_OR_NO | ONE_OR_ZERO)
-            if known:
-                of = {text: float(code) for code, text in enumerate(known)}
-            found = [text.casefold() if not known and text else text for text in texts]
-            other = [text for text in found if text is not None and text not in of]
+            codes = np.array([np.nan if text is None else code(text) for text in texts], float)
+            other = [text for text, each in zip(texts, codes, strict=True) if text and each != each]
             if other:
                 warnings.warn(
                     f"column {name!r}: {len(other)} values such as {other[0]!r} were not there in "
                     "fit; they count as gaps",
                     stacklevel=4,
                 )
-            codes = np.array([of.get(text, np.nan) if text else np.nan for text in found], float)
             if not known or self.coded:
                 parts.append(codes)
                 continue
@@ -128,22 +132,96 @@ class TableColumns:
         return np.stack(parts, axis=1) if parts else np.zeros((0, 0))
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What a model of a table takes.
+
+    Attributes:
+        columns: their names, in the order of `fit`; None if these had no names.
+        width: how many there are.
+        label: the column that holds the class, if that is known.
+        named_by: the column that names the rows, if that is known.
+    """
+
+    columns: Sequence[str] | None
+    width: int
+    label: str | None = None
+    named_by: str | None = None
+
+
+def column_names(X: Any) -> list[Any]:
+    """Return the names of the columns of a data frame, or of a table of pyarrow; none of others."""
+    return list(getattr(X, "column_names", getattr(X, "columns", ())))
+
+
+def row_names(X: Any, count: int, noun: str) -> list[str]:
+    """Return what the rows of a table are called: its index if it has one, else `row 0`, ..."""
+    index: Any = getattr(X, "index", None)
+    rows = index.tolist() if hasattr(index, "tolist") else range(count)
+    named = getattr(index, "name", None) or noun
+    return [_row_name(each, named) for each in rows]
+
+
+def _row_name(value: Any, named: Any) -> str:
+    if isinstance(value, tuple):  # of an index of several levels
+        return ", ".join(map(str, value))
+    return value if isinstance(value, str) and value else f"{named} {value}"
+
+
+def _coding(known: tuple[str, ...]) -> Callable[[str], float]:
+    """Return what numbers a category, or a yes and no if there is none; NaN for any other.
+
+    A category is found as it is written, or, if that tells it from all others, by its number or
+    without its capital letters: on its way through a CSV file `1` may become `1.0`.
+    """
+    alike: Mapping[str, float] = YES_OR_NO | ONE_OR_ZERO
+    if known:
+        counts = Counter(map(_key, known))
+        alike = {_key(each): code for code, each in enumerate(known) if counts[_key(each)] == 1}
+    exact = {text: float(code) for code, text in enumerate(known)}
+    return lambda text: exact.get(text, alike.get(_key(text), math.nan))
+
+
+def _key(text: str) -> str:
+    """Return a category without what a file may change in it."""
+    try:
+        number = float(text)
+    except ValueError:
+        return text.casefold()
+    return repr(number) if math.isfinite(number) else text.casefold()
+
+
 def _check_names(X: Any) -> None:
     """Raise InputError if two columns of a data frame have one name."""
-    names = list(getattr(X, "columns", ()))
+    names = column_names(X)
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise InputError(f"X: {len(twice)} columns are called {twice[0]!r}; expected one")
 
 
 def _check_values(values: np.ndarray, name: str) -> None:
-    """Raise InputError if a column holds dates or durations."""
+    """Raise InputError if a column holds dates or durations, also as texts."""
     objects = values.dtype.kind == "O" and any(isinstance(value, DATES) for value in values)
-    if objects or values.dtype.kind in "Mm":
+    if objects or values.dtype.kind in "Mm" or is_dates(values):
         raise InputError(
             f"column {name!r} holds dates or durations; expected numbers, categories or yes and "
             "no: turn them into some, such as the year, or leave the column out"
         )
+
+
+def is_dates(values: Any) -> bool:
+    """Whether all values but gaps are texts such as `2026-01-31` or `12:30`: dates in files."""
+    texts = {value if isinstance(value, str) else None for value in values if not _is_gap(value)}
+    return bool(texts) and all(text is not None and _is_date(text) for text in texts)
+
+
+def _is_date(text: str) -> bool:
+    kind = datetime.time if ":" in text[:3] else datetime.datetime
+    try:
+        kind.fromisoformat(text.strip())
+    except ValueError:
+        return False
+    return not text.strip().isdecimal()
 
 
 def check_numbers(X: Any) -> None:
@@ -155,26 +233,13 @@ def check_numbers(X: Any) -> None:
             return
         columns = [(f"column {i}", column) for i, column in enumerate(array.T)]
     for name, values in columns:
-        for row, value in enumerate(values):
-            if isinstance(value, str | float | np.floating | list) and not _is_number(value):
-                shown = value.item() if isinstance(value, np.generic) else value
-                raise InputError(
-                    f"column {name!r}: row {row} is {shown!r}; expected a finite number, or a gap"
-                )
-
-
-def _is_number(value: Any) -> bool:
-    """Whether a cell can be read as a finite number, or is a gap."""
-    try:
-        return not math.isinf(float(value))
-    except (TypeError, ValueError):
-        return False
+        _numbers(values, name)
 
 
 def _columns(X: Any) -> list[tuple[str, Any]] | None:
     """Return the names and values of the columns of a table that is not all numbers."""
-    if hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "__getitem__"):
-        names = list(X.columns)
+    if column_names(X) and hasattr(X, "__getitem__"):
+        names = column_names(X)
         if len(set(names)) < len(names):
             return None
         return [(str(name), _values(X[name])) for name in names]
@@ -194,8 +259,11 @@ def _columns(X: Any) -> list[tuple[str, Any]] | None:
 
 def _values(column: Any) -> np.ndarray:
     """Return the values of a column of a data frame; those of categories as objects."""
+    kind = str(getattr(column, "dtype", None) or column.type)
+    if kind.startswith("dictionary"):  # of pyarrow, whose array has no gaps
+        return np.array(column.to_pylist(), dtype=object)
     array = np.asarray(column)
-    return array.astype(object) if str(column.dtype) == "category" else array
+    return array.astype(object) if kind == "category" else array
 
 
 def _categories(values: np.ndarray, name: str) -> tuple[str, ...] | None:
@@ -235,10 +303,38 @@ def _is_gap(value: Any) -> bool:
 
 
 def _numbers(values: np.ndarray, name: str) -> np.ndarray:
-    """Return a column of numbers; gaps are NaN."""
-    if values.dtype.kind == "O":
-        values = np.array([np.nan if _is_gap(value) else value for value in values], dtype=object)
+    """Return a column of numbers; gaps are NaN.
+
+    Raises:
+        InputError: a value is not a finite number, a text of one, true or false.
+    """
+    if values.dtype.kind in "biuf":
+        numbers = np.asarray(values, dtype=np.float64)
+        bad = np.flatnonzero(np.isinf(numbers))
+    else:
+        found = [_number(value) for value in values]
+        bad = [row for row, each in enumerate(found) if each is None]
+        numbers = np.array([] if len(bad) else found, dtype=np.float64)
+    if len(bad):
+        value = values[bad[0]]
+        shown = value.item() if isinstance(value, np.generic) else value
+        raise InputError(
+            f"column {name!r}: row {bad[0]} is {shown!r}; expected a finite number, or a gap"
+        )
+    return numbers
+
+
+def _number(value: Any) -> float | None:
+    """Return a cell as a number, NaN for a gap; None if it is not a finite one."""
+    text = value.strip().casefold() if isinstance(value, str) else None
+    if text == "" or _is_gap(value):
+        return math.nan
     try:
-        return np.asarray(values, dtype=np.float64)
-    except (ValueError, TypeError) as error:
-        raise type(error)(f"column {name!r}: {error}") from error
+        number = float(TRUTHS.get(text, value) if text else value)
+    except ValueError:
+        return None
+    except TypeError:
+        if isinstance(value, list):
+            return None
+        raise
+    return None if math.isinf(number) else number

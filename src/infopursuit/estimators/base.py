@@ -21,7 +21,8 @@ from torch import Tensor
 from infopursuit.core.errors import InputError
 from infopursuit.core.renderers import renderer
 from infopursuit.datasets.matrix import Matrix, UnitMatrix, as_tensor
-from infopursuit.datasets.table_columns import TableColumns
+from infopursuit.datasets.table_columns import TableColumns, Wanted, row_names
+from infopursuit.datasets.table_columns import column_names as names_of_columns
 from infopursuit.estimators import persistence
 from infopursuit.estimators.persistence import SavedModel
 from infopursuit.pursuit.answers.rules import NOT_SURE, ColumnAnswers
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 # Settings that are data, and are not saved: the chosen questions are.
 DATA = ("texts", "text_embeddings", "queries", "reference_embeddings", "knowledge", "annotations")
 
+# Columns that a message names.
+NAMED = 3
 REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 
 Model = TypeVar("Model", bound="PursuitClassifier")
@@ -162,7 +165,7 @@ class PursuitClassifier:
             overrides: answers that replace those of the images, by question: `yes`,
                 `probably`, `not sure`, `probably not`, `no`, or a number in [0, 1]. The questions
                 after them are chosen again.
-            names: of the rows; None for paths, or `image 0`, ...
+            names: of the rows; None for paths, the index of a data frame, or `image 0`, ...
             where: whether each answer yes gets its place in the picture (`Step.where`), which its
                 figure and its HTML show; for pictures only.
             second_opinion: a vision-language model that is asked about the answers that matter
@@ -238,8 +241,9 @@ class PursuitClassifier:
             return Dialogue(self.pursuit_, stop=rule)
         answers = self._answers(X)
         if len(answers) != 1:
-            raise InputError(f"a dialogue is about one image; found {len(answers)}")
-        return Dialogue(self.pursuit_, answers[0], names_of(X, 1)[0], rule, person_cost, sure)
+            raise InputError(f"a dialogue is about one {self.pursuit_.noun}; found {len(answers)}")
+        (name,) = names_of(X, 1, self.pursuit_.noun)
+        return Dialogue(self.pursuit_, answers[0], name, rule, person_cost, sure)
 
     def questions_for(self, label: Any, count: int = 5) -> dict[str, list[tuple[str, float]]]:
         """Return the questions that speak most for and against a class, each on its own.
@@ -337,7 +341,7 @@ class PursuitClassifier:
             answers = self._answers(X)
             shown = X if pictures is None and is_pictures(X) else pictures
             given = None if shown is None else picture_list(shown)
-            names = names_of(X, len(answers))
+            names = names_of(X, len(answers), self.pursuit_.noun)
             return answered(names, answers, y, self.classes_.tolist(), given)
 
         return renderer("explored")(
@@ -498,25 +502,32 @@ class PursuitClassifier:
 
     def _table(self, X: Any) -> Matrix:
         """Return rows of a table; an estimator of scikit-learn checks them more closely."""
+        self._check_column_names(X)
+        return Matrix(as_tensor(self._table_columns().numbers(X)))
+
+    def _table_columns(self) -> TableColumns:
+        """Return what is in the columns of the table that the model was fitted on."""
         if self.columns_ is not None:
-            return Matrix(as_tensor(self.columns_.numbers(X)))
-        rows = Matrix(as_tensor(np.atleast_2d(np.asarray(X, dtype=np.float64))))
-        if rows.width != self.n_features_in_:
-            raise InputError(f"X has {rows.width} columns; expected {self.n_features_in_}")
-        return rows
+            return self.columns_
+        default = [f"column {i}" for i in range(self.n_features_in_)]
+        names = getattr(self, "feature_names_in_", default)
+        return TableColumns.numbers_only([str(name) for name in names])
 
     def _check_column_names(self, X: Any) -> None:
         """Raise InputError if a data frame has other columns than in `fit`, or another order."""
         names = column_names(X)
         expected = list(getattr(self, "feature_names_in_", names))
         if names and names != expected:
-            differing = next(
-                (pair for pair in zip(names, expected, strict=False) if pair[0] != pair[1]),
-                (f"{len(names)} columns", f"{len(expected)} columns"),
-            )
+            lacking = [name for name in expected if name not in names]
+            added = [name for name in names if name not in expected]
+            found = [
+                f"{what}: {', '.join(map(repr, which[:NAMED]))}"
+                for what, which in (("missing", lacking), ("not there in fit", added))
+                if which
+            ]
             raise InputError(
-                "X: the feature names should match those of fit, in the same order; expected "
-                f"{differing[1]!r}, found {differing[0]!r}"
+                "X: the feature names should match those of fit, in the same order; "
+                + ("; ".join(found) or f"{names[0]!r} comes first, expected {expected[0]!r}")
             )
 
     def _answers(self, X: Any) -> Tensor:
@@ -531,9 +542,10 @@ class PursuitClassifier:
     ) -> tuple[Tensor, list[str], list[int]]:
         """Return answers (n, k) with the overrides in them, names, and the overridden queries."""
         answers = self._answers(X)
-        shown = names_of(X, len(answers)) if names is None else list(names)
+        noun = self.pursuit_.noun
+        shown = names_of(X, len(answers), noun) if names is None else list(names)
         if len(shown) != len(answers):
-            raise InputError(f"{len(shown)} names for {len(answers)} images; expected one each")
+            raise InputError(f"{len(shown)} names for {len(answers)} {noun}s; expected one each")
         replaced = []
         for question, answer in (overrides or {}).items():
             query = self.pursuit_.number(question)
@@ -585,7 +597,7 @@ class DecidingClassifier(PursuitClassifier):
             probability: that is enough, in (0, 1].
             most: the largest number of answers.
             overrides: answers that replace those of the images, as in `explain`.
-            names: of the rows; None for paths, or `image 0`, ...
+            names: of the rows, as in `explain`.
 
         Raises:
             InputError: a number is out of its range, the model has no such question, or an answer
@@ -674,6 +686,15 @@ FITTED: dict[str, type[PursuitClassifier]] = {
 }
 
 
+def wanted_by(model: PursuitClassifier) -> Wanted | None:
+    """Return which columns a model asks about; None if it asks about images."""
+    if not isinstance(model.pursuit_.rule, ColumnAnswers):
+        return None
+    names, facts = getattr(model, "feature_names_in_", None), model.provenance_
+    columns = None if names is None else [str(name) for name in names]
+    return Wanted(columns, model.n_features_in_, facts.get("label"), facts.get("named_by"))
+
+
 def rows_of(model: PursuitClassifier, X: Any) -> Matrix:
     """Return the rows that a fitted model is asked about, as its answer rule wants them.
 
@@ -692,7 +713,7 @@ def other_labels(classes: np.ndarray) -> tuple[Any, ...] | None:
 
 def column_names(X: Any) -> list[str]:
     """Return the names of a data frame's columns; none of an array, or if they are not texts."""
-    names: list[Any] = list(getattr(X, "columns", ()))
+    names = names_of_columns(X)
     return names if all(isinstance(name, str) for name in names) else []
 
 
@@ -720,16 +741,17 @@ def _is_picture(value: Any) -> bool:
     return isinstance(value, (Path, bytes)) or type(value).__module__.startswith("PIL.")
 
 
-def names_of(X: Any, count: int) -> list[str]:
-    """Return what explanations call the rows: their paths, or `image 0`, ..."""
+def names_of(X: Any, count: int, noun: str = "image") -> list[str]:
+    """Return what explanations call the rows: their paths, their index, or `image 0`, ..."""
     if isinstance(X, Path):
         return [str(X)]
+    names = row_names(X, count, noun)
     if isinstance(X, Sequence) and len(X) == count:
-        return [
-            str(each) if isinstance(each, (str, Path)) else f"image {row}"
-            for row, each in enumerate(X)
+        names = [
+            str(each) if isinstance(each, (str, Path)) else name
+            for each, name in zip(X, names, strict=True)
         ]
-    return [f"image {row}" for row in range(count)]
+    return names
 
 
 def judged_by_people(provenance: Mapping[str, Any]) -> dict[str, tuple[int, int]]:

@@ -25,8 +25,8 @@ from infopursuit.pursuit.answers.rules import ColumnAnswers
 MARKUP = re.compile(r"([\\`*_\[\]<>|&]|(?<=:)//|(?<=www)\.)")
 LEADING = re.compile(r"^(\d*)([#+\-=~.)])")
 ACCURACIES = {
-    "test_accuracy": ("test_images", "test images"),
-    "held_out_accuracy": ("held_out_images", "images held out of the training images"),
+    "test_accuracy": ("test_images", "test {}s"),
+    "held_out_accuracy": ("held_out_images", "{0}s held out of the training {0}s"),
 }
 
 
@@ -129,7 +129,7 @@ def _accuracy(model: SavedModel) -> str:
     measured = [
         f"- Accuracy {percent(float(model.provenance[key]))} on "
         f"{int(model.provenance.get(count, 0)) or '?'} "
-        f"{what}, with the model's own stopping rule."
+        f"{what.format(model.pursuit.noun)}, with the model's own stopping rule."
         for key, (count, what) in ACCURACIES.items()
         if key in model.provenance
     ]

@@ -483,10 +483,8 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         self.classes_ = data.classes
         if validation is not None:
             validation = self._table(validation[0]), validation[1]
-        default = [f"column {i}" for i in range(self.n_features_in_)]
-        plain = [str(name) for name in getattr(self, "feature_names_in_", default)]
-        names = self.columns_ or TableColumns.numbers_only(plain)
-        known = [*plain, *(text for _, text in names.parts if text)]
+        names = self._table_columns()
+        known = [*names.names, *(text for _, text in names.parts if text)]
         warn_of_idle_bans(known, [each.partition(" >")[0] for each in self.ban])
 
         def fitted(train: TrainingSet) -> FittedQuestions:
@@ -512,17 +510,16 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
     def _checked(self, X: Any, y: Any, reset: bool) -> tuple[Matrix, Any]:
         """Return the rows of a table as numbers, and the labels, checked as scikit-learn does."""
         checked: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
+        if self.columns_ is not None or (not reset and column_names(X)):
+            # Names of columns first: cells of a column that is not meant have no say.
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            rows = check_array(self._table_columns().numbers(X), input_name="X", **checked)
+            return Matrix(as_tensor(rows)), y
         given = X
         try:
-            if self.columns_ is not None:
-                validate_data(self, X, reset=reset, skip_check_array=True)
-                X = self.columns_.numbers(X)
-                checked["input_name"] = "X"
-                X = check_array(X, **checked)
-            else:
-                y_of_predict = isinstance(y, str)
-                X = validate_data(self, X, y, reset=reset, **checked)
-                X, y = (X, None) if y_of_predict else X
+            y_of_predict = isinstance(y, str)
+            X = validate_data(self, X, y, reset=reset, **checked)
+            X, y = (X, None) if y_of_predict else X
         except (TypeError, ValueError):
             check_numbers(given)  # says where the cell is
             raise

@@ -23,6 +23,7 @@ from infopursuit.clip.towers import Clip, load_clip
 from infopursuit.clip.weights import clip_source
 from infopursuit.core.errors import InputError, writable
 from infopursuit.core.names import composed
+from infopursuit.core.numbers import counted
 from infopursuit.datasets.decoding import picture_list
 from infopursuit.datasets.image_folders import (
     TEST_FRACTION,
@@ -226,7 +227,8 @@ def _warn_of_copies(pictures: Sequence[_Named]) -> None:
     if copies:
         listed = "; ".join(said for *_, said in sorted(copies)[:LISTED])
         warnings.warn(
-            f"{len(copies)} pictures are the same as others under another name: {listed}",
+            f"{counted(len(copies), 'picture')} with the bytes of another, by another name: "
+            f"{listed}",
             UserWarning,
             stacklevel=3,
         )

@@ -99,6 +99,7 @@ def contents(
         title=writable(title),
         served=served,
         key=key,
+        noun=pursuits[0].noun,
         models=[described(pursuit, facts) for pursuit, facts in models],
         images=payload.Images(test=[], train=[], scored=rest),
     )

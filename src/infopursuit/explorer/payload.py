@@ -257,7 +257,8 @@ class Payload(Part):
     """Everything that the page shows.
 
     With `served`, there is a server at `api/`; with `key`, the page only asks a person what class
-    something is, and with `annotate` what pictures show.
+    something is, and with `annotate` what pictures show. `noun` is what an image is called: of a
+    table a `row`.
     """
 
     format: Literal[1]
@@ -265,6 +266,7 @@ class Payload(Part):
     served: bool
     key: bool = False
     annotate: bool = False
+    noun: str = "image"
     models: Annotated[list[Model], Field(min_length=1, max_length=2)]
     images: Images
 

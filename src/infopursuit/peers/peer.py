@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.numbers import counted
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.estimators.naive_bayes import encoded_labels
 from infopursuit.texts.text_table import TextTable
@@ -36,7 +37,7 @@ Model = TypeVar("Model", bound="Peer")
 Validation = tuple[Any, Any] | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Contributions:
     """What each text adds to the score of each class, for n decisions.
 
@@ -59,6 +60,12 @@ class Contributions:
     offset: Float[np.ndarray, "n c"]
     used: Bool[np.ndarray, "n m"]
     shows: Bool[np.ndarray, "n m"]
+
+    def __repr__(self) -> str:
+        """Return one line; the numbers are in the attributes."""
+        n, c, m = self.values.shape
+        sizes = f"{counted(m, 'text')} to {counted(c, 'class')} in {counted(n, 'row')}"
+        return f"<Contributions of {sizes}>"
 
     @property
     def scores(self) -> Float[np.ndarray, "n c"]:

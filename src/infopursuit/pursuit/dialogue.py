@@ -43,7 +43,7 @@ class Dialogue:
     Args:
         pursuit: the fitted model.
         answers: (k,) of the image to all queries; None if a person gives each answer.
-        name: of the image.
+        name: of the image; None for what such things are called.
         stop: when `finish` asks no more.
         person_cost: what asking a person costs, in questions to the image, of which a person
             answers those that the image is not sure of; None if the image answers all. The next
@@ -56,19 +56,20 @@ class Dialogue:
         self,
         pursuit: Pursuit,
         answers: Float[Tensor, " k"] | None = None,
-        name: str = "image",
+        name: str | None = None,
         stop: StoppingRule | None = None,
         person_cost: float | None = None,
         sure: float = 1.0,
     ) -> None:
-        self.pursuit, self.image_answers, self.name = pursuit, answers, name
+        self.pursuit, self.image_answers, self.name = pursuit, answers, name or pursuit.noun
         self.stop = stop or DEFAULT_STOP
         self._costs: Tensor | None = None
         self._sure: Tensor | None = None
         if person_cost is not None:
             if answers is None or not person_cost >= 1:
                 raise InputError(
-                    f"person_cost is {person_cost!r}; expected 1 or more, and an image that answers"
+                    f"person_cost is {person_cost!r}; expected 1 or more, and answers of "
+                    f"the {pursuit.noun}"
                 )
             self._sure = torch.maximum(answers, 1 - answers) >= sure
             if pursuit.words:  # all values of a column are as sure
@@ -142,7 +143,9 @@ class Dialogue:
             InputError: there is no image, all has been asked, or the question cannot be asked.
         """
         if self.image_answers is None:
-            raise InputError("this dialogue has no image; expected answer('yes') or the like")
+            raise InputError(
+                f"this dialogue has no {self.pursuit.noun}; expected answer('yes') or the like"
+            )
         query = self._number(question)
         self._ask(query, float(self.image_answers[query]), question is not None, given=False)
         return self.pursuit.queries[query], self._asked[-1].answer
@@ -209,6 +212,7 @@ class Dialogue:
             confident=self._stopped((stop or self.stop).checked()),
             criterion=self.pursuit.querier.criterion,
             labels=self.pursuit.labels,
+            noun=self.pursuit.noun,
         )
 
     def _stopped(self, stop: StoppingRule) -> bool:

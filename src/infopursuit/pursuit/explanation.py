@@ -36,17 +36,18 @@ DIGITS = 6
 UNFAMILIAR = 0.01
 
 # What an explanation may lack.
-OPTIONAL = ("labels", "picture", "judged", "second_opinion")
+OPTIONAL = ("labels", "picture", "judged", "second_opinion", "noun")
 
 BEFORE = "before any question"
+IMAGE = "image"
 NONE_OF_THE_CLASSES = (
-    "It looks like none of the classes: fewer than 1 % of held-out images have answers as unlikely."
+    "It looks like none of the classes: fewer than 1 % of held-out {}s have answers as unlikely."
 )
-BY_A_PERSON = "* A person gave this answer, not the image."
+BY_A_PERSON = "* A person gave this answer, not the {}."
 # An answer changed little if it moved the probability of the class that is predicted in the end by
 # less than this. Several such answers in a row are read as one line.
 LITTLE = 1 / 8
-# A tie of more classes is given by their number.
+# A tie of more classes is given by their number, and so are more columns in a folded row.
 NAMED = 3
 # What a phrase of plain words is made of; a column of a table (`length > 2`) does not match.
 _PHRASE = re.compile(r"[A-Za-z][A-Za-z'-]*(?: [A-Za-z'-]+)*")
@@ -169,6 +170,7 @@ class Explanation:
             nobody did.
         second_opinion: the model, how many questions were put to it about this image and their
             tokens, how many of these were new calls and their seconds; None if none was asked.
+        noun: what is explained: `image`, or `row` of a table.
     """
 
     image: str
@@ -184,6 +186,7 @@ class Explanation:
     picture: str | None = None
     judged: Mapping[str, tuple[int, int]] | None = None
     second_opinion: Mapping[str, Any] | None = None
+    noun: str = IMAGE
 
     @property
     def unfamiliar(self) -> bool:
@@ -256,6 +259,8 @@ class Explanation:
             for key in ("where", "by", "rates", "word", "wording"):
                 if step[key] is None:
                     del step[key]
+        if self.noun == IMAGE:
+            values["noun"] = None
         return {key: each for key, each in values.items() if key not in OPTIONAL or each}
 
     @classmethod
@@ -417,12 +422,13 @@ def explanation_text(explanation: Explanation, everything: bool = False) -> str:
             asked, said = one_line(changed_little(explanation, run)), ""
         belief = " ".join(leaders(names, step.posterior))
         rows.append((numbered(run), asked, said, belief))
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    numbers, answers = (max(len(row[column]) for row in rows) for column in (0, 2))
+    # A line without an answer goes on where others have theirs, and so widens nothing.
+    texts = [len(asked) - (0 if answer else answers + 2) for _, asked, answer, _ in rows]
     lines = [one_line(explanation.image)]
     for number, asked, answer, first in rows:
-        lines.append(
-            f"  {number:>{widths[0]}}  {asked:<{widths[1]}}  {answer:<{widths[2]}}  {first}"
-        )
+        said = f"{asked:<{max(texts)}}  {answer:<{answers}}" if answer else asked
+        lines.append(f"  {number:>{numbers}}  {said:<{max(texts) + 2 + answers}}  {first}")
     prediction = ", ".join(leaders(names, explanation.posterior))
     lines.append(f"  Prediction: {prediction}, {ending(explanation)}.")
     lines += [f"  {one_line(each)}" for each in notes(explanation, everything)]
@@ -445,7 +451,8 @@ def notes(explanation: Explanation, everything: bool = False) -> list[str]:
         if given:
             share = f"right in {right} of {given} pictures, judged by people"
             lines.append(f"{step.question} {share}.")
-    return [*lines, NONE_OF_THE_CLASSES] if explanation.unfamiliar else lines
+    unlike = [NONE_OF_THE_CLASSES.format(explanation.noun)] if explanation.unfamiliar else []
+    return lines + unlike
 
 
 def why_not_sure(explanation: Explanation, step: Step) -> str:
@@ -457,7 +464,8 @@ def why_not_sure(explanation: Explanation, step: Step) -> str:
 
 def who_answered(explanation: Explanation) -> list[str]:
     """Say who gave the answers that have a mark, and what a second opinion cost."""
-    lines = [BY_A_PERSON] if any(step.overridden for step in explanation.steps) else []
+    given = any(step.overridden for step in explanation.steps)
+    lines = [BY_A_PERSON.format(explanation.noun)] if given else []
     if (asked := explanation.second_opinion) is not None:
         lines.append(
             f"+ {one_line(asked['model'])} looked at the picture and gave this answer "
@@ -482,7 +490,9 @@ def changed_little(explanation: Explanation, run: Sequence[int]) -> str:
     moved = f"moved {explanation.class_names[explanation.top_classes(1)[0]]} little"
     steps = [explanation.steps[number] for number in run]
     if any(step.word for step in steps):
-        return f"{len(run)} answers {moved}: {', '.join(step.query.rstrip('?') for step in steps)}"
+        columns = [step.query.rstrip("?") for step in steps]
+        more = f" and {len(columns) - NAMED} more" if len(columns) > NAMED else ""
+        return f"{len(run)} answers {moved}: {', '.join(columns[:NAMED])}{more}"
     counts = Counter(step.said for step in steps)
     if len(counts) == 1:
         return f"{len(run)} answers of {next(iter(counts))} {moved}"

@@ -70,6 +70,11 @@ class Pursuit:
         return self.wording[query if isinstance(query, int) else self.number(query)]
 
     @property
+    def noun(self) -> str:
+        """What one of the things that answer is called: `image`, or `row` of a table."""
+        return self.rule.noun
+
+    @property
     def device(self) -> torch.device:
         """Where the model computes."""
         return next(iter(self.rule.tensors().values())).device
@@ -112,6 +117,12 @@ class Pursuit:
             return float(one.of_scores(value))
         expected = ", ".join(repr(word) for word in words if word)
         raise InputError(f"the answer {answer!r} to {self.queries[query]!r}; expected {expected}")
+
+    def word(self, query: int, answer: float) -> str | None:
+        """Return an answer to a query as the value of its column; None if it is yes or no."""
+        if not self.words:
+            return None
+        return self.words[query][round(answer * (len(self.words[query]) - 1))]
 
     @torch.no_grad()
     def answers(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
@@ -223,6 +234,7 @@ class Pursuit:
                 familiarity=None if p_values is None else round(p_values[row], DIGITS),
                 chosen_from=chosen_from,
                 labels=self.labels,
+                noun=self.noun,
             )
             for row, image in enumerate(images)
         ]
@@ -267,9 +279,7 @@ class Pursuit:
             runners_up=tuple(runners_up[:RUNNERS_UP]),
             overridden=overridden,
             rates=self._rates_of_not_sure(query, answer, int(posterior.argmax())),
-            word=self.words[query][round(answer * (len(self.words[query]) - 1))]
-            if self.words
-            else None,
+            word=self.word(query, answer),
             wording=None if self.question(query) == in_words(text) else self.question(query),
         )
 

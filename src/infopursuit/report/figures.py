@@ -91,7 +91,7 @@ class _Layout(NamedTuple):
     answers: float
     cells: float
     places: float
-    entropies: float
+    right: float
     tops: list[float]
     width: float
     height: float
@@ -164,7 +164,7 @@ def _draw(
         questions.append(_wrapped(asked))
     alone = [step if len(run) == 1 else None for run, step in zip(runs, last, strict=True)]
     facts = _facts(explanation, stop)
-    place = _layout(explanation, classes, questions, facts, alone)
+    place = _layout(explanation, classes, questions, facts, alone, picture is not None)
     figure = Figure(figsize=(place.width, place.height), dpi=DPI, facecolor="white")
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set(xlim=(0, place.width), ylim=(place.height, 0))
@@ -175,7 +175,7 @@ def _draw(
     for row, (asked, posterior) in enumerate(zip(questions, posteriors, strict=True)):
         top, below = place.tops[row : row + 2]
         middle = (top + below) / 2
-        axes.plot([place.numbers, place.entropies + 0.62], [top, top], color=RULE, linewidth=0.6)
+        axes.plot([place.numbers, place.right], [top, top], color=RULE, linewidth=0.6)
         if row:
             step, shown = last[row - 1], alone[row - 1]
             number = numbered(runs[row - 1])
@@ -184,12 +184,10 @@ def _draw(
                 _text(axes, place.questions, middle, asked, color=QUIET, style="italic")
             else:
                 _text(axes, place.questions, middle, asked)
-                _answer(axes, place.answers, middle, step.marked, step.yes)
+                _answer(axes, place.answers, middle, step)
                 marked = marked_picture(explanation, step, round(PLACE * DPI))
                 if marked is not None:
                     _picture(axes, marked, place.places, middle - PLACE / 2, PLACE)
-            entropy = f"{step.entropy:.2f}"
-            _text(axes, place.entropies + 0.56, middle, entropy, SMALL, QUIET, ha="right")
         else:
             _text(axes, place.questions, middle, asked, color=QUIET, style="italic")
         for column, index in enumerate(classes):
@@ -206,6 +204,7 @@ def _layout(
     questions: list[str],
     facts: list[_Fact],
     alone: list[Step | None],
+    pictured: bool,
 ) -> _Layout:
     widest = max(_width(line) for asked in questions for line in asked.split("\n"))
     said = [step.marked for step in alone if step is not None]
@@ -219,7 +218,7 @@ def _layout(
     places = answers + answer + GAP
     seen = explanation.picture is not None
     cells = places + (PLACE + GAP if seen else 0.0)
-    entropies = cells + len(classes) * CELL + 0.08
+    right = cells + len(classes) * CELL
     # Class names lean at 45 degrees: the right-most ones reach beyond the cells.
     reach = [cells + (column + 0.5) * CELL + 0.72 * length for column, length in enumerate(lengths)]
     top = MARGIN + max(0.72 * max(lengths) + 0.2, 0.5)
@@ -228,11 +227,10 @@ def _layout(
     heights = [row] + [max(row, PLACE_ROW) if each else row for each in shown]
     tops = [top, *(top + np.cumsum(heights)).tolist()]
     table = tops[-1] + MARGIN
-    side = MARGIN + PICTURE + 0.22 + sum(fact.height for fact in facts) + MARGIN
-    width = max([entropies + 0.66, *reach]) + MARGIN
-    return _Layout(
-        numbers, questions_at, answers, cells, places, entropies, tops, width, max(table, side)
-    )
+    side = MARGIN + PICTURE * pictured + 0.22 + sum(fact.height for fact in facts) + MARGIN
+    width = max([right, *reach]) + MARGIN
+    height = max(table, side)
+    return _Layout(numbers, questions_at, answers, cells, places, right, tops, width, height)
 
 
 def _facts(explanation: Explanation, stop: StoppingRule | None) -> list[_Fact]:
@@ -301,9 +299,6 @@ def _heads(axes: Axes, explanation: Explanation, classes: list[int], place: _Lay
         leaning = {"rotation": 45, "rotation_mode": "anchor", "ha": "left", "va": "bottom"}
         weight = "normal" if column else "bold"
         axes.text(left, above, _plain(name), size=SIZE, color=INK, weight=weight, **leaning)
-    middle = sum(place.tops[:2]) / 2
-    right = place.entropies + 0.56
-    _text(axes, right, middle, "entropy", SMALL, QUIET, ha="right", style="italic")
 
 
 def _class_label(explanation: Explanation, index: int) -> str:
@@ -311,9 +306,14 @@ def _class_label(explanation: Explanation, index: int) -> str:
     return f"{name} (true)" if explanation.class_names[index] == explanation.true_class else name
 
 
-def _answer(axes: Axes, left: float, middle: float, said: str, yes: bool) -> None:
-    """Draw yes as a filled green badge, no as an outlined red one, not sure as a grey one."""
-    color = YES if yes else QUIET if said == "not sure" else NO
+def _answer(axes: Axes, left: float, middle: float, step: Step) -> None:
+    """Draw yes as a filled green badge, no as an outlined red one, not sure as a grey one.
+
+    The value of a column has neither colour: it may speak for a class or against it.
+    """
+    said, unsure = step.marked, step.said == "not sure"
+    yes = step.yes and step.word is None
+    color = QUIET if unsure else INK if step.word is not None else YES if yes else NO
     width, height = _width(said, SMALL, "bold") + 0.16, 0.19
     corner, round_ = (left + 0.03, middle - height / 2), "round,pad=0,rounding_size=0.06"
     fill = {"facecolor": YES if yes else "white", "edgecolor": color, "linewidth": 1.0}

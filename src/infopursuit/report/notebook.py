@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from infopursuit.core.numbers import percent
+from infopursuit.core.numbers import counted, percent
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.pursuit.explanation import (
     BEFORE,
@@ -80,12 +80,13 @@ def model_html(model: PursuitClassifier) -> str:
     """Return what a model is, how good it is, its classes and questions; texts are escaped."""
     provenance = model.provenance_
     lines = [
-        f"<b>{escape(type(model).__name__)}</b>: {len(model.queries_)} questions, "
-        f"{len(model.classes_)} classes"
+        f"<b>{escape(type(model).__name__)}</b>: {counted(len(model.queries_), 'question')}, "
+        f"{counted(len(model.classes_), 'class')}"
     ]
-    for key, images in (("test_accuracy", "test images"), ("held_out_accuracy", "images held out")):
+    for split, key in (("test", "test_accuracy"), ("held-out", "held_out_accuracy")):
         if key in provenance:
-            lines.append(f"accuracy {percent(provenance[key])} on {images}")
+            on = f"{split} {model.pursuit_.noun}s"
+            lines.append(f"accuracy {percent(provenance[key])} on {on}")
     classes = [str(each) for each in model.classes_]
     questions = [model.pursuit_.question(k) for k in range(len(model.queries_))]
     return (

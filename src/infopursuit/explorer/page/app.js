@@ -53,6 +53,11 @@ export class App {
     this.rateTables = new Map();
   }
 
+  /** What an image is called: of a table a row. */
+  get noun() {
+    return this.payload.noun;
+  }
+
   get model() {
     return this.payload.models[this.state.model];
   }

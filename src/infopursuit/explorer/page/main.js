@@ -12,6 +12,7 @@ import { DictionaryView } from "./view_dictionary.js";
 import { FailuresView } from "./view_failures.js";
 import { ImageView } from "./view_image.js";
 import { YouView } from "./view_you.js";
+import { capital } from "./words.js";
 /** @import { ViewName } from "./state.js" */
 
 /**
@@ -56,8 +57,15 @@ class Page {
     this.model = 0;
     this.models = app.payload.models.length > 1 ? this.modelSelect() : null;
     this.names = viewsOf(app.payload);
-    this.links = new Map(this.names.map((name) => [name, h("a", { href: "#" }, MADE[name].name)]));
+    this.links = new Map(
+      this.names.map((name) => [name, h("a", { href: "#" }, this.nameOf(name))]),
+    );
     app.onChange = () => this.update();
+  }
+
+  /** @param {ViewName} name */
+  nameOf(name) {
+    return name === "image" ? capital(this.app.noun) : MADE[name].name;
   }
 
   start() {

@@ -29,7 +29,8 @@
  * @typedef {{size: [number, number], seen: number[], maps: Map<number, Uint8Array>}} Places  where
  *   answers yes come from: a map (h, w) by query, of the part left, top, right, bottom of a picture
  * @typedef {{labels: Uint16Array, packed: string[]}} Scored
- * @typedef {{title: string, served: boolean, key: boolean, annotate: boolean, models: Model[],
+ * @typedef {{title: string, served: boolean, key: boolean, annotate: boolean, noun: string,
+ *   models: Model[],
  *   test: Picture[], train: Picture[], scored: Scored}} Payload
  */
 
@@ -437,6 +438,7 @@ export function readPayload(text) {
     served: raw.served === true,
     key: raw.key === true,
     annotate: raw.annotate === true,
+    noun: String(raw.noun ?? "image"),
     models,
     test: split("test"),
     train: split("train"),

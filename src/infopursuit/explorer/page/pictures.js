@@ -2,7 +2,7 @@
 // Images as the page shows them: one, a strip to pick from, a gallery that grows as it is scrolled.
 
 import { button, choice, fill, h, inRow, isolated, quiet } from "./dom.js";
-import { counted } from "./words.js";
+import { capital, counted } from "./words.js";
 /** @import { App, Image } from "./app.js" */
 
 // Pictures put on the page at a time.
@@ -25,7 +25,7 @@ export function pictureOfImage(image, alt) {
     return h(
       "span",
       { class: "thumb none", role: alt ? "img" : null, "aria-label": alt || null },
-      "no picture",
+      image.id,
     );
   }
   return h("img", {
@@ -91,14 +91,14 @@ export class Picker {
     this.list = h("div", {
       class: "strip",
       role: "listbox",
-      "aria-label": "Images",
+      "aria-label": `${capital(app.noun)}s`,
       "aria-orientation": "horizontal",
     });
     this.count = h("span", { class: "quiet" });
     this.growing = new Growing(this.list, (/** @type {Image} */ image) => this.option(image));
     const { classes } = app.payload.models[0];
     this.filter = choice(classes, () => this.show(true), { any: "all classes" });
-    const random = button(() => this.random(), "Random image");
+    const random = button(() => this.random(), `Random ${app.noun}`);
     const label = h("label", {}, "Show ", this.filter);
     this.element = h("div", { class: "picker" }, inRow(label, random, this.count), this.list);
     this.list.addEventListener("keydown", (event) => this.key(event));
@@ -117,7 +117,7 @@ export class Picker {
     const all = [...this.app.yours, ...this.app.test];
     const images = all.filter((each) => label === null || each.label === label);
     this.growing.show(images);
-    this.count.textContent = counted(images.length, "image");
+    this.count.textContent = counted(images.length, this.app.noun);
     if (chosen && images.length) this.choose(images[0]);
     this.mark();
   }

@@ -200,7 +200,7 @@ export class Steps {
     const because = step.chosen
       ? "You chose it. The model's own choice is below."
       : first
-        ? "Every image is asked this first."
+        ? `Every ${app.noun} is asked this first.`
         : gain
           ? "Its answer is expected to tell most about the class (information gain)."
           : "The querier gives it the highest probability.";
@@ -266,7 +266,7 @@ export class Steps {
     const details = h(
       "details",
       { class: "alike" },
-      h("summary", {}, `Training images that answer ${answer}`),
+      h("summary", {}, `Training ${app.noun}s that answer ${answer}`),
       gallery,
     );
     details.addEventListener("toggle", () => {
@@ -276,7 +276,7 @@ export class Steps {
         same.slice(0, ALIKE),
         `None of the ${app.train.length} in this page.`,
       );
-      const count = counted(same.length, "image");
+      const count = counted(same.length, app.noun);
       fill(gallery, same.length > ALIKE ? quiet(`${ALIKE} of ${count}`) : null, shown);
     });
     return h("div", {}, words.length ? h("p", {}, words) : null, app.train.length ? details : null);

@@ -180,8 +180,8 @@ export class ClassesView {
     );
     order.sort((a, b) => taken[b] + mistaken[b] - taken[a] - mistaken[a]);
     const right = of
-      ? `${precisePercent(taken[y] / of)} of ${counted(of, "test image")} are right.`
-      : "No test image is of this class.";
+      ? `${precisePercent(taken[y] / of)} of ${counted(of, `test ${app.noun}`)} are right.`
+      : `No test ${app.noun} is of this class.`;
     fill(
       this.confusions,
       h("p", {}, right),
@@ -306,7 +306,7 @@ export class ClassesView {
         ]),
       ),
       quiet(
-        `${app.model.words ? "The most frequent answers" : "Shares of images that answer yes"}. The questions are in the order of how much their answers tell of which of the two it is.`,
+        `${app.model.words ? "The most frequent answers" : `Shares of ${app.noun}s that answer yes`}. The questions are in the order of how much their answers tell of which of the two it is.`,
       ),
     );
   }

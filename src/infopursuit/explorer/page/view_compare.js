@@ -39,7 +39,7 @@ export class CompareView {
       );
       return { bars, steps, outcome, element };
     });
-    this.agree = quiet("Asking all test images …");
+    this.agree = quiet(`Asking all test ${app.noun}s …`);
     this.gallery = h("ul", { class: "gallery" });
     this.growing = new Growing(
       this.gallery,
@@ -53,7 +53,7 @@ export class CompareView {
       "div",
       { class: "view compare-view" },
       h("h1", {}, "Do two models agree?"),
-      h("p", { class: "lead" }, "The same image, each model with its own questions."),
+      h("p", { class: "lead" }, `The same ${app.noun}, each model with its own questions.`),
       this.picker.element,
       this.figure,
       h(
@@ -71,13 +71,13 @@ export class CompareView {
     const image = app.current;
     this.picker.mark();
     if (!image) {
-      fill(this.figure, quiet("This page holds no image."));
+      fill(this.figure, quiet(`This page holds no ${app.noun}.`));
       return;
     }
     const truth = trueClass(app, image);
     fill(
       this.figure,
-      pictureOfImage(image, `The image ${pictureName(app, image)}`),
+      pictureOfImage(image, `The ${app.noun} ${pictureName(app, image)}`),
       h(
         "figcaption",
         {},
@@ -156,8 +156,8 @@ export class CompareView {
       }
     });
     this.agree.textContent = images.length
-      ? `They agree on ${precisePercent(same / images.length)} of ${counted(images.length, "test image")}.`
-      : "This page holds no test image.";
+      ? `They agree on ${precisePercent(same / images.length)} of ${counted(images.length, `test ${this.app.noun}`)}.`
+      : `This page holds no test ${this.app.noun}.`;
     this.growing.show(differing.filter((each) => each.image.thumbnail));
   }
 }

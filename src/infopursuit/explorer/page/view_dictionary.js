@@ -6,7 +6,7 @@ import { ClassTable } from "./class_table.js";
 import { button, fill, h, hidden, isolated, quiet, inRow } from "./dom.js";
 import { outcomesOf, scoreOf } from "./outcomes.js";
 import { Growing } from "./pictures.js";
-import { counted, percent, precisePercent } from "./words.js";
+import { capital, counted, percent, precisePercent } from "./words.js";
 /** @import { App } from "./app.js" */
 
 /**
@@ -149,7 +149,7 @@ export class DictionaryView {
       if (!running.signal.aborted) {
         fill(
           this.effect,
-          quiet(`Asking ${counted(labels.length, "test image")} … ${percent(share)}`),
+          quiet(`Asking ${counted(labels.length, `test ${app.noun}`)} … ${percent(share)}`),
         );
       }
     };
@@ -178,12 +178,12 @@ export class DictionaryView {
   show(own, without) {
     const { struck } = this.app.state;
     if (!own.of) {
-      fill(this.effect, h("p", {}, "This page holds no test image with a known class."));
+      fill(this.effect, h("p", {}, `This page holds no test ${this.app.noun} with a known class.`));
       return;
     }
     /** @param {Score} score */
     const words = ({ right, of, questions }) =>
-      `${precisePercent(right / of)} of ${counted(of, "test image")} right, after ${questions.toFixed(1)} questions on average`;
+      `${precisePercent(right / of)} of ${counted(of, `test ${this.app.noun}`)} right, after ${questions.toFixed(1)} questions on average`;
     if (!without) {
       fill(this.effect, h("p", {}, h("b", {}, "With all questions: "), words(own), "."));
       return;
@@ -245,7 +245,7 @@ export class DictionaryView {
     const seen = truth?.[query];
     const facts = [
       origins[query] ? `${origins[query]}` : null,
-      this.often ? `asked of ${percent(this.often[query])} of images` : null,
+      this.often ? `asked of ${percent(this.often[query])} of ${app.noun}s` : null,
       seen && seen.right !== null ? `${percent(seen.right)} true` : null,
       this.table ? this.table.words(query) : null,
     ].filter((each) => each !== null);
@@ -333,7 +333,7 @@ export class DictionaryView {
           {
             href: app.link({ view: "failures", asked: query, truth: null, said: null, all: true }),
           },
-          "Images that it is asked of",
+          `${capital(app.noun)}s that it is asked of`,
         ),
       ),
     );

@@ -6,7 +6,7 @@ import { button, choice, fill, h, isolated, quiet, table, titled } from "./dom.j
 import { Growing, card } from "./pictures.js";
 import { scoreOf } from "./outcomes.js";
 import { NO_FILTERS } from "./state.js";
-import { counted, percent, precisePercent } from "./words.js";
+import { capital, counted, percent, precisePercent } from "./words.js";
 /** @import { App, Image } from "./app.js" */
 /** @import { Outcomes } from "./outcomes.js" */
 
@@ -49,7 +49,7 @@ export class FailuresView {
     this.count = h("p", { role: "status" });
     this.gallery = h("ul", { class: "gallery" });
     this.growing = new Growing(this.gallery, (/** @type {Outcome} */ each) => this.card(each));
-    this.summary = h("p", { class: "lead" }, "Asking all test images …");
+    this.summary = h("p", { class: "lead" }, `Asking all test ${app.noun}s …`);
     this.classes = h("div", {});
     this.matrix = h("div", {});
     const field = (/** @type {string} */ name, /** @type {HTMLElement} */ input) =>
@@ -62,7 +62,7 @@ export class FailuresView {
       this.summary,
       titled(
         "gallery-title",
-        "Images, the surest first",
+        `${capital(app.noun)}s, the surest first`,
         {},
         h(
           "div",
@@ -157,8 +157,8 @@ export class FailuresView {
     const found = this.wanted(outcomes);
     const pictured = found.filter((each) => each.image.thumbnail).length;
     const without = found.length - pictured;
-    const kind = this.app.state.all ? "image" : "wrong prediction";
-    this.count.textContent = `${counted(found.length, kind)}${without ? `, ${without.toLocaleString("en")} of them without a picture in this page` : ""}`;
+    const kind = this.app.state.all ? this.app.noun : "wrong prediction";
+    this.count.textContent = `${counted(found.length, kind)}${without && pictured ? `, ${without.toLocaleString("en")} of them without a picture in this page` : ""}`;
     this.growing.show(found);
   }
 
@@ -200,9 +200,9 @@ export class FailuresView {
     });
     const wrong = score.of - score.right;
     this.summary.textContent = score.of
-      ? `${precisePercent(score.right / score.of)} of ${counted(score.of, "test image")} are right, ` +
+      ? `${precisePercent(score.right / score.of)} of ${counted(score.of, `test ${app.noun}`)} are right, ` +
         `${wrong.toLocaleString("en")} wrong. Questions stop after ${score.questions.toFixed(1)} on average.`
-      : "This page holds no test image with a known class.";
+      : `This page holds no test ${app.noun} with a known class.`;
     const rows = classes.map((_, y) => ({
       y,
       of: counts[y].reduce((a, b) => a + b, 0),
@@ -277,12 +277,12 @@ export class FailuresView {
           h(
             "caption",
             { class: "hidden" },
-            "Rows: true class; columns: predicted class; test images",
+            `Rows: true class; columns: predicted class; test ${this.app.noun}s`,
           ),
         ),
       ),
       quiet(
-        "Rows are true classes, columns predicted ones. Press a number to see its images above.",
+        `Rows are true classes, columns predicted ones. Press a number to see its ${this.app.noun}s above.`,
       ),
     );
   }

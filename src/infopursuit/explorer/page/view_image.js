@@ -87,7 +87,7 @@ export class ImageView {
       h(
         "p",
         { class: "lead" },
-        "The model sees an image only through answers to plain questions. It asks what tells most, " +
+        `The model sees ${app.noun === "image" ? "an image" : `a ${app.noun}`} only through answers to plain questions. It asks what tells most, ` +
           "and stops when it is sure. Change an answer, and it plans again.",
       ),
       this.picker.element,
@@ -145,7 +145,10 @@ export class ImageView {
       part.hidden = !image;
     }
     if (!image) {
-      fill(this.figure, quiet("This page holds no image. Go to You: there you are the image."));
+      fill(
+        this.figure,
+        quiet(`This page holds no ${app.noun}. Go to You: there you are the ${app.noun}.`),
+      );
       return;
     }
     const whatIf = {
@@ -193,7 +196,7 @@ export class ImageView {
     const truth = trueClass(app, image);
     const caption = h("figcaption", {});
     if (another) {
-      const picture = pictureOfImage(image, `The image ${pictureName(app, image)}`);
+      const picture = pictureOfImage(image, `The ${app.noun} ${pictureName(app, image)}`);
       fill(this.figure, h("div", { class: "seen" }, picture), caption);
       if (image.places.some(Boolean)) this.figure.insertBefore(placeLine(), caption);
     } else this.figure.lastElementChild?.replaceWith(caption);
@@ -235,7 +238,7 @@ export class ImageView {
       h(
         "p",
         { class: "caution" },
-        `This image looks like none of the classes: of images of these classes ${percent(share)} ` +
+        `This ${app.noun} looks like none of the classes: of ${app.noun}s of these classes ${percent(share)} ` +
           "have answers as unusual.",
       ),
     );

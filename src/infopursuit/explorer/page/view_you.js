@@ -167,7 +167,7 @@ export class YouView {
         ? "You and the picture"
         : this.isKey
           ? isolated(app.payload.title)
-          : "You are the image",
+          : `You are the ${app.noun}`,
     );
     this.lead.textContent = image
       ? "The picture answers what it is certain of, and you the rest. You may change any answer."
@@ -301,7 +301,7 @@ export class YouView {
     const { app } = this;
     const { classes } = app.model;
     const top = largest(posterior);
-    const picture = app.test.find((image) => image.label === top);
+    const picture = app.test.find((image) => image.label === top && image.thumbnail);
     fill(
       this.stage,
       quiet(`After ${counted(asked, "question")}, ${percent(posterior[top])} sure`),

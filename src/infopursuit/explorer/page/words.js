@@ -76,10 +76,15 @@ export function answersTo({ words, levels }, query) {
   );
 }
 
-/** The class of style of an answer: each value of a column is like a yes.
+/** The class of style of an answer: the value of a column speaks for one class, against another.
  * @param {number} answer @param {Model} model */
 export function answerClass(answer, model) {
-  return model.words && answer !== 0.5 ? "yes" : answerWord(answer).replace(" ", "-");
+  return model.words && answer !== 0.5 ? "value" : answerWord(answer).replace(" ", "-");
+}
+
+/** @param {string} text */
+export function capital(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** @param {number} count @param {string} noun @param {string} [plural] */
@@ -91,6 +96,8 @@ export function counted(count, noun, plural = `${noun}s`) {
 const SAME = 5e-7;
 // More classes than this are counted, not named.
 const NAMED = 2;
+// Columns of a fold that are named.
+const COLUMNS = 3;
 
 /**
  * The most probable class; classes that are equally probable are a tie.
@@ -110,7 +117,8 @@ export function changedLittle(model, plan, run) {
   const moved = `moved ${model.classes[topClasses(plan.posterior, 1)[0]]} little`;
   if (model.words) {
     const asked = run.map((place) => model.queries[plan.steps[place].query].replace(/\?+$/, ""));
-    return `${run.length} answers ${moved}: ${asked.join(", ")}`;
+    const more = asked.length > COLUMNS ? ` and ${asked.length - COLUMNS} more` : "";
+    return `${run.length} answers ${moved}: ${asked.slice(0, COLUMNS).join(", ")}${more}`;
   }
   /** @type {Map<string, number>} */
   const counts = new Map();

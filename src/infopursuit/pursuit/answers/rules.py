@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -38,7 +38,13 @@ def in_words(answer: float) -> str:
 
 @dataclass(frozen=True)
 class AnswerRule(ABC):
-    """How images answer k queries; its tensors have one row for each query."""
+    """How images answer k queries; its tensors have one row for each query.
+
+    Attributes:
+        noun: what one of the things that answer is called, wherever a person reads of it.
+    """
+
+    noun: ClassVar[str] = "image"
 
     @property
     def levels(self) -> int:
@@ -167,6 +173,8 @@ class ColumnAnswers(AnswerRule):
         columns: (k,) the column that each question is about.
         cuts: (k,) float64.
     """
+
+    noun: ClassVar[str] = "row"
 
     columns: Int[Tensor, " k"]
     cuts: Float[Tensor, " k"]

@@ -1,0 +1,341 @@
+"""Tables on the command line: fit, predict, explain, export of a CSV or Parquet file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import infopursuit
+from infopursuit.cli.command_line import main, parser
+from infopursuit.datasets.given import read_given
+from infopursuit.datasets.table_columns import Wanted
+from infopursuit.datasets.table_files import read_table
+from infopursuit.estimators.base import wanted_by
+from tests.cli.test_export import payload_of
+from tests.estimators.conftest import World
+
+ROWS = 120
+# A column of each kind, of which the first three decide the class.
+COLOURS, SIZES = {"ant": "red", "bee": "yellow", "cat": "grey"}, {"ant": 1.5, "bee": 4.5, "cat": 30}
+
+
+def animals() -> pd.DataFrame:
+    """Rows of three animals; every tenth cell of a column is empty."""
+    rng = np.random.default_rng(0)
+    kind = rng.permutation(np.repeat(list(COLOURS), ROWS // 3))
+    table = pd.DataFrame(
+        {
+            "Tag": [f"t{row:03}" for row in range(ROWS)],
+            "kind": kind,
+            "colour": pd.Series(kind).map(COLOURS),
+            "size, cm": np.round(rng.normal(pd.Series(kind).map(SIZES), 0.4), 2),
+            "stings": np.where(kind == "cat", "no", "yes"),
+            "seen": pd.date_range("2026-01-01", periods=ROWS).strftime("%Y-%m-%d"),
+            "place": "meadow",
+        }
+    )
+    for start, column in enumerate(("colour", "size, cm", "stings")):
+        table.loc[start::10, column] = None
+    return table
+
+
+ASKED = ["colour", "size, cm", "stings"]
+
+
+def written(table: pd.DataFrame, path: Path) -> Path:
+    """Write a table as its suffix says: `.csv` has commas, `.tsv` what Excel writes in Europe."""
+    if path.suffix == ".parquet":
+        table.to_parquet(path, index=False)
+    elif path.suffix == ".tsv":
+        table.to_csv(path, index=False, sep=";", decimal=",", encoding="utf-8-sig")
+    else:
+        table.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def fitted(home: Path, run: Callable) -> Path:
+    """The folder of a model of the first 90 animals; `new.csv` has the others."""
+    written(animals()[:90], home / "train.csv")
+    written(animals()[90:], home / "new.csv")
+    status, out, log = run("fit", "train.csv", "--label", "kind", "--out", "model")
+    assert (status, out) == (0, "")
+    assert re.search(r"90 rows, 3 classes, 3 questions\naccuracy on \d held-out rows: ", log)
+    assert "image" not in log
+    return home / "model"
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet"])
+def test_a_table_is_fitted_and_predicted(run: Callable, home: Path, suffix: str) -> None:
+    train = written(animals()[:90], home / f"train.{suffix}")
+    status, _, log = run("fit", train, "--label", "kind", "--out", "model")
+    assert status == 0
+    (left_out,) = [line for line in log.splitlines() if line.startswith("left out")]
+    assert left_out == (
+        "left out, as no question can be about it: Tag (all its 90 values differ); seen (holds "
+        "dates or times); place (has one value)"
+    )
+    model = infopursuit.load("model")
+    assert model.feature_names_in_.tolist() == ASKED
+    plain = infopursuit.InformationPursuitClassifier().fit(
+        animals()[:90][ASKED], animals()["kind"][:90]
+    )
+    assert model.queries_ == plain.queries_
+    expected = plain.explain(animals()[90:][ASKED])
+    new = animals()[90:]
+    for other in ("csv", "tsv", "parquet"):
+        file = written(new[[*ASKED[::-1], "Tag", "seen"]], home / f"new.{other}")
+        status, out, log = run("predict", "--model", "model", file)
+        rows = list(csv.DictReader(io.StringIO(out)))
+        assert (status, log) == (0, f"{file}: columns that the model does not ask: seen")
+        assert [row["row"] for row in rows] == new["Tag"].tolist()
+        assert [row["class"] for row in rows] == [each.predicted_class for each in expected]
+        assert [float(row["probability"]) for row in rows] == [
+            each.probability for each in expected
+        ]
+
+
+def test_a_row_is_explained_in_each_form(run: Callable, fitted: Path) -> None:
+    X = read_given("new.csv", wanted_by(infopursuit.load("model"))).some([0])
+    (expected,) = infopursuit.load("model").explain(X, names=["t090"])
+    head = Path("new.csv").read_text().splitlines()[:2]
+    Path("one.csv").write_text("\n".join(head) + "\n")
+    assert run("explain", "--model", "model", "one.csv")[1] == str(expected)
+    for form in ("text", "csv", "html", "json"):
+        status, out, _ = run("explain", "--model", "model", "one.csv", "--format", form)
+        assert status == 0
+        assert "t090" in out
+        assert form == "json" or "image" not in out
+    assert run("explain", "--model", "model", "one.csv", "--format", "csv")[1].startswith('"row",')
+    status, out, _ = run("explain", "--model", "model", "one.csv", "new.csv", "--decisive")
+    assert (status, out.count("Prediction: ")) == (0, 31)
+    assert run("explain", "--model", "model", "one.csv", "--figures", "drawn")[0] == 0
+    assert [file.name for file in Path("drawn").iterdir()] == ["t090.png"]
+
+
+def test_a_row_and_a_person_answer_on_the_command_line(
+    run: Callable, fitted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = iter(["blue\n", "Enter\n", "?\n", "\n", "q\n"])
+    monkeypatch.setattr("sys.stdin", said)
+    Path("one.csv").write_text("\n".join(Path("new.csv").read_text().splitlines()[:2]) + "\n")
+    status, out, _ = run("explain", "--model", "model", "--interactive", "one.csv")
+    assert status == 0
+    assert "Enter takes the answer of the row; type a value, such as " in out
+    assert "the answer 'blue' to " in out
+    assert "image" not in out
+    monkeypatch.setattr("sys.stdin", iter(["30\n", "red\n", "30\n"] * 3))
+    assert "cat" in run("explain", "--model", "model", "--interactive")[1]
+
+
+def test_rows_are_explored(run: Callable, fitted: Path) -> None:
+    status, _, log = run("export", "--model", "model", "--images", "new.csv", "page.html")
+    assert status == 0
+    assert "30 test rows and 0 training rows" in log
+    content = payload_of(Path("page.html"))
+    assert content.noun == "row"
+    assert {each.id for each in content.images.test} == set(animals()["Tag"][90:])
+    assert all(each.label is not None for each in content.images.test)
+    log = run("export", "--model", "model", "--images", "train.csv", "page.html")[2]
+    assert "train.csv: the model was trained on 90 of 90 rows" in log
+    assert "image" not in log
+
+
+@pytest.mark.parametrize(
+    ("change", "arguments", "message"),
+    [
+        ({}, [], "--label is missing; expected the column of the classes, one of Tag, kind, colo"),
+        ({}, ["--label", "knd"], "no column 'knd'; did you mean 'kind'? found Tag, kind, colour"),
+        ({"kind": "ant"}, ["--label", "kind"], "y has one class, 'ant' in all 120 rows"),
+        ({}, ["--label", "Tag"], "--label Tag: found another value in each row"),
+        ({}, ["--label", "size, cm"], "a number; expected classes of several rows each"),
+        ({}, ["--label", "kind", "--clip", "ViT-B-32"], "--clip: about images"),
+        ({}, ["--label", "kind", "--knowledge", "t.csv"], "--knowledge: about images"),
+        (dict.fromkeys(ASKED), ["--label", "kind"], "no column to ask about besides kind"),
+    ],
+)
+def test_what_is_no_table_to_fit_is_refused(
+    run: Callable, change: dict, arguments: list, message: str
+) -> None:
+    written(animals().assign(**change), Path("table.csv"))
+    status, _, log = run("fit", "table.csv", *arguments, "--out", "model")
+    assert status == 1
+    assert message in log.splitlines()[-1]
+
+
+def test_rows_without_a_class_are_counted(run: Callable) -> None:
+    table = animals()
+    table.loc[:4, "kind"] = None
+    written(table, Path("table.csv"))
+    status, _, log = run("fit", "table.csv", "--label", "KIND", "--out", "model")
+    assert status == 0
+    assert "left out: 5 rows without kind" in log
+    assert "115 rows, 3 classes" in log
+
+
+def test_columns_are_found_by_their_names(run: Callable, fitted: Path) -> None:
+    new = animals()[90:]
+    for table, message in (
+        (new.drop(columns="colour"), "no column 'colour'; found Tag, kind, size, cm"),
+        (new.rename(columns={"colour": "color"}), "no column 'colour'; did you mean 'color'?"),
+        (new.assign(**{"size, cm": "big"}), "column 'size, cm': row 0 is 'big'; expected a finite"),
+    ):
+        status, _, log = run("predict", "--model", "model", written(table, Path("bad.csv")))
+        assert status == 1
+        assert message in log
+    renamed = written(new.rename(columns=str.upper), Path("capitals.csv"))
+    assert run("predict", "--model", "model", renamed)[0] == 0
+    for path, message in (("new.png", "expected one (.csv"), ("none.csv", "none.csv")):
+        status, _, log = run("predict", "--model", "model", path)
+        assert status == 1
+        assert message in log
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "named"),
+    [
+        ("code", ["a7", "b1", "c2"], True),
+        ("id", [907, 12, 55], True),
+        ("PassengerId", [907, 12, 55], True),
+        ("place", [3, 1, 2], True),
+        ("weight", [907, 12, 55], False),
+        ("acid", [907, 12, 55], False),
+        ("weight", [0.5, 1.5, 2.5], False),
+        ("id", [1, 1, 2], False),
+        ("when", ["2026-01-01", "2026-01-02", "2026-01-03"], False),
+    ],
+)
+def test_what_names_rows(name: str, values: list, named: bool) -> None:
+    written(pd.DataFrame({name: values, "x": "y"}), Path("table.csv"))
+    assert read_table(Path("table.csv")).names_rows(name) == named
+
+
+@pytest.mark.parametrize(
+    ("content", "values"),
+    [
+        ("a;b\n1,5;x\n;NA\n-2;y\n", [1.5, None, -2.0]),
+        ("a,b\n1.5,x\nnan,\n-2e0,y\n", [1.5, None, -2.0]),
+        ("a,b\n1.5,x\n,\n3+,y\n", ["1.5", "3+"]),
+        ("a,b\nnone,x\nN/A,x\nNone,y\n", ["none", None, None]),
+    ],
+)
+def test_cells_of_a_table(content: str, values: list) -> None:
+    Path("table.csv").write_text(content)
+    assert read_table(Path("table.csv")).values.column("a").to_pylist() == values
+
+
+def test_two_columns_of_one_name_and_no_rows_are_refused(run: Callable) -> None:
+    for content, message in (
+        ("a,a\n1,2\n", "2 columns are called 'a'"),
+        ("a,b\n", "no rows; expected a table"),
+    ):
+        Path("table.csv").write_text(content)
+        status, _, log = run("fit", "table.csv", "--label", "a", "--out", "model")
+        assert status == 1
+        assert message in log
+
+
+def test_a_model_without_names_of_columns_takes_as_many(run: Callable) -> None:
+    X, y = np.array([[1.0], [2.0]] * 40), ["a", "b"] * 40
+    infopursuit.InformationPursuitClassifier().fit(X, y).save("model")
+    np.save("rows.npy", X[:2])
+    pd.DataFrame({"any": X[:2, 0]}).to_csv("rows.csv", index=False)
+    for file in ("rows.npy", "rows.csv"):
+        out = run("predict", "--model", "model", file)[1]
+        assert [row["class"] for row in csv.DictReader(io.StringIO(out))] == ["a", "b"]
+    with pytest.raises(infopursuit.InputError, match="2 columns; the model was fitted on 1"):
+        Path("two.csv").write_text("a,b\n1,2\n")
+        read_given("two.csv", Wanted(None, 1))
+
+
+# -- embeddings -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["explain", "predict"])
+def test_embeddings_are_taken_in_each_file_that_fit_takes(
+    run: Callable, world: World, model, command: str
+) -> None:
+    model.save("model")
+    X, y = world.unseen[:3], world.unseen_y[:3]
+    np.save("rows.npy", X)
+    np.savez("rows.npz", embeddings=X, labels=y)
+    np.savez("alone.npz", X=X)
+    splits = {f"{split}_embeddings": X for split in ("train", "test")}
+    np.savez("splits.npz", **splits, train_labels=y, test_labels=y)
+    pq.write_table(pa.table({"embedding": list(X), "id": ["a", "b", "c"]}), "rows.parquet")
+    expected = [each.predicted_class for each in model.explain(X)]
+    for file, names in (
+        ("rows.npy", [f"rows.npy[{row}]" for row in range(3)]),
+        ("rows.npz", [f"test[{row}]" for row in range(3)]),
+        ("alone.npz", [f"alone.npz[{row}]" for row in range(3)]),
+        ("rows.parquet", ["a", "b", "c"]),
+    ):
+        status, out, log = run(command, "--model", "model", file, "--format", "csv")
+        rows = {row["image"]: row for row in csv.DictReader(io.StringIO(out))}
+        assert (status, log) == (0, "")
+        assert list(rows) == names
+        last = "class" if command == "predict" else "most_probable"
+        assert [row[last] for row in rows.values()] == expected
+    out = run(command, "--model", "model", "splits.npz", "rows.npy", "--format", "csv")[1]
+    assert len({row["image"] for row in csv.DictReader(io.StringIO(out))}) == 9
+    status, _, log = run(command, "--model", "model", "table.csv")
+    assert status == 1
+    assert "table.csv: a table; the model asks about images: expected pictures or embed" in log
+
+
+# -- where the model stands -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "annotate --model m photos --by ann",
+        "annotate m photos --by ann",
+        "annotate m --by ann photos",
+        "annotate --by ann m photos",
+        "annotate --by ann photos --model m",
+    ],
+)
+def test_the_model_of_annotate(words: str) -> None:
+    chosen = parser().parse_args(words.split())
+    assert (chosen.model, chosen.images, chosen.by) == ("m", Path("photos"), "ann")
+
+
+@pytest.mark.parametrize("words", ["--model m --out t.csv", "m --out t.csv", "--out t.csv m"])
+def test_the_model_of_knowledge(words: str) -> None:
+    chosen = parser().parse_args(["knowledge", *words.split()])
+    assert (chosen.model, chosen.out) == ("m", Path("t.csv"))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("annotate photos", "the following arguments are required: --model"),
+        ("annotate --model m photos more", "unrecognized arguments: more"),
+        ("annotate m photos more", "unrecognized arguments: more"),
+        ("knowledge --out t.csv", "the following arguments are required: --model"),
+        ("knowledge --model m n --out t.csv", "unrecognized arguments: n"),
+    ],
+)
+def test_a_model_that_is_missing_or_there_twice(
+    words: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(words.split())
+    assert left.value.code == 2
+    assert message in capsys.readouterr().err
