@@ -84,6 +84,20 @@ def together(parts: Iterable[Proportion]) -> Proportion:
     return Proportion(sum(rights), sum(givens))
 
 
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """Return a counted noun: `1 class`, `1,200 classes`."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def distinct_numbers(numbers: Sequence[float]) -> list[str]:
+    """Return numbers in words, with four digits, or as many as tell them apart."""
+    for digits in range(4, 18):
+        texts = [f"{number:.{digits}g}" for number in numbers]
+        if len(set(texts)) == len(texts):
+            return texts
+    return [repr(number) for number in numbers]
+
+
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """A table in Markdown."""
     lines = [header, ["---"] * len(header), *rows]
