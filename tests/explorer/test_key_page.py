@@ -94,7 +94,8 @@ def test_a_link_keeps_five_degrees(plants: Path, open_page: Opened) -> None:
     yellow, top = pursuit.number("flowers yellow?"), pursuit.rule.levels - 1
     for level, word in enumerate(pursuit.words[yellow]):
         if word:
-            page = open_page(text, f"view=you&you={yellow}v{round(1000 * level / top)}&sure=100")
+            said = {0: "n", top: "y"}.get(level, f"v{round(1000 * level / top)}")
+            page = open_page(text, f"view=you&you={yellow}{said}&sure=100")
             chosen = page.locator(".said select")
             assert chosen.locator("option:checked").inner_text() == word
     while page.locator(".reply").count():
