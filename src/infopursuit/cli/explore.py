@@ -33,6 +33,7 @@ from infopursuit.clip.embed import embed_readable_pictures
 from infopursuit.clip.towers import image_tower
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import check_writable, suffix_of
+from infopursuit.core.numbers import counted
 from infopursuit.core.tables import EMBEDDING
 from infopursuit.datasets.embedded_files import read_embeddings, read_given_table, read_rows
 from infopursuit.datasets.image_folders import read_image_folder
@@ -92,11 +93,11 @@ def export(chosen: argparse.Namespace) -> int:
     written = page(content).encode()
     write_out({chosen.page.name: written}, chosen.page.parent, "PAGE", chosen.page)
     logger.info(
-        "%s: %d test images and %d training images with %d questions, %.1f MB",
+        "%s: %s and %s with %s, %.1f MB",
         chosen.page,
-        len(content.images.test),
-        len(content.images.train),
-        len(content.models[0].queries),
+        counted(len(content.images.test), "test image"),
+        counted(len(content.images.train), "training image"),
+        counted(len(content.models[0].queries), "question"),
         len(written) / 1e6,
     )
     return 1 if rejected else 0
@@ -137,8 +138,10 @@ def annotate(chosen: argparse.Namespace) -> int:
         for each, reason in rejected.items():
             logger.error("left out: %s: %s", each, reason)
         answered = sum(each is not None for each in asking.answers())
-        logger.info("%d questions about %d pictures, %d answered; answers are saved in %s",
-                    len(cells), len(files), answered, chosen.out)  # fmt: skip
+        about = counted(len(cells), "question"), counted(len(files), "picture")
+        logger.info(
+            "%s about %s, %d answered; answers are saved in %s", *about, answered, chosen.out
+        )
         served = [Served(model.pursuit_, None)]
         run(server(served, content, [chosen.host], asking), listening)
     return 1 if rejected else 0

@@ -13,7 +13,7 @@ import numpy as np
 from infopursuit.cli.explain import clip_of, language_model_of
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import check_writable
-from infopursuit.core.numbers import percent
+from infopursuit.core.numbers import counted, percent
 from infopursuit.datasets.embedded_files import Embeddings, read_embedded_texts, read_embeddings
 from infopursuit.estimators.class_knowledge import BY_WORDNET, DRAFTS, drafted_by
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier, check_before_work
@@ -119,7 +119,9 @@ def summary(model: InformationPursuitClassifier) -> list[str]:
     """Return how large a model is, and how good."""
     facts = model.provenance_
     lines = [
-        f"{facts['images']} images, {len(model.classes_)} classes, {len(model.queries_)} questions"
+        f"{counted(facts['images'], 'image')}, "
+        f"{counted(len(model.classes_), 'class', 'classes')}, "
+        f"{counted(len(model.queries_), 'question')}"
     ]
     for split, images in (("test", "test images"), ("held_out", "images held out")):
         if f"{split}_accuracy" in facts:

@@ -85,8 +85,8 @@ def together(parts: Iterable[Proportion]) -> Proportion:
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
-    """Return a counted noun: `1 class`, `1,200 classes`."""
-    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+    """Return a counted noun: `1 class`, `12 classes`."""
+    return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def distinct_numbers(numbers: Sequence[float]) -> list[str]:

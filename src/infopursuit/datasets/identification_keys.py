@@ -31,6 +31,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.files import is_file
 from infopursuit.core.numbers import counted, distinct_numbers
 from infopursuit.datasets.key_cells import (
+    MOST_STATES,
     NO,
     YES,
     as_answer,
@@ -48,8 +49,6 @@ logger = logging.getLogger(__name__)
 PICTURE = "picture"
 # Questions about one column of numbers.
 CUTS = 8
-# A person chooses one of at most as many states.
-MOST_STATES = 100
 # How often a number is among what is rare, such as the 7 of 2-5(-7).
 RARE = 0.1
 
@@ -345,7 +344,6 @@ def _character(table: CsvTable, name: str, cells: Sequence[str]) -> Character | 
     states = read_states(cells, where)
     if states is None:
         return None
-    check_states(name, len(states.names), table.path)
     return Character(name, states.names, states.frequency)
 
 
@@ -394,7 +392,8 @@ def _check_written(character: Character, cells: Sequence[str], path: Path) -> No
 def _cell(character: Character, row: int) -> str:
     if character.ranges is not None:
         usual = character.ranges if character.usual is None else character.usual
-        return number_text(*character.ranges[row].tolist(), usual[row].tolist())
+        low, high = character.ranges[row].tolist()
+        return number_text(low, high, usual[row].tolist())
     frequency = character.frequency[row]
     if np.isnan(frequency).any():
         return ""

@@ -29,6 +29,8 @@ YES, NO = "yes", "no"
 YES_WORDS, NO_WORDS = ("yes", "y", "true"), ("no", "n", "false")
 # Not known, or not applicable: the question tells nothing about the class.
 UNKNOWN = ("", "?", "-", "–", "—", "n/a", "na", "not applicable", "inapplicable", "unknown")
+# A person chooses one of at most as many states.
+MOST_STATES = 100
 # A column of texts with more different ones, in most of its rows, names the classes.
 NAMES, MOST_ROWS = 20, 0.5
 
@@ -247,7 +249,8 @@ def read_states(cells: Sequence[str], where: Where) -> States | None:
     """Return the states of a column of tidy cells; None, and a warning, for a column of names.
 
     Raises:
-        InputError: a share is none, shares of a class sum to more than 1, or yes or no is misspelt.
+        InputError: a share is none, shares of a class sum to more than 1, yes or no is misspelt, or
+            there are too many states.
     """
     parsed = [_shares(cell, where, row) if is_known(cell) else {} for row, cell in enumerate(cells)]
     spelt = [(alike(state), state) for each in parsed for state in each]
@@ -268,6 +271,9 @@ def read_states(cells: Sequence[str], where: Where) -> States | None:
         name: Counter(state for each, state in spelt if each == name).most_common(1)[0][0]
         for name in counts
     }
+    if len(counts) > MOST_STATES:
+        first = where(next(row for row, each in enumerate(parsed) if each))
+        raise InputError(f"{first}: {len(counts)} states; expected at most {MOST_STATES}")
     _tell_slips(counts, shown, parsed, where)
     places = {name: place for place, name in enumerate(shown)}
     frequency = np.full((len(cells), len(shown)), np.nan)

@@ -16,7 +16,7 @@ from huggingface_hub import HfApi, snapshot_download
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.markdown import plain
-from infopursuit.core.numbers import percent
+from infopursuit.core.numbers import counted, percent
 from infopursuit.estimators.persistence import FILES, SavedModel, pins_weights, save
 from infopursuit.estimators.trained_on import KEY
 from infopursuit.pursuit.answers.rules import ColumnAnswers
@@ -96,7 +96,8 @@ def model_card(model: SavedModel, repository: str | None = None) -> str:
         name=name,
         title=name.rpartition("/")[2],
         estimator=model.estimator,
-        counts=f"{len(model.pursuit.queries)} questions and {len(model.classes)} classes",
+        counts=f"{counted(len(model.pursuit.queries), 'question')} and "
+        f"{counted(len(model.classes), 'class', 'classes')}",
         use=_use(model, table),
         inputs=_inputs(model, table),
         accuracy=_accuracy(model),

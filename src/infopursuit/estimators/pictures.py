@@ -22,6 +22,7 @@ from infopursuit.clip.embed import cache_folder, embed_readable_pictures, embed_
 from infopursuit.clip.towers import Clip, load_clip
 from infopursuit.clip.weights import clip_source
 from infopursuit.core.errors import InputError, writable
+from infopursuit.core.numbers import counted
 from infopursuit.datasets.decoding import picture_list
 from infopursuit.datasets.image_folders import (
     TEST_FRACTION,
@@ -228,7 +229,8 @@ def _warn_of_copies(pictures: Sequence[_Named]) -> None:
     if copies:
         listed = "; ".join(said for *_, said in sorted(copies)[:LISTED])
         warnings.warn(
-            f"{len(copies)} pictures are the same as others under another name: {listed}",
+            f"{counted(len(copies), 'picture is', 'pictures are')} the same as "
+            f"{'another' if len(copies) == 1 else 'others'} under another name: {listed}",
             UserWarning,
             stacklevel=3,
         )

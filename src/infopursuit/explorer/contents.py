@@ -13,6 +13,7 @@ from jaxtyping import Float, Integer
 from torch import Tensor, nn
 
 from infopursuit.core.errors import InputError, writable
+from infopursuit.core.numbers import counted
 from infopursuit.datasets.decoding import UnreadableError, thumbnail
 from infopursuit.explorer import payload
 from infopursuit.pursuit.answers.rules import NO_CUT, ColumnValues, MinMaxAnswers
@@ -148,7 +149,8 @@ def _room(empty: payload.Payload, chosen: Chosen) -> int | None:
     taken = len(payload.written(empty))
     if taken > chosen.limit:
         sizes = ", ".join(
-            f"{each.name} has {len(each.queries)} questions and {len(each.classes)} classes"
+            f"{each.name} has {counted(len(each.queries), 'question')} and "
+            f"{counted(len(each.classes), 'class', 'classes')}"
             for each in empty.models
         )
         raise InputError(
