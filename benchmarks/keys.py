@@ -189,7 +189,7 @@ def page(classes: int = 2500, characters: int = 800, steps: int = 20) -> None:
             rows.writerows([f"species {row}", *each] for row, each in enumerate(cells))
         key, _ = open_key(path)
         out = path.with_suffix(".html")
-        write_page(key_model(key).pursuit, key, out)
+        write_page(key_model(key), key, out)
         print(f"{out.stat().st_size / 1e6:.1f} MB")
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=shutil.which("chromium"))

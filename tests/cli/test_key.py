@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,10 @@ import pytest
 
 from infopursuit.cli.command_line import main
 from infopursuit.cli.key import open_key
-from infopursuit.datasets.identification_keys import read_csv
+from infopursuit.datasets.identification_keys import Character, Key, read_csv
 from infopursuit.estimators.from_knowledge import key_model
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.pursuit.dialogue import Dialogue
 from infopursuit.pursuit.printed_key import printed_key
 from tests.datasets.test_identification_keys import MADE, PLANTS
 
@@ -32,7 +34,7 @@ def test_a_table_becomes_a_key(plants: Path, suffix: str, caplog: pytest.LogCapt
     out = plants.with_name(f"key{suffix}")
     made = ["--creator", MADE[0], "--license", MADE[1]]
     assert main(["key", str(plants), "--out", str(out), "--title", "Weeds", *made]) == 0
-    assert "6 classes, 10 questions, 0 pictures" in caplog.text
+    assert "6 classes, 3 questions, 0 pictures" in caplog.text
     text = out.read_text(encoding="utf-8")
     assert "Sorrel" in text and "Weeds" in text
 
@@ -45,7 +47,10 @@ def test_a_table_becomes_a_key(plants: Path, suffix: str, caplog: pytest.LogCapt
         (["plants.csv", "--out", "key.json"], "expected --creator NAME and --license ADDRESS"),
         (["plants.csv", "--out", "key.json", "--creator", "A", "--license", "BY"], "--license ADD"),
         (["plants.csv", "--out", "key.html", "--reliability", "0.5"], "reliability is 0.5"),
-        (["pictured.csv", "--out", "key.html"], "b.png: no such file; expected the picture of 'B'"),
+        (["pictured.csv", "--out", "key.html"], "b.png: no regular file; expected the picture of"),
+        (["plants.csv", "--out", "plants.csv"], "plants.csv: is the table that is read"),
+        (["plants.csv", "--out", "../{folder}/plants.csv"], "plants.csv: is the table that is"),
+        (["plants.XLSX", "--out", "key.html"], "plants.XLSX: a spreadsheet; save it as CSV"),
     ],
 )
 def test_bad_use_is_one_line(
@@ -57,37 +62,96 @@ def test_bad_use_is_one_line(
 ) -> None:
     monkeypatch.chdir(plants.parent)
     Path("pictured.csv").write_text("plant,leaves,picture\nA,basal,\nB,opposite,b.png\n")
-    assert main(["key", *arguments]) == 1
+    before = plants.read_bytes()
+    assert main(["key", *(each.format(folder=plants.parent.name) for each in arguments)]) == 1
+    assert plants.read_bytes() == before
     assert [message in record.getMessage() for record in caplog.records] == [True]
     assert "\n" not in caplog.records[0].getMessage()
 
 
 def test_a_printed_key_leads_to_each_class(plants: Path) -> None:
     key = read_csv(plants)
-    pursuit = key_model(key, 0.999).pursuit
-    text = printed_key(pursuit, "Weeds", 0.25)
+    text = printed_key(key_model(key, 0.999), "Weeds", 0.25)
     steps = {
-        number: (question, dict(re.findall(r"- (yes|no): (.*)", both)))
-        for number, question, both in re.findall(r"\*\*(\d+)\.\*\* (.*)\n((?:- .*\n){2})", text)
+        number: (question, dict(re.findall(r"- (.*?): (.*)", answers)))
+        for number, question, answers in re.findall(r"\*\*(\d+)\.\*\* (.*)\n((?:- .*\n)+)", text)
     }
-    left = float(re.search(r"wrong class for ([\d.]+) %", text)[1]) / 100
-    assert left <= 0.25
-    truth = key.truth()
+    assert {question for question, _ in steps.values()} == {
+        "leaves?", "flowers yellow?", "height (cm)?"
+    }  # fmt: skip
+    left = float(re.findall(r"wrong class for ([\d.]+) %", text)[0]) / 100
     right = 0.0
     for row, name in enumerate(key.classes):
         ends = [("1", 1.0)]
         while ends:
             number, share = ends.pop()
             question, goes = steps[number]
-            column = [each.text for each in key.questions].index(question)
-            yes = np.nan_to_num(truth[row, column], nan=np.nanmean(truth[:, column]))
-            for word, part in (("yes", yes), ("no", 1 - yes)):
-                on = re.fullmatch(r"go to \*\*(\d+)\*\*", goes[word])
-                if part and on:
+            character = next(
+                each for each in key.characters if each.choice_name.rstrip("?") == question[:-1]
+            )
+            shares = np.where(
+                np.isnan(character.choices), np.nanmean(character.choices, 0), character.choices
+            )[row]
+            for words, goal in goes.items():
+                part = sum(shares[place] for place in cells_of(character, words))
+                if on := re.fullmatch(r"go to \*\*(\d+)\*\*", goal):
                     ends.append((on[1], share * part))
-                elif part:
-                    right += share * part * goes[word].startswith(f"*{name}*") / len(key.classes)
+                else:
+                    right += share * part * goal.startswith(f"*{name}*") / len(key.classes)
     assert right == pytest.approx(1 - left, abs=0.02)
+
+
+def cells_of(character: Character, words: str) -> list[int]:
+    """The choices that a line of a printed key stands for."""
+    if character.in_degrees:
+        return [["no", "yes"].index(words)]
+    if character.ranges is None:
+        return [character.states.index(word) for word in words.split(" or ")]
+    found = []
+    for part in words.split(" or "):
+        numbers = [float(each) for each in re.findall(r"[\d.]+", part)]
+        low, high = numbers[0], numbers[-1]
+        if not part[0].isdigit():
+            low, high = (-np.inf, high) if part.startswith("at most") else (low, np.inf)
+        ends = [-np.inf, *character.cuts, np.inf]
+        found += [
+            place for place in range(len(ends) - 1) if low <= ends[place] < ends[place + 1] <= high
+        ]
+    return found
+
+
+def test_a_printed_key_shows_markup_as_it_is(tmp_path: Path) -> None:
+    hostile = "<img src=x onerror=alert(1)>"
+    table = tmp_path / "key.csv"
+    table.write_text(
+        f'plant,{hostile} \x1b[31m,leaf\n"A\n# {hostile}",yes,*x*\nB,no,|y|z\nC,no,*x*\n',
+        encoding="utf-8",
+    )
+    out = tmp_path / "key.md"
+    assert main(["key", str(table), "--out", str(out), "--title", "<script>\n# x"]) == 0
+    text = out.read_text(encoding="utf-8")
+    assert "\x1b" not in text
+    assert not re.search(r"(?<!\\)[<>]", text)
+    assert [line for line in text.split("\n") if line.startswith("#")] == [r"# \<script\> # x"]
+
+
+def test_a_choice_among_states_takes_fewer_questions() -> None:
+    states = np.array(["alternate", "opposite", "whorled", "basal"])
+    codes = np.array([[i // 4 % 4, i % 4] for i in range(16)])
+    characters = tuple(
+        Character(name, tuple(states), np.eye(4)[codes[:, column]])
+        for column, name in enumerate(["leaves", "buds"])
+    )
+    key = Key("Sixteen", tuple(f"p{i}" for i in range(16)), characters)
+    pursuit = key_model(key, 0.99)
+    asked = Dialogue(pursuit)
+    asked.answer("whorled", "leaves?")
+    asked.answer("basal", "buds?")
+    assert asked.next_question() is None
+    assert max(asked.posterior.items(), key=itemgetter(1))[0] == "p11"
+    text = printed_key(pursuit, "Sixteen", 0.05)
+    assert "16 classes, 5 questions" in text
+    assert "- whorled: *p" in text
 
 
 @pytest.mark.parametrize("columns", ["values", "cuts"])

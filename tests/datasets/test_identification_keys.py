@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import jsonschema
 import numpy as np
 import pytest
+from PIL import Image
 
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.clavis import read_clavis, write_clavis
@@ -35,6 +39,38 @@ def same(one: Key, other: Key) -> None:
     assert np.allclose(one.truth(), other.truth(), equal_nan=True, atol=1e-6)
 
 
+# A separator and cells, _ for a blank; what they say.
+CELLS = {
+    ", alternate Alternate ALTERNATE. opposite": {"x: alternate?": [1, 1, 1, 0]},
+    ", deep_red deep-red deep__Red blue": {"x: deep red?": [1, 1, 1, 0]},
+    ", Yes no YES n True ?": {"x?": [1, 0, 1, 0, 1, np.nan]},
+    ", yes:0.8 no:90% no yes|no": {"x?": [0.8, 0.1, 0, 0.5]},
+    ", red blue - – n/a NA": {"x: red?": [1, 0, *4 * [np.nan]]},
+    ", 2:1 3:1|2:1 3:2": {
+        "x: 2:1?": [1, 0.5, 0], "x: 3:1?": [0, 0.5, 0], "x: 3:2?": [0, 0, 1]
+    },
+    ", 4:0.9|5:0.1 4|5": {"x: 4?": [0.9, 0.5]},
+    "; opposite:0.9|alternate:0,1 alternate": {"x: opposite?": [0.9, 0]},
+    ", opposite:90%|alternate:10% alternate": {"x: opposite?": [0.9, 0]},
+    "; 1,5-2,5 3,5": {"x > 2?": [0.5, 1], "x > 3?": [0, 1]},
+    ", 30-40_cm 30_cm_-_50_cm 70": {
+        "x (cm) > 35?": [0.5, 0.75, 1], "x (cm) > 45?": [0, 0.25, 1], "x (cm) > 60?": [0, 0, 1]
+    },
+    ", -5--1 -3_to_4 −1": {
+        "x > -4?": [0.75, 1, 1], "x > -2?": [0.25, 6 / 7, 1], "x > 1.5?": [0, 2.5 / 7, 0]
+    },
+    ", <5 >10 5-10 ≥10 10+": {
+        "x > 5?": [0, 1, 1, 1, 1], "x > 7.5?": [0, 1, 0.5, 1, 1], "x > 10?": [0, 1, 0, 1, 1]
+    },
+    ", (1-)2-5(-7) 2-5(9) 3": {
+        "x > 1.5?": [0.99, 1, 1], "x > 2.5?": [0.825, 0.843, 1], "x > 4?": [0.35, 0.371, 0],
+        "x > 6?": [0.017, 0.043, 0], "x > 8?": [0, 0.014, 0],
+    },
+    ", ca._3 ~5 5±1": {"x > 3.5?": [0, 1, 1], "x > 4.5?": [0, 1, 0.75], "x > 5.5?": [0, 0, 0.25]},
+    ", 1e3-2e3 5000": {"x > 1500?": [0.5, 1], "x > 3500?": [0, 1]},
+}  # fmt: skip
+
+
 def test_a_table_is_read(tmp_path: Path) -> None:
     key = read_csv(written(tmp_path / "plants.csv", PLANTS))
     assert key.classes == ("Sorrel", "Buttercup", "Nettle")
@@ -51,24 +87,51 @@ def test_a_table_is_read(tmp_path: Path) -> None:
     assert truth.keys() == expected.keys()
     for text, values in expected.items():
         assert np.allclose(truth[text], values, equal_nan=True), text
-    places = {each.text: place for place, each in enumerate(key.questions)}
-    redundant = set(key.redundant())
-    basal, opposite = places["leaves: basal?"], places["leaves: opposite?"]
-    low, high = places["height (cm) > 40?"], places["height (cm) > 75?"]
-    assert {(basal, opposite, 1), (basal, opposite, 3), (high, low, 1), (low, high, 2)} <= redundant
-    assert not {(basal, opposite, 2), (low, high, 1), (high, low, 2), (low, basal, 1)} & redundant
+
+
+def test_cells_are_read_as_people_write_them(tmp_path: Path) -> None:
+    for cells, expected in CELLS.items():
+        separator, *column = cells.split()
+        rows = [f"{number}{separator}{cell}" for number, cell in enumerate(column)]
+        rows = ["class" + separator + "x", *(row.replace("_", " ") for row in rows)]
+        key = read_csv(written(tmp_path / "key.csv", "\n".join(rows) + "\n"))
+        found = dict(zip([each.text for each in key.questions], key.truth().T, strict=True))
+        assert list(found) == list(expected), cells
+        for text, values in expected.items():
+            assert found[text] == pytest.approx(values, abs=0.005, nan_ok=True), (cells, text)
+        write_csv(key, tmp_path / "again.csv")
+        again = read_csv(tmp_path / "again.csv")
+        same(replace(again, title=key.title), key)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("species\nSorrel\n", "a row for each class"),
-        ("species,leaves\nSorrel,basal\n", "1 classes; expected at least two"),
+        ("species,leaves\nSorrel,basal\n", "1 class; expected at least two"),
         ("species,leaves\nA,basal\nA,opposite\n", "the class 'A' is there twice"),
-        ("species,leaves\nA,basal\nB,opposite,x\n", "row 3: found 3 cells; expected 2"),
-        ("species,leaves\nA,basal:0.8|opposite:0.7\nB,basal\n", "row 2: leaves: .* sum to 1.5"),
-        ("species,height\nA,9-3\nB,4\n", "row 2: height: '9-3'; expected low-high"),
+        ("species,leaves\nA,basal\nB,opposite,x\n", "row 3: "),
+        (
+            "species,leaves\nA,basal:0.8|opposite:0.7\nB,basal\n",
+            "row 2, column 'leaves': .* sum to 1.5",
+        ),
+        ("species,height\nA,9-3\nB,4\n", "row 2, column 'height': '9-3'; expected low-high"),
         ("species,leaves\n,basal\nB,basal\n", "row 2: no name"),
+        ("species,leaves,\nA,basal,x\nB,basal,y\n", "column 3 has no name"),
+        ("species,leaves,Leaves\nA,x,x\nB,x,y\n", "'leaves' is there twice"),
+        ("species,wings\nA,yes\nB,no\nC,yess\n", "row 4, column 'wings': 'yess'; .*'yes'"),
+        ("species,wings\nA,yes\nB,no\nC,on\n", "row 4, column 'wings': 'on'; .*'no'"),
+        ("species,leaves\nA,x:9|y:1\nB,y\n", "'x:9'; expected a share"),
+        ("class,x\n" + "".join(f"{i},s{i % 101}\n" for i in range(404)), "101 states; expected"),
+        ("species,petals\nA,3-May\nB,8\n", "row 2, column 'petals': '3-May' is a date"),
+        ("species,petals\nA,05. Jun\nB,8\n", "'05. Jun' is a date"),
+        ("species,petals\nA,May-03\nB,8\n", "'May-03' is a date"),
+        ("species,petals\nA,2024-05-03\nB,8\n", "'2024-05-03' is a date"),
+        ("species,petals\nA,3.5.2024\nB,8\n", "'3.5.2024' is a date"),
+        ("species,size\nA,3 mm\nB,8 cm\n", "row 3, .*'8 cm', but '3 mm' in another row"),
+        ("species,size (mm)\nA,3 cm\nB,8 cm\n", "cells in cm, a header in mm"),
+        ('species,size\nA,"1,500"\nB,8\n', "'1,500' may be of thousands"),
+        ("species;size\nA;1.500,5\nB;8\n", "'1.500,5' may be of thousands"),
         ("species,leaves\nA,?\nB,\n", "no character with a state"),
         ("species,leaves\nA,basal\nB,basal\n", "no character tells 'A' and 'B' apart, nor any"),
     ],
@@ -83,7 +146,16 @@ def test_a_bad_table_is_refused(tmp_path: Path, text: str, message: str) -> None
     [
         ("species,leaves\nA,x\nB,y\nC,x\n", "tells 'A' and 'C' apart"),
         ("species,leaves\nA,x\nB,y\nC,x\nD,x\n", "'A' and 'C' apart (3 classes in all)"),
-        ("species,height\nA,9\nB,4-x\n", "row 3: height: '4-x' is not a number"),
+        ("species,height\nA,9\nB,4-x\n", "row 3, column 'height': '4-x' is not a number"),
+        ("species,leaf\nA,3 lobes\nB,1 lobe\n", "not numbers of one unit"),
+        (
+            "species,leaf\nA,alternate\nB,alternat\nC,x\nD,alternate\n",
+            "row 3, column 'leaf': 'alternat' is a state of its own; the nearest is 'alternate'",
+        ),
+        (
+            "species,latin,leaf\n" + "".join(f"{i},G. s{i},{i % 2 * 'x'}y\n" for i in range(30)),
+            "column 'latin': 30 different texts in 30 rows are names, not states",
+        ),
     ],
 )
 def test_an_odd_table_is_used_with_a_warning(
@@ -93,20 +165,49 @@ def test_an_odd_table_is_used_with_a_warning(
     assert message in caplog.text
 
 
+@pytest.mark.parametrize(
+    "cell", ["/etc/hostname", "../out.png", "out.png", "/dev/zero", "folder/../../out.png", "a\0b"]
+)
+def test_a_picture_outside_of_the_folder_is_refused(tmp_path: Path, cell: str) -> None:
+    (tmp_path / "key").mkdir()
+    Image.new("RGB", (4, 3)).save(tmp_path / "out.png")
+    (tmp_path / "key" / "out.png").symlink_to(tmp_path / "out.png")
+    table = written(tmp_path / "key" / "key.csv", f"species,leaf,Picture\nA,x,{cell}\nB,y,\n")
+    with pytest.raises(InputError, match=r"row 2, column 'Picture': .* in the folder of the table"):
+        read_csv(table)
+
+
+def test_what_is_no_picture_is_not_embedded(tmp_path: Path) -> None:
+    table = written(tmp_path / "key.csv", "species,leaf,picture\nA,x,a.png\nB,y,\n")
+    for make, message in (
+        (lambda path: os.mkfifo(path), "no regular file; expected the picture of 'A'"),
+        (lambda path: path.mkdir(), "no regular file"),
+        (lambda path: path.write_text("root:x:0:0"), "not an image of a known format"),
+    ):
+        make(tmp_path / "a.png")
+        with pytest.raises(InputError, match=message):
+            write_clavis(read_csv(table), tmp_path / "key.json", *MADE)
+        assert not (tmp_path / "key.json").exists()
+        (tmp_path / "a.png").rename(tmp_path / f"{len(list(tmp_path.iterdir()))}")
+
+
 def test_tables_and_clavis_say_the_same(tmp_path: Path) -> None:
     rows = PLANTS.split("\n")[:4]
     pictured = [
         f"{row},{file}" for row, file in zip(rows, ["picture", "a.png", "", ""], strict=True)
     ]
     key = read_csv(written(tmp_path / "plants.csv", "\n".join(pictured)))
-    (tmp_path / "a.png").write_bytes(b"picture")
+    Image.new("RGB", (2000, 30), "gold").save(tmp_path / "a.png", comment="where it was taken")
     (tmp_path / "again").mkdir()
     write_csv(key, tmp_path / "again" / "plants.csv")
     same(read_csv(tmp_path / "again" / "plants.csv"), key)
     write_clavis(key, tmp_path / "plants.json", *MADE, datetime(2024, 5, 6, tzinfo=UTC))
     found = read_clavis(tmp_path / "plants.json")
     same(found, key)
-    assert found.pictures == {"Sorrel": b"picture"}
+    picture = found.pictures["Sorrel"]
+    assert isinstance(picture, bytes)
+    with Image.open(io.BytesIO(picture)) as image:
+        assert (image.format, image.size) == ("WEBP", (1024, 15))
     content = json.loads((tmp_path / "plants.json").read_text(encoding="utf-8"))
     assert content["lastModified"] == "2024-05-06 00:00:00"
     assert content["license"] == MADE[1]
@@ -155,6 +256,45 @@ def test_what_a_taxon_says_holds_of_the_taxa_in_it(tmp_path: Path) -> None:
             read_clavis(written(tmp_path / "broken.json", json.dumps(broken)))
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        *(
+            ({"frequency": value}, "'wings' of 'taxon:a': the frequency .* a number from 0 to 1")
+            for value in (float("nan"), -1, 1e308, 10**400, "1", True, None, float("inf"))
+        ),
+        *(
+            ({"value": value}, r"'spots' of 'taxon:a': the value .*; expected \[least, largest\]")
+            for value in ([2, 1], [1], "12", 10**400, [0, 10**400], [1, "2"], [1, float("nan")])
+        ),
+        ({"language": []}, "language is an empty list"),
+        ({"title": {}}, "not a Clavis"),
+        ({"name": {}}, "not a Clavis"),
+        ({"states": 101}, "'wings' has 101 states; expected at most 100"),
+    ],
+)
+def test_a_bad_clavis_is_refused_in_one_line(tmp_path: Path, changes: dict, message: str) -> None:
+    count = changes.get("states", 2)
+    content = {
+        "title": changes.get("title", "x"), "language": changes.get("language", "en"),
+        "taxa": [{"id": "taxon:a", "label": changes.get("name", "a")},
+                 {"id": "taxon:b", "label": "b"}],
+        "characters": [{"id": "wings", "title": "wings", "states": [
+                            {"id": f"state:{number}"} for number in range(count)]},
+                       {"id": "spots", "title": "spots", "type": "numerical"}],
+        "statements": [{"taxon": "taxon:a", "character": "wings", "value": "state:0",
+                        "frequency": changes.get("frequency", 1)},
+                       {"taxon": "taxon:b", "character": "wings", "value": "state:1",
+                        "frequency": 1},
+                       {"taxon": "taxon:a", "character": "spots",
+                        "value": changes.get("value", [1, 2])}],
+    }  # fmt: skip
+    path = written(tmp_path / "key.json", json.dumps(content))
+    with pytest.raises(InputError, match=message) as refused:
+        read_clavis(path)
+    assert "\n" not in str(refused.value)
+
+
 SDD = """<?xml version="1.0"?>{head}
 <Datasets xmlns="http://rs.tdwg.org/UBIF/2006/"><Dataset xml:lang="en">
 <Representation><Label>Frogs &amp; toads</Label></Representation>
@@ -184,8 +324,36 @@ def test_sdd_is_read_and_entities_are_not(tmp_path: Path) -> None:
     bomb = '<!DOCTYPE x [<!ENTITY a "aaa"><!ENTITY b "&a;&a;">]>'
     with pytest.raises(InputError, match="declares a document type"):
         read_sdd(written(tmp_path / "bomb.xml", SDD.format(head=bomb, taxa=TAXA)))
-    with pytest.raises(InputError, match="not XML"):
-        read_sdd(written(tmp_path / "cut.xml", SDD.format(head="", taxa=TAXA)[:400]))
+    for text in (
+        SDD.format(head="", taxa=TAXA)[:400],
+        *(
+            SDD.format(head="", taxa=TAXA).replace("?>", f' encoding="{name}"?>')
+            for name in ("utf-7", "nonexistent")
+        ),
+    ):
+        with pytest.raises(InputError, match="not XML"):
+            read_sdd(written(tmp_path / "cut.xml", text))
+
+
+def test_states_that_begin_with_yes_and_no_are_these(tmp_path: Path) -> None:
+    text = SDD.format(head="", taxa=TAXA).replace(">skin<", ">Is its skin wet?<")
+    for dry, wet, asked in (
+        ("No, it is dry", "Yes", "Is its skin wet?"),
+        ("no", "Yes (slimy)", "Is its skin wet?"),
+        ("no wings", "wet?", "Is its skin wet? no wings?"),
+    ):
+        stated = text.replace(">dry<", f">{dry}<").replace(">wet<", f">{wet}<")
+        key = read_sdd(written(tmp_path / "key.xml", stated))
+        assert [each.text for each in key.questions] == [asked]
+
+
+def test_a_table_says_what_the_key_says_or_is_not_written(tmp_path: Path) -> None:
+    text = SDD.format(head="", taxa=TAXA)
+    for dry, wet in (("x:0.5", "y"), ("a|b", "c"), ("-", "c"), ("3-May", "c")):
+        stated = text.replace(">dry<", f">{dry}<").replace(">wet<", f">{wet}<")
+        key = read_sdd(written(tmp_path / "key.xml", stated))
+        with pytest.raises(InputError, match="'skin' would be read as something else"):
+            write_csv(key, tmp_path / "key.csv")
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,9 @@ from infopursuit.pursuit.dialogue import Dialogue
 from tests.cli.test_key import MORE
 from tests.explorer.conftest import Opened
 
-BEGINNINGS = ("leaves: basal", "flowers yellow", "height")  # an iris, of nearly a metre and a half
-WORDS = {1.0: "yes", 0.75: "probably", 0.5: "not sure", 0.25: "probably not", 0.0: "no"}
+# An iris, of nearly a metre and a half.
+ANSWERS = {"leaves?": "basal", "flowers yellow?": "yes", "height (cm)?": "more than 125"}
+WRONG = {"leaves?": "opposite", "flowers yellow?": "no", "height (cm)?": "at most 25"}
 
 
 @pytest.fixture
@@ -59,26 +60,23 @@ def test_a_plant_is_found_with_one_wrong_answer(
     if coded:  # as large tables are written
         monkeypatch.setattr(contents, "LARGE", 0)
     key, _ = open_key(plants)
-    pursuit = key_model(key, 0.9).pursuit
+    pursuit = key_model(key, 0.9)
     write_page(pursuit, key, plants.with_suffix(".html"))
     page = open_page(plants.with_suffix(".html").read_text(encoding="utf-8"))
     expect(page.locator("#views")).to_be_hidden()
     dialogue = Dialogue(pursuit)
-    for step in range(5):
+    for step in range(3):
         question = asked(page)
         assert question == dialogue.next_question()
-        value = [0.0, 1.0][question.startswith(BEGINNINGS)]
-        value = 1 - value if step == 0 else [value, 0.25 + value / 2][step == 2]  # wrong, and vague
-        answer(page, WORDS[value])
-        dialogue.answer(value)
+        said = [WRONG, ANSWERS][step > 0][question]
+        said = {"yes": "probably"}.get(said, said)
+        answer(page, said)
+        dialogue.answer(said)
         expected = np.array(list(dialogue.posterior.values()))
         assert np.allclose(probabilities(page, key.classes), expected, atol=1e-6)
     # The wrong answer is changed; those after it stay.
-    first = page.locator(".said select").first
-    now = {"1": "0", "0": "1"}[first.input_value()]
-    first.select_option(now)
-    while page.locator(".reply").count():
-        answer(page, "yes" if asked(page).startswith(BEGINNINGS) else "no")
+    first = page.locator(".said li").first
+    first.locator("select").select_option(label=ANSWERS[f"{first.inner_text().split('?')[0]}?"])
     assert asked(page) == "Iris"
     assert page.locator(".stage img").count() == 1
     page.get_by_label("What your answers say of").select_option(label="Thistle")
@@ -90,12 +88,44 @@ def test_a_plant_is_found_with_one_wrong_answer(
 
 def test_a_link_keeps_five_degrees(plants: Path, open_page: Opened) -> None:
     key, _ = open_key(plants)
-    write_page(key_model(key, 0.99).pursuit, key, plants.with_suffix(".html"))
+    pursuit = key_model(key, 0.99)
+    write_page(pursuit, key, plants.with_suffix(".html"))
     text = plants.with_suffix(".html").read_text(encoding="utf-8")
-    page = open_page(text, "view=you&you=0p.1q.2u&sure=50")
-    chosen = [page.locator(".said select").nth(i).input_value() for i in range(3)]
-    assert chosen == ["0.75", "0.25", "0.5"]
+    yellow, top = pursuit.number("flowers yellow?"), pursuit.rule.levels - 1
+    for level, word in enumerate(pursuit.words[yellow]):
+        if word:
+            said = {0: "n", top: "y"}.get(level, f"v{round(1000 * level / top)}")
+            page = open_page(text, f"view=you&you={yellow}{said}&sure=100")
+            chosen = page.locator(".said select")
+            assert chosen.locator("option:checked").inner_text() == word
     while page.locator(".reply").count():
-        answer(page, "yes" if asked(page).startswith(BEGINNINGS) else "no")
-    page.get_by_role("button", name="Ask on, to be surer").click()
-    expect(page.locator(".reply")).not_to_have_count(0)
+        answer(page, ANSWERS[asked(page)])
+    expect(page.get_by_role("button", name="Ask on, to be surer")).to_be_disabled()
+
+
+def test_states_are_a_list_and_a_number_can_be_typed(plants: Path, open_page: Opened) -> None:
+    key, _ = open_key(plants)
+    pursuit = key_model(key, 0.9)
+    write_page(pursuit, key, plants.with_suffix(".html"))
+    page = open_page(plants.with_suffix(".html").read_text(encoding="utf-8"))
+    shown = {}
+    while page.locator(".reply").count():
+        question = asked(page)
+        shown[question] = page.locator(".reply").all_inner_texts()
+        field = page.get_by_label("or a number")
+        assert field.count() == (question == "height (cm)?")
+        if field.count():
+            field.fill("much")
+            field.press("Enter")
+            expect(page.locator(".stage [role=status]")).to_have_text(
+                "Expected a number, such as 2.5."
+            )
+            before = page.url
+            field.fill("131,5")
+            field.press("Enter")
+            page.wait_for_url(lambda url, before=before: url != before)
+        else:
+            answer(page, ANSWERS[question])
+    assert shown["leaves?"] == ["alternate", "basal", "opposite", "not sure"]
+    assert shown["flowers yellow?"] == ["yes", "probably", "not sure", "probably not", "no"]
+    expect(page.locator(".said li", has_text="height")).to_contain_text("more than 125")

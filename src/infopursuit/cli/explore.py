@@ -24,6 +24,7 @@ from infopursuit.clip.embed import embed_readable_pictures
 from infopursuit.clip.towers import image_tower
 from infopursuit.core.errors import InputError, writable
 from infopursuit.core.files import check_writable, suffix_of
+from infopursuit.core.numbers import counted
 from infopursuit.datasets.given import Given, read_given
 from infopursuit.datasets.image_source import SPLITS, spelled
 from infopursuit.estimators.base import PursuitClassifier, load_fitted, rows_of, wanted_by
@@ -78,14 +79,13 @@ def export(chosen: argparse.Namespace) -> int:
     content = contents(pursuits, test, train, title, chosen=limit, key=chosen.key)
     written = page(content).encode()
     write_out({chosen.page.name: written}, chosen.page.parent, "PAGE", chosen.page)
+    noun = pursuits[0][0].noun
     logger.info(
-        "%s: %d test %ss and %d training %ss with %d questions, %.1f MB",
+        "%s: %s and %s with %s, %.1f MB",
         chosen.page,
-        len(content.images.test),
-        noun := pursuits[0][0].noun,
-        len(content.images.train),
-        noun,
-        len(content.models[0].queries),
+        counted(len(content.images.test), f"test {noun}"),
+        counted(len(content.images.train), f"training {noun}"),
+        counted(len(content.models[0].queries), "question"),
         len(written) / 1e6,
     )
     return 1 if rejected else 0
@@ -128,8 +128,10 @@ def annotate(chosen: argparse.Namespace) -> int:
         for each, reason in rejected.items():
             logger.error("left out: %s: %s", each, reason)
         answered = sum(each is not None for each in asking.answers())
-        logger.info("%d questions about %d pictures, %d answered; answers are saved in %s",
-                    len(cells), len(files), answered, chosen.out)  # fmt: skip
+        about = counted(len(cells), "question"), counted(len(files), "picture")
+        logger.info(
+            "%s about %s, %d answered; answers are saved in %s", *about, answered, chosen.out
+        )
         served = [Served(model.pursuit_, None)]
         run(server(served, content, [chosen.host], asking), listening)
     return 1 if rejected else 0

@@ -15,8 +15,15 @@ import torch
 
 from infopursuit.cli.explain import write_out
 from infopursuit.core.errors import InputError
+from infopursuit.core.numbers import counted
 from infopursuit.datasets.clavis import read_clavis, write_clavis
-from infopursuit.datasets.identification_keys import Key, checked, read_csv, write_csv
+from infopursuit.datasets.identification_keys import (
+    Key,
+    check_pictures,
+    checked,
+    read_csv,
+    write_csv,
+)
 from infopursuit.datasets.sdd import read_sdd
 from infopursuit.estimators.base import load_fitted
 from infopursuit.estimators.from_knowledge import fitted_key, key_model, knowledge_key
@@ -30,6 +37,7 @@ from infopursuit.texts.knowledge import open_knowledge
 logger = logging.getLogger("infopursuit")
 
 PAGE, PRINTED, CLAVIS, TABLE = ".html", ".md", ".json", ".csv"
+SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 READ = ".csv, .json (Clavis), .xml (SDD), .jsonl or .parquet (knowledge), or the folder of a model"
 # Whoever reads a printed key cannot take an answer back: the key trusts it.
 RELIABILITY_IN_PRINT = 0.999
@@ -44,6 +52,8 @@ def key(chosen: argparse.Namespace) -> None:
     out: Path = chosen.out
     if out.suffix not in (PAGE, PRINTED, CLAVIS, TABLE):
         raise InputError(f"{out}: expected a name that ends in .html, .md, .json or .csv")
+    if out.exists() and out.resolve() == chosen.table.resolve():
+        raise InputError(f"{out}: is the table that is read; expected another name for the key")
     if out.suffix == CLAVIS and not (chosen.creator and "://" in (chosen.license or "")):
         raise InputError(
             f"{out}: a Clavis file says who made it and under which license; expected --creator "
@@ -55,20 +65,17 @@ def key(chosen: argparse.Namespace) -> None:
     elif out.suffix == TABLE:
         write_csv(read, out)
     elif out.suffix == PRINTED:
-        # A couplet has two answers; the states of a column are asked one by one.
-        printed = pursuit if pursuit is not None and not pursuit.words else None
-        printed = printed or key_model(read, RELIABILITY_IN_PRINT).pursuit
+        printed = pursuit or key_model(read, RELIABILITY_IN_PRINT)
         text = printed_key(printed, read.title, chosen.error)
         write_out({out.name: text.encode()}, out.parent, "FILE", out)
     else:
-        asked = pursuit or key_model(read, chosen.reliability).pursuit
-        write_page(asked, read, out)
+        write_page(pursuit or key_model(read, chosen.reliability), read, out)
     logger.info(
-        "%s: %d classes, %d questions, %d pictures",
+        "%s: %s, %s, %s",
         out,
-        len(read.classes),
-        len(read.questions),
-        len(read.pictures),
+        counted(len(read.classes), "class"),
+        counted(len(read.characters), "question"),
+        counted(len(read.pictures), "picture"),
     )
 
 
@@ -81,6 +88,8 @@ def open_key(path: Path, title: str | None = None) -> tuple[Key, Pursuit | None]
     if path.suffix in (".jsonl", ".parquet"):
         return checked(knowledge_key(open_knowledge(path), name), path), None
     readers = {TABLE: read_csv, CLAVIS: read_clavis, ".xml": read_sdd}
+    if path.suffix.casefold() in SPREADSHEETS:
+        raise InputError(f"{path}: a spreadsheet; save it as CSV (UTF-8), and give that file")
     if path.suffix not in readers:
         raise InputError(f"{path}: expected {READ}")
     read = readers[path.suffix](path)
@@ -89,9 +98,7 @@ def open_key(path: Path, title: str | None = None) -> tuple[Key, Pursuit | None]
 
 def write_page(pursuit: Pursuit, read: Key, out: Path) -> None:
     """Write the page of a key; pictures stay out if there is no room."""
-    for name, picture in read.pictures.items():
-        if isinstance(picture, Path) and not picture.is_file():
-            raise InputError(f"{picture}: no such file; expected the picture of {name!r}")
+    check_pictures(read)
     names = [name for name in read.classes if name in read.pictures]
     truth = torch.from_numpy(np.nan_to_num(read.truth(), nan=0.0) > 0.5)
     rows = [read.classes.index(name) for name in names]

@@ -7,6 +7,7 @@ import logging
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import write_text
+from infopursuit.core.numbers import counted
 from infopursuit.estimators.loading import load
 from infopursuit.texts.knowledge import CSV_SUFFIX, knowledge_csv
 
@@ -24,4 +25,6 @@ def knowledge(chosen: argparse.Namespace) -> None:
             "`infopursuit fit` with --llm or --knowledge"
         )
     write_text(chosen.out, knowledge_csv(table))
-    logger.info("%d classes, %d texts: %s", *table.values.shape, chosen.out)
+    classes, texts = table.values.shape
+    said = counted(classes, "class"), counted(texts, "text")
+    logger.info("%s, %s: %s", *said, chosen.out)

@@ -38,6 +38,7 @@ from infopursuit.clip.towers import (
 from infopursuit.core.arrays import unit_rows
 from infopursuit.core.errors import InputError
 from infopursuit.core.executors import Workers, run_shards
+from infopursuit.core.numbers import counted
 from infopursuit.core.results import ResultFolder, job_digest
 from infopursuit.core.tables import (
     EMBEDDED_CLASSES,
@@ -245,7 +246,8 @@ def embed_images(
     listed = {"id": [ids[row].as_py() for row in bad], "reason": [reasons[row] for row in bad]}
     write_table(rejected, REJECTED_IMAGES, listed)
     if bad:
-        logger.warning("%s: %d images cannot be read, see %s", source.where, len(bad), rejected)
+        unread = counted(len(bad), "image")
+        logger.warning("%s: %s cannot be read, see %s", source.where, unread, rejected)
     folder.write(out, EMBEDDED_IMAGES, source.rows, keep, clip)
     return len(ids), int(keep.sum())
 

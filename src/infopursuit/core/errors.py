@@ -52,7 +52,12 @@ def writable(text: object) -> str:
 def one_line(text: str) -> str:
     """Return a text as one line of at most `LONGEST` characters that any terminal can show."""
     line = _LINE_ENDS.sub(" ", _shorten(text))
-    return _shorten(_UNPRINTABLE.sub(lambda match: ascii(match[0])[1:-1], line))
+    return _shorten(printable(line))
+
+
+def printable(text: str) -> str:
+    """Return a text with escapes in place of what a terminal obeys."""
+    return _UNPRINTABLE.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def _shorten(text: str) -> str:

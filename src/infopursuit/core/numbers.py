@@ -54,9 +54,9 @@ def whole(mean: float | None) -> str:
     return f"{mean:g}" if mean is not None and mean == int(mean) else decimal(mean)
 
 
-def counted(count: int, noun: str) -> str:
-    """A number of things: `1 question`, `1,024 questions`, `2 classes`."""
-    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """Return a number of things: `1 question`, `1,024 questions`, `2 classes`."""
+    plural = plural or (f"{noun}es" if noun.endswith("s") else f"{noun}s")
     return f"{count:,} {noun if count == 1 else plural}"
 
 
@@ -88,6 +88,15 @@ def together(parts: Iterable[Proportion]) -> Proportion:
     """Return the proportion in all parts together."""
     rights, givens = zip(*parts, strict=True)
     return Proportion(sum(rights), sum(givens))
+
+
+def distinct_numbers(numbers: Sequence[float]) -> list[str]:
+    """Return numbers in words, with four digits, or as many as tell them apart."""
+    for digits in range(4, 18):
+        texts = [f"{number:.{digits}g}" for number in numbers]
+        if len(set(texts)) == len(texts):
+            return texts
+    return [repr(number) for number in numbers]
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

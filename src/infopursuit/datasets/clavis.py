@@ -11,7 +11,7 @@ import base64
 import binascii
 import json
 import logging
-import mimetypes
+import math
 import re
 import uuid
 from datetime import UTC, datetime
@@ -21,8 +21,18 @@ from typing import Any
 import numpy as np
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import read_json
-from infopursuit.datasets.identification_keys import Character, Key, checked, yes_or_no
+from infopursuit.core.files import read_json, write_text
+from infopursuit.core.numbers import counted
+from infopursuit.datasets.decoding import UnreadableError, thumbnail
+from infopursuit.datasets.identification_keys import (
+    Character,
+    Key,
+    check_pictures,
+    check_states,
+    checked,
+    yes_or_no,
+)
+from infopursuit.datasets.key_cells import with_unit
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +40,8 @@ SCHEMA = "https://github.com/Artsdatabanken/Clavis"
 # Taxa of shorter names are labels: the schema wants five letters of a scientific name.
 SHORTEST_NAME = 5
 NAMES = ("scientificName", "vernacularName", "placeholderName", "label")
+# Pixels of the longer side of a picture that is written.
+SIDE = 1024
 PICTURE = re.compile(r"data:image/[a-z0-9.+-]+;base64,([A-Za-z0-9+/=]+)")
 
 
@@ -42,17 +54,17 @@ def read_clavis(path: Path) -> Key:
     content = read_json(path, "expected a Clavis key (JSON)")
     try:
         return checked(_read(content, path), path)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
+    except (LookupError, TypeError, AttributeError) as error:
         raise InputError(
             f"{path}: not a Clavis 1.0 key ({type(error).__name__}: {error})"
         ) from error
 
 
 def _read(content: dict[str, Any], path: Path) -> Key:
-    languages = content["language"]
-    language = languages if isinstance(languages, str) else languages[0]
+    languages = _list(content["language"])
+    if not languages:
+        raise InputError(f"{path}: language is an empty list; expected a language, such as 'en'")
+    language = languages[0]
     media = {each["id"]: each for each in content.get("mediaElements", [])}
     classes: list[str] = []
     within: dict[str, list[int]] = {}  # the classes that a taxon is or holds
@@ -81,7 +93,9 @@ def _read(content: dict[str, Any], path: Path) -> Key:
         add(taxon, [])
     left_out = sum("logicalPremise" in each for each in content["characters"])
     if left_out:
-        logger.warning("%s: %d characters are asked whatever their premise says", path, left_out)
+        asked = "character is asked whatever its premise says"
+        asked = asked if left_out == 1 else "characters are asked whatever their premises say"
+        logger.warning("%s: %d %s", path, left_out, asked)
     said: dict[str, list[dict[str, Any]]] = {}
     for statement in content["statements"]:
         said.setdefault(statement["character"], []).append(statement)
@@ -89,7 +103,7 @@ def _read(content: dict[str, Any], path: Path) -> Key:
     for each in content["characters"]:
         # What a taxon says itself comes after what the taxa above it say.
         statements = sorted(said.get(each["id"], []), key=lambda one: -len(within[one["taxon"]]))
-        characters += _characters(each, statements, within, len(classes), language)
+        characters += _characters(each, statements, within, len(classes), language, path)
     return Key(_text(content["title"], language), tuple(classes), tuple(characters), pictures)
 
 
@@ -99,15 +113,18 @@ def _characters(
     within: dict[str, list[int]],
     count: int,
     language: str,
+    path: Path,
 ) -> list[Character]:
     name, kind = _text(character["title"], language), character.get("type", "exclusive")
     if kind == "numerical":
         ranges = np.full((count, 2), np.nan)
         for each in statements:
-            ranges[within[each["taxon"]]] = [float(end) for end in each["value"]]
+            ranges[within[each["taxon"]]] = _ends(each, f"{path}: {name!r} of {each['taxon']!r}")
+        name = with_unit(name, character.get("unit") or None, f"{path}: {name!r}")
         return [] if np.isnan(ranges).all() else [Character.of_numbers(name, ranges)]
-    listed = character["states"]
-    states = {each["id"]: _state(each, language) for each in _list(listed)}
+    listed = _list(character["states"])
+    check_states(name, len(listed), path)
+    states = {each["id"]: _state(each, language) for each in listed}
     numbers = {state: number for number, state in enumerate(states)}
     frequency = np.full((count, len(states)), np.nan)
     speaker: dict[int, str] = {}
@@ -115,7 +132,9 @@ def _characters(
         for row in within[each["taxon"]]:
             if speaker.get(row) != each["taxon"]:  # the first that a taxon says: the rest is 0
                 speaker[row], frequency[row] = each["taxon"], 0.0
-            frequency[row, numbers[each["value"]]] = float(each["frequency"])
+            frequency[row, numbers[each["value"]]] = _share(
+                each["frequency"], f"{path}: {name!r} of {each['taxon']!r}"
+            )
     if not speaker:
         return []
     if kind == "non-exclusive":
@@ -126,6 +145,28 @@ def _characters(
     total = frequency.sum(axis=1, keepdims=True)
     frequency = np.where(total > 1, frequency / np.where(total > 0, total, 1), frequency)
     return [Character(name, yes_or_no(list(states.values())), frequency)]
+
+
+def _share(value: Any, where: str) -> float:
+    """Return a frequency; InputError unless it is a number from 0 to 1."""
+    if not _is_number(value) or not 0 <= value <= 1:
+        raise InputError(f"{where}: the frequency {value!r}; expected a number from 0 to 1")
+    return float(value)
+
+
+def _ends(statement: dict[str, Any], where: str) -> list[float]:
+    """Return the ends of a range; InputError unless they are two numbers, the lower one first."""
+    value = statement["value"]
+    two = isinstance(value, list) and len(value) == 2 and all(map(_is_number, value))
+    if not two or value[0] > value[1]:
+        raise InputError(f"{where}: the value {value!r}; expected [least, largest] of two numbers")
+    return [float(end) for end in value]
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value of JSON is a number that a float can hold."""
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    return plain and abs(value) < 1e300 and not math.isnan(value)
 
 
 def _state(state: dict[str, Any], language: str) -> str:
@@ -139,7 +180,9 @@ def _list(value: Any) -> list[Any]:
 def _text(value: Any, language: str) -> str:
     """Return a text that may be in several languages."""
     if isinstance(value, dict):
-        value = value.get(language) or next(iter(value.values()))
+        value = value.get(language) or next(filter(None, value.values()), None)
+    if not isinstance(value, str | int | float) or not str(value).strip():
+        raise TypeError(f"the text {value!r}")
     return " ".join(str(value).split())
 
 
@@ -173,13 +216,19 @@ def write_clavis(
         license: its address, such as https://creativecommons.org/licenses/by/4.0/.
         modified: when it was last changed; None for now.
     """
+    check_pictures(key)
     media = {
         name: {
             "id": f"media:{number}",
-            "mediaElement": {"file": {"file": _data(picture)}},
+            "mediaElement": {"file": {"file": _data(name, picture)}},
         }
         for number, (name, picture) in enumerate(key.pictures.items())
     }
+    if odd := [each.name for each in key.characters if _has_open_end(each)]:
+        message = (
+            "%s: %s with a range of one end, such as <5: the farthest number of all is the other"
+        )
+        logger.warning(message, path, counted(len(odd), "character"))
     taxa = []
     for number, name in enumerate(key.classes):
         called = {"scientificName" if len(name) >= SHORTEST_NAME else "label": name}
@@ -189,7 +238,8 @@ def write_clavis(
     for number, character in enumerate(key.characters):
         described: dict[str, Any] = {"id": f"character:{number}", "title": character.name}
         if character.ranges is not None:
-            least, most = np.nanmin(character.ranges), np.nanmax(character.ranges)
+            finite = character.ranges[np.isfinite(character.ranges)]
+            least, most = finite.min(), finite.max()
             described |= {"type": "numerical", "min": least, "max": most, "stepSize": 1, "unit": ""}
         else:
             described |= {
@@ -226,12 +276,17 @@ def write_clavis(
         "persons": [{"id": "person:1", "name": creator}],
         "mediaElements": list(media.values()),
     }
-    path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    write_text(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+
+
+def _has_open_end(character: Character) -> bool:
+    return character.ranges is not None and bool(np.isinf(character.ranges).any())
 
 
 def _said(character: Character, number: int, row: int) -> list[tuple[Any, float]]:
     if character.ranges is not None:
-        ends = character.ranges[row].tolist()
+        finite = character.ranges[np.isfinite(character.ranges)]
+        ends = character.ranges[row].clip(finite.min(), finite.max()).tolist()
         return [] if np.isnan(ends).any() else [(ends, 1.0)]
     frequency = character.frequency[row]
     if np.isnan(frequency).any():
@@ -243,12 +298,10 @@ def _said(character: Character, number: int, row: int) -> list[tuple[Any, float]
     ]
 
 
-def _data(picture: Path | bytes) -> str:
-    """Return a picture as a data address."""
-    kind = mimetypes.guess_type(picture.name)[0] if isinstance(picture, Path) else None
+def _data(name: str, picture: Path | bytes) -> str:
+    """Return a picture as a data address, decoded and encoded again: no other file, no metadata."""
     try:
-        content = picture.read_bytes() if isinstance(picture, Path) else picture
-    except OSError as error:
-        raise InputError(f"{picture}: cannot be read ({error}); expected a picture") from error
-    encoded = base64.b64encode(content).decode("ascii")
-    return f"data:{kind or 'image/jpeg'};base64,{encoded}"
+        return thumbnail(picture, SIDE)
+    except UnreadableError as reason:
+        shown = picture if isinstance(picture, Path) else f"the picture of {name!r}"
+        raise InputError(f"{shown}: {reason}; expected a picture") from reason

@@ -7,17 +7,15 @@ A CSV file has a row for each class: its name, then a cell for each character (d
     Buttercup,alternate|basal,yes,,
     Nettle,opposite:0.9|alternate:0.1,no,50-150,
 
-`|` stands between states that occur, `:` before how often one does, an empty cell or `?` for what
-is not known. A column of yes and no is a question; one of numbers and ranges becomes questions
-(`height (cm) > 40?`); `picture` is a file beside the table. `clavis.py` and `sdd.py` read other
-formats.
+`key_cells.py` says what a cell may hold. A column of yes and no is a question; one of numbers and
+ranges becomes questions (`height (cm) > 40?`); `picture` is a file in the folder of the table.
+`clavis.py` and `sdd.py` read other formats.
 """
 
 from __future__ import annotations
 
-import csv
 import logging
-import math
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -27,18 +25,32 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from infopursuit.core.csv_tables import CsvTable, read_csv_table
+from infopursuit.core.csv_tables import write_csv as write_table
 from infopursuit.core.errors import InputError
+from infopursuit.core.files import is_file
+from infopursuit.core.numbers import counted, distinct_numbers
+from infopursuit.datasets.key_cells import (
+    MOST_STATES,
+    NO,
+    YES,
+    as_answer,
+    is_known,
+    is_read_as,
+    number_text,
+    read_numbers,
+    read_states,
+    tidy,
+    with_unit,
+)
 
 logger = logging.getLogger(__name__)
 
-YES, NO = "yes", "no"
 PICTURE = "picture"
-UNKNOWN = ("", "?")
 # Questions about one column of numbers.
 CUTS = 8
-NUMBER = r"[-+]?\d+(?:\.\d+)?"
-RANGE = re.compile(rf"\s*({NUMBER})\s*(?:(?:-|–|to|\.\.)\s*({NUMBER}))?\s*")
-FREQUENCY = re.compile(r"(.*):\s*(0?\.\d+|[01](?:\.\d*)?)")
+# How often a number is among what is rare, such as the 7 of 2-5(-7).
+RARE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,27 +61,42 @@ class Character:
         name: such as `leaves`.
         states: such as `opposite`; `yes` and `no` for a question; `> 40` for numbers.
         frequency: (c, s) how often a class has each state, in [0, 1]; NaN if it is not known.
-        ranges: (c, 2) the least and the largest number of each class; None if they are not numbers.
+        ranges: (c, 2) the least and the largest number of each class, infinite if a range has one
+            end; None if they are not numbers.
+        usual: (c, 2) the same without what is rare.
+        cuts: (s,) what the states of numbers compare with, ascending.
     """
 
     name: str
     states: tuple[str, ...]
     frequency: Float[np.ndarray, "c s"]
     ranges: Float[np.ndarray, "c 2"] | None = None
+    usual: Float[np.ndarray, "c 2"] | None = None
+    cuts: tuple[float, ...] = ()
 
     @classmethod
-    def of_numbers(cls, name: str, ranges: Float[np.ndarray, "c 2"]) -> Character:
-        """Return questions about numbers: cuts between the ranges of classes."""
-        ends = np.unique(ranges[~np.isnan(ranges)])
-        middles = (ends[:-1] + ends[1:]) / 2
-        if len(middles) > CUTS:
-            middles = middles[np.linspace(0, len(middles) - 1, CUTS).round().astype(int)]
-        low, high = ranges[:, :1], ranges[:, 1:]
-        width = np.where(high > low, high - low, 1)
-        above = np.where(high > low, (high - middles) / width, low > middles)
-        above = np.where(np.isnan(low), np.nan, above.clip(0, 1))
-        states = tuple(f"> {cut:.4g}" for cut in middles)
-        return cls(name, states, above, ranges)
+    def of_numbers(
+        cls,
+        name: str,
+        ranges: Float[np.ndarray, "c 2"],
+        usual: Float[np.ndarray, "c 2"] | None = None,
+    ) -> Character:
+        """Return questions about numbers: cuts between the ranges of classes.
+
+        A range with one end has a cut there.
+        """
+        usual = ranges if usual is None else usual
+        both = np.concatenate([ranges, usual])
+        ends = np.unique(both[np.isfinite(both)])
+        open_ends = ranges[np.isinf(ranges).any(axis=1)]
+        cuts = np.union1d(ends[:-1] / 2 + ends[1:] / 2, open_ends[np.isfinite(open_ends)])
+        if len(cuts) > CUTS:
+            cuts = cuts[np.linspace(0, len(cuts) - 1, CUTS).round().astype(int)]
+        above = _share_above(usual, cuts, ends)
+        rare = (usual != ranges).any(axis=1, keepdims=True) & ~np.isnan(ranges[:, :1])
+        above = np.where(rare, (1 - RARE) * above + RARE * _share_above(ranges, cuts, ends), above)
+        states = tuple(f"> {cut}" for cut in distinct_numbers(cuts.tolist()))
+        return cls(name, states, above, ranges, usual, tuple(cuts.tolist()))
 
     @classmethod
     def of_question(cls, name: str, yes: Float[np.ndarray, " c"]) -> Character:
@@ -78,18 +105,54 @@ class Character:
 
     @property
     def asked(self) -> tuple[int, ...]:
-        """The states that are asked about: of yes and no, yes; of two others, the first."""
-        if set(self.states) <= {YES, NO}:
+        """The states that tell all: of yes and no, yes; of two others, the first."""
+        if self.is_question:
             return (self.states.index(YES),) if YES in self.states else ()
         one_says_all = self.ranges is None and len(self.states) == 2
         return (0,) if one_says_all else tuple(range(len(self.states)))
 
+    @property
+    def is_question(self) -> bool:
+        """Whether its states are yes and no."""
+        return set(self.states) <= {YES, NO}
+
+    @property
+    def in_degrees(self) -> bool:
+        """Whether a person says yes or no: to a question, or to a state that is the only one."""
+        return self.ranges is None and (self.is_question or len(self.states) == 1)
+
+    @property
+    def choice_name(self) -> str:
+        """What is asked, before the states that one may choose from."""
+        return self.question(0) if self.in_degrees else self.name.rstrip(": ")
+
+    @property
+    def choices(self) -> Float[np.ndarray, "c s"]:
+        """How often a class has each of the states that one may choose from; a row sums to 1.
+
+        Numbers lie between the cuts; of yes and no, and of one state alone, there are no and yes.
+        """
+        if self.ranges is not None:
+            ends = np.ones((len(self.frequency), 1)), 0 * self.frequency[:, :1]
+            return -np.diff(np.concatenate([ends[0], self.frequency, ends[1]], axis=1))
+        if self.in_degrees:
+            yes = self.frequency[:, self.asked]
+            return np.concatenate([1 - yes, yes], axis=1)
+        rest = np.clip(1 - self.frequency.sum(axis=1, keepdims=True), 0, 1)
+        other = self.frequency == 0  # what is not named has what is left
+        left = rest * other / np.maximum(other.sum(axis=1, keepdims=True), 1)
+        total = self.frequency + left
+        return total / total.sum(axis=1, keepdims=True)
+
     def question(self, state: int) -> str:
         """Return the question about a state."""
-        if set(self.states) <= {YES, NO}:
-            return f"{self.name.rstrip('?')}?"
-        between = " " if self.ranges is not None else ": "
-        return f"{self.name}{between}{self.states[state]}?"
+        name = self.name.rstrip("?: ")
+        if self.is_question:
+            return f"{name}?"
+        if self.ranges is not None:
+            return f"{name} {self.states[state]}?"
+        asked = self.name.endswith("?")  # What does it look like? A frog?
+        return f"{name}{'?' if asked else ':'} {self.states[state].rstrip('?')}?"
 
 
 class Question(NamedTuple):
@@ -118,7 +181,7 @@ class Key:
 
     @property
     def questions(self) -> list[Question]:
-        """All questions, in the order of the characters."""
+        """What the characters say as questions for yes and no, in their order."""
         return [
             Question(character.question(state), number, state)
             for number, character in enumerate(self.characters)
@@ -131,33 +194,36 @@ class Key:
             [self.characters[each.character].frequency[:, each.state] for each in self.questions], 1
         )
 
-    def redundant(self) -> list[tuple[int, int, int]]:
-        """Return which questions need no asking after which answers (`RedundantQuestions`).
 
-        After a yes the other states of a character are no; if a person cannot tell, others of the
-        same character are of no use. More than 5 is more than 4.
-        """
-        pairs: list[tuple[int, int, int]] = []
-        of_character: dict[int, list[int]] = {}
-        for place, each in enumerate(self.questions):
-            of_character.setdefault(each.character, []).append(place)
-        for number, places in of_character.items():
-            character = self.characters[number]
-            for rank, first in enumerate(places):
-                for other_rank, other in enumerate(places):
-                    if first == other:
-                        continue
-                    if character.ranges is None:
-                        pairs += [(first, other, 1), (first, other, 3)]
-                    else:
-                        pairs.append((first, other, 1 if other_rank < rank else 2))
-        return pairs
+def _share_above(
+    ranges: Float[np.ndarray, "c 2"], cuts: Float[np.ndarray, " s"], ends: Float[np.ndarray, " e"]
+) -> Float[np.ndarray, "c s"]:
+    """Return how much of each range lies above each cut; NaN if it is not known.
+
+    A range with one end goes on to the farthest of all ends.
+    """
+    if not len(ends):
+        return np.zeros((len(ranges), 0))
+    low, high = ranges[:, :1], ranges[:, 1:]
+    least, most = np.maximum(low, ends[0]), np.minimum(high, ends[-1])
+    wide = most > least
+    above = np.where(wide, (most - cuts) / np.where(wide, most - least, 1), least > cuts)
+    above = np.where((high == np.inf) & (cuts <= low), 1.0, above.clip(0, 1))
+    return np.where(np.isnan(low), np.nan, above)
 
 
 def yes_or_no(states: Sequence[str]) -> tuple[str, ...]:
-    """Return states as they are, or in small letters if they are yes and no."""
-    small = tuple(each.casefold() for each in states)
-    return small if set(small) <= {YES, NO} else tuple(states)
+    """Return yes and no for states that begin so, `Yes, it has scales`; others as they are."""
+    said = tuple(as_answer(re.split(r"[,.;:(]", each, maxsplit=1)[0]) for each in states)
+    return tuple(map(str, said)) if None not in said and len(set(said)) == len(said) else (*states,)
+
+
+def check_states(name: str, count: int, where: object) -> None:
+    """Raise InputError for a character of more states than a person can choose from."""
+    if count > MOST_STATES:
+        raise InputError(
+            f"{where}: {name!r} has {counted(count, 'state')}; expected at most {MOST_STATES}"
+        )
 
 
 def checked(key: Key, where: object) -> Key:
@@ -167,16 +233,17 @@ def checked(key: Key, where: object) -> Key:
         InputError: it has fewer than two classes, a class twice, or nothing tells them apart.
     """
     if len(key.classes) < 2:
-        raise InputError(f"{where}: {len(key.classes)} classes; expected at least two")
-    if len(set(key.classes)) < len(key.classes):
-        name = next(each for each in key.classes if key.classes.count(each) > 1)
+        found = counted(len(key.classes), "class")
+        raise InputError(f"{where}: {found}; expected at least two")
+    if name := _twice(key.classes):
         raise InputError(f"{where}: the class {name!r} is there twice")
     if not key.questions:
         raise InputError(f"{where}: no character with a state; expected something to ask about")
-    texts = [each.text for each in key.questions]
-    if len(set(texts)) < len(texts):
-        text = next(each for each in texts if texts.count(each) > 1)
-        raise InputError(f"{where}: the question {text!r} is there twice; expected one of each")
+    if name := _twice([each.name.rstrip("? ").casefold() for each in key.characters]):
+        raise InputError(f"{where}: the character {name!r} is there twice; expected one of each")
+    for each in key.characters:
+        if (state := _twice(each.states)) is not None:
+            raise InputError(f"{where}: {each.name!r} has the state {state!r} twice")
     alike = [names for names in _alike(key) if len(names) > 1]
     if alike:
         of_two = f"{where}: no character tells {alike[0][0]!r} and {alike[0][1]!r} apart"
@@ -185,6 +252,12 @@ def checked(key: Key, where: object) -> Key:
         classes = sum(map(len, alike))
         logger.warning("%s%s", of_two, f" ({classes} classes in all)" if classes > 2 else "")
     return key
+
+
+def _twice(names: Sequence[str]) -> str | None:
+    """Return the first name that is there twice."""
+    seen = set[str]()
+    return next((name for name in names if name in seen or seen.add(name)), None)
 
 
 def _alike(key: Key) -> list[list[str]]:
@@ -206,113 +279,121 @@ def read_csv(path: Path) -> Key:
     Raises:
         InputError: a row is malformed; the message names it.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            sample = file.read(4096)
-            file.seek(0)
-            comma = (
-                ";" if sample.split("\n")[0].count(";") > sample.split("\n")[0].count(",") else ","
-            )
-            rows = [row for row in csv.reader(file, delimiter=comma) if any(map(str.strip, row))]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: not a CSV file in UTF-8 ({error})") from error
-    if len(rows) < 2 or len(rows[0]) < 2:
-        raise InputError(f"{path}: expected a row for each class and a column for each character")
-    header = [name.strip() for name in rows[0]]
-    for number, row in enumerate(rows[1:], start=2):
-        if len(row) != len(header):
-            raise InputError(
-                f"{path}, row {number}: found {len(row)} cells; expected {len(header)}, as in the "
-                "header"
-            )
-    if len(set(header)) < len(header):
-        raise InputError(f"{path}: a character is there twice; expected distinct names of columns")
-    classes = tuple(row[0].strip() for row in rows[1:])
+    expected = "expected a row for each class and a column for each character"
+    table = read_csv_table(path, expected=expected)
+    if not table.rows or len(table.names) < 2:
+        raise InputError(f"{path}: {expected}")
+    header = [tidy(name) for name in table.names]
+    if "" in header[1:]:
+        column = header.index("", 1) + 1
+        raise InputError(f"{path}: column {column} has no name; expected one for each character")
+    if (name := _twice([each.casefold() for each in header])) is not None:
+        raise InputError(f"{path}: the column {name!r} is there twice; expected distinct names")
+    classes = tuple(tidy(row[0]) for row in table.rows)
     if "" in classes:
-        raise InputError(
-            f"{path}, row {classes.index('') + 2}: no name; expected one for each class"
-        )
+        where = table.where(classes.index(""))
+        raise InputError(f"{where}: no name; expected one for each class")
     pictures: dict[str, Path | bytes] = {}
     characters = []
     for column, name in enumerate(header[1:], start=1):
-        cells = [row[column].strip() for row in rows[1:]]
+        cells = [row[column] for row in table.rows]
         if name.casefold() == PICTURE:
             pictures = {
-                each: path.parent / cell for each, cell in zip(classes, cells, strict=True) if cell
+                each: _picture(path, cell.strip(), table.where(row, name))
+                for row, (each, cell) in enumerate(zip(classes, cells, strict=True))
+                if cell.strip()
             }
-        elif any(cell not in UNKNOWN for cell in cells):
-            characters.append(_character(name, cells, path))
+        else:
+            character = _character(table, name, [tidy(cell) for cell in cells])
+            characters += [] if character is None else [character]
     return checked(Key(path.stem, classes, tuple(characters), pictures), path)
 
 
-def _character(name: str, cells: Sequence[str], path: Path) -> Character:
-    known = [cell for cell in cells if cell not in UNKNOWN]
-    found = [RANGE.fullmatch(cell) for cell in known]
-    if all(found):
-        ranges = np.full((len(cells), 2), np.nan)
-        for row, cell in enumerate(cells):
-            match = RANGE.fullmatch(cell)
-            if match:
-                low = float(match[1])
-                ranges[row] = low, low if match[2] is None else float(match[2])
-                if ranges[row, 1] < low:
-                    raise InputError(f"{path}, row {row + 2}: {name}: {cell!r}; expected low-high")
-        return Character.of_numbers(name, ranges)
-    if any(found):
-        odd = known[found.index(None)]
-        where = f"{path}, row {cells.index(odd) + 2}: {name}"
-        logger.warning("%s: %r is not a number, so all cells of %s are states", where, odd, name)
-    parsed = [None if cell in UNKNOWN else _states(cell) for cell in cells]
-    states = list(dict.fromkeys(state for each in parsed if each for state in each))
-    if set(yes_or_no(states)) <= {YES, NO}:
-        parsed = [each and {s.casefold(): f for s, f in each.items()} for each in parsed]
-        states = [YES, NO]
-    frequency = np.full((len(cells), len(states)), np.nan)
-    for row, each in enumerate(parsed):
-        if each is None:
-            continue
-        total = sum(each.values())
-        if not 0 < total <= 1 + 1e-3:  # frequencies are rounded
-            raise InputError(
-                f"{path}, row {row + 2}: {name}: the frequencies of {cells[row]!r} sum to "
-                f"{total:.3g}; expected more than 0 and at most 1"
-            )
-        frequency[row] = [each.get(state, 0.0) for state in states]
-    return Character(name, tuple(states), frequency)
+def _picture(table: Path, cell: str, where: str) -> Path:
+    """Return the file of a picture, which has to be in the folder of the table."""
+    try:
+        folder = table.parent.resolve()
+        found = (folder / cell).resolve()
+        inside = found.is_relative_to(folder)
+    except (OSError, ValueError, RuntimeError):  # no file can have this name, or links in a ring
+        inside = False
+    if not inside:
+        raise InputError(f"{where}: {cell!r}; expected a picture in the folder of the table")
+    return table.parent / cell
 
 
-def _states(cell: str) -> dict[str, float]:
-    """Return how often each state of a cell occurs; states without a number share what is left."""
-    given: dict[str, float | None] = {}
-    for part in cell.split("|"):
-        match = FREQUENCY.fullmatch(part.strip())
-        given[(match[1] if match else part).strip()] = float(match[2]) if match else None
-    left = 1 - sum(share for share in given.values() if share is not None)
-    free = sum(share is None for share in given.values())
-    return {
-        state: max(left, 0) / free if share is None else share for state, share in given.items()
-    }
+def check_pictures(key: Key) -> None:
+    """Raise InputError for a picture that is no regular file."""
+    for name, picture in key.pictures.items():
+        if isinstance(picture, Path) and not is_file(picture):
+            raise InputError(f"{picture}: no regular file; expected the picture of {name!r}")
+
+
+def _character(table: CsvTable, name: str, cells: Sequence[str]) -> Character | None:
+    """Return what a column says; None if it says nothing, or names the classes."""
+
+    def where(row: int) -> str:
+        return table.where(row, name)
+
+    if not any(map(is_known, cells)):
+        return None
+    numbers = read_numbers(cells, where, not table.decimal_comma)
+    if numbers is not None:
+        shown = with_unit(name, numbers.unit, f"{table.path}, column {name!r}")
+        return Character.of_numbers(shown, numbers.ranges, numbers.usual)
+    states = read_states(cells, where)
+    if states is None:
+        return None
+    return Character(name, states.names, states.frequency)
 
 
 def write_csv(key: Key, path: Path) -> None:
-    """Write a table that `read_csv` reads."""
+    """Write a table that `read_csv` reads; pictures that are not in its folder are left out.
+
+    Raises:
+        InputError: the table would say something else.
+    """
+    folder = path.parent.resolve()
     pictured = {
-        name: picture for name, picture in key.pictures.items() if isinstance(picture, Path)
+        name: os.path.relpath(picture, path.parent)
+        for name, picture in key.pictures.items()
+        if isinstance(picture, Path) and picture.resolve().is_relative_to(folder)
     }
+    if lost := len(key.pictures) - len(pictured):
+        logger.warning(
+            "%s: %s left out; a table names files in its folder", path, counted(lost, "picture")
+        )
     columns = [key.title, *(each.name for each in key.characters), *([PICTURE] if pictured else [])]
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        for row, name in enumerate(key.classes):
-            cells = [_cell(each, row) for each in key.characters]
-            picture = pictured.get(name)
-            writer.writerow([name, *cells, *([picture or ""] if pictured else [])])
+    rows = [
+        [
+            name,
+            *(_cell(each, row) for each in key.characters),
+            *([pictured.get(name, "")] if pictured else []),
+        ]
+        for row, name in enumerate(key.classes)
+    ]
+    for column, character in enumerate(key.characters, start=1):
+        _check_written(character, [tidy(row[column]) for row in rows], path)
+    write_table(path, columns, rows)
+
+
+def _check_written(character: Character, cells: Sequence[str], path: Path) -> None:
+    """Raise InputError unless the cells of a character are read as they are meant."""
+    there = np.nan_to_num(character.frequency) > 0
+    states = [{tidy(character.states[place]) for place in np.flatnonzero(row)} for row in there]
+    numbers = character.ranges is not None
+    if character.name.casefold() == PICTURE or not (numbers or is_read_as(cells, states)):
+        raise InputError(
+            f"{path}: {character.name!r} would be read as something else from a table; expected "
+            "another kind of file, such as .json"
+        )
 
 
 def _cell(character: Character, row: int) -> str:
     if character.ranges is not None:
+        usual = character.ranges if character.usual is None else character.usual
         low, high = character.ranges[row].tolist()
-        return "" if math.isnan(low) else f"{low:g}" if low == high else f"{low:g}-{high:g}"
+        return number_text(low, high, usual[row].tolist())
     frequency = character.frequency[row]
     if np.isnan(frequency).any():
         return ""

@@ -16,10 +16,20 @@ from xml.parsers import expat
 import numpy as np
 
 from infopursuit.core.errors import InputError
-from infopursuit.datasets.identification_keys import Character, Key, checked, yes_or_no
+from infopursuit.core.files import read_bytes
+from infopursuit.core.numbers import counted
+from infopursuit.datasets.identification_keys import (
+    Character,
+    Key,
+    check_states,
+    checked,
+    yes_or_no,
+)
 
 logger = logging.getLogger(__name__)
 
+# Bytes of a file; its elements take ten times as many in memory.
+LARGEST = 100_000_000
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
@@ -47,19 +57,20 @@ def read_sdd(path: Path) -> Key:
             there = {state.get("ref", "") for state in said.findall("{*}State")}
             if there:
                 states.setdefault(said.get("ref", ""), set()).update(there)
-    empty = [name for name, states in described.items() if not states]
-    if empty:
-        logger.warning("%s: %d taxa without a description are left out", path, len(empty))
     known = {name: states for name, states in described.items() if states}
-    quantitative = len(data.findall("{*}Characters/{*}QuantitativeCharacter"))
-    if quantitative:
-        logger.warning("%s: %d characters of numbers are left out", path, quantitative)
+    if empty := len(described) - len(known):
+        left_out = counted(empty, "taxon is", "taxa are")
+        logger.warning("%s: %s left out, without a description", path, left_out)
+    if numbers := len(data.findall("{*}Characters/{*}QuantitativeCharacter")):
+        left_out = counted(numbers, "character of numbers is", "characters of numbers are")
+        logger.warning("%s: %s left out", path, left_out)
     characters, names = [], set[str]()
     for each in data.iterfind("{*}Characters/{*}CategoricalCharacter"):
         states = {
             state.get("id", ""): _label(state, language)
             for state in each.findall("{*}States/{*}StateDefinition")
         }
+        check_states(_label(each, language), len(states), path)
         frequency = np.full((len(known), len(states)), np.nan)
         for row, of_taxon in enumerate(known.values()):
             there = of_taxon.get(each.get("id", ""), set()) & set(states)
@@ -98,7 +109,7 @@ def _label(element: ElementTree.Element, language: str) -> str:
 
 def _parsed(path: Path) -> ElementTree.Element:
     """Return the root of an XML file without a document type: that could declare entities."""
-    content = path.read_bytes()
+    content = read_bytes(path, "expected SDD 1.1", LARGEST)
 
     def refuse(name: str, *_: object) -> NoReturn:
         raise InputError(f"{path}: declares a document type ({name}); expected SDD 1.1 without one")
@@ -108,5 +119,7 @@ def _parsed(path: Path) -> ElementTree.Element:
         parser.StartDoctypeDeclHandler = refuse
         parser.Parse(content, True)
         return ElementTree.fromstring(content)  # no document type, so no entity
-    except (expat.ExpatError, ElementTree.ParseError) as error:
+    except (expat.ExpatError, ElementTree.ParseError, ValueError, LookupError) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"{path}: not XML ({error}); expected SDD 1.1") from error

@@ -22,11 +22,19 @@ from jaxtyping import Float
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.numbers import counted
 from infopursuit.datasets.identification_keys import Character, Key
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.datasets.table_columns import TableColumns
+from infopursuit.pursuit.answers.columns import value_texts, value_words
 from infopursuit.pursuit.answers.directions import fit_score_maps
-from infopursuit.pursuit.answers.rules import AnswerRule, ColumnAnswers, ThresholdAnswers
+from infopursuit.pursuit.answers.rules import (
+    NO_CUT,
+    AnswerRule,
+    ColumnAnswers,
+    ColumnValues,
+    ThresholdAnswers,
+)
 from infopursuit.pursuit.answers.table import (
     AnswerTable,
     answer_probabilities,
@@ -47,6 +55,19 @@ TEXT_DISCOUNT = 0.1
 SURELY_NOT = 1e-3
 # The smallest share of classes of which a text is not true.
 LEAST_FALSE = 0.05
+# What a person says in place of yes and no; how probable each is if no is right, and if yes is.
+DEGREES = ("no", "probably not", "probably", "yes")
+VAGUE = 1e-3
+OF_DEGREES = np.array(
+    [
+        [1 - VAGUE, 0.75 * VAGUE, 0.25 * VAGUE, 0],
+        [0, 0.25 * VAGUE, 0.75 * VAGUE, 1 - VAGUE],
+    ]
+)
+# How probable it is that a person cannot tell, whatever the class; and what no one ever says.
+UNSURE, NEVER = 1e-3, 1e-30
+# The largest key: states of the character with the most, times characters, times classes.
+MOST_RATES = 2**25
 
 
 class Counts(NamedTuple):
@@ -110,15 +131,17 @@ def known_rates(
     truth: Float[np.ndarray, "c k"],
     reliability: float,
     shares: Float[np.ndarray, " k"] | None = None,
+    wrong_answers: int = 1,
 ) -> Float[np.ndarray, "c k"]:
-    """Return P(yes | class).
+    """Return P(yes | class), or of one question P(answer | class).
 
     Args:
         truth: of how many of a class each text is true, in [0, 1]; NaN if nothing is known.
         reliability: how probable the right answer is.
         shares: of all images that get a yes; None if wrong answers are as probable as wrong yes.
+        wrong_answers: how many there are beside a right one, all as probable.
     """
-    wrong: Any = 1 - reliability
+    wrong: Any = (1 - reliability) / wrong_answers
     if shares is not None:
         wrong = shares * (1 - reliability) / np.maximum(1 - shares, LEAST_FALSE)
     rates = (truth * reliability + (1 - truth) * wrong).clip(SURELY_NOT, 1 - SURELY_NOT)
@@ -237,13 +260,63 @@ def model_of_rates(
     return KnowledgeModel(pursuit, counts, columns, width)
 
 
-def key_model(key: Key, reliability: float = OF_A_PERSON) -> KnowledgeModel:
-    """Return the model of an identification key, for a person to answer."""
+def key_model(key: Key, reliability: float = OF_A_PERSON) -> Pursuit:
+    """Return the model of an identification key, for a person to answer: a question a character.
+
+    Questions are for the values of a table's columns; yes and no come in four degrees.
+
+    Raises:
+        InputError: the reliability is out of its range, or the key is too large.
+    """
     if not 0.5 < reliability < 1:
         raise InputError(f"reliability is {reliability!r}; expected more than 0.5 and less than 1")
-    rates = known_rates(key.truth(), reliability)
-    queries = [each.text for each in key.questions]
-    return model_of_rates(key.classes, queries, rates, pairs=key.redundant())
+    characters = [each for each in key.characters if each.asked]
+    states = [DEGREES if each.in_degrees else each.states for each in characters]
+    cuts = [
+        each.cuts or tuple(place + 0.5 for place in range(len(names) - 1))
+        for each, names in zip(characters, states, strict=True)
+    ]
+    padded = torch.full((len(cuts), max(map(len, cuts))), NO_CUT, dtype=torch.float64)
+    for row, found in zip(padded, cuts, strict=True):
+        row[: len(found)] = torch.tensor(found, dtype=torch.float64)
+    numeric = torch.tensor([each.ranges is not None for each in characters])
+    rule = ColumnValues(torch.arange(len(cuts)), padded, numeric)
+    size = rule.levels * len(cuts) * len(key.classes)
+    if size > MOST_RATES:
+        raise InputError(
+            f"{key.title}: {counted(len(cuts), 'character')} of up to {rule.levels - 1} states and "
+            f"{counted(len(key.classes), 'class')}: {size:,} rates; expected at most "
+            f"{MOST_RATES:,}: fewer of one of these"
+        )
+    rates = np.full((rule.levels, len(cuts), len(key.classes)), NEVER)
+    for query, each in enumerate(characters):
+        shares = each.choices
+        said = known_rates(shares, reliability, None, shares.shape[1] - 1)
+        if each.in_degrees:
+            said = said @ OF_DEGREES
+        levels = rule.levels_of(query)
+        rates[levels, query] = (said / said.sum(axis=1, keepdims=True) * (1 - UNSURE)).T
+    rates[rule.levels // 2] = UNSURE
+    count = len(key.classes)
+    table = AnswerTable(
+        torch.from_numpy(rates).log().float(), torch.full((count,), 1 / count).log()
+    )
+    columns = TableColumns(
+        tuple(each.choice_name for each in characters),
+        tuple(
+            None if each.ranges is not None else tuple(names)
+            for each, names in zip(characters, states, strict=True)
+        ),
+        coded=True,
+    )
+    return Pursuit(
+        tuple(value_texts(rule, columns)),
+        key.classes,
+        rule,
+        InformationGain(table),
+        NaiveBayes(table),
+        words=value_words(rule, columns),
+    )
 
 
 def knowledge_key(knowledge: KnowledgeTable, title: str) -> Key:

@@ -7,7 +7,6 @@ infopursuit.load("user/name")
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -16,14 +15,12 @@ from tempfile import TemporaryDirectory
 from huggingface_hub import HfApi, snapshot_download
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.numbers import percent
+from infopursuit.core.markdown import plain
+from infopursuit.core.numbers import counted, percent
 from infopursuit.estimators.persistence import FILES, SavedModel, pins_weights, save
 from infopursuit.estimators.trained_on import KEY
 from infopursuit.pursuit.answers.rules import ColumnAnswers
 
-# What Markdown, or HTML in it, could read as markup.
-MARKUP = re.compile(r"([\\`*_\[\]<>|&]|(?<=:)//|(?<=www)\.)")
-LEADING = re.compile(r"^(\d*)([#+\-=~.)])")
 ACCURACIES = {
     "test_accuracy": ("test_images", "test {}s"),
     "held_out_accuracy": ("held_out_images", "{0}s held out of the training {0}s"),
@@ -99,7 +96,8 @@ def model_card(model: SavedModel, repository: str | None = None) -> str:
         name=name,
         title=name.rpartition("/")[2],
         estimator=model.estimator,
-        counts=f"{len(model.pursuit.queries)} questions and {len(model.classes)} classes",
+        counts=f"{counted(len(model.pursuit.queries), 'question')} and "
+        f"{counted(len(model.classes), 'class')}",
         use=_use(model, table),
         inputs=_inputs(model, table),
         accuracy=_accuracy(model),
@@ -119,9 +117,9 @@ def _use(model: SavedModel, table: bool) -> str:
 
 def _inputs(model: SavedModel, table: bool) -> str:
     if table:
-        names = ", ".join(_plain(str(each)) for each in model.columns)
+        names = ", ".join(plain(str(each)) for each in model.columns)
         return f"It takes rows of {model.width} columns{f': {names}' if names else ''}."
-    named = f" of the CLIP {_plain(model.clip)}" if model.clip else ""
+    named = f" of the CLIP {plain(model.clip)}" if model.clip else ""
     return f"It takes image embeddings of width {model.width}{named}."
 
 
@@ -137,9 +135,4 @@ def _accuracy(model: SavedModel) -> str:
 
 
 def _listed(lines: list[str]) -> str:
-    return "".join(f"- {_plain(line)}\n" for line in lines)
-
-
-def _plain(text: str) -> str:
-    """Return any text as one line that Markdown shows as it is."""
-    return LEADING.sub(r"\1\\\2", MARKUP.sub(r"\\\1", " ".join(text.split())))
+    return "".join(f"- {plain(line)}\n" for line in lines)

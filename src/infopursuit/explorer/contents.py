@@ -13,9 +13,10 @@ from jaxtyping import Float, Integer
 from torch import Tensor, nn
 
 from infopursuit.core.errors import InputError, writable
+from infopursuit.core.numbers import counted
 from infopursuit.datasets.decoding import UnreadableError, thumbnail
 from infopursuit.explorer import payload
-from infopursuit.pursuit.answers.rules import MinMaxAnswers
+from infopursuit.pursuit.answers.rules import NO_CUT, ColumnValues, MinMaxAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.explanation import UNFAMILIAR
 from infopursuit.pursuit.familiarity import ROUNDING as LIKELIHOOD_ROUNDING
@@ -50,7 +51,7 @@ KINDS = {
 # Cells of a knowledge table that the page still takes with it.
 KNOWN = 2**21
 # A table of more questions times classes is written as codes if each question has few rates.
-LARGE, MOST_COLORS = 2**18, 16
+LARGE, MOST_COLORS = 2**18, 256
 VOCABULARY = "visual vocabulary"
 
 # Gives the maps of pictures, uint8 (n, k, h, w), and which part of each they are of.
@@ -149,7 +150,8 @@ def _room(empty: payload.Payload, chosen: Chosen) -> int | None:
     taken = len(payload.written(empty))
     if taken > chosen.limit:
         sizes = ", ".join(
-            f"{each.name} has {len(each.queries)} questions and {len(each.classes)} classes"
+            f"{each.name} has {counted(len(each.queries), 'question')} and "
+            f"{counted(len(each.classes), 'class')}"
             for each in empty.models
         )
         raise InputError(
@@ -319,7 +321,7 @@ def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
     table = networks = None
     querier, classifier = pursuit.querier, pursuit.classifier
     if isinstance(querier, InformationGain) and isinstance(classifier, NaiveBayes):
-        table = _table(querier, classifier.table)
+        table = _table(querier, classifier.table, pursuit.words)
     elif isinstance(querier, HistoryNetwork) and isinstance(classifier, HistoryNetwork):
         numbers = [each.numel() for part in (querier, classifier) for each in part.parameters()]
         if sum(numbers) < SMALL:
@@ -343,6 +345,7 @@ def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
         stop=payload.Stop(**facts.stop.checked()._asdict()),
         answers=answer_levels(pursuit),
         words=[[*map(writable, each)] for each in pursuit.words] or None,
+        cuts=_cuts(pursuit),
         table=table,
         networks=networks,
         truth=truth,
@@ -350,6 +353,17 @@ def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
         familiar=_familiar(pursuit),
         sees=facts.sees,
     )
+
+
+def _cuts(pursuit: Pursuit) -> list[list[float]] | None:
+    """Return what a number that a person types is compared with."""
+    rule = pursuit.rule
+    if not pursuit.words or not isinstance(rule, ColumnValues):
+        return None
+    return [
+        [cut for cut in cuts if cut < NO_CUT] if numeric else []
+        for cuts, numeric in zip(rule.cuts.tolist(), rule.numeric.tolist(), strict=True)
+    ]
 
 
 def _knowledge(pursuit: Pursuit, known: KnowledgeTable | None) -> payload.Knowledge | None:
@@ -386,14 +400,19 @@ def joined_answers(pursuit: Pursuit, answers: Float[Tensor, "n k"]) -> str:
     return payload.levels((answers * (count - 1)).round().numpy().astype(np.uint8), count)
 
 
-def _table(querier: InformationGain, table: AnswerTable) -> payload.Table:
+def _table(
+    querier: InformationGain, table: AnswerTable, words: Sequence[Sequence[str]]
+) -> payload.Table:
     independent, redundant = table.independent_answers, querier.redundant
     put_off = None
     if redundant is not None and len(redundant.pairs):
         pairs = payload.labels(redundant.pairs.cpu().numpy())
         put_off = payload.PutOff(pairs=pairs)
     palette = _palette(table.log_likelihood.cpu().numpy())
-    likelihood, colors = (_numbers(table.log_likelihood), None) if palette is None else palette
+    said = table.log_likelihood
+    if words:
+        said = said[torch.tensor([[bool(word) for word in each] for each in words]).T]
+    likelihood, colors = (_numbers(said), None) if palette is None else palette
     return payload.Table(
         log_likelihood=likelihood,
         palette=colors,
@@ -422,10 +441,12 @@ def _palette(table: Float[np.ndarray, "v k c"]) -> tuple[str, str] | None:
         distinct, places = np.unique(table[:, query], axis=1, return_inverse=True)
         if distinct.shape[1] > MOST_COLORS:
             return None
-        codes[query], padded = places.reshape(-1), np.zeros((MOST_COLORS, levels), np.float32)
-        padded[: distinct.shape[1]] = distinct.T
-        palettes.append(padded)
-    return payload.bytes_of(codes), payload.floats(np.stack(palettes))
+        codes[query] = places.reshape(-1)
+        palettes.append(distinct.T)
+    padded = np.zeros((k, max(map(len, palettes)), levels), np.float32)
+    for row, colors in zip(padded, palettes, strict=True):
+        row[: len(colors)] = colors
+    return payload.bytes_of(codes), payload.floats(padded)
 
 
 def _layers(network: HistoryNetwork) -> payload.Layers:

@@ -64,7 +64,8 @@ class Table(Part):
     The next question is the first whose gain is within `rounding` of the largest.
 
     Attributes:
-        log_likelihood: float32 (levels, k, c); with a palette uint8 (k, c), places in it.
+        log_likelihood: float32 (levels, k, c); of questions with words those alone that have one,
+            level by level, (r, c). With a palette uint8 (k, c), places in it.
         palette: float32 (k, m, levels), the rates of each question that occur; null for none.
         log_prior: float32 (c,).
         independent_answers: how many independent answers all are worth; null for infinitely many.
@@ -180,6 +181,8 @@ class Model(Part):
         answers: how many levels there are; null for soft answers.
         words: of each question its answers in words, if they are the values of a column of a table,
             empty if it has no such answer; null for yes and no.
+        cuts: of each question the numbers between its values, ascending, if these are numbers;
+            null for yes and no.
         truth: of each query; null if unknown.
         knowledge: null if the model was fitted without, or the table is very large.
         familiar: null if no images were held out, or the answers are soft.
@@ -196,6 +199,7 @@ class Model(Part):
     stop: Stop
     answers: Annotated[int, Field(ge=2, le=255)] | None
     words: list[list[str]] | None = None
+    cuts: list[list[float]] | None = None
     table: Table | None
     networks: Networks | None
     truth: list[Truth | None] | None

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from infopursuit.core.errors import InputError, one_line
 from infopursuit.core.files import write_text
-from infopursuit.core.numbers import percent
+from infopursuit.core.numbers import counted, percent
 from infopursuit.core.renderers import renderer
 from infopursuit.pursuit.answers.rules import NOT_SURE, WORDS, in_words
 from infopursuit.pursuit.querier import Criterion
@@ -544,4 +544,4 @@ def stops_when(stop: StoppingRule) -> str:
 
 
 def _questions(count: int) -> str:
-    return f"{count} question{'' if count == 1 else 's'}"
+    return counted(count, "question")

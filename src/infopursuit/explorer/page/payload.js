@@ -19,7 +19,8 @@
  * @typedef {{right: number | null, answered: number}} Truth
  * @typedef {{name: string, kind: "naive_bayes" | "networks", classes: string[],
  *   queries: string[], questions: string[], origins: (string | null)[], first: number | null,
- *   stop: Stop, levels: number | null, words: string[][] | null, table: Table | null,
+ *   stop: Stop, levels: number | null, words: string[][] | null, cuts: number[][] | null,
+ *   table: Table | null,
  *   networks: {querier: Layers, classifier: Layers} | null, truth: (Truth | null)[] | null,
  *   knowledge: Knowledge | null, familiar: Familiar | null, sees: boolean, k: number, c: number}} Model
  * @typedef {{texts: string[], columns: number[], values: Uint8Array}} Knowledge  values (c, u): 0 not
@@ -127,6 +128,33 @@ function coloredOf(raw, k, c, levels, where) {
       for (let level = 0; level < levels; level++) {
         table[level * k * c + place] = palette[(query * colors + codes[place]) * levels + level];
       }
+    }
+  }
+  return table;
+}
+
+// The logarithm of what is as good as impossible: an answer that a question does not have.
+const NEVER = -100;
+
+/**
+ * A table with rates of the answers alone that have a word.
+ * @param {string} text
+ * @param {string[][]} words
+ * @param {number} c
+ * @param {number} levels
+ * @param {string} where
+ * @returns {Float32Array} (levels, k, c)
+ */
+function saidOf(text, words, c, levels, where) {
+  const k = words.length;
+  const said = floatsOf(text, c * words.flat().filter(Boolean).length, where);
+  const table = new Float32Array(levels * k * c).fill(NEVER);
+  let place = 0;
+  for (let level = 0; level < levels; level++) {
+    for (let query = 0; query < k; query++) {
+      if (!words[query][level]) continue;
+      table.set(said.subarray(place, place + c), (level * k + query) * c);
+      place += c;
     }
   }
   return table;
@@ -284,6 +312,8 @@ function modelOf(raw, where) {
     expect(words.length === k, `${where}.words`, `of ${words.length} questions; expected ${k}`);
     for (const each of words) textsOf(each, `${where}.words`, levels);
   }
+  const cuts = raw.cuts ?? null;
+  expect(cuts === null || cuts.length === k, `${where}.cuts`, `expected those of ${k} questions`);
   const { first } = raw;
   expect(
     first === null || (Number.isInteger(first) && first >= 0 && first < k),
@@ -298,7 +328,9 @@ function modelOf(raw, where) {
     table = {
       logLikelihood: raw.table.palette
         ? coloredOf(raw.table, k, c, levels ?? 2, at)
-        : floatsOf(raw.table.log_likelihood, shape, `${at}.log_likelihood`),
+        : words
+          ? saidOf(raw.table.log_likelihood, words, c, levels, `${at}.log_likelihood`)
+          : floatsOf(raw.table.log_likelihood, shape, `${at}.log_likelihood`),
       logPrior: floatsOf(raw.table.log_prior, c, `${at}.log_prior`),
       independentAnswers: raw.table.independent_answers ?? Infinity,
       evidenceWeight: raw.table.evidence_weight ?? 1,
@@ -340,6 +372,7 @@ function modelOf(raw, where) {
     stop: stopOf(raw.stop, `${where}.stop`),
     levels,
     words,
+    cuts,
     table,
     networks,
     truth: raw.truth,

@@ -80,6 +80,7 @@ export class NaiveBayes {
     this.c = c;
     this.levels = model.levels ?? 2;
     this.table = table;
+    this.words = model.words;
     this.logLikelihood = Float64Array.from(table.logLikelihood);
     this.likelihood = this.logLikelihood.map(Math.exp);
     /** Entropy of the answers, (k, c). */
@@ -143,7 +144,7 @@ export class NaiveBayes {
    * @returns {Float64Array}
    */
   gains(evidence, skip = () => false) {
-    const { k, c, levels, likelihood, answerEntropy } = this;
+    const { k, c, levels, words, likelihood, answerEntropy } = this;
     const { worth } = this.table;
     const p = softmax(evidence);
     const gains = new Float64Array(k);
@@ -158,6 +159,7 @@ export class NaiveBayes {
       // The probability of the first answer is what the others leave.
       let left = 1;
       for (let level = 1; level < levels; level++) {
+        if (words && !words[query][level]) continue;
         const row = level * k * c + start;
         let expected = 0;
         for (let y = 0; y < c; y++) expected += p[y] * likelihood[row + y];

@@ -145,9 +145,9 @@ export function readHash(hash, payload) {
   const valueOf = (letter, thousandths) => {
     const top = (levels ?? 2) - 1;
     // Answers of images are in single precision.
-    return letter
-      ? LETTERS[letter]
-      : Math.fround(Math.round((Number(thousandths) / 1000) * top) / top);
+    if (letter && !words) return LETTERS[letter];
+    const value = letter ? LETTERS[letter] : Number(thousandths) / 1000;
+    return Math.fround(Math.round(value * top) / top);
   };
   state.image = parts.get("image");
   /** @param {string} key @param {RegExp} shape @param {(found: RegExpMatchArray) => boolean} take */

@@ -104,7 +104,7 @@ export class Steps {
     const choices = answersTo(model, step.query).map(({ word, value }) =>
       h(
         "label",
-        { class: `choice ${answerClass(value, model)}` },
+        { class: `choice ${answerClass(value, model, step.query)}` },
         h("input", {
           type: "radio",
           name: `answer-${step.query}`,

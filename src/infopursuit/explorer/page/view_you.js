@@ -9,13 +9,16 @@ import {
   ANSWERS,
   DEGREES,
   answerClass,
+  answerOf,
   answerText,
   answerWord,
   answersTo,
   counted,
+  isDegree,
   percent,
   probableWords,
   topClasses,
+  typedNumber,
 } from "./words.js";
 /** @import { App } from "./app.js" */
 /** @import { Answered } from "./pursuit.js" */
@@ -238,6 +241,8 @@ export class YouView {
   ask(query, most, asked) {
     const { app } = this;
     const question = app.model.questions[query];
+    const degrees = this.degrees(query);
+    const choices = degrees.every(({ word }) => isDegree(word)) ? "" : " choices";
     fill(
       this.stage,
       quiet(
@@ -248,15 +253,36 @@ export class YouView {
       h("h2", { class: "big", tabindex: "-1" }, isolated(question)),
       h(
         "div",
-        { class: "row", role: "group", "aria-label": "Your answer" },
-        this.degrees(query).map(({ word, value }) =>
+        { class: `row${choices}`, role: "group", "aria-label": "Your answer" },
+        degrees.map(({ word, value }) =>
           button(() => this.answer(value), word, {
-            class: `reply ${app.model.words ? "value" : word.replace(" ", "-")}`,
+            class: `reply ${isDegree(word) ? word.replace(" ", "-") : "value"}`,
             "data-answer": word,
           }),
         ),
       ),
+      app.model.cuts?.[query].length ? this.numberField(query) : null,
       inRow(this.undoing()),
+    );
+  }
+
+  /** Where a number is typed. @param {number} query */
+  numberField(query) {
+    const input = h("input", { type: "text", inputmode: "decimal", id: "number", size: "8" });
+    const wrong = h("span", { class: "quiet", role: "status" });
+    const take = (/** @type {Event} */ event) => {
+      event.preventDefault();
+      const number = typedNumber(input.value);
+      if (number === null) wrong.textContent = "Expected a number, such as 2.5.";
+      else this.answer(answerOf(this.app.model, query, number));
+    };
+    return h(
+      "form",
+      { class: "row", on: { submit: take } },
+      h("label", { for: "number" }, "or a number: "),
+      input,
+      h("button", { type: "submit", class: "small" }, "Answer"),
+      wrong,
     );
   }
 
@@ -531,5 +557,5 @@ export class YouView {
  * @param {number} query */
 export function chip(answer, model, query) {
   const said = answerText(answer, model, query);
-  return h("span", { class: `answer ${answerClass(answer, model)}` }, said);
+  return h("span", { class: `answer ${answerClass(answer, model, query)}` }, said);
 }

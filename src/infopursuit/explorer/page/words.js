@@ -66,6 +66,13 @@ export const DEGREES = /** @type {const} */ ([
 export function answersTo({ words, levels }, query) {
   if (!words || !levels) return levels === 5 ? DEGREES : ANSWERS;
   const [top, unsure] = [levels - 1, (levels - 1) / 2];
+  const degrees = DEGREES.filter(({ word }) => words[query].includes(word));
+  if (degrees.length === words[query].filter(Boolean).length) {
+    return degrees.map((each) => ({
+      ...each,
+      value: Math.fround(words[query].indexOf(each.word) / top),
+    }));
+  }
   const cells = words[query].map((word, level) => ({ word, level }));
   return [...cells.filter(({ word, level }) => word && level !== unsure), cells[unsure]].map(
     ({ word, level }, place) => ({
@@ -76,10 +83,30 @@ export function answersTo({ words, levels }, query) {
   );
 }
 
+/** Whether an answer is yes, no or in between. @param {string} word */
+export function isDegree(word) {
+  return DEGREES.some((each) => each.word === word);
+}
+
 /** The class of style of an answer: the value of a column speaks for one class, against another.
- * @param {number} answer @param {Model} model */
-export function answerClass(answer, model) {
-  return model.words && answer !== 0.5 ? "value" : answerWord(answer).replace(" ", "-");
+ * @param {number} answer @param {Model} model @param {number} query */
+export function answerClass(answer, model, query) {
+  const value = model.words && answer !== 0.5 && !isDegree(answerText(answer, model, query));
+  return value ? "value" : answerWord(answer).replace(" ", "-");
+}
+
+/** The answer that a number is, of a question for numbers. @param {Model} model
+ * @param {number} query @param {number} number */
+export function answerOf(model, query, number) {
+  const above = (model.cuts?.[query] ?? []).filter((cut) => number > cut);
+  return answersTo(model, query)[above.length].value;
+}
+
+/** A number as people type it: with a comma, or a minus sign; null for none.
+ * @param {string} text */
+export function typedNumber(text) {
+  const plain = text.trim().replace(",", ".").replace("\u2212", "-");
+  return plain && Number.isFinite(Number(plain)) ? Number(plain) : null;
 }
 
 /** @param {string} text */

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 import torch
@@ -12,6 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.numbers import distinct_numbers
 from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.pursuit.answers.rules import (
     NO,
@@ -111,14 +111,17 @@ def value_words(questions: ColumnValues, names: TableColumns | None) -> tuple[tu
 
 
 def _intervals(cuts: list[float]) -> list[str]:
-    texts = [repr(cut) for cut in cuts]
-    for digits in range(4, 18):
-        rounded = [f"{cut:.{digits}g}" for cut in cuts]
-        if len(set(rounded)) == len(cuts):
-            texts = rounded
-            break
-    between = [f"{low} to {high}" for low, high in pairwise(texts)]
-    return [f"at most {texts[0]}", *between, f"more than {texts[-1]}"]
+    ends = distinct_numbers(cuts)
+    return [interval(ends, cell, cell) for cell in range(len(ends) + 1)]
+
+
+def interval(ends: Sequence[str], first: int, last: int) -> str:
+    """Return what lies between cuts in words: the cells from the first to the last."""
+    if first == 0:
+        return f"at most {ends[last]}"
+    if last == len(ends):
+        return f"more than {ends[first - 1]}"
+    return f"{ends[first - 1]} to {ends[last]}"
 
 
 def values_named(queries: Sequence[str], questions: ColumnValues, names: TableColumns) -> list[int]:
