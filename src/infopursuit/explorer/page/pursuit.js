@@ -126,6 +126,7 @@ export class NaiveBayes {
   /** @param {Float64Array} evidence @param {number} asked @returns {Float64Array} */
   posterior(evidence, asked) {
     const { logPrior, independentAnswers, evidenceWeight, growth, spread, priorWear } = this.table;
+    if (!asked) return softmax(evidence);
     const divisor = (1 + asked / independentAnswers) ** growth / evidenceWeight;
     /** @param {number} by */
     const divided = (by) =>
