@@ -411,12 +411,17 @@ def test_a_person_answers_with_a_value() -> None:
     assert given["colour?"] == "green"
     dialogue = model.dialogue()
     dialogue.answer(9.0, "weight")
-    dialogue.answer("white", "colour")
+    dialogue.answer(" White", "colour")
     dialogue.answer("not sure", "feathers?")
     assert max(dialogue.posterior, key=dialogue.posterior.__getitem__) == "swan"
     assert "at most" in model.pursuit_.words[3][0]
     with pytest.raises(InputError, match=r"'violet' to 'colour\?'; expected 'green', 'grey', 'not"):
         dialogue.answer("violet", "colour")
+    for weight in (np.int64(9), np.float32(9), torch.tensor(9)):
+        assert model.pursuit_.answer_value(3, weight) == model.pursuit_.answer_value(3, 9.0)
+    feathers = model.pursuit_.number("feathers")
+    for answer in (True, np.True_, 1, np.int64(1), "YES"):
+        assert model.pursuit_.answer_value(feathers, answer) == 1.0
     with pytest.raises(InputError, match=r"the answer '' to 'colour\?'"):
         dialogue.answer("", "colour")
     evidence = model.questions_for("swan")

@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from infopursuit.core.errors import InputError
+from infopursuit.core.errors import InputError, one_such_as
 from infopursuit.core.renderers import renderer
 from infopursuit.datasets.matrix import Matrix, UnitMatrix, as_tensor
 from infopursuit.datasets.table_columns import TableColumns
@@ -259,7 +259,8 @@ class PursuitClassifier:
         self._check_fitted()
         matching = [row for row, each in enumerate(self.classes_) if each == label]
         if not matching:
-            raise InputError(f"no class {label!r}; expected one of {self.classes_[:10].tolist()}")
+            expected = one_such_as(label, self.classes_.tolist())
+            raise InputError(f"no class {label!r}; expected {expected}")
         pursuit, k = self.pursuit_, len(self.queries_)
         said = [(query, 1.0, text) for query, text in enumerate(self.queries_)]
         if pursuit.words:
@@ -534,12 +535,17 @@ class PursuitClassifier:
         shown = names_of(X, len(answers)) if names is None else list(names)
         if len(shown) != len(answers):
             raise InputError(f"{len(shown)} names for {len(answers)} images; expected one each")
-        replaced = []
-        for question, answer in (overrides or {}).items():
+        overrides = {} if overrides is None else overrides
+        if not isinstance(overrides, Mapping):
+            raise InputError(f"overrides is {overrides!r}; expected answers by question, as a dict")
+        replaced: dict[int, float] = {}
+        for question, answer in overrides.items():
             query = self.pursuit_.number(question)
-            replaced.append(query)
-            answers[:, query] = self.pursuit_.answer_value(query, answer)
-        return answers, shown, replaced
+            value = self.pursuit_.answer_value(query, answer)
+            if replaced.setdefault(query, value) != value:
+                raise InputError(f"overrides: {question!r} is there twice, with two answers")
+            answers[:, query] = value
+        return answers, shown, list(replaced)
 
     def _answer_blocks(self, X: Any) -> Iterator[Tensor]:
         """Yield the answers of all rows, a block of rows at a time: X may be mapped from disk."""

@@ -31,7 +31,7 @@ from sklearn.utils.validation import (
 )
 from torch import Tensor
 
-from infopursuit.core.errors import InputError, writable
+from infopursuit.core.errors import InputError, one_such_as, writable
 from infopursuit.core.executors import RayCluster
 from infopursuit.core.files import settings_sha256
 from infopursuit.datasets.labelled_images import EmbeddedShards, ImageShards
@@ -354,7 +354,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         Raises:
             InputError: a label is not a class of the model.
         """
-        data = validation_set(self._rows(X), y, self.classes_)
+        data = validation_set(self._rows(X), y, self.classes_, "y")
         weights = np.ones(len(data)) if sample_weight is None else np.asarray(sample_weight)
         if weights.shape != (len(data),) or not (weights >= 0).all():
             raise InputError(f"sample_weight: expected {len(data)} weights of 0 or more")
@@ -740,6 +740,12 @@ def _class_weights(class_weight: Any, classes: np.ndarray, labels: Tensor) -> An
     if class_weight is None:
         return 1.0
     places = labels.numpy()
+    known = classes.tolist()
+    if isinstance(class_weight, Mapping) and not all(each in class_weight for each in known):
+        for label in class_weight:
+            if label not in known:  # scikit-learn would name the classes that have no weight
+                expected = one_such_as(label, known)
+                raise InputError(f"class_weight: no class {label!r}; expected {expected}")
     try:
         each = compute_class_weight(class_weight, classes=classes, y=classes[places])
     except (TypeError, ValueError) as error:
@@ -747,7 +753,9 @@ def _class_weights(class_weight: Any, classes: np.ndarray, labels: Tensor) -> An
     return each[places]
 
 
-def validation_set(rows: Matrix, y: Any, classes: np.ndarray) -> InMemorySet:
+def validation_set(
+    rows: Matrix, y: Any, classes: np.ndarray, name: str = "validation"
+) -> InMemorySet:
     """Return rows to validate on, whose labels are among the training classes (c,)."""
     labels = np.asarray(y)
     check_consistent_length(np.empty(len(rows)), labels)
@@ -756,7 +764,10 @@ def validation_set(rows: Matrix, y: Any, classes: np.ndarray) -> InMemorySet:
     unknown = classes[places] != labels
     if unknown.any():
         first = labels[unknown].tolist()[0]
-        raise InputError(f"validation: the label {first!r} is not among the training labels")
+        raise InputError(
+            f"{name}: the label {first!r} is not among the training labels; expected "
+            f"{one_such_as(first, classes.tolist())}"
+        )
     return InMemorySet(rows, torch.from_numpy(places.astype(np.int64)), None, classes)
 
 

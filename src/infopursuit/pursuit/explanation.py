@@ -36,7 +36,7 @@ DIGITS = 6
 UNFAMILIAR = 0.01
 
 # What an explanation may lack.
-OPTIONAL = ("labels", "picture", "judged", "second_opinion")
+OPTIONAL = ("labels", "picture", "judged", "second_opinion", "not_asked")
 
 BEFORE = "before any question"
 NONE_OF_THE_CLASSES = (
@@ -58,14 +58,22 @@ def answer_value(answer: str | float | bool) -> float:
     """Return an answer as a number in [0, 1].
 
     Raises:
-        InputError: it is neither one of `rules.WORDS` nor such a number.
+        InputError: it is neither one of `rules.WORDS`, in any spelling, nor such a number.
     """
-    if isinstance(answer, str) and answer in WORDS:
-        return WORDS[answer]
-    if isinstance(answer, (bool, int, float)) and 0 <= answer <= 1:
-        return float(answer)
+    said = plain_answer(answer)
+    if isinstance(said, str) and said.casefold() in WORDS:
+        return WORDS[said.casefold()]
+    if isinstance(said, (bool, int, float)) and 0 <= said <= 1:
+        return float(said)
     words = ", ".join(map(repr, reversed(WORDS)))
     raise InputError(f"the answer {answer!r}; expected {words}, or a number from 0 to 1")
+
+
+def plain_answer(answer: Any) -> Any:
+    """Return a number of numpy or torch as one of Python, a text with single blanks inside."""
+    if getattr(answer, "ndim", None) == 0:
+        answer = answer.item()
+    return " ".join(answer.split()) if isinstance(answer, str) else answer
 
 
 def rounded(probabilities: Iterable[float]) -> tuple[float, ...]:
@@ -141,6 +149,17 @@ class Step:
         """The answer in words, with `*` if a person gave it, `+` if a second opinion did."""
         return f"{self.said} *" if self.overridden else f"{self.said} +" if self.by else self.said
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Step:
+        """Return the step that `Explanation.to_dict` wrote."""
+        runners_up = tuple(Candidate(**each) for each in values["runners_up"])
+        parts = {"posterior": tuple(values["posterior"]), "runners_up": runners_up}
+        if values.get("where"):
+            parts["where"] = tuple(map(tuple, values["where"]))
+        if values.get("rates"):
+            parts["rates"] = tuple(values["rates"])
+        return cls(**{**values, **parts})
+
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
@@ -169,6 +188,8 @@ class Explanation:
             nobody did.
         second_opinion: the model, how many questions were put to it about this image and their
             tokens, how many of these were new calls and their seconds; None if none was asked.
+        not_asked: answers of a person to questions that are not among the steps, each with the
+            posterior as if it had come last.
     """
 
     image: str
@@ -184,6 +205,7 @@ class Explanation:
     picture: str | None = None
     judged: Mapping[str, tuple[int, int]] | None = None
     second_opinion: Mapping[str, Any] | None = None
+    not_asked: tuple[Step, ...] = ()
 
     @property
     def unfamiliar(self) -> bool:
@@ -252,7 +274,7 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; `from_dict` gives an equal explanation."""
         values = asdict(self)
-        for step in values["steps"]:
+        for step in (*values["steps"], *values["not_asked"]):
             for key in ("where", "by", "rates", "word", "wording"):
                 if step[key] is None:
                     del step[key]
@@ -265,19 +287,11 @@ class Explanation:
         Raises:
             KeyError, TypeError: a key is missing or unknown.
         """
-        steps = []
-        for step in values["steps"]:
-            runners_up = tuple(Candidate(**each) for each in step["runners_up"])
-            parts = {"posterior": tuple(step["posterior"]), "runners_up": runners_up}
-            if step.get("where"):
-                parts["where"] = tuple(map(tuple, step["where"]))
-            if step.get("rates"):
-                parts["rates"] = tuple(step["rates"])
-            steps.append(Step(**{**step, **parts}))
         parts = {
             "class_names": tuple(values["class_names"]),
             "prior": tuple(values["prior"]),
-            "steps": tuple(steps),
+            "steps": tuple(map(Step.from_dict, values["steps"])),
+            "not_asked": tuple(map(Step.from_dict, values.get("not_asked", ()))),
         }
         if values.get("labels"):
             parts["labels"] = tuple(values["labels"])
@@ -458,6 +472,7 @@ def why_not_sure(explanation: Explanation, step: Step) -> str:
 def who_answered(explanation: Explanation) -> list[str]:
     """Say who gave the answers that have a mark, and what a second opinion cost."""
     lines = [BY_A_PERSON] if any(step.overridden for step in explanation.steps) else []
+    lines += [without_asking(explanation, each) for each in explanation.not_asked]
     if (asked := explanation.second_opinion) is not None:
         lines.append(
             f"+ {one_line(asked['model'])} looked at the picture and gave this answer "
@@ -465,6 +480,18 @@ def who_answered(explanation: Explanation) -> list[str]:
             f"calls now, {asked['seconds']:.1f} s)."
         )
     return lines
+
+
+def without_asking(explanation: Explanation, step: Step) -> str:
+    """Say what an answer that a person gave and no question asked for would have done."""
+    names, predicted = explanation.class_names, explanation.top_classes(1)[0]
+    would = [
+        f"{names[each]} would have {percent(step.posterior[each])}"
+        for each in dict.fromkeys([predicted, step.leader])
+    ]
+    where = "not asked" if explanation.chosen_from is None else "not needed"
+    given = f"{step.question} {step.said} was given by a person and {where}"
+    return f"{given}: with it {' and '.join(would)}."
 
 
 def shown_runs(explanation: Explanation, everything: bool) -> list[list[int]]:

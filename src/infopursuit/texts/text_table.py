@@ -23,7 +23,7 @@ from filelock import FileLock
 from jaxtyping import Bool, Float16, Int
 from torch import Tensor
 
-from infopursuit.core.errors import InputError, writable
+from infopursuit.core.errors import InputError, one_such_as, writable
 from infopursuit.core.files import csv_rows, read_text, table_sha256
 from infopursuit.core.results import ResultFolder
 from infopursuit.core.tables import (
@@ -124,11 +124,8 @@ class TextTable:
             row = row_of.get(query)
             row = row_of_spelling.get(normalize(query)) if row is None else row
             if row is None:
-                near = get_close_matches(query, self.texts, n=3) or list(self.texts[:3])
-                raise InputError(
-                    f"{where}: {query!r} is not among the texts; expected one such as "
-                    f"{', '.join(map(repr, near))}"
-                )
+                expected = one_such_as(query, self.texts)
+                raise InputError(f"{where}: {query!r} is not among the texts; expected {expected}")
             rows.append(row)
             if distinct and row in seen:
                 raise InputError(f"{where}: {query!r} is there twice; expected distinct queries")
