@@ -316,7 +316,8 @@ class PursuitClassifier:
         """Make a page to explore the model; a notebook shows it inline.
 
         Args:
-            X: (n, d) embeddings, or pictures if the model knows its CLIP; None for no images.
+            X: (n, d) embeddings, or pictures if the model knows its CLIP; None for no images. The
+                page says how many of them, or of equal ones, the model was fitted on.
             y: (n,) labels, as `fit` took them; None if they are not known.
             pictures: of the rows, if X are embeddings.
             train: (X, y) of the training split, to look for images with the same answers.
@@ -330,16 +331,21 @@ class PursuitClassifier:
         self._check_fitted()
         from infopursuit.datasets.decoding import picture_list
         from infopursuit.estimators.places import mapper
+        from infopursuit.estimators.trained_on import each_row, seen
 
         shows_pictures = pictures is not None or (X is not None and is_pictures(X))
         answered = renderer("answered")
 
         def images(X: Any, y: Any, pictures: Any) -> Any:
-            answers = self._answers(X)
+            rows = self._rows(X)
+            answers = self._answers(rows)
             shown = X if pictures is None and is_pictures(X) else pictures
             given = None if shown is None else picture_list(shown)
             names = names_of(X, len(answers))
-            return answered(names, answers, y, self.classes_.tolist(), given)
+            fitted = seen(self.provenance_, each_row(rows))
+            if given is not None:
+                fitted |= seen(self.provenance_, given)
+            return answered(names, answers, y, self.classes_.tolist(), given, int(fitted.sum()))
 
         return renderer("explored")(
             self.pursuit_,
@@ -549,7 +555,7 @@ class PursuitClassifier:
 
     def _answer_blocks(self, X: Any) -> Iterator[Tensor]:
         """Yield the answers of all rows, a block of rows at a time: X may be mapped from disk."""
-        rows, device = self._rows(X), self.pursuit_.device
+        rows, device = X if isinstance(X, Matrix) else self._rows(X), self.pursuit_.device
         if not len(rows):
             yield self.pursuit_.answers(rows.tensor().to(device))
         for _, block in rows.blocks():

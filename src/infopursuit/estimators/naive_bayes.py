@@ -48,6 +48,7 @@ from infopursuit.estimators.class_knowledge import (
 )
 from infopursuit.estimators.from_knowledge import Counts, KnowledgeModel, read_knowledge_model
 from infopursuit.estimators.one_clip import MOST, warn_unless_one_clip
+from infopursuit.estimators.trained_on import each_row, remember
 from infopursuit.pursuit.answers.annotated import AnnotatedTexts, CrossFittedAnswers
 from infopursuit.pursuit.answers.columns import (
     column_questions,
@@ -247,6 +248,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             self._keep_column_names(X)
             texts, annotated = self._annotated(texts, rows, y, data)
             self._fit_texts(texts, data, validation, annotated)
+            remember(self.provenance_, each_row(data.rows))
         self.clip_ = None
         vars(self).pop("counts_", None)
         return self
@@ -368,6 +370,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             classifier=NaiveBayes(table),
         )
         self.provenance_["images"] += len(data)
+        remember(self.provenance_, each_row(data.rows))
         return self
 
     def select_queries(self, X: Any, y: Any, sample_weight: Any = None) -> list[str]:
@@ -504,6 +507,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             return FittedQuestions(column_texts(questions, names), questions, querier, forced)
 
         self._finish(self._split(data, validation), fitted, seed)
+        remember(self.provenance_, each_row(data.rows))
 
     def _table(self, X: Any) -> Matrix:
         return self._checked(X, "no_validation", reset=False)[0]

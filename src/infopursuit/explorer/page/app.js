@@ -95,6 +95,11 @@ export class App {
     }));
   }
 
+  /** What images are called that accuracies are counted on. */
+  get scoredNoun() {
+    return this.payload.fitted ? "image" : "test image";
+  }
+
   /** All images of the test split: with pictures first. */
   get scorable() {
     return [...this.test, ...this.scored];

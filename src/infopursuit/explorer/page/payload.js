@@ -30,7 +30,8 @@
  *   answers yes come from: a map (h, w) by query, of the part left, top, right, bottom of a picture
  * @typedef {{labels: Uint16Array, packed: string[]}} Scored
  * @typedef {{title: string, served: boolean, key: boolean, annotate: boolean, models: Model[],
- *   test: Picture[], train: Picture[], scored: Scored}} Payload
+ *   test: Picture[], train: Picture[], scored: Scored, fitted: number}} Payload
+ *   `fitted`: on how many of the test images a model was fitted
  */
 
 const FORMAT = 1;
@@ -444,5 +445,6 @@ export function readPayload(text) {
       labels: numbersOf(labels, "images.scored.labels"),
       packed: textsOf(answers, "images.scored.answers", models.length),
     },
+    fitted: Number(raw.images.fitted ?? 0),
   };
 }

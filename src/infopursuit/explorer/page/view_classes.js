@@ -180,7 +180,7 @@ export class ClassesView {
     );
     order.sort((a, b) => taken[b] + mistaken[b] - taken[a] - mistaken[a]);
     const right = of
-      ? `${precisePercent(taken[y] / of)} of ${counted(of, "test image")} are right.`
+      ? `${precisePercent(taken[y] / of)} of ${counted(of, this.app.scoredNoun)} are right.`
       : "No test image is of this class.";
     fill(
       this.confusions,
