@@ -325,7 +325,7 @@ def test_what_no_class_can_be_is_not_true_and_hardly_asked(tmp_path: Path) -> No
     """Two foods are closest to the pets. A wolf is what they may look like: it is asked so."""
     generator = np.random.default_rng(0)
     texts = ["prune", "sour cream", "wolf", "dog", "long tail"]
-    texts += [f"text {number}" for number in range(395)]
+    texts += [f"T{number}" for number in range(395)]
     embeddings = generator.standard_normal((400, 32))
     embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
     labels = np.repeat(["beagle", "poodle", "Siamese cat"], 40)

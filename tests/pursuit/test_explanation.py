@@ -216,7 +216,7 @@ def test_answers_that_changed_little_are_one_line() -> None:
         ("Wheels.", "Does it have wheels?"),
         ("Is it striped??", "Is it striped?"),
         ("petal length > 2.45", "petal length > 2.45?"),
-        ("the animal has stripes", "the animal has stripes?"),
+        ("the animal has stripes", "Does the animal have stripes?"),
         ("lange Flügel", "lange Flügel?"),
     ],
 )

@@ -99,6 +99,7 @@ from infopursuit.pursuit.naive_bayes.selection import (
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, ShardedSet, TrainingSet
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.texts.asking import questions
 from infopursuit.texts.class_kinds import comparable_texts
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.text_table import (
@@ -110,7 +111,7 @@ from infopursuit.texts.text_table import (
     refuse_banned,
     warn_of_idle_bans,
 )
-from infopursuit.texts.wording import comparison, related_texts
+from infopursuit.texts.wording import related_texts
 
 logger = logging.getLogger(__name__)
 
@@ -610,11 +611,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
 def _wording(pursuit: Pursuit) -> tuple[str, ...]:
     """Return the questions in words that suit the classes; none if their queries say it all."""
     alike = comparable_texts(pursuit.class_names, pursuit.queries)
-    asked = [
-        comparison(query, alike[query]) if query in alike else pursuit.question(number)
-        for number, query in enumerate(pursuit.queries)
-    ]
-    return tuple(asked) if alike else ()
+    return questions(pursuit.queries, alike) if alike else ()
 
 
 class Split(NamedTuple):

@@ -8,11 +8,9 @@ figure or as HTML is found through `core.renderers`.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,8 +21,7 @@ from infopursuit.core.renderers import renderer
 from infopursuit.pursuit.answers.rules import NOT_SURE, WORDS, in_words
 from infopursuit.pursuit.querier import Criterion
 from infopursuit.pursuit.stopping import StoppingRule
-from infopursuit.texts import wording
-from infopursuit.texts.vocabulary import phrase_kinds
+from infopursuit.texts.asking import question
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,10 +45,6 @@ BY_A_PERSON = "* A person gave this answer, not the image."
 LITTLE = 1 / 8
 # A tie of more classes is given by their number.
 NAMED = 3
-# What a phrase of plain words is made of; a column of a table (`length > 2`) does not match.
-_PHRASE = re.compile(r"[A-Za-z][A-Za-z'-]*(?: [A-Za-z'-]+)*")
-# Words that only sentences have.
-_OF_SENTENCES = re.compile(r"\b(am|are|can|do|does|has|have|is|it|they|was|were|will|you)\b")
 
 
 def answer_value(answer: str | float | bool) -> float:
@@ -385,34 +378,6 @@ def read_explanations(path: str | Path) -> tuple[StoppingRule, list[ExplainedIma
 
 
 # -- words ----------------------------------------------------------------------------------
-
-
-@cache
-def question(query: str) -> str:
-    """Return a query as a question: `four legs` becomes `Does it have four legs?`.
-
-    A query that is a question already stays one. What does not look like a phrase of English words
-    (a column of a table, a sentence, a word that may be an adjective) gets a question mark.
-    """
-    text = query.strip(" .?")
-    if query.rstrip(" .").endswith("?"):
-        return f"{text}?"
-    turned = wording.turned_round(text) if _PHRASE.fullmatch(text) else None
-    if turned is not None:
-        return turned
-    if not _is_phrase(text):
-        return f"{text}?"
-    kind = phrase_kinds().get(text.lower())
-    asked = wording.question(text, kind)
-    # A thing may be all of the picture or a part of it: a chimney, which is never what it is.
-    return asked.replace("Is it ", "Does it show ", 1) if kind == "thing" else asked
-
-
-def _is_phrase(text: str) -> bool:
-    if not _PHRASE.fullmatch(text) or _OF_SENTENCES.search(text.lower()):
-        return False
-    known = " " in text or text.lower() in phrase_kinds()
-    return known or wording.grammatical_form(text) is not wording.Form.SINGULAR
 
 
 def explanation_text(explanation: Explanation, everything: bool = False) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -28,6 +29,7 @@ from infopursuit.pursuit.naive_bayes.model import NaiveBayes
 from infopursuit.pursuit.querier import Classifier, Querier
 from infopursuit.pursuit.rollout import Ending, RollOut, ask_until, asked_orders, roll_out
 from infopursuit.pursuit.stopping import StoppingRule, posterior_entropy
+from infopursuit.texts.asking import questions
 
 # How many questions that were not asked are named next to the one that was.
 RUNNERS_UP = 3
@@ -65,9 +67,11 @@ class Pursuit:
 
     def question(self, query: int | str) -> str:
         """Return a question in words, of its number or query."""
-        if not self.wording:
-            return in_words(query if isinstance(query, str) else self.queries[query])
-        return self.wording[query if isinstance(query, int) else self.number(query)]
+        return self._asked[query if isinstance(query, int) else self.number(query)]
+
+    @cached_property
+    def _asked(self) -> tuple[str, ...]:
+        return self.wording or questions(self.queries)
 
     @property
     def device(self) -> torch.device:
@@ -86,7 +90,7 @@ class Pursuit:
             raise InputError(f"the question {question!r}; expected a text, one of the queries")
         if question in self.queries:
             return self.queries.index(question)
-        for alike in (self.queries, map(in_words, self.queries), self.wording):
+        for alike in (self.queries, map(in_words, self.queries), self._asked):
             alike = [_bare(each) for each in alike]
             if _bare(question) in alike:
                 return alike.index(_bare(question))
