@@ -281,3 +281,29 @@ def test_what_cannot_be_calibrated_is_told(world: World) -> None:
     rows = of_each_class(world, 1, 0)
     with pytest.warns(UserWarning, match=r"^4 different images of 4 classes are too few to"):
         world.unfitted().fit(world.X[rows], world.y[rows])
+
+
+def test_texts_with_one_embedding_are_one_question(world: World) -> None:
+    """A CLIP reads the first words of a long text: two that begin alike have one embedding."""
+    rows = [0, *range(len(world.texts)), 1]
+    texts = ["a long text", *world.texts, "another long text"]
+    said = r"2 texts have the embedding of another.*'striped coat' \(as 'a long text'\), 'another"
+    embeddings = np.asarray(world.embeddings)[rows]
+    for noise in (0.0, 1e-7):
+        settings = {
+            "texts": texts,
+            "text_embeddings": embeddings + noise * (np.arange(len(rows)) > 3)[:, None],
+        }
+        with pytest.warns(UserWarning, match=said):
+            model = world.unfitted(**settings).fit(world.X, world.y)
+        assert len(model.queries_) == 6
+        assert {"a long text", "four legs"} <= set(model.queries_)
+        assert not {"striped coat", "another long text"} & set(model.queries_)
+    with pytest.warns(UserWarning, match=said):
+        model = world.unfitted(**settings, keep=["striped coat"]).fit(world.X, world.y)
+    assert "striped coat" in model.queries_ and "a long text" not in model.queries_
+    given = ["a long text", "four legs", "striped coat"]
+    with pytest.warns(UserWarning, match=said):
+        model = world.unfitted(**settings, queries=given, first_query="striped coat")
+        model.fit(world.X, world.y)
+    assert sorted(model.queries_) == ["four legs", "striped coat"]

@@ -481,3 +481,28 @@ def test_two_and_five_questions_about_blood_cells() -> None:
     course = model.accuracy_by_budget(X["test"], y["test"], 5)
     assert course[2] >= 0.97
     assert course[5] >= 0.985
+
+
+@pytest.mark.parametrize("value", [0.0, np.nan])
+def test_a_table_without_a_question_is_warned_of(value: float) -> None:
+    X, y = np.full((20, 3), value), np.array(["ill", "well"] * 10)
+    with pytest.warns(UserWarning, match="no column of X differs between rows"):
+        model = InformationPursuitClassifier().fit(X, y)
+    assert model.queries_ == ()
+
+
+@pytest.mark.parametrize("frame", [False, True])
+def test_labels_that_are_missing_and_complex_numbers_are_named(frame: bool) -> None:
+    X, y = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
+    made = partial(pd.DataFrame, columns=["height", "width"]) if frame else np.asarray
+    for labels in (np.where(y > 0, 1.0, np.nan), np.where(y > 0, "ill", None)):
+        with pytest.raises(InputError, match=r"y: row 0 is (nan|None); expected the label"):
+            InformationPursuitClassifier().fit(made(X), labels)
+    where = " in column 'height'" if frame else ""
+    with pytest.raises(InputError, match=f"X: Complex data not supported{where}; expected real"):
+        InformationPursuitClassifier().fit(made(X + 1j), y)
+    mixed = pd.DataFrame({"colour": ["red", "blue"] * 10, "weight": X[:, 0] + 1j})
+    with pytest.raises(InputError, match="Complex data not supported in column 'weight'"):
+        InformationPursuitClassifier().fit(mixed, y)
+    with pytest.raises(InputError, match="y: Complex data not supported; expected real"):
+        InformationPursuitClassifier().fit(made(X), y + 1j)

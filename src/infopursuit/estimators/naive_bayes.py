@@ -109,6 +109,7 @@ from infopursuit.texts.text_table import (
     fixed_rows,
     not_banned,
     refuse_banned,
+    warn_of_equal_embeddings,
     warn_of_idle_bans,
 )
 from infopursuit.texts.wording import related_texts
@@ -409,6 +410,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             raise InputError("texts is missing; expected texts to choose from")
         table = TextTable.from_arrays(self.texts, self.text_embeddings)
         warn_of_idle_bans(table.texts, self.ban)
+        warn_of_equal_embeddings(table)
         return table
 
     def _annotated(
@@ -517,6 +519,8 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         """Return the rows of a table as numbers, and the labels, checked as scikit-learn does."""
         checked: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
         given = X
+        refuse_complex("X", X)
+        refuse_complex("y", y)
         try:
             if self.columns_ is not None:
                 validate_data(self, X, reset=reset, skip_check_array=True)
@@ -529,6 +533,8 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
                 X, y = (X, None) if y_of_predict else X
         except (TypeError, ValueError):
             check_numbers(given)  # says where the cell is
+            if y is not None and not isinstance(y, str):
+                refuse_missing(np.asarray(y))  # and the label
             raise
         return Matrix(as_tensor(np.asarray(X))), y
 
@@ -558,6 +564,12 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         """Choose and count the questions, temper them on held-out rows, set `pursuit_`."""
         train, held_out = split.train, split.held_out
         found, familiarity = fit(train), None
+        if not found.queries:
+            warnings.warn(
+                "no column of X differs between rows: all are constant, or gaps (NaN); the model "
+                "has no question to ask, and says the most frequent class of every row",
+                stacklevel=4,
+            )
         table, predicted = found.querier.table, list[HeldOut]()
         words = found.words
         if held_out is not None and found.queries:
@@ -655,6 +667,23 @@ class FittedQuestions(NamedTuple):
         return HeldOut(self.querier, answers, rows.labels, rows.weights)
 
 
+def refuse_complex(name: str, values: Any) -> None:
+    """Raise InputError for complex numbers, of which only the real part would count."""
+    columns = list(getattr(values, "columns", ()))
+    dtypes = list(values.dtypes) if columns else [getattr(values, "dtype", None)]
+    for column, dtype in enumerate(dtypes):
+        if getattr(dtype, "kind", "") == "c":
+            where = f" in column {columns[column]!r}" if columns else ""
+            raise InputError(f"{name}: Complex data not supported{where}; expected real numbers")
+
+
+def refuse_missing(labels: np.ndarray) -> None:
+    """Raise InputError for a label that is no label: NaN, infinity, None."""
+    for row, label in enumerate(labels if labels.dtype.kind in "fO" else ()):
+        if not isinstance(label, str) and str(label) in NOT_LABELS:
+            raise InputError(f"y: row {row} is {label}; expected the label of a class")
+
+
 def encoded_labels(y: Any) -> tuple[np.ndarray, Int[Tensor, " n"]]:
     """Return the distinct labels in order (c,), and the number of each row's label (n,).
 
@@ -668,9 +697,7 @@ def encoded_labels(y: Any) -> tuple[np.ndarray, Int[Tensor, " n"]]:
         given = np.asarray(y)
         labels = given.astype(np.str_) if given.dtype.kind == "T" else y
         labels = column_or_1d(labels, warn=True)
-        for row, label in enumerate(labels if labels.dtype.kind in "fcO" else ()):
-            if not isinstance(label, str) and str(label) in NOT_LABELS:
-                raise ValueError(f"row {row} is {label}; expected the label of a class")
+        refuse_missing(labels)
         objects = labels if labels.dtype.kind == "O" else ()
         kinds = {"str" if isinstance(each, str) else type(each).__name__ for each in objects}
         if len(kinds) > 1:
@@ -926,7 +953,9 @@ class TextQuestions:
         model = self.model
         allowed, fixed, given = required_questions(model, self.texts)
         if given is not None:
-            return given
+            return self._distinct(given)
+        fixed = self._distinct(fixed)
+        allowed &= self._first_of_equals(fixed)
         if self.annotated is not None and model.certified_by is not None:
             certified = self.annotated.certified(len(self.texts.texts))
             allowed &= certified | torch.isin(torch.arange(len(allowed)), fixed)
@@ -946,6 +975,24 @@ class TextQuestions:
                 others = informative_rows(self.candidates, self.data, room, seed, allowed)
         return torch.cat([fixed, others]).sort().values
 
+    def _distinct(self, rows: Int[Tensor, " m"]) -> Int[Tensor, " n"]:
+        """Return rows less those with the embedding of another; the first question stays."""
+        asked = rows.tolist()
+        if self.model.first_query is not None:
+            asked = [int(self.texts.rows([self.model.first_query])[0]), *asked]
+        kept: dict[int, int] = {}
+        for row in asked:
+            kept.setdefault(int(self.texts.first_alike[row]), row)
+        return rows[torch.isin(rows, torch.tensor(list(kept.values()), dtype=torch.long))]
+
+    def _first_of_equals(self, fixed: Int[Tensor, " m"]) -> Bool[Tensor, " u"]:
+        """Return which texts have an embedding of their own, or are asked for all that share it."""
+        first = self.texts.first_alike
+        own = first == torch.arange(len(first))
+        own[first[fixed]] = False
+        own[fixed] = True
+        return own
+
     def candidates_for(self, count: int, seed: int) -> Int[Tensor, " m"]:
         """Return the rows of the most informative texts, and of those that are asked anyway."""
         texts, model = self.texts, self.model
@@ -953,6 +1000,8 @@ class TextQuestions:
         fixed = fixed_rows(texts, model.first_query, model.keep, allowed)
         if model.queries is not None:
             fixed = torch.cat([fixed, texts.rows(model.queries)])
+        fixed = self._distinct(fixed)
+        allowed &= self._first_of_equals(fixed)
         most = candidate_rows(self.candidates, self.data, count, model.n_queries, seed, allowed)
         others = most[~torch.isin(most, fixed)][: max(count - len(fixed), 0)]
         return torch.cat([fixed, others]).unique()
