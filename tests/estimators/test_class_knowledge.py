@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -188,6 +189,13 @@ def test_a_table_of_other_classes_or_texts_is_told(world: World, tmp_path: Path)
     ]:
         with pytest.raises(InputError, match=message):
             world.fitted(knowledge=KnowledgeTable(tuple(others), tuple(words), table(world)))
+    listed = (
+        {"complete": True},
+        *({"class": name, "yes": [texts[0]], "sometimes": []} for name in classes),
+    )
+    complete = tmp_path / "complete.jsonl"
+    complete.write_text("".join(json.dumps(line) + "\n" for line in listed))
+    world.fitted(knowledge=complete)  # without a warning
     few = KnowledgeTable((*capital[:3], classes[3]), texts, table(world))
     with pytest.warns(UserWarning, match="names 1 of 4 classes and .* expected most"):
         world.fitted(knowledge=few)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -307,3 +309,21 @@ def test_texts_with_one_embedding_are_one_question(world: World) -> None:
         model = world.unfitted(**settings, queries=given, first_query="striped coat")
         model.fit(world.X, world.y)
     assert sorted(model.queries_) == ["four legs", "striped coat"]
+
+
+def test_questions_that_fit_a_class_come_before_rare_answers(world: World) -> None:
+    """Of two questions with the same yes, the one comes first whose no the class never gets."""
+    model = world.fitted()
+    table, place = model.pursuit_.classifier.table, model.classes_.tolist().index("zebra")
+    rates = torch.full((table.levels, 6, 4), 0.01)
+    rates[0] = 0.9
+    rates[:, 0, place] = torch.tensor([0.01, 0.04, 0.3, 0.3, 0.35])
+    rates[:, 1, place] = torch.tensor([0.3, 0.04, 0.01, 0.29, 0.36])
+    rates[:, 2, place] = torch.tensor([0.85, 0.02, 0.01, 0.02, 0.1])
+    changed = replace(table, log_likelihood=(rates / rates.sum(dim=0)).log())
+    pursuit = replace(model.pursuit_, classifier=NaiveBayes(changed))
+    found = copy.copy(model)
+    found.pursuit_ = pursuit
+    speaking = found.questions_for("zebra")["for"]
+    assert [query for query, _ in speaking[:3]] == list(model.queries_[:3])
+    assert speaking[1][1] > speaking[0][1] > 0 < speaking[2][1]

@@ -250,11 +250,14 @@ class PursuitClassifier:
 
         Returns:
             `for` and `against`: questions with what a yes (of a column: a value) adds to the
-            log-probability of the class, in nats, before anything else is asked. If the model has a
-            knowledge table or a judgement, these are the questions that it supports (true of the
-            class, at least of some pictures, or not true of it), and `other` has those that it does
-            not. `not sure`, if images may answer so and that tells something: questions with what
-            not sure adds, the largest changes first.
+            log-probability of the class, in nats, before anything else is asked. It says how images
+            answer, not what is true of the class: if images of pizzas alone get a yes to "giraffe",
+            that adds much. Those `for` come in the order of what the answers of images of the class
+            tell on average, a no of some of them included. If the model has a knowledge table or a
+            judgement, these are the questions that it supports (true of the class, at least of some
+            pictures, or not true of it), and `other` has those that it does not. `not sure`, if
+            images may answer so and that tells something: questions with what not sure adds, the
+            largest changes first.
         """
         self._check_fitted()
         matching = [row for row, each in enumerate(self.classes_) if each == label]
@@ -281,6 +284,7 @@ class PursuitClassifier:
         change = (after - before)[:, matching[0]].tolist()
         ranked = [(text, each) for (_, _, text), each in zip(said, change, strict=True)]
         ranked.sort(key=lambda each: -each[1])
+        told = dict(zip((text for _, _, text in said), self._told(said, matching[0]), strict=True))
         table = self.judgement_ if self.knowledge_ is None else self.knowledge_
         other = []
         if table is not None:
@@ -295,13 +299,30 @@ class PursuitClassifier:
             other = sorted(set(ranked) - set(supported), key=lambda each: (-abs(each[1]), each[0]))
             ranked = supported
         evidence = {
-            "for": [each for each in ranked if each[1] > 0][:count],
+            "for": sorted(
+                (each for each in ranked if each[1] > 0), key=lambda each: -told[each[0]]
+            )[:count],
             "against": [each for each in ranked[::-1] if each[1] < 0][:count],
         }
         if pursuit.rule.levels > 2 and not pursuit.words:
             changes = zip(self.queries_, (unsure - before)[:, matching[0]].tolist(), strict=True)
             evidence["not sure"] = sorted(changes, key=lambda each: -abs(each[1]))[:count]
         return evidence if table is None else {**evidence, "other": other[:count]}
+
+    def _told(self, said: Sequence[tuple[int, float, str]], y: int) -> list[float]:
+        """Return how much the answers of images of a class tell for it on average, in nats.
+
+        Of a question, or of one value of a column; 0 for networks, which do not know it.
+        """
+        if not isinstance(self.pursuit_.classifier, NaiveBayes):
+            return [0.0] * len(said)
+        table = self.pursuit_.classifier.exact
+        rates = table.log_likelihood.exp()
+        overall = (rates @ table.log_prior.exp()).log()
+        told = rates[:, :, y] * (table.log_likelihood[:, :, y] - overall)
+        if not self.pursuit_.words:
+            told = told.sum(dim=0).expand(table.levels, -1)
+        return [float(told[table.level_of(torch.tensor(a)), query]) for query, a, _ in said]
 
     def explore(
         self,

@@ -47,7 +47,7 @@ LITTLE = 1 / 8
 NAMED = 3
 
 
-def answer_value(answer: str | float | bool) -> float:
+def answer_value(answer: Any) -> float:
     """Return an answer as a number in [0, 1].
 
     Raises:

@@ -97,7 +97,7 @@ class Pursuit:
         expected = one_such_as(question, self.queries)
         raise InputError(f"the model has no question {question!r}; expected {expected}")
 
-    def answer_value(self, query: int, answer: str | float | bool) -> float:
+    def answer_value(self, query: int, answer: Any) -> float:
         """Return an answer to a query as a number in [0, 1]; a number is the value of its column.
 
         Raises:
