@@ -506,3 +506,21 @@ def test_labels_that_are_missing_and_complex_numbers_are_named(frame: bool) -> N
         InformationPursuitClassifier().fit(mixed, y)
     with pytest.raises(InputError, match="y: Complex data not supported; expected real"):
         InformationPursuitClassifier().fit(made(X), y + 1j)
+
+
+@pytest.mark.parametrize("weights", [None, "balanced", {"ill": 5, "well": 1}])
+def test_before_any_question_a_class_has_its_share(weights: dict | str | None) -> None:
+    generator = np.random.default_rng(0)
+    y = np.where(np.arange(2000) % 25, "well", "ill")
+    X = generator.normal(size=(2000, 3)) + 1.5 * (y == "ill")[:, None]
+    model = InformationPursuitClassifier(class_weight=weights).fit(X, y)
+    assert model.pursuit_.classifier.table.evidence_weight != 1, "tempered"
+    ill = {"balanced": 0.5}.get(str(weights), 5 / 29 if weights else 0.04)
+    explained, nothing = model.explain(X[:1])[0], StoppingRule(None, 0)
+    for found in (
+        model.roll_out(X[:1], 1).posteriors[0, 0].tolist(),
+        model.predict_proba(X[:1], nothing)[0],
+        list(model.dialogue().posterior.values()),
+        explained.prior,
+    ):
+        assert found == pytest.approx([ill, 1 - ill], abs=1e-3)
