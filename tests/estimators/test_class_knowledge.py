@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -188,6 +189,13 @@ def test_a_table_of_other_classes_or_texts_is_told(world: World, tmp_path: Path)
     ]:
         with pytest.raises(InputError, match=message):
             world.fitted(knowledge=KnowledgeTable(tuple(others), tuple(words), table(world)))
+    listed = (
+        {"complete": True},
+        *({"class": name, "yes": [texts[0]], "sometimes": []} for name in classes),
+    )
+    complete = tmp_path / "complete.jsonl"
+    complete.write_text("".join(json.dumps(line) + "\n" for line in listed))
+    world.fitted(knowledge=complete)  # without a warning
     few = KnowledgeTable((*capital[:3], classes[3]), texts, table(world))
     with pytest.warns(UserWarning, match="names 1 of 4 classes and .* expected most"):
         world.fitted(knowledge=few)
@@ -325,7 +333,7 @@ def test_what_no_class_can_be_is_not_true_and_hardly_asked(tmp_path: Path) -> No
     """Two foods are closest to the pets. A wolf is what they may look like: it is asked so."""
     generator = np.random.default_rng(0)
     texts = ["prune", "sour cream", "wolf", "dog", "long tail"]
-    texts += [f"text {number}" for number in range(395)]
+    texts += [f"T{number}" for number in range(395)]
     embeddings = generator.standard_normal((400, 32))
     embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
     labels = np.repeat(["beagle", "poodle", "Siamese cat"], 40)

@@ -120,6 +120,10 @@ def test_class_weights_multiply_those_of_rows(world: World, tmp_path: Path) -> N
     np.testing.assert_array_equal(model.predict_proba(X), same.predict_proba(X))
     model.save(tmp_path / "model")
     assert infopursuit.load(tmp_path / "model").class_weight == given
-    for bad, message in (("even", "class_weight: "), ({"zebra": -1.0}, "class_weight times")):
+    for bad, message in (
+        ("even", "class_weight: "),
+        ({"zebra": -1.0}, "class_weight times"),
+        ({"zebar": 5}, "'zebar'; expected one such as 'zebra'"),
+    ):
         with pytest.raises(InputError, match=message):
             clone(fresh).set_params(class_weight=bad).fit(X, y)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -281,3 +283,47 @@ def test_what_cannot_be_calibrated_is_told(world: World) -> None:
     rows = of_each_class(world, 1, 0)
     with pytest.warns(UserWarning, match=r"^4 different images of 4 classes are too few to"):
         world.unfitted().fit(world.X[rows], world.y[rows])
+
+
+def test_texts_with_one_embedding_are_one_question(world: World) -> None:
+    """A CLIP reads the first words of a long text: two that begin alike have one embedding."""
+    rows = [0, *range(len(world.texts)), 1]
+    texts = ["a long text", *world.texts, "another long text"]
+    said = r"2 texts have the embedding of another.*'striped coat' \(as 'a long text'\), 'another"
+    embeddings = np.asarray(world.embeddings)[rows]
+    for noise in (0.0, 1e-7):
+        settings = {
+            "texts": texts,
+            "text_embeddings": embeddings + noise * (np.arange(len(rows)) > 3)[:, None],
+        }
+        with pytest.warns(UserWarning, match=said):
+            model = world.unfitted(**settings).fit(world.X, world.y)
+        assert len(model.queries_) == 6
+        assert {"a long text", "four legs"} <= set(model.queries_)
+        assert not {"striped coat", "another long text"} & set(model.queries_)
+    with pytest.warns(UserWarning, match=said):
+        model = world.unfitted(**settings, keep=["striped coat"]).fit(world.X, world.y)
+    assert "striped coat" in model.queries_ and "a long text" not in model.queries_
+    given = ["a long text", "four legs", "striped coat"]
+    with pytest.warns(UserWarning, match=said):
+        model = world.unfitted(**settings, queries=given, first_query="striped coat")
+        model.fit(world.X, world.y)
+    assert sorted(model.queries_) == ["four legs", "striped coat"]
+
+
+def test_questions_that_fit_a_class_come_before_rare_answers(world: World) -> None:
+    """Of two questions with the same yes, the one comes first whose no the class never gets."""
+    model = world.fitted()
+    table, place = model.pursuit_.classifier.table, model.classes_.tolist().index("zebra")
+    rates = torch.full((table.levels, 6, 4), 0.01)
+    rates[0] = 0.9
+    rates[:, 0, place] = torch.tensor([0.01, 0.04, 0.3, 0.3, 0.35])
+    rates[:, 1, place] = torch.tensor([0.3, 0.04, 0.01, 0.29, 0.36])
+    rates[:, 2, place] = torch.tensor([0.85, 0.02, 0.01, 0.02, 0.1])
+    changed = replace(table, log_likelihood=(rates / rates.sum(dim=0)).log())
+    pursuit = replace(model.pursuit_, classifier=NaiveBayes(changed))
+    found = copy.copy(model)
+    found.pursuit_ = pursuit
+    speaking = found.questions_for("zebra")["for"]
+    assert [query for query, _ in speaking[:3]] == list(model.queries_[:3])
+    assert speaking[1][1] > speaking[0][1] > 0 < speaking[2][1]

@@ -414,12 +414,17 @@ def test_a_person_answers_with_a_value() -> None:
     assert given["colour?"] == "green"
     dialogue = model.dialogue()
     dialogue.answer(9.0, "weight")
-    dialogue.answer("white", "colour")
+    dialogue.answer(" White", "colour")
     dialogue.answer("not sure", "feathers?")
     assert max(dialogue.posterior, key=dialogue.posterior.__getitem__) == "swan"
     assert "at most" in model.pursuit_.words[3][0]
     with pytest.raises(InputError, match=r"'violet' to 'colour\?'; expected 'green', 'grey', 'not"):
         dialogue.answer("violet", "colour")
+    for weight in (np.int64(9), np.float32(9), torch.tensor(9)):
+        assert model.pursuit_.answer_value(3, weight) == model.pursuit_.answer_value(3, 9.0)
+    feathers = model.pursuit_.number("feathers")
+    for answer in (True, np.True_, 1, np.int64(1), "YES"):
+        assert model.pursuit_.answer_value(feathers, answer) == 1.0
     with pytest.raises(InputError, match=r"the answer '' to 'colour\?'"):
         dialogue.answer("", "colour")
     evidence = model.questions_for("swan")
@@ -644,3 +649,46 @@ def test_a_fold_names_three_columns_and_widens_nothing() -> None:
     assert any(re.search(r" and \d+ more ", line) for line in folds)
     for line in folds:
         assert line.count("what tells nothing") <= 3
+
+
+@pytest.mark.parametrize("value", [0.0, np.nan])
+def test_a_table_without_a_question_is_warned_of(value: float) -> None:
+    X, y = np.full((20, 3), value), np.array(["ill", "well"] * 10)
+    with pytest.warns(UserWarning, match="no column of X differs between rows"):
+        model = InformationPursuitClassifier().fit(X, y)
+    assert model.queries_ == ()
+
+
+@pytest.mark.parametrize("frame", [False, True])
+def test_labels_that_are_missing_and_complex_numbers_are_named(frame: bool) -> None:
+    X, y = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
+    made = partial(pd.DataFrame, columns=["height", "width"]) if frame else np.asarray
+    for labels in (np.where(y > 0, 1.0, np.nan), np.where(y > 0, "ill", None)):
+        with pytest.raises(InputError, match=r"y: row 0 is (nan|None); expected the label"):
+            InformationPursuitClassifier().fit(made(X), labels)
+    where = " in column 'height'" if frame else ""
+    with pytest.raises(InputError, match=f"X: Complex data not supported{where}; expected real"):
+        InformationPursuitClassifier().fit(made(X + 1j), y)
+    mixed = pd.DataFrame({"colour": ["red", "blue"] * 10, "weight": X[:, 0] + 1j})
+    with pytest.raises(InputError, match="Complex data not supported in column 'weight'"):
+        InformationPursuitClassifier().fit(mixed, y)
+    with pytest.raises(InputError, match="y: Complex data not supported; expected real"):
+        InformationPursuitClassifier().fit(made(X), y + 1j)
+
+
+@pytest.mark.parametrize("weights", [None, "balanced", {"ill": 5, "well": 1}])
+def test_before_any_question_a_class_has_its_share(weights: dict | str | None) -> None:
+    generator = np.random.default_rng(0)
+    y = np.where(np.arange(2000) % 25, "well", "ill")
+    X = generator.normal(size=(2000, 3)) + 1.5 * (y == "ill")[:, None]
+    model = InformationPursuitClassifier(class_weight=weights).fit(X, y)
+    assert model.pursuit_.classifier.table.evidence_weight != 1, "tempered"
+    ill = {"balanced": 0.5}.get(str(weights), 5 / 29 if weights else 0.04)
+    explained, nothing = model.explain(X[:1])[0], StoppingRule(None, 0)
+    for found in (
+        model.roll_out(X[:1], 1).posteriors[0, 0].tolist(),
+        model.predict_proba(X[:1], nothing)[0],
+        list(model.dialogue().posterior.values()),
+        explained.prior,
+    ):
+        assert found == pytest.approx([ill, 1 - ill], abs=1e-3)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
+from sklearn.datasets import load_iris
 
+import infopursuit
 from infopursuit.core.errors import InputError
+from infopursuit.estimators.base import load_fitted
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.explorer import payload
 from tests.estimators.conftest import World
@@ -55,6 +59,20 @@ def test_images_and_labels_are_those_given(
     unlabelled = payload_of(model.explore(world.unseen[:3]).html)
     assert [each.label for each in unlabelled.images.test] == [None] * 3
     assert payload_of(model.explore().html).images.test == []
+
+
+def test_images_that_the_model_was_fitted_on_are_counted(
+    model: InformationPursuitClassifier, world: World, tmp_path: Path
+) -> None:
+    assert payload_of(model.explore(world.unseen, world.unseen_y).html).images.fitted == 0
+    model.save(tmp_path / "model")
+    rows, labels = np.concatenate([world.X[:7], world.unseen]), [*world.y[:7], *world.unseen_y]
+    for fitted in (model, infopursuit.load(tmp_path / "model"), load_fitted(tmp_path / "model")):
+        found = payload_of(fitted.explore(rows, labels).html).images
+        assert (found.fitted, len(found.test)) == (7, 200)
+    X, y = load_iris(return_X_y=True)
+    of_table = InformationPursuitClassifier().fit(X[::2], y[::2])
+    assert payload_of(of_table.explore(X[::2], y[::2]).html).images.fitted == 75
 
 
 def test_labels_and_pictures_must_fit(model: InformationPursuitClassifier, world: World) -> None:

@@ -47,6 +47,7 @@ async ([model, whatIf]) => {
       runnersUp: plan.steps.map((each) => each.runnersUp.map((other) => other.query)),
       posteriors: [plan.prior, ...plan.steps.map((each) => each.posterior)].map((p) => [...p]),
       confident: plan.confident,
+      notAsked: [...plan.notAsked].map(([query, posterior]) => [query, [...posterior]]),
     });
   }
   return plans;
@@ -228,6 +229,14 @@ def test_a_changed_answer_acts_like_an_override_in_python(
     for query, answer in given.items():
         answers[:, query] = answer
     assert_agree(plans, pursuit, answers, STOP, 1e-6)
+    images = [f"image {row}" for row in range(60)]
+    explained = pursuit.explain(answers, STOP, images, overridden=[*given])
+    for plan, explanation in zip(plans, explained, strict=True):
+        expected = [(pursuit.number(each.query), each.posterior) for each in explanation.not_asked]
+        assert [query for query, _ in plan["notAsked"]] == [query for query, _ in expected]
+        for (_, found), (_, posterior) in zip(plan["notAsked"], expected, strict=True):
+            assert found == pytest.approx(posterior, abs=2e-6)
+    assert any(explanation.not_asked for explanation in explained)
 
 
 def test_struck_questions_act_like_a_model_without_them(open_page: Opened) -> None:

@@ -455,6 +455,18 @@ def test_accuracy_without_struck_questions(open_page: Opened, width: int) -> Non
 # 6. Failures.
 
 
+@pytest.mark.parametrize(("fitted", "said"), [(60, "all"), (7, "7")])
+def test_images_that_a_model_was_fitted_on_are_no_test_images(
+    open_page: Opened, fitted: int, said: str
+) -> None:
+    given = document()
+    images = given.images.model_copy(update={"fitted": fitted})
+    page = open_page(given.model_copy(update={"images": images}), hash="view=failures")
+    lead = page.locator(".failures-view .lead")
+    expect(lead).to_contain_text("of 60 images are right")
+    expect(lead).to_contain_text(f"was fitted on {said} of these images, or on equal ones")
+
+
 def test_failures(open_page: Opened, width: int) -> None:
     page = open_page(document(), hash="view=failures", width=width)
     predicted, probability, length = predictions()

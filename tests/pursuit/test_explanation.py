@@ -6,7 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from infopursuit.core.errors import InputError
@@ -75,9 +77,24 @@ def test_answers_as_people_give_them() -> None:
     given = ("yes", "probably", "not sure", "probably not", "no", 1.0, 0.25, True)
     expected = [1.0, 0.75, 0.5, 0.25, 0.0, 1.0, 0.25, 1.0]
     assert [answer_value(answer) for answer in given] == expected
+    given = (
+        "YES",
+        " Yes ",
+        "Probably  Not",
+        np.int64(1),
+        np.float32(0.25),
+        np.True_,
+        np.str_("no"),
+    )
+    expected = [1.0, 1.0, 0.25, 1.0, 0.25, 1.0, 0.0]
+    assert [answer_value(answer) for answer in given] == expected
+    given, expected = (torch.tensor(0.75), np.array(False)), [0.75, 0.0]
+    assert [answer_value(answer) for answer in given] == expected
 
 
-@pytest.mark.parametrize("answer", ["maybe", "", 1.5, -0.1, float("nan")])
+@pytest.mark.parametrize(
+    "answer", ["maybe", "", 1.5, -0.1, float("nan"), None, np.int64(2), np.ones(2), ["yes"]]
+)
 def test_other_answers_are_refused(answer: str | float) -> None:
     with pytest.raises(InputError, match="'probably not', 'no', or a number from 0 to 1"):
         answer_value(answer)
@@ -199,7 +216,7 @@ def test_answers_that_changed_little_are_one_line() -> None:
         ("Wheels.", "Does it have wheels?"),
         ("Is it striped??", "Is it striped?"),
         ("petal length > 2.45", "petal length > 2.45?"),
-        ("the animal has stripes", "the animal has stripes?"),
+        ("the animal has stripes", "Does the animal have stripes?"),
         ("lange Flügel", "lange Flügel?"),
     ],
 )

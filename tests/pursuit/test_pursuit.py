@@ -1,14 +1,16 @@
 """Explanations of a fitted pursuit and dialogues with it, against the loop for one image."""
 
+import json
 from dataclasses import replace
 
 import pytest
 import torch
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.numbers import percent
 from infopursuit.pursuit import rollout
 from infopursuit.pursuit.dialogue import Dialogue
-from infopursuit.pursuit.explanation import Explanation
+from infopursuit.pursuit.explanation import Explanation, notes
 from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.pursuit import RUNNERS_UP, Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
@@ -55,6 +57,34 @@ def test_what_is_asked_is_that_of_the_loop(
     pursuit = replace(pursuit, first=first)
     found = pursuit.asked(answers, 6).tolist()
     assert found == [reference.ask(pursuit, each, 6).order for each in answers]
+
+
+def test_answers_of_a_person_that_no_question_asked_for_are_listed(
+    pursuit: Pursuit, answers: torch.Tensor
+) -> None:
+    answers = answers.clone()
+    answers[:, [2, 5]] = 1.0
+    for stop, asked in ((StoppingRule(None, 3), 3), (StoppingRule(None, 0), 0)):
+        for row, found in enumerate(pursuit.explain(answers, stop, IDS, overridden=[5, 2])):
+            numbers = [QUERIES.index(query) for query in found.questions]
+            left = [query for query in (5, 2) if query not in numbers]
+            assert [step.query for step in found.not_asked] == [QUERIES[query] for query in left]
+            assert Explanation.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+            lines = notes(found)
+            assert len(numbers) == asked
+            for query, step in zip(left, found.not_asked, strict=True):
+                mask = torch.zeros(1, K)
+                mask[0, [*numbers, query]] = 1
+                expected = pursuit.classifier(answers[row : row + 1], mask).softmax(dim=1)[0]
+                assert step.posterior == pytest.approx(expected.tolist(), abs=1e-5)
+                (line,) = (each for each in lines if each.startswith(step.question))
+                would = f"{NAMES[step.leader]} would have {percent(max(step.posterior))}"
+                assert "yes was given by a person and not asked: with it" in line
+                assert would in line
+                assert f"{found.predicted_class} would have" in line
+    plain = pursuit.explain(answers[:1], StoppingRule(None, 3), IDS[:1])[0]
+    assert plain.not_asked == ()
+    assert "not_asked" not in plain.to_dict()
 
 
 def test_overridden_answers_are_marked(pursuit: Pursuit, answers: torch.Tensor) -> None:

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infopursuit.core.errors import InputError
+from infopursuit.texts import asking
 from infopursuit.texts.normalization import normalize
 from infopursuit.texts.vocabulary import KINDS, phrase_kinds, visual_vocabulary
 from infopursuit.texts.wording import comparison, question, related_texts
@@ -256,3 +257,53 @@ def test_a_remark_in_brackets_separates_meanings() -> None:
     found = related("bat", "bat (animal)", "bat (sports equipment)")
     assert ("bat (animal)", "bat (sports equipment)", "any") not in found
     assert ("bat", "bat (animal)", "any") in found
+
+
+@pytest.mark.parametrize(
+    ("query", "asked"),
+    [
+        ("gull", "Does it show a gull?"),
+        ("golden retriever", "Does it show a golden retriever?"),
+        ("birdfeeder", "Does it show a birdfeeder?"),
+        ("bat (animal)", "Does it show a bat (animal)?"),
+        ("cabinet/shelf", "Does it show a cabinet/shelf?"),
+        ("can opener", "Does it show a can opener?"),
+        ("mandarin orange", "Does it show a mandarin orange?"),
+        ("gloves", "Does it show gloves?"),
+        ("applesauce", "Does it show applesauce?"),
+        ("Eiffel Tower", "Does it show Eiffel Tower?"),
+        ("BMW", "Does it show BMW?"),
+        ("TV", "Does it show a TV?"),
+        ("Golden Retriever", "Does it show a Golden Retriever?"),
+        ("wooden", "Is it wooden?"),
+        ("airborne", "Is it airborne?"),
+        ("can fly", "Can it fly?"),
+        ("lays eggs", "Does it lay eggs?"),
+        ("more than 4 legs", "Does it have more than 4 legs?"),
+        ("at least two wheels", "Does it have at least two wheels?"),
+        ("4 legs", "Does it have 4 legs?"),
+        ("the animal has stripes", "Does the animal have stripes?"),
+        ("its legs are long", "Are its legs long?"),
+        ("Can it fly?", "Can it fly?"),
+    ],
+)
+def test_queries_become_sentences(query: str, asked: str) -> None:
+    assert asking.sentence(query) == asking.question(query) == asked
+
+
+@pytest.mark.parametrize(
+    "query", ["glorp", "lange Flügel", "petal length > 2.45", "feathers?", "column 3", "not red"]
+)
+def test_all_questions_are_fragments_if_one_is_no_sentence(query: str) -> None:
+    assert asking.sentence(query) is None
+    fragment = query.removesuffix("?") + "?"
+    assert asking.questions(["gull", query, "can fly"]) == ("gull?", fragment, "can fly?")
+    alike = {"gull": True, "wolf": False}
+    assert asking.questions(["gull", query, "wolf"], alike) == ("gull?", fragment, "like a wolf?")
+    sentences = ("Is it a gull?", "Can it fly?", "Does it look like a wolf?")
+    assert asking.questions(["gull", "can fly", "wolf"], alike) == sentences
+
+
+def test_all_phrases_of_the_vocabulary_are_sentences() -> None:
+    begins = re.compile("(Is|Are|Does|Do|Can|Has) ")
+    assert all(begins.match(each) for each in asking.questions(visual_vocabulary()))

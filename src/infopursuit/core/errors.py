@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 
 # The longest message, and how much of its end stays when the middle is left out.
@@ -42,6 +44,16 @@ class InputError(ValueError):
 
     def __init__(self, *mistakes: object) -> None:
         super().__init__("\n".join(one_line(str(mistake)) for mistake in mistakes))
+
+
+def one_such_as(unknown: object, known: Iterable[object], count: int = 3) -> str:
+    """Say what is expected in place of a name that is unknown: `one such as 'pizza'`.
+
+    These are the names spelled most alike, or the first ones if none is.
+    """
+    names = {str(name): name for name in known}
+    near = get_close_matches(str(unknown), names, n=count, cutoff=0.5) or list(names)[:count]
+    return f"one such as {', '.join(repr(names[name]) for name in near)}"
 
 
 def writable(text: object) -> str:

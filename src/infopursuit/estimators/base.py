@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from infopursuit.core.errors import InputError
+from infopursuit.core.errors import InputError, one_such_as
 from infopursuit.core.renderers import renderer
 from infopursuit.datasets.matrix import Matrix, UnitMatrix, as_tensor
 from infopursuit.datasets.table_columns import TableColumns, Wanted, row_names
@@ -254,16 +254,20 @@ class PursuitClassifier:
 
         Returns:
             `for` and `against`: questions with what a yes (of a column: a value) adds to the
-            log-probability of the class, in nats, before anything else is asked. If the model has a
-            knowledge table or a judgement, these are the questions that it supports (true of the
-            class, at least of some pictures, or not true of it), and `other` has those that it does
-            not. `not sure`, if images may answer so and that tells something: questions with what
-            not sure adds, the largest changes first.
+            log-probability of the class, in nats, before anything else is asked. It says how images
+            answer, not what is true of the class: if images of pizzas alone get a yes to "giraffe",
+            that adds much. Those `for` come in the order of what the answers of images of the class
+            tell on average, a no of some of them included. If the model has a knowledge table or a
+            judgement, these are the questions that it supports (true of the class, at least of some
+            pictures, or not true of it), and `other` has those that it does not. `not sure`, if
+            images may answer so and that tells something: questions with what not sure adds, the
+            largest changes first.
         """
         self._check_fitted()
         matching = [row for row, each in enumerate(self.classes_) if each == label]
         if not matching:
-            raise InputError(f"no class {label!r}; expected one of {self.classes_[:10].tolist()}")
+            expected = one_such_as(label, self.classes_.tolist())
+            raise InputError(f"no class {label!r}; expected {expected}")
         pursuit, k = self.pursuit_, len(self.queries_)
         said = [(query, 1.0, text) for query, text in enumerate(self.queries_)]
         if pursuit.words:
@@ -284,6 +288,7 @@ class PursuitClassifier:
         change = (after - before)[:, matching[0]].tolist()
         ranked = [(text, each) for (_, _, text), each in zip(said, change, strict=True)]
         ranked.sort(key=lambda each: -each[1])
+        told = dict(zip((text for _, _, text in said), self._told(said, matching[0]), strict=True))
         table = self.judgement_ if self.knowledge_ is None else self.knowledge_
         other = []
         if table is not None:
@@ -298,13 +303,30 @@ class PursuitClassifier:
             other = sorted(set(ranked) - set(supported), key=lambda each: (-abs(each[1]), each[0]))
             ranked = supported
         evidence = {
-            "for": [each for each in ranked if each[1] > 0][:count],
+            "for": sorted(
+                (each for each in ranked if each[1] > 0), key=lambda each: -told[each[0]]
+            )[:count],
             "against": [each for each in ranked[::-1] if each[1] < 0][:count],
         }
         if pursuit.rule.levels > 2 and not pursuit.words:
             changes = zip(self.queries_, (unsure - before)[:, matching[0]].tolist(), strict=True)
             evidence["not sure"] = sorted(changes, key=lambda each: -abs(each[1]))[:count]
         return evidence if table is None else {**evidence, "other": other[:count]}
+
+    def _told(self, said: Sequence[tuple[int, float, str]], y: int) -> list[float]:
+        """Return how much the answers of images of a class tell for it on average, in nats.
+
+        Of a question, or of one value of a column; 0 for networks, which do not know it.
+        """
+        if not isinstance(self.pursuit_.classifier, NaiveBayes):
+            return [0.0] * len(said)
+        table = self.pursuit_.classifier.exact
+        rates = table.log_likelihood.exp()
+        overall = (rates @ table.log_prior.exp()).log()
+        told = rates[:, :, y] * (table.log_likelihood[:, :, y] - overall)
+        if not self.pursuit_.words:
+            told = told.sum(dim=0).expand(table.levels, -1)
+        return [float(told[table.level_of(torch.tensor(a)), query]) for query, a, _ in said]
 
     def explore(
         self,
@@ -319,7 +341,8 @@ class PursuitClassifier:
         """Make a page to explore the model; a notebook shows it inline.
 
         Args:
-            X: (n, d) embeddings, or pictures if the model knows its CLIP; None for no images.
+            X: (n, d) embeddings, or pictures if the model knows its CLIP; None for no images. The
+                page says how many of them, or of equal ones, the model was fitted on.
             y: (n,) labels, as `fit` took them; None if they are not known.
             pictures: of the rows, if X are embeddings.
             train: (X, y) of the training split, to look for images with the same answers.
@@ -333,16 +356,21 @@ class PursuitClassifier:
         self._check_fitted()
         from infopursuit.datasets.decoding import picture_list
         from infopursuit.estimators.places import mapper
+        from infopursuit.estimators.trained_on import each_row, seen
 
         shows_pictures = pictures is not None or (X is not None and is_pictures(X))
         answered = renderer("answered")
 
         def images(X: Any, y: Any, pictures: Any) -> Any:
-            answers = self._answers(X)
+            rows = self._rows(X)
+            answers = self._answers(rows)
             shown = X if pictures is None and is_pictures(X) else pictures
             given = None if shown is None else picture_list(shown)
             names = names_of(X, len(answers), self.pursuit_.noun)
-            return answered(names, answers, y, self.classes_.tolist(), given)
+            fitted = seen(self.provenance_, each_row(rows))
+            if given is not None:
+                fitted |= seen(self.provenance_, given)
+            return answered(names, answers, y, self.classes_.tolist(), given, int(fitted.sum()))
 
         return renderer("explored")(
             self.pursuit_,
@@ -546,16 +574,21 @@ class PursuitClassifier:
         shown = names_of(X, len(answers), noun) if names is None else list(names)
         if len(shown) != len(answers):
             raise InputError(f"{len(shown)} names for {len(answers)} {noun}s; expected one each")
-        replaced = []
-        for question, answer in (overrides or {}).items():
+        overrides = {} if overrides is None else overrides
+        if not isinstance(overrides, Mapping):
+            raise InputError(f"overrides is {overrides!r}; expected answers by question, as a dict")
+        replaced: dict[int, float] = {}
+        for question, answer in overrides.items():
             query = self.pursuit_.number(question)
-            replaced.append(query)
-            answers[:, query] = self.pursuit_.answer_value(query, answer)
-        return answers, shown, replaced
+            value = self.pursuit_.answer_value(query, answer)
+            if replaced.setdefault(query, value) != value:
+                raise InputError(f"overrides: {question!r} is there twice, with two answers")
+            answers[:, query] = value
+        return answers, shown, list(replaced)
 
     def _answer_blocks(self, X: Any) -> Iterator[Tensor]:
         """Yield the answers of all rows, a block of rows at a time: X may be mapped from disk."""
-        rows, device = self._rows(X), self.pursuit_.device
+        rows, device = X if isinstance(X, Matrix) else self._rows(X), self.pursuit_.device
         if not len(rows):
             yield self.pursuit_.answers(rows.tensor().to(device))
         for _, block in rows.blocks():

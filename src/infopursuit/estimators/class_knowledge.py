@@ -84,8 +84,10 @@ class ClassKnowledge:
         if drafted_by(knowledge) == BY_WORDNET:
             knowledge, self.coverage = wordnet_knowledge([str(each) for each in classes], texts)
         elif isinstance(knowledge, str | Path):
-            self.coverage = check_names(open_knowledge(knowledge), classes, texts, str(knowledge))
+            named, where = open_knowledge(knowledge), str(knowledge)
             knowledge = open_knowledge(knowledge, texts)
+            complete = set(knowledge.texts) >= set(map(normalize, texts))
+            self.coverage = check_names(named, classes, texts, where, complete)
         elif isinstance(knowledge, KnowledgeTable):
             self.coverage = check_names(knowledge, classes, texts)
         if isinstance(knowledge, KnowledgeTable):
@@ -277,9 +279,15 @@ def drafted_by_clip(
 
 
 def check_names(
-    table: KnowledgeTable, classes: np.ndarray, texts: Sequence[str], where: str = "knowledge"
+    table: KnowledgeTable,
+    classes: np.ndarray,
+    texts: Sequence[str],
+    where: str = "knowledge",
+    complete: bool = False,
 ) -> str | None:
     """Return how many classes and texts a table names, in a sentence; warn if they are few.
+
+    A `complete` table need not name most texts: those that it does not name are not true.
 
     Raises:
         InputError: it says something, but of none of the classes or of none of the texts.
@@ -300,7 +308,9 @@ def check_names(
                 f"{message}; expected {what} such as {str(wanted[0])!r}, found "
                 f"{', '.join(map(repr, there[:3])) or 'none'}"
             )
-    if min(sum(found) / len(found) for found, there, _ in parts.values() if there) < FEW:
+    needed = ["classes"] if complete else list(parts)
+    shares = [sum(parts[what][0]) / len(parts[what][0]) for what in needed if parts[what][1]]
+    if min(shares, default=1.0) < FEW:
         warnings.warn(f"{message}; expected most of them", UserWarning, stacklevel=6)
         return None
     return message

@@ -39,10 +39,10 @@ from infopursuit.pursuit.answers.table import (
     AnswerTable,
     answer_probabilities,
 )
-from infopursuit.pursuit.explanation import question
 from infopursuit.pursuit.naive_bayes.fit import ASSUMED_TEMPERING
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes, RedundantQuestions
 from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.texts.asking import questions
 from infopursuit.texts.knowledge import KnowledgeTable, open_knowledge
 from infopursuit.texts.text_table import TextTable
 from infopursuit.texts.wording import related_texts
@@ -323,8 +323,8 @@ def knowledge_key(knowledge: KnowledgeTable, title: str) -> Key:
     """Return a knowledge table as a key: each text is a question."""
     values = knowledge.values.astype(np.float64)
     characters = [
-        Character.of_question(question(text), values[:, column])
-        for column, text in enumerate(knowledge.texts)
+        Character.of_question(asked, values[:, column])
+        for column, asked in enumerate(questions(knowledge.texts))
         if np.nanmax(values[:, column], initial=0) > np.nanmin(values[:, column], initial=1)
     ]
     return Key(title, knowledge.classes, tuple(characters))
@@ -342,8 +342,8 @@ def fitted_key(pursuit: Pursuit, title: str) -> Key:
     levels = torch.linspace(0, 1, len(rates), dtype=rates.dtype)
     yes = torch.einsum("v,vkc->ck", levels, rates).numpy()
     characters = [
-        Character.of_question(question(query), yes[:, column])
-        for column, query in enumerate(pursuit.queries)
+        Character.of_question(pursuit.question(column), yes[:, column])
+        for column in range(len(pursuit.queries))
     ]
     if pursuit.words:  # the states of a character are the values of a column
         characters = []

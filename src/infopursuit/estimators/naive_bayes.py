@@ -31,7 +31,7 @@ from sklearn.utils.validation import (
 )
 from torch import Tensor
 
-from infopursuit.core.errors import InputError, writable
+from infopursuit.core.errors import InputError, one_such_as, writable
 from infopursuit.core.executors import RayCluster
 from infopursuit.core.files import settings_sha256
 from infopursuit.core.names import composed
@@ -49,6 +49,7 @@ from infopursuit.estimators.class_knowledge import (
 )
 from infopursuit.estimators.from_knowledge import Counts, KnowledgeModel, read_knowledge_model
 from infopursuit.estimators.one_clip import MOST, warn_unless_one_clip
+from infopursuit.estimators.trained_on import each_row, remember
 from infopursuit.pursuit.answers.annotated import AnnotatedTexts, CrossFittedAnswers
 from infopursuit.pursuit.answers.columns import (
     column_questions,
@@ -99,6 +100,7 @@ from infopursuit.pursuit.naive_bayes.selection import (
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, ShardedSet, TrainingSet
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.texts.asking import questions
 from infopursuit.texts.class_kinds import comparable_texts
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.text_table import (
@@ -108,9 +110,10 @@ from infopursuit.texts.text_table import (
     fixed_rows,
     not_banned,
     refuse_banned,
+    warn_of_equal_embeddings,
     warn_of_idle_bans,
 )
-from infopursuit.texts.wording import comparison, related_texts
+from infopursuit.texts.wording import related_texts
 
 logger = logging.getLogger(__name__)
 
@@ -248,6 +251,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             self._keep_column_names(X)
             texts, annotated = self._annotated(texts, rows, y, data)
             self._fit_texts(texts, data, validation, annotated)
+            remember(self.provenance_, each_row(data.rows))
         self.clip_ = None
         vars(self).pop("counts_", None)
         return self
@@ -355,7 +359,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         Raises:
             InputError: a label is not a class of the model.
         """
-        data = validation_set(self._rows(X), y, self.classes_)
+        data = validation_set(self._rows(X), y, self.classes_, "y")
         weights = np.ones(len(data)) if sample_weight is None else np.asarray(sample_weight)
         if weights.shape != (len(data),) or not (weights >= 0).all():
             raise InputError(f"sample_weight: expected {len(data)} weights of 0 or more")
@@ -369,6 +373,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             classifier=NaiveBayes(table),
         )
         self.provenance_["images"] += len(data)
+        remember(self.provenance_, each_row(data.rows))
         return self
 
     def select_queries(self, X: Any, y: Any, sample_weight: Any = None) -> list[str]:
@@ -406,6 +411,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             raise InputError("texts is missing; expected texts to choose from")
         table = TextTable.from_arrays(self.texts, self.text_embeddings)
         warn_of_idle_bans(table.texts, self.ban)
+        warn_of_equal_embeddings(table)
         return table
 
     def _annotated(
@@ -503,6 +509,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             return FittedQuestions(column_texts(questions, names), questions, querier, forced)
 
         self._finish(self._split(data, validation), fitted, seed)
+        remember(self.provenance_, each_row(data.rows))
 
     def _table(self, X: Any) -> Matrix:
         return self._checked(X, "no_validation", reset=False)[0]
@@ -516,12 +523,16 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             rows = check_array(self._table_columns().numbers(X), input_name="X", **checked)
             return Matrix(as_tensor(rows)), y
         given = X
+        refuse_complex("X", X)
+        refuse_complex("y", y)
         try:
             y_of_predict = isinstance(y, str)
             X = validate_data(self, X, y, reset=reset, **checked)
             X, y = (X, None) if y_of_predict else X
         except (TypeError, ValueError):
             check_numbers(given)  # says where the cell is
+            if y is not None and not isinstance(y, str):
+                refuse_missing(np.asarray(y))  # and the label
             raise
         return Matrix(as_tensor(np.asarray(X))), y
 
@@ -551,6 +562,12 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         """Choose and count the questions, temper them on held-out rows, set `pursuit_`."""
         train, held_out = split.train, split.held_out
         found, familiarity = fit(train), None
+        if not found.queries:
+            warnings.warn(
+                "no column of X differs between rows: all are constant, or gaps (NaN); the model "
+                "has no question to ask, and says the most frequent class of every row",
+                stacklevel=4,
+            )
         table, predicted = found.querier.table, list[HeldOut]()
         words = found.words
         if held_out is not None and found.queries:
@@ -604,11 +621,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
 def _wording(pursuit: Pursuit) -> tuple[str, ...]:
     """Return the questions in words that suit the classes; none if their queries say it all."""
     alike = comparable_texts(pursuit.class_names, pursuit.queries)
-    asked = [
-        comparison(query, alike[query]) if query in alike else pursuit.question(number)
-        for number, query in enumerate(pursuit.queries)
-    ]
-    return tuple(asked) if alike else ()
+    return questions(pursuit.queries, alike) if alike else ()
 
 
 class Split(NamedTuple):
@@ -652,6 +665,23 @@ class FittedQuestions(NamedTuple):
         return HeldOut(self.querier, answers, rows.labels, rows.weights)
 
 
+def refuse_complex(name: str, values: Any) -> None:
+    """Raise InputError for complex numbers, of which only the real part would count."""
+    columns = list(getattr(values, "columns", ()))
+    dtypes = list(values.dtypes) if columns else [getattr(values, "dtype", None)]
+    for column, dtype in enumerate(dtypes):
+        if getattr(dtype, "kind", "") == "c":
+            where = f" in column {columns[column]!r}" if columns else ""
+            raise InputError(f"{name}: Complex data not supported{where}; expected real numbers")
+
+
+def refuse_missing(labels: np.ndarray) -> None:
+    """Raise InputError for a label that is no label: NaN, infinity, None."""
+    for row, label in enumerate(labels if labels.dtype.kind in "fO" else ()):
+        if not isinstance(label, str) and str(label) in NOT_LABELS:
+            raise InputError(f"y: row {row} is {label}; expected the label of a class")
+
+
 def encoded_labels(y: Any) -> tuple[np.ndarray, Int[Tensor, " n"]]:
     """Return the distinct labels in order (c,), and the number of each row's label (n,).
 
@@ -665,9 +695,7 @@ def encoded_labels(y: Any) -> tuple[np.ndarray, Int[Tensor, " n"]]:
         given = np.asarray(y)
         labels = given.astype(np.str_) if given.dtype.kind == "T" else y
         labels = column_or_1d(labels, warn=True)
-        for row, label in enumerate(labels if labels.dtype.kind in "fcO" else ()):
-            if not isinstance(label, str) and str(label) in NOT_LABELS:
-                raise ValueError(f"row {row} is {label}; expected the label of a class")
+        refuse_missing(labels)
         objects = labels if labels.dtype.kind == "O" else ()
         kinds = {"str" if isinstance(each, str) else type(each).__name__ for each in objects}
         if len(kinds) > 1:
@@ -744,6 +772,12 @@ def _class_weights(class_weight: Any, classes: np.ndarray, labels: Tensor) -> An
     if class_weight is None:
         return 1.0
     places = labels.numpy()
+    known = classes.tolist()
+    if isinstance(class_weight, Mapping) and not all(each in class_weight for each in known):
+        for label in class_weight:
+            if label not in known:  # scikit-learn would name the classes that have no weight
+                expected = one_such_as(label, known)
+                raise InputError(f"class_weight: no class {label!r}; expected {expected}")
     try:
         each = compute_class_weight(class_weight, classes=classes, y=classes[places])
     except (TypeError, ValueError) as error:
@@ -751,7 +785,9 @@ def _class_weights(class_weight: Any, classes: np.ndarray, labels: Tensor) -> An
     return each[places]
 
 
-def validation_set(rows: Matrix, y: Any, classes: np.ndarray) -> InMemorySet:
+def validation_set(
+    rows: Matrix, y: Any, classes: np.ndarray, name: str = "validation"
+) -> InMemorySet:
     """Return rows to validate on, whose labels are among the training classes (c,)."""
     labels = np.asarray(y)
     check_consistent_length(np.empty(len(rows)), labels)
@@ -760,7 +796,10 @@ def validation_set(rows: Matrix, y: Any, classes: np.ndarray) -> InMemorySet:
     unknown = classes[places] != labels
     if unknown.any():
         first = labels[unknown].tolist()[0]
-        raise InputError(f"validation: the label {first!r} is not among the training labels")
+        raise InputError(
+            f"{name}: the label {first!r} is not among the training labels; expected "
+            f"{one_such_as(first, classes.tolist())}"
+        )
     return InMemorySet(rows, torch.from_numpy(places.astype(np.int64)), None, classes)
 
 
@@ -918,7 +957,9 @@ class TextQuestions:
         model = self.model
         allowed, fixed, given = required_questions(model, self.texts)
         if given is not None:
-            return given
+            return self._distinct(given)
+        fixed = self._distinct(fixed)
+        allowed &= self._first_of_equals(fixed)
         if self.annotated is not None and model.certified_by is not None:
             certified = self.annotated.certified(len(self.texts.texts))
             allowed &= certified | torch.isin(torch.arange(len(allowed)), fixed)
@@ -938,6 +979,24 @@ class TextQuestions:
                 others = informative_rows(self.candidates, self.data, room, seed, allowed)
         return torch.cat([fixed, others]).sort().values
 
+    def _distinct(self, rows: Int[Tensor, " m"]) -> Int[Tensor, " n"]:
+        """Return rows less those with the embedding of another; the first question stays."""
+        asked = rows.tolist()
+        if self.model.first_query is not None:
+            asked = [int(self.texts.rows([self.model.first_query])[0]), *asked]
+        kept: dict[int, int] = {}
+        for row in asked:
+            kept.setdefault(int(self.texts.first_alike[row]), row)
+        return rows[torch.isin(rows, torch.tensor(list(kept.values()), dtype=torch.long))]
+
+    def _first_of_equals(self, fixed: Int[Tensor, " m"]) -> Bool[Tensor, " u"]:
+        """Return which texts have an embedding of their own, or are asked for all that share it."""
+        first = self.texts.first_alike
+        own = first == torch.arange(len(first))
+        own[first[fixed]] = False
+        own[fixed] = True
+        return own
+
     def candidates_for(self, count: int, seed: int) -> Int[Tensor, " m"]:
         """Return the rows of the most informative texts, and of those that are asked anyway."""
         texts, model = self.texts, self.model
@@ -945,6 +1004,8 @@ class TextQuestions:
         fixed = fixed_rows(texts, model.first_query, model.keep, allowed)
         if model.queries is not None:
             fixed = torch.cat([fixed, texts.rows(model.queries)])
+        fixed = self._distinct(fixed)
+        allowed &= self._first_of_equals(fixed)
         most = candidate_rows(self.candidates, self.data, count, model.n_queries, seed, allowed)
         others = most[~torch.isin(most, fixed)][: max(count - len(fixed), 0)]
         return torch.cat([fixed, others]).unique()

@@ -38,6 +38,7 @@ from infopursuit.estimators.naive_bayes import (
     validation_set,
 )
 from infopursuit.estimators.one_clip import MOST, warn_unless_one_clip
+from infopursuit.estimators.trained_on import each_row, remember
 from infopursuit.pursuit.answers.rules import AnswerRule
 from infopursuit.pursuit.answers.table import AnswerTable, count_yes
 from infopursuit.pursuit.dictionary.initial import random_rows
@@ -159,7 +160,9 @@ class VariationalInformationPursuit(PursuitClassifier, ClassifierMixin, BaseEsti
         warn_unless_one_clip(texts, data.sample(MOST, self.random_state))
         initial = self._initial(texts, train)
         images = _images(train), _images(held_out)
-        return self._train(settings, texts, initial, images, checkpoint, processes)
+        self._train(settings, texts, initial, images, checkpoint, processes)
+        remember(self.provenance_, each_row(data.rows))
+        return self
 
     def fit_shards(
         self,

@@ -118,7 +118,7 @@ def contents(
         second = page_images(models, train.rows(others), room)
         _log_left_out("training", len(second), len(others))
     _log_left_out("test", len(first), len(wanted))
-    images = payload.Images(test=first, train=second, scored=rest)
+    images = payload.Images(test=first, train=second, scored=rest, fitted=test.fitted)
     return empty.model_copy(update={"images": images})
 
 
@@ -181,12 +181,14 @@ class AnsweredImages:
         answers: for each model (n, k), in [0, 1].
         pictures: of any kind that `to_rgb` takes, None for an image without one; or a function that
             gives those of some rows, so that the others are never read. None for no pictures.
+        fitted: on how many of these images, or equal ones, a model was fitted.
     """
 
     ids: Sequence[str]
     labels: Integer[np.ndarray, " n"]
     answers: Sequence[Float[Tensor, "n k"]]
     pictures: Sequence[Any] | Pictures | None = None
+    fitted: int = 0
 
     def rows(self, places: Sequence[int]) -> AnsweredImages:
         """Return some of the images."""

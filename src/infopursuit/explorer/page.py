@@ -196,6 +196,7 @@ def answered(
     y: Any,
     classes: Sequence[Any],
     pictures: Sequence[Any] | None,
+    fitted: int,
 ) -> AnsweredImages:
     """Return images as a person gives them to `model.explore`."""
     for what, given in (("labels", y), ("pictures", pictures)):
@@ -208,7 +209,7 @@ def answered(
             if label not in numbers:
                 raise InputError(f"y[{row}] is {label!r}; expected one of {list(classes)[:10]}")
             labels[row] = numbers[label]
-    return AnsweredImages(list(names), labels, [answers.cpu()], pictures)
+    return AnsweredImages(list(names), labels, [answers.cpu()], pictures, fitted)
 
 
 def explored(

@@ -250,11 +250,15 @@ class Scored(Part):
 
 
 class Images(Part):
-    """Test samples, training images to compare with, and further test images, of all models."""
+    """Test samples, training images to compare with, and further test images, of all models.
+
+    On `fitted` of the test images, or on equal ones, a model was fitted: they are no test.
+    """
 
     test: list[Image]
     train: list[Image]
     scored: Scored
+    fitted: int = 0
 
 
 class Payload(Part):

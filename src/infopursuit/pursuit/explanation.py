@@ -8,11 +8,9 @@ figure or as HTML is found through `core.renderers`.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,8 +21,7 @@ from infopursuit.core.renderers import renderer
 from infopursuit.pursuit.answers.rules import NOT_SURE, WORDS, in_words
 from infopursuit.pursuit.querier import Criterion
 from infopursuit.pursuit.stopping import StoppingRule
-from infopursuit.texts import wording
-from infopursuit.texts.vocabulary import phrase_kinds
+from infopursuit.texts.asking import question
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,7 +33,7 @@ DIGITS = 6
 UNFAMILIAR = 0.01
 
 # What an explanation may lack.
-OPTIONAL = ("labels", "picture", "judged", "second_opinion", "noun")
+OPTIONAL = ("labels", "picture", "judged", "second_opinion", "noun", "not_asked")
 
 BEFORE = "before any question"
 IMAGE = "image"
@@ -49,24 +46,28 @@ BY_A_PERSON = "* A person gave this answer, not the {}."
 LITTLE = 1 / 8
 # A tie of more classes is given by their number, and so are more columns in a folded row.
 NAMED = 3
-# What a phrase of plain words is made of; a column of a table (`length > 2`) does not match.
-_PHRASE = re.compile(r"[A-Za-z][A-Za-z'-]*(?: [A-Za-z'-]+)*")
-# Words that only sentences have.
-_OF_SENTENCES = re.compile(r"\b(am|are|can|do|does|has|have|is|it|they|was|were|will|you)\b")
 
 
-def answer_value(answer: str | float | bool) -> float:
+def answer_value(answer: Any) -> float:
     """Return an answer as a number in [0, 1].
 
     Raises:
-        InputError: it is neither one of `rules.WORDS` nor such a number.
+        InputError: it is neither one of `rules.WORDS`, in any spelling, nor such a number.
     """
-    if isinstance(answer, str) and answer in WORDS:
-        return WORDS[answer]
-    if isinstance(answer, (bool, int, float)) and 0 <= answer <= 1:
-        return float(answer)
+    said = plain_answer(answer)
+    if isinstance(said, str) and said.casefold() in WORDS:
+        return WORDS[said.casefold()]
+    if isinstance(said, (bool, int, float)) and 0 <= said <= 1:
+        return float(said)
     words = ", ".join(map(repr, reversed(WORDS)))
     raise InputError(f"the answer {answer!r}; expected {words}, or a number from 0 to 1")
+
+
+def plain_answer(answer: Any) -> Any:
+    """Return a number of numpy or torch as one of Python, a text with single blanks inside."""
+    if getattr(answer, "ndim", None) == 0:
+        answer = answer.item()
+    return " ".join(answer.split()) if isinstance(answer, str) else answer
 
 
 def rounded(probabilities: Iterable[float]) -> tuple[float, ...]:
@@ -142,6 +143,17 @@ class Step:
         """The answer in words, with `*` if a person gave it, `+` if a second opinion did."""
         return f"{self.said} *" if self.overridden else f"{self.said} +" if self.by else self.said
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Step:
+        """Return the step that `Explanation.to_dict` wrote."""
+        runners_up = tuple(Candidate(**each) for each in values["runners_up"])
+        parts = {"posterior": tuple(values["posterior"]), "runners_up": runners_up}
+        if values.get("where"):
+            parts["where"] = tuple(map(tuple, values["where"]))
+        if values.get("rates"):
+            parts["rates"] = tuple(values["rates"])
+        return cls(**{**values, **parts})
+
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
@@ -171,6 +183,8 @@ class Explanation:
         second_opinion: the model, how many questions were put to it about this image and their
             tokens, how many of these were new calls and their seconds; None if none was asked.
         noun: what is explained: `image`, or `row` of a table.
+        not_asked: answers of a person to questions that are not among the steps, each with the
+            posterior as if it had come last.
     """
 
     image: str
@@ -187,6 +201,7 @@ class Explanation:
     judged: Mapping[str, tuple[int, int]] | None = None
     second_opinion: Mapping[str, Any] | None = None
     noun: str = IMAGE
+    not_asked: tuple[Step, ...] = ()
 
     @property
     def unfamiliar(self) -> bool:
@@ -255,7 +270,7 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; `from_dict` gives an equal explanation."""
         values = asdict(self)
-        for step in values["steps"]:
+        for step in (*values["steps"], *values["not_asked"]):
             for key in ("where", "by", "rates", "word", "wording"):
                 if step[key] is None:
                     del step[key]
@@ -270,19 +285,11 @@ class Explanation:
         Raises:
             KeyError, TypeError: a key is missing or unknown.
         """
-        steps = []
-        for step in values["steps"]:
-            runners_up = tuple(Candidate(**each) for each in step["runners_up"])
-            parts = {"posterior": tuple(step["posterior"]), "runners_up": runners_up}
-            if step.get("where"):
-                parts["where"] = tuple(map(tuple, step["where"]))
-            if step.get("rates"):
-                parts["rates"] = tuple(step["rates"])
-            steps.append(Step(**{**step, **parts}))
         parts = {
             "class_names": tuple(values["class_names"]),
             "prior": tuple(values["prior"]),
-            "steps": tuple(steps),
+            "steps": tuple(map(Step.from_dict, values["steps"])),
+            "not_asked": tuple(map(Step.from_dict, values.get("not_asked", ()))),
         }
         if values.get("labels"):
             parts["labels"] = tuple(values["labels"])
@@ -378,34 +385,6 @@ def read_explanations(path: str | Path) -> tuple[StoppingRule, list[ExplainedIma
 # -- words ----------------------------------------------------------------------------------
 
 
-@cache
-def question(query: str) -> str:
-    """Return a query as a question: `four legs` becomes `Does it have four legs?`.
-
-    A query that is a question already stays one. What does not look like a phrase of English words
-    (a column of a table, a sentence, a word that may be an adjective) gets a question mark.
-    """
-    text = query.strip(" .?")
-    if query.rstrip(" .").endswith("?"):
-        return f"{text}?"
-    turned = wording.turned_round(text) if _PHRASE.fullmatch(text) else None
-    if turned is not None:
-        return turned
-    if not _is_phrase(text):
-        return f"{text}?"
-    kind = phrase_kinds().get(text.lower())
-    asked = wording.question(text, kind)
-    # A thing may be all of the picture or a part of it: a chimney, which is never what it is.
-    return asked.replace("Is it ", "Does it show ", 1) if kind == "thing" else asked
-
-
-def _is_phrase(text: str) -> bool:
-    if not _PHRASE.fullmatch(text) or _OF_SENTENCES.search(text.lower()):
-        return False
-    known = " " in text or text.lower() in phrase_kinds()
-    return known or wording.grammatical_form(text) is not wording.Form.SINGULAR
-
-
 def explanation_text(explanation: Explanation, everything: bool = False) -> str:
     """Return one line for each question with its answer and the class it makes most probable.
 
@@ -466,6 +445,7 @@ def who_answered(explanation: Explanation) -> list[str]:
     """Say who gave the answers that have a mark, and what a second opinion cost."""
     given = any(step.overridden for step in explanation.steps)
     lines = [BY_A_PERSON.format(explanation.noun)] if given else []
+    lines += [without_asking(explanation, each) for each in explanation.not_asked]
     if (asked := explanation.second_opinion) is not None:
         lines.append(
             f"+ {one_line(asked['model'])} looked at the picture and gave this answer "
@@ -473,6 +453,18 @@ def who_answered(explanation: Explanation) -> list[str]:
             f"calls now, {asked['seconds']:.1f} s)."
         )
     return lines
+
+
+def without_asking(explanation: Explanation, step: Step) -> str:
+    """Say what an answer that a person gave and no question asked for would have done."""
+    names, predicted = explanation.class_names, explanation.top_classes(1)[0]
+    would = [
+        f"{names[each]} would have {percent(step.posterior[each])}"
+        for each in dict.fromkeys([predicted, step.leader])
+    ]
+    where = "not asked" if explanation.chosen_from is None else "not needed"
+    given = f"{step.question} {step.said} was given by a person and {where}"
+    return f"{given}: with it {' and '.join(would)}."
 
 
 def shown_runs(explanation: Explanation, everything: bool) -> list[list[int]]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from functools import cached_property
 from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from infopursuit.core.errors import InputError
+from infopursuit.core.errors import InputError, one_such_as
 from infopursuit.pursuit.answers.rules import NOT_SURE, AnswerRule, ColumnValues
 from infopursuit.pursuit.explanation import (
     DIGITS,
@@ -20,6 +20,7 @@ from infopursuit.pursuit.explanation import (
     Explanation,
     Step,
     answer_value,
+    plain_answer,
     rounded,
 )
 from infopursuit.pursuit.explanation import question as in_words
@@ -28,6 +29,7 @@ from infopursuit.pursuit.naive_bayes.model import NaiveBayes
 from infopursuit.pursuit.querier import Classifier, Querier
 from infopursuit.pursuit.rollout import Ending, RollOut, ask_until, asked_orders, roll_out
 from infopursuit.pursuit.stopping import StoppingRule, posterior_entropy
+from infopursuit.texts.asking import questions
 
 # How many questions that were not asked are named next to the one that was.
 RUNNERS_UP = 3
@@ -65,9 +67,11 @@ class Pursuit:
 
     def question(self, query: int | str) -> str:
         """Return a question in words, of its number or query."""
-        if not self.wording:
-            return in_words(query if isinstance(query, str) else self.queries[query])
-        return self.wording[query if isinstance(query, int) else self.number(query)]
+        return self._asked[query if isinstance(query, int) else self.number(query)]
+
+    @cached_property
+    def _asked(self) -> tuple[str, ...]:
+        return self.wording or questions(self.queries)
 
     @property
     def noun(self) -> str:
@@ -87,19 +91,18 @@ class Pursuit:
         Raises:
             InputError: there is no such question; the message names similar ones.
         """
+        if not isinstance(question, str):
+            raise InputError(f"the question {question!r}; expected a text, one of the queries")
         if question in self.queries:
             return self.queries.index(question)
-        for alike in (self.queries, map(in_words, self.queries), self.wording):
+        for alike in (self.queries, map(in_words, self.queries), self._asked):
             alike = [_bare(each) for each in alike]
             if _bare(question) in alike:
                 return alike.index(_bare(question))
-        near = get_close_matches(question, self.queries, n=3, cutoff=0.4) or self.queries[:3]
-        raise InputError(
-            f"the model has no question {question!r}; expected one such as "
-            f"{', '.join(map(repr, near))}"
-        )
+        expected = one_such_as(question, self.queries)
+        raise InputError(f"the model has no question {question!r}; expected {expected}")
 
-    def answer_value(self, query: int, answer: str | float | bool) -> float:
+    def answer_value(self, query: int, answer: Any) -> float:
         """Return an answer to a query as a number in [0, 1]; a number is the value of its column.
 
         Raises:
@@ -107,14 +110,19 @@ class Pursuit:
         """
         if not self.words:
             return answer_value(answer)
-        words, rule = self.words[query], self.rule
-        number = isinstance(answer, int | float) and not isinstance(answer, bool)
-        if isinstance(answer, str) and answer and answer in words:  # unused levels have no word
-            return words.index(answer) / (len(words) - 1)
-        if number and isinstance(rule, ColumnValues) and rule.numeric[query]:
-            one = rule.select(torch.tensor([query], device=self.device))
-            value = torch.tensor([[answer]], dtype=torch.float64, device=self.device)
-            return float(one.of_scores(value))
+        words, rule, said = self.words[query], self.rule, plain_answer(answer)
+        number = isinstance(said, int | float)
+        if isinstance(rule, ColumnValues) and rule.numeric[query]:
+            if number and not isinstance(said, bool):
+                one = rule.select(torch.tensor([query], device=self.device))
+                value = torch.tensor([[said]], dtype=torch.float64, device=self.device)
+                return float(one.of_scores(value))
+        elif number and said in (0, 1) and {"no", "yes"} <= set(words):  # a column of booleans
+            said = "yes" if said else "no"
+        for spelled in (str, str.casefold):
+            alike = [spelled(word) == spelled(str(said)) for word in words]
+            if sum(alike) == 1 and said != "":  # unused levels have no word
+                return alike.index(True) / (len(words) - 1)
         expected = ", ".join(repr(word) for word in words if word)
         raise InputError(f"the answer {answer!r} to {self.queries[query]!r}; expected {expected}")
 
@@ -219,6 +227,7 @@ class Pursuit:
         """
         entropies = posterior_entropy(rolled.posteriors.double()).tolist()
         p_values = None if self.familiarity is None else self.familiarity.p_values(answers).tolist()
+        not_asked = self._not_asked(rolled.order, counts, answers, overridden)
         return [
             Explanation(
                 image=image,
@@ -235,9 +244,39 @@ class Pursuit:
                 chosen_from=chosen_from,
                 labels=self.labels,
                 noun=self.noun,
+                not_asked=tuple(not_asked[row]),
             )
             for row, image in enumerate(images)
         ]
+
+    @torch.no_grad()
+    def _not_asked(
+        self,
+        order: Int[Tensor, "n T"],
+        counts: Int[Tensor, " n"],
+        answers: Float[Tensor, "n k"],
+        overridden: Sequence[int],
+    ) -> list[list[Step]]:
+        """Return answers of a person that were not asked for, each as if it had been at the end."""
+        steps: list[list[Step]] = [[] for _ in answers]
+        if not overridden:
+            return steps
+        asked = torch.zeros_like(answers)
+        for row, count in enumerate(counts.tolist()):
+            asked[row, order[row, :count]] = 1
+        for query in dict.fromkeys(overridden):
+            with_it = asked.clone()
+            with_it[:, query] = 1
+            posteriors = self.classifier(answers, with_it).softmax(dim=1)
+            entropies = posterior_entropy(posteriors.double()).tolist()
+            for row in (asked[:, query] == 0).nonzero().squeeze(1).tolist():
+                answer = round(float(answers[row, query]), DIGITS)
+                steps[row].append(
+                    self.explanation_step(
+                        query, answer, posteriors[row], entropies[row], (), overridden=True
+                    )
+                )
+        return steps
 
     def _rolled_step(
         self, rolled: RollOut, row: int, t: int, entropy: float, overridden: Sequence[int]

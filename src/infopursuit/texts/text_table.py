@@ -24,7 +24,7 @@ from jaxtyping import Bool, Float16, Int
 from torch import Tensor
 
 from infopursuit.core.csv_tables import read_csv_table
-from infopursuit.core.errors import InputError, writable
+from infopursuit.core.errors import InputError, one_such_as, writable
 from infopursuit.core.files import read_text, table_sha256
 from infopursuit.core.results import ResultFolder
 from infopursuit.core.tables import (
@@ -41,6 +41,7 @@ from infopursuit.texts.normalization import normalize, words_pattern
 
 BLOCK = 1024  # rows that are decoded at a time
 LISTED = 5  # of many mistakes
+ALIKE = 1e-5  # embeddings whose numbers differ by less are one
 # What no single text has, and what lists of a program and tables have.
 _OF_CODE = re.compile(r"""[,;{}\[\]<>=|\\`\t]|^[#"']|["']$""")
 MAPPED_FROM = 64 * 2**20  # bytes of embeddings
@@ -125,11 +126,8 @@ class TextTable:
             row = row_of.get(query)
             row = row_of_spelling.get(normalize(query)) if row is None else row
             if row is None:
-                near = get_close_matches(query, self.texts, n=3) or list(self.texts[:3])
-                raise InputError(
-                    f"{where}: {query!r} is not among the texts; expected one such as "
-                    f"{', '.join(map(repr, near))}"
-                )
+                expected = one_such_as(query, self.texts)
+                raise InputError(f"{where}: {query!r} is not among the texts; expected {expected}")
             rows.append(row)
             if distinct and row in seen:
                 raise InputError(f"{where}: {query!r} is there twice; expected distinct queries")
@@ -151,6 +149,27 @@ class TextTable:
         wanted = set(texts)
         pairs = zip(self.texts, self.sources.to_pylist(), strict=True)
         return {text: source for text, source in pairs if text in wanted}
+
+    @cached_property
+    def first_alike(self) -> Int[Tensor, " u"]:
+        """The first text with the embedding of each: a CLIP reads only the beginning of long texts.
+
+        Equal up to rounding: embeddings are compared that are close along one direction.
+        """
+        rows = self.unit_matrix
+        first = torch.arange(len(rows))
+        along = torch.randn(rows.width, generator=torch.Generator().manual_seed(0))
+        places, order = torch.cat([block @ along for _, block in rows.blocks()]).sort()
+        waiting = torch.arange(len(rows) - 1)
+        step = 1
+        while len(waiting := waiting[waiting + step < len(rows)]):
+            waiting = waiting[places[waiting + step] - places[waiting] < ALIKE]
+            one, other = order[waiting], order[waiting + step]
+            same = (rows.take(one) - rows.take(other)).abs().amax(dim=1) < ALIKE
+            for pair in zip(one[same].tolist(), other[same].tolist(), strict=True):
+                first[max(pair)] = min(first[max(pair)], first[min(pair)], min(pair))
+            step += 1
+        return first
 
     def shared(self) -> SharedEmbeddings:
         """Return the embeddings for other processes."""
@@ -246,6 +265,22 @@ def warn_of_idle_bans(texts: Sequence[str], ban: Sequence[str]) -> None:
         more = f" and {len(idle) - LISTED} more" if len(idle) > LISTED else ""
         message = f"ban: nothing to ban by {', '.join(lines)}{more}: no text has these words"
         warnings.warn(message, UserWarning, stacklevel=4)
+
+
+def warn_of_equal_embeddings(table: TextTable) -> None:
+    """Warn of texts that have the embedding of another: only one of them is asked."""
+    first = table.first_alike.tolist()
+    others = [row for row, each in enumerate(first) if each != row]
+    lines = [f"{table.texts[row]!r} (as {table.texts[first[row]]!r})" for row in others[:LISTED]]
+    if others:
+        more = f" and {len(others) - LISTED} more" if len(others) > LISTED else ""
+        have = "1 text has" if len(others) == 1 else f"{len(others)} texts have"
+        warnings.warn(
+            f"text_embeddings: {have} the embedding of another, and only one of them is asked: "
+            f"{', '.join(lines)}{more}; a CLIP reads the first words of a long text",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def refuse_banned(queries: Sequence[str], allowed: Tensor, setting: str = "queries") -> None:

@@ -68,9 +68,9 @@ def question(phrase: str, kind: str | None = None) -> str:
         return text
     text = text.rstrip(" .")
     first, _, rest = text.partition(" ")
-    if first.istitle() and rest == rest.lower():
+    if first.istitle() and first.isalpha() and rest == rest.lower():
         text = f"{first.lower()} {rest}".rstrip()
-    turned = turned_round(text)
+    turned = None if kind == "thing" else turned_round(text)
     if turned is not None:
         return turned
     form = grammatical_form(text, kind)
@@ -104,7 +104,8 @@ def turned_round(text: str) -> str | None:
         return None
     if rest[0].lower() == "it" and verb in ("is", "does", "has", "can"):
         return f"{verb.capitalize()} {said}?"
-    if verb == "is" or (verb == "has" and rest[0] == "been") or (verb == "can" and named):
+    able = verb == "can" and (named or rest[0].lower() not in _WORDS["prepositions"])
+    if verb == "is" or (verb == "has" and rest[0] == "been") or able:
         return f"{verb.capitalize()} it {said}?"
     if verb == "are":
         return f"Are they {said}?"
@@ -167,6 +168,22 @@ def _end_of_head(words: Sequence[str]) -> int:
     return len(words)
 
 
+def head(phrase: str) -> str:
+    """Return the head of a noun phrase: the word that the others describe."""
+    words = phrase.split()
+    return words[_end_of_head(words) - 1]
+
+
+def is_listed_noun(word: str) -> bool:
+    """Return whether a word is a noun that WordNet lacks, or an odd plural."""
+    return word in _WORDS["nouns"] | _WORDS["plurals"]
+
+
+def ends_as_adjective(word: str) -> bool:
+    """Return whether a word that is no noun has an ending of adjectives: wooden, airborne."""
+    return word.endswith(tuple(_WORDS["adjective_endings"] | _WORDS["endings_of_no_noun"]))
+
+
 def is_plural(noun: str) -> bool:
     """Guess whether a noun is in the plural, from its ending and from lists of exceptions."""
     ends_as_plural = noun.endswith("s") and not noun.endswith(("ss", "us", "is"))
@@ -199,7 +216,7 @@ def _is_ing_verb(word: str) -> bool:
 def _article(text: str, form: Form) -> str:
     """Return the article of a noun phrase with a blank behind it, or nothing."""
     first, _, rest = text.partition(" ")
-    if form is not Form.SINGULAR or first.lower() in _DETERMINERS or first[0].isdigit():
+    if form is not Form.SINGULAR or first.lower() in _DETERMINERS or first.isdigit():
         return ""
     if first == "half" and rest.startswith(("a ", "an ", "of ")):
         return ""

@@ -181,11 +181,24 @@ def test_two_temperings_are_the_further_apart_the_fewer_images_a_class_has() -> 
     torch.testing.assert_close(posterior, (both[0] + both[1]) / 2)
 
 
+@pytest.mark.parametrize("wear", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("weight", [0.5, 1.3])
+@pytest.mark.parametrize("spread", [1.0, 1.7])
+def test_before_any_answer_the_posterior_is_the_prior(
+    wear: float, weight: float, spread: float
+) -> None:
+    """Tempering comes with the answers: a class of 1 % has 1 % before the first question."""
+    of = replace(textbook.table(), evidence_weight=weight, spread=spread, prior_wear=wear)
+    nothing, evidence = of.log_prior.expand(2, -1), drawn(2, 4).double()
+    assert torch.equal(of.tempered(nothing, 0), nothing)
+    some = of.tempered(torch.stack([nothing[0], evidence[1]]), torch.tensor([[0], [3]]))
+    assert torch.equal(some[0], nothing[0])
+    torch.testing.assert_close(some[1], of.tempered(evidence, 3)[1])
+
+
 def test_the_prior_wears_as_much_as_is_fitted() -> None:
-    """Before, a class that has 1 % of the images had 4 % before the first question."""
     of = replace(textbook.table(), evidence_weight=0.5, growth=0.5)
     nothing, evidence = of.log_prior.expand(1, -1), drawn(5, 4).double()
-    assert torch.equal(of.tempered(nothing, 0)[0], of.log_prior)
     worn = replace(of, prior_wear=1.0)
     torch.testing.assert_close(worn.tempered(evidence, 7), evidence / of.divisor(7))
     half = replace(of, prior_wear=0.5)

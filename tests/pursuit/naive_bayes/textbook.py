@@ -38,6 +38,8 @@ def posterior(
 ) -> list[float]:
     """Return the posterior after the answers heard, tempered for `asked` questions."""
     count = len(heard) if asked is None else asked
+    if not count:
+        return of.log_prior.softmax(dim=0).tolist()
     both = []
     for times in (1 / spread, spread):
         divisor = (1 + count / worth) ** growth / counts * times

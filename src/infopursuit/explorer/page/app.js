@@ -100,6 +100,11 @@ export class App {
     }));
   }
 
+  /** What images are called that accuracies are counted on. */
+  get scoredNoun() {
+    return this.payload.fitted ? this.noun : `test ${this.noun}`;
+  }
+
   /** All images of the test split: with pictures first. */
   get scorable() {
     return [...this.test, ...this.scored];

@@ -53,12 +53,22 @@ export class ChangesPanel {
     );
     this.outcome.classList.toggle("another", largest(own.posterior) !== largest(plan.posterior));
     const answers = image.answers(app.state.model);
+    const predicted = largest(plan.posterior);
+    /** What an answer that was not asked for would have done. @param {number} query */
+    const wouldHave = (query) => {
+      const posterior = plan.notAsked.get(query);
+      if (!posterior) return "";
+      const said = [...new Set([predicted, largest(posterior)])].map(
+        (y) => `${classes[y]} would have ${percent(posterior[y])}`,
+      );
+      return `, not asked: with it ${said.join(" and ")}`;
+    };
     const rows = [
       ...Array.from(given, ([query, answer]) => ({
         query,
-        words: [answers[query], answer]
-          .map((each) => answerText(each, app.model, query))
-          .join(" → "),
+        words:
+          [answers[query], answer].map((each) => answerText(each, app.model, query)).join(" → ") +
+          wouldHave(query),
         back: () => ({ given: without(given, query) }),
       })),
       ...Array.from(struck, (query) => ({

@@ -32,7 +32,8 @@
  * @typedef {{labels: Uint16Array, packed: string[]}} Scored
  * @typedef {{title: string, served: boolean, key: boolean, annotate: boolean, noun: string,
  *   models: Model[],
- *   test: Picture[], train: Picture[], scored: Scored}} Payload
+ *   test: Picture[], train: Picture[], scored: Scored, fitted: number}} Payload
+ *   `fitted`: on how many of the test images a model was fitted
  */
 
 const FORMAT = 1;
@@ -479,5 +480,6 @@ export function readPayload(text) {
       labels: numbersOf(labels, "images.scored.labels"),
       packed: textsOf(answers, "images.scored.answers", models.length),
     },
+    fitted: Number(raw.images.fitted ?? 0),
   };
 }

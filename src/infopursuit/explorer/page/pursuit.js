@@ -19,8 +19,9 @@
  *   runnersUp: Candidate[], chosen: boolean, given: boolean}} Step
  *   `chosen`: a person chose the question; `given`: a person gave the answer
  * @typedef {{prior: Float64Array, steps: Step[], confident: boolean, next: Candidate[],
- *   posterior: Float64Array}} Plan
- *   `confident`: the stopping rule held, rather than the questions running out; `next`: what it
+ *   posterior: Float64Array, notAsked: Map<number, Float64Array>}} Plan
+ *   `notAsked`: of answers that a person gave and no question asked for, the posterior as if each
+ *   had come last; `confident`: the stopping rule held, rather than the questions running out; `next`: what it
  *   would ask if it went on, the best first
  * @typedef {{stop: Stop, struck: ReadonlySet<number>, chosen: ReadonlyMap<number, number>,
  *   given: ReadonlyMap<number, number>}} WhatIf
@@ -127,6 +128,7 @@ export class NaiveBayes {
   /** @param {Float64Array} evidence @param {number} asked @returns {Float64Array} */
   posterior(evidence, asked) {
     const { logPrior, independentAnswers, evidenceWeight, growth, spread, priorWear } = this.table;
+    if (!asked) return softmax(evidence);
     const divisor = (1 + asked / independentAnswers) ** growth / evidenceWeight;
     /** @param {number} by */
     const divided = (by) =>
@@ -364,7 +366,15 @@ export async function plan(model, predictor, answers, whatIf = {}) {
     const candidates = ranked(prediction, predictor.rounding, RUNNERS_UP + 1);
     const done = (holds || t >= stopping.budget) && t > lastChosen;
     if (done || !candidates.length) {
-      return { prior, steps, confident: holds, next: candidates, posterior: prediction.posterior };
+      const { posterior } = prediction;
+      /** @type {Plan["notAsked"]} */
+      const notAsked = new Map();
+      for (const [query, answer] of given) {
+        if (struck.has(query) || history.some((each) => each.query === query)) continue;
+        const after = await predictor.predict([...history, { query, answer }], struck);
+        notAsked.set(query, after.posterior);
+      }
+      return { prior, steps, confident: holds, next: candidates, posterior, notAsked };
     }
     const wanted = chosen.get(t);
     const free = wanted !== undefined && prediction.order[wanted] > -Infinity;

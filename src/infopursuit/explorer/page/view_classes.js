@@ -180,7 +180,7 @@ export class ClassesView {
     );
     order.sort((a, b) => taken[b] + mistaken[b] - taken[a] - mistaken[a]);
     const right = of
-      ? `${precisePercent(taken[y] / of)} of ${counted(of, `test ${app.noun}`)} are right.`
+      ? `${precisePercent(taken[y] / of)} of ${counted(of, app.scoredNoun)} are right.`
       : `No test ${app.noun} is of this class.`;
     fill(
       this.confusions,

@@ -39,7 +39,7 @@ export class CompareView {
       );
       return { bars, steps, outcome, element };
     });
-    this.agree = quiet(`Asking all test ${app.noun}s …`);
+    this.agree = quiet(`Asking all ${app.noun}s …`);
     this.gallery = h("ul", { class: "gallery" });
     this.growing = new Growing(
       this.gallery,
@@ -156,7 +156,7 @@ export class CompareView {
       }
     });
     this.agree.textContent = images.length
-      ? `They agree on ${precisePercent(same / images.length)} of ${counted(images.length, `test ${this.app.noun}`)}.`
+      ? `They agree on ${precisePercent(same / images.length)} of ${counted(images.length, this.app.scoredNoun)}.`
       : `This page holds no test ${this.app.noun}.`;
     this.growing.show(differing.filter((each) => each.image.thumbnail));
   }

@@ -149,7 +149,7 @@ export class DictionaryView {
       if (!running.signal.aborted) {
         fill(
           this.effect,
-          quiet(`Asking ${counted(labels.length, `test ${app.noun}`)} … ${percent(share)}`),
+          quiet(`Asking ${counted(labels.length, app.scoredNoun)} … ${percent(share)}`),
         );
       }
     };
@@ -183,7 +183,7 @@ export class DictionaryView {
     }
     /** @param {Score} score */
     const words = ({ right, of, questions }) =>
-      `${precisePercent(right / of)} of ${counted(of, `test ${this.app.noun}`)} right, after ${questions.toFixed(1)} questions on average`;
+      `${precisePercent(right / of)} of ${counted(of, this.app.scoredNoun)} right, after ${questions.toFixed(1)} questions on average`;
     if (!without) {
       fill(this.effect, h("p", {}, h("b", {}, "With all questions: "), words(own), "."));
       return;

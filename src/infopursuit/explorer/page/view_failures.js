@@ -49,7 +49,7 @@ export class FailuresView {
     this.count = h("p", { role: "status" });
     this.gallery = h("ul", { class: "gallery" });
     this.growing = new Growing(this.gallery, (/** @type {Outcome} */ each) => this.card(each));
-    this.summary = h("p", { class: "lead" }, `Asking all test ${app.noun}s …`);
+    this.summary = h("p", { class: "lead" }, `Asking all ${app.noun}s …`);
     this.classes = h("div", {});
     this.matrix = h("div", {});
     const field = (/** @type {string} */ name, /** @type {HTMLElement} */ input) =>
@@ -188,6 +188,14 @@ export class FailuresView {
     );
   }
 
+  /** How many of the images are no test of the model. */
+  fittedOn() {
+    const { fitted } = this.app.payload;
+    if (!fitted) return "";
+    const all = fitted === this.app.scorable.length ? "all" : fitted.toLocaleString("en");
+    return ` The model was fitted on ${all} of these ${this.app.noun}s, or on equal ones.`;
+  }
+
   /** @param {Outcomes} outcomes */
   showCounts(outcomes) {
     const { app } = this;
@@ -200,8 +208,9 @@ export class FailuresView {
     });
     const wrong = score.of - score.right;
     this.summary.textContent = score.of
-      ? `${precisePercent(score.right / score.of)} of ${counted(score.of, `test ${app.noun}`)} are right, ` +
-        `${wrong.toLocaleString("en")} wrong. Questions stop after ${score.questions.toFixed(1)} on average.`
+      ? `${precisePercent(score.right / score.of)} of ${counted(score.of, app.scoredNoun)} are right, ` +
+        `${wrong.toLocaleString("en")} wrong. Questions stop after ${score.questions.toFixed(1)} on average.` +
+        this.fittedOn()
       : `This page holds no test ${app.noun} with a known class.`;
     const rows = classes.map((_, y) => ({
       y,
@@ -277,7 +286,7 @@ export class FailuresView {
           h(
             "caption",
             { class: "hidden" },
-            `Rows: true class; columns: predicted class; test ${this.app.noun}s`,
+            `Rows: true class; columns: predicted class; ${this.app.scoredNoun}s`,
           ),
         ),
       ),

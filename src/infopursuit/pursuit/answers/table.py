@@ -36,7 +36,8 @@ class AnswerTable:
         log_prior: (c,), log P(class).
         independent_answers: m. Answers are not quite independent given the class, so their sum is
             too sure of itself, the more so the more were asked. The logits are the sum divided by
-            (1 + t / m)^p / s after t answers; the most probable class stays the same.
+            (1 + t / m)^p / s after t answers; the most probable class stays the same. Before any
+            answer the posterior is the prior, whatever the tempering.
         evidence_weight: s, what each answer counts: less than 1 if the rates are of few images.
         growth: p. With 1, all answers are correlated alike, and infinitely many are worth m
             independent ones; with less, further answers add more.
@@ -97,13 +98,16 @@ class AnswerTable:
     def tempered(
         self, evidence: Float[Tensor, "b c"], asked: Float[Tensor, "b 1"] | int
     ) -> Float[Tensor, "b c"]:
-        """Return the logits from the evidence of `asked` answers."""
+        """Return the logits from the evidence of `asked` answers; before any, the log-prior."""
+        if isinstance(asked, int) and not asked:
+            return evidence
         divisor = self.divisor(asked)
-        if self.spread == 1:
-            return self.logits(evidence, divisor)
-        both = [divisor / self.spread, divisor * self.spread]
-        both = [self.logits(evidence, each).log_softmax(dim=-1) for each in both]
-        return torch.logaddexp(*both) - math.log(2)
+        logits = self.logits(evidence, divisor)
+        if self.spread != 1:
+            both = [divisor / self.spread, divisor * self.spread]
+            both = [self.logits(evidence, each).log_softmax(dim=-1) for each in both]
+            logits = torch.logaddexp(*both) - math.log(2)
+        return logits if isinstance(asked, int) else torch.where(asked > 0, logits, evidence)
 
     def logits(self, evidence: Float[Tensor, "b c"], divisor: Any) -> Float[Tensor, "b c"]:
         """Return the logits if the evidence of the answers is divided by `divisor`."""
