@@ -24,6 +24,7 @@ from infopursuit.estimators.base import (
 from infopursuit.pursuit.answers.rules import WORDS, in_words
 from infopursuit.pursuit.explanation import (
     Explanation,
+    ending,
     leaders,
     most_probable,
 )
@@ -38,7 +39,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("infopursuit")
 
-COLUMNS = ("image", "number", "question", "answer", "most_probable", "probability", "entropy")
+COLUMNS = (
+    "image",
+    "number",
+    "question",
+    "answer",
+    "most_probable",
+    "probability",
+    "entropy",
+    "ending",
+)
 STYLE = "body{font:15px system-ui,sans-serif;margin:2rem;color:#1c2330}table{margin-bottom:2rem}"
 # Where --where puts figures if nothing else is said.
 FIGURES = Path("figures")
@@ -93,7 +103,7 @@ def explain(chosen: argparse.Namespace) -> int:
     if len(names) and chosen.decisive and isinstance(model, DecidingClassifier):
         limits = {"probability": chosen.stop, "most": chosen.max_queries}
         given = {name: value for name, value in limits.items() if value is not None}
-        explained = model.decisive_answers(rows, names=names, **given)
+        explained = model.decisive_answers(rows, names=names, stop=stop, **given)
     elif len(names):
         explained = model.explain(rows, stop, names=names, second_opinion=opinion, pictures=files)
     if maps is not None:
@@ -307,12 +317,11 @@ def converse(
     write(f"{HELP if dialogue.image_answers is None else WITH_IMAGE}\n")
     while True:
         now = dialogue.explanation(stop)
-        asked, longest = len(now.steps), stop.budget(len(dialogue.pursuit.queries))
         wanted = dialogue.next_question()
-        if now.confident or wanted is None or asked >= longest:
+        if now.ended != "unfinished" or wanted is None:
             return now
         belief = one_line(" ".join(leaders(now.class_names, now.posterior)))
-        write(f"[{belief}] {asked + 1}. {one_line(dialogue.pursuit.question(wanted))} ")
+        write(f"[{belief}] {len(now.steps) + 1}. {one_line(dialogue.pursuit.question(wanted))} ")
         if hands_over and dialogue.answers_itself(wanted):
             write(f"{in_words(dialogue.step()[1])} (the image)\n")
             continue
@@ -369,16 +378,21 @@ def as_json(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> st
 
 
 def as_csv(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> str:
-    """Return a row per question after one without; the last of an image is its prediction."""
+    """Return a row per question after one without; the last of an image is its prediction.
+
+    That one says why the questions ended (`ending`).
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     for each in explained:
-        writer.writerow([each.image, 0, "", "", *most_probable(each.class_names, each.prior), ""])
-        for number, step in enumerate(each.steps, start=1):
+        rows = [["", "", *most_probable(each.class_names, each.prior), ""]]
+        for step in each.steps:
             leading = most_probable(each.class_names, step.posterior)
-            row = (step.question, step.said, *leading, step.entropy)
-            writer.writerow([each.image, number, *row])
+            rows.append([step.question, step.said, *leading, step.entropy])
+        for number, row in enumerate(rows):
+            last = ending(each) if number == len(each.steps) else ""
+            writer.writerow([each.image, number, *row, last])
     return text.getvalue()
 
 
