@@ -637,7 +637,8 @@ class DecidingClassifier(PursuitClassifier):
 
         def outcome(posterior: Tensor, count: int) -> tuple[str, float, int]:
             leader = int(posterior.argmax())
-            return pursuit.class_names[leader], *rounded([float(posterior[leader])]), count
+            (probability,) = rounded([float(posterior[leader])])
+            return pursuit.class_names[leader], probability, count
 
         return [
             replace(

@@ -71,7 +71,8 @@ class StoppingRule(NamedTuple):
     def ended(self, condition: int, asked: int, k: int) -> Ended:
         """Say why questions ended: by the number of a condition, or by how many of k were asked."""
         out = self.max_queries is not None and asked >= self.max_queries < k
-        return HOLDING[condition] or ("maximum" if out else "questions")
+        run_out: Ended = "maximum" if out else "questions"
+        return HOLDING[condition] or run_out
 
     def budget(self, k: int) -> int:
         """Return the most questions asked of a dictionary of k."""
