@@ -259,8 +259,8 @@ def test_the_most_decisive_answers_allowed_and_overrides_are_reported(world: Wor
     few = model.decisive_answers(world.unseen, probability=1.0, most=1)
     assert {len(each.steps) for each in few} <= {0, 1}
     short = next(each for each in few if each.ended == "maximum")
-    assert "not certain by 1 of 6 answers, they do not suffice." in str(short)
-    assert "by 1 of 6 answers" in short._repr_html_()
+    assert "not certain: 1 of 6 answers do not suffice." in str(short)
+    assert "1 of 6 answers do not suffice" in short._repr_html_()
     assert Explanation.from_dict(short.to_dict()) == short
     assert short.criterion == "decisive answers"
     row = world.unseen[:1]

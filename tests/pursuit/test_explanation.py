@@ -186,7 +186,7 @@ def test_questions_answers_and_classes_line_up() -> None:
         ("unfinished", {}, "not certain: stopped after 4 questions"),
         ("probability", {"chosen_from": 9}, "by 4 of 9 answers"),
         ("all answers", {"chosen_from": 9}, "not certain by 4 of 9 answers, nor by all of them"),
-        ("maximum", {"chosen_from": 9}, "not certain by 4 of 9 answers, they do not suffice"),
+        ("maximum", {"chosen_from": 9}, "not certain: 4 of 9 answers do not suffice"),
     ],
 )
 def test_the_last_line_says_why_it_ended(ended: str, changes: dict, said: str) -> None:

@@ -612,8 +612,9 @@ def ending(explanation: Explanation) -> str:
     if explanation.confident:
         return asked
     if explanation.chosen_from is not None:
-        short = "nor by all of them" if ended == "all answers" else "they do not suffice"
-        return f"not certain {asked}, {short}"
+        if ended == "all answers":
+            return f"not certain {asked}, nor by all of them"
+        return f"not certain: {asked.removeprefix('by ')} do not suffice"
     common = explanation.prior[_first(explanation.posterior)] > 1 / 2
     reasons = {
         "stability": _unchanged(explanation),

@@ -182,7 +182,7 @@ class Pursuit:
         worth_asking = (rolled.values > -torch.inf).any(dim=2).sum(dim=1)
         held[counts > worth_asking] = 0
         counts = counts.minimum(worth_asking)
-        ended = [
+        ended: list[Ended] = [
             stop.ended(condition, asked, len(self.queries))
             for condition, asked in zip(held.tolist(), counts.tolist(), strict=True)
         ]
