@@ -165,7 +165,7 @@ def world() -> None:
         fitted(f"{count} answers, as many of each text", spread)
     images, kinds = torch.from_numpy(X["train"]), [(False, seed) for seed in range(3)]
     for unsure, seed in (*kinds, (True, 0)):
-        cells = worth_answering(plain, images, StoppingRule(), unsure, seed)
+        cells = worth_answering(plain, images, StoppingRule(stability=None), unsure, seed)
         for count in (300, 1000):
             asked = [(plain.queries[cell.query], cell.picture) for cell in cells[:count]]
             fitted(f"{count} as annotate{' --unsure' * unsure} asks, seed {seed}", asked)

@@ -36,7 +36,7 @@ from infopursuit.estimators.from_knowledge import key_model
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.pursuit.stopping import StoppingRule
 
-ALL = StoppingRule(None, None)
+ALL = StoppingRule(None, stability=None)
 
 
 def cells(folder: Path) -> None:

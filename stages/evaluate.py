@@ -193,7 +193,7 @@ def explanations(
             explain.stop_at_probability or 1.0,
             explain.max_queries or answers.shape[1],
         )
-        short = model.decided(answers, probability, most, ids, labels)
+        short = model.decided(answers, probability, most, ids, labels, stop=stop)
     return list(map(ExplainedImage, explained, figure_names(ids), short))
 
 

@@ -24,6 +24,7 @@ from infopursuit.pursuit.explanation import (
     Explanation,
     ending,
     leaders,
+    other_ways,
     question,
     stops_when,
 )
@@ -184,21 +185,19 @@ def belief(posterior: tuple[float, ...], explanation: Explanation) -> str:
 
 def summary(explanation: Explanation) -> str:
     """Say in one sentence how an explanation ended."""
-    count = len(explanation.steps)
-    questions = f"{count} question{'' if count == 1 else 's'}"
-    said = f"{explanation.predicted_class} ({percent(explanation.probability)}) after {questions}"
-    if not explanation.confident:
-        said += " (the limit)"
-    if explanation.true_class is None:
-        return said
-    return f"{said}, {'right' if explanation.correct else f'wrong: it is {explanation.true_class}'}"
+    said = f"{explanation.predicted_class}, {percent(explanation.probability)}"
+    if explanation.true_class is not None:
+        said += f", {'right' if explanation.correct else f'wrong: it is {explanation.true_class}'}"
+    return f"{said}, {ending(explanation)}"
 
 
 def in_short(decisive: Explanation) -> str:
     """List the answers that decide, and what they alone lead to."""
     answers = ", ".join(f"{step.query}: {step.said}" for step in decisive.steps)
-    alone = f"{ending(decisive)} alone: {belief(decisive.posterior, decisive)}"
-    return f"{answers} ({alone})" if answers else alone
+    alone = f"{belief(decisive.posterior, decisive)} {ending(decisive)}"
+    said = f"{answers} ({alone})" if answers else alone
+    other = other_ways(decisive)
+    return said if other is None else f"{said}. {other.removesuffix('.')}"
 
 
 def data_uri(path: str | Path) -> str:

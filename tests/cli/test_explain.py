@@ -78,7 +78,8 @@ def test_csv_has_a_row_for_each_question(run: Callable, home: Path) -> None:
     _, out, _ = run("explain", "--model", "model", "photos/red", "--format", "csv", "--stop", 1)
     rows = list(csv.DictReader(io.StringIO(out)))
     explained = infopursuit.load("model").explain(
-        [f"photos/red/{number}.png" for number in range(4)], infopursuit.StoppingRule(1.0, None)
+        [f"photos/red/{number}.png" for number in range(4)],
+        infopursuit.StoppingRule(1.0, stability=None),
     )
     assert len(rows) == sum(1 + len(each.steps) for each in explained)
     # ties are shown as ties
@@ -111,7 +112,7 @@ def test_where_draws_a_figure_or_a_page_and_needs_pictures(run: Callable, home: 
     pages = [run(*explain, "--format", "html", *more)[1] for more in ([], ["--where"])]
     explained = infopursuit.load("model").explain(["photos/red/0.png"], where=True)[0]
     places = sum(step.where is not None for step in explained.steps)
-    assert places
+    assert places  # a folded yes has its picture, too, behind a click
     assert pages[1].count("<img") - pages[0].count("<img") == places
     assert not figure.exists()
     np.save("X.npy", np.ones((1, 16), dtype=np.float32))
@@ -249,7 +250,7 @@ def test_a_person_answers(converse: Callable, tmp_path: Path, model) -> None:
     status, out = converse(f"w\nhello\n?\nu\n{lines}q\n", tmp_path)
     assert status == 0
     assert "'hello': y yes, p probably" in out
-    assert out.endswith(str(dialogue.explanation(infopursuit.StoppingRule(0.95, None))))
+    assert out.endswith(str(dialogue.explanation(infopursuit.StoppingRule(0.95, stability=None))))
     status, out = converse("", tmp_path)  # the end of the input
     assert status == 0
     assert "after 0 questions" in out

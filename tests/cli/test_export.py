@@ -85,7 +85,9 @@ def test_a_key_shows_the_surest_training_picture_of_each_class(
     assert [each.queries for each in found.models] == [list(model.queries_)]
     # All pictures in one batch, and of each class the one with the largest probability.
     files = sorted((home / "photos" / "train").rglob("*.png"))
-    posterior = model.predict_proba([str(file) for file in files], StoppingRule(None, None))
+    posterior = model.predict_proba(
+        [str(file) for file in files], StoppingRule(None, stability=None)
+    )
     expected = {}
     for label, name in enumerate(model.classes_):
         rows = [row for row, file in enumerate(files) if file.parent.name == name]

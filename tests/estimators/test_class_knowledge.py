@@ -114,7 +114,7 @@ def test_no_question_is_asked_that_the_table_implies(
     def asked_after(model: infopursuit.InformationPursuitClassifier) -> int:
         """How often "four legs" is asked after "striped coat? yes", or the latter after no."""
         count = 0
-        for explanation in model.explain(world.unseen, StoppingRule(None, None)):
+        for explanation in model.explain(world.unseen, StoppingRule(None, stability=None)):
             said = [(step.query, step.answer) for step in explanation.steps]
             for first, other, answer in (
                 ("striped coat", "four legs", 1.0),

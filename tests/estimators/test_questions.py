@@ -20,7 +20,7 @@ from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.knowledge import KnowledgeTable
 from tests.estimators.conftest import CLASSES, PROPERTIES, World
 
-ALL = StoppingRule(probability=None, max_queries=None)
+ALL = StoppingRule(probability=None, stability=None)
 OF_COLUMNS = {"texts": None, "text_embeddings": None}
 
 
@@ -101,7 +101,14 @@ def test_questions_can_be_kept_whatever_is_chosen(world: World) -> None:
 def test_questions_end_by_the_rule(world: World, model) -> None:
     budget = model.explain(world.unseen, StoppingRule(probability=None, max_queries=2))
     assert {len(each.steps) for each in budget} == {2}
-    assert not any(each.confident for each in budget)
+    assert {each.ended for each in budget} == {"maximum"}
+    everything = model.explain(world.unseen, ALL)
+    assert {each.ended for each in everything} == {"questions"}
+    assert not any(each.confident for each in (*budget, *everything))
+    stable = model.explain(world.unseen, StoppingRule(None, stability=1))
+    assert {(each.ended, each.confident) for each in stable} == {("stability", False)}
+    sure = model.explain(world.unseen, StoppingRule(0.5))
+    assert {each.ended for each in sure if each.probability >= 0.5} == {"probability"}
     own = world.fitted(stop=StoppingRule(probability=None, max_queries=1))
     assert {len(each.steps) for each in own.explain(world.unseen)} == {1}
     assert len(own.explain(world.unseen[:1], ALL)[0].steps) == 6
@@ -144,7 +151,7 @@ def test_after_an_override_the_rest_is_planned_again(world: World, model) -> Non
 
 def test_a_dialogue_asks_what_explain_asks(world: World, model) -> None:
     explained = model.explain(world.unseen[:10])
-    rule = StoppingRule(0.95, None)
+    rule = StoppingRule(0.95, stability=None)
     for row, expected in enumerate(explained):
         found = model.dialogue(world.unseen[row]).finish(rule).explanation(rule)
         assert found.questions == expected.questions
@@ -159,24 +166,27 @@ def test_questions_of_a_class(model) -> None:
 
 
 def test_not_sure_is_evidence_that_is_explained(world: World, model) -> None:
-    """Its rates are those of the fitted table, and what it adds follows from them."""
+    """Its rates are those of the fitted table, say what it did, and what it adds follows."""
     table = model.pursuit_.classifier.exact
-    prior, found = table.log_prior.exp(), 0
+    found, unsure = 0, 0
     for explanation in model.explain(world.unseen, stop=ALL):
+        before = explanation.prior
         for step in explanation.steps:
-            assert (step.rates is not None) == (step.said == "not sure")
+            earlier, before = before, step.posterior
+            unsure += step.said == "not sure"
             if step.rates is None:
                 continue
             found += 1
-            query, y = model.queries_.index(step.query), step.leader
+            assert step.said == "not sure"
+            query, y, other = model.queries_.index(step.query), step.leader, step.rival
             rates = table.log_likelihood[table.levels // 2, query].exp()
-            others = [each for each in range(len(prior)) if each != y]
-            mean = (rates * prior)[others].sum() / prior[others].sum()
-            assert step.rates == pytest.approx((rates[y].item(), mean.item()), abs=1e-6)
+            assert step.rates == pytest.approx((rates[y].item(), rates[other].item()), abs=1e-6)
+            gained = step.posterior[y] / step.posterior[other] > earlier[y] / earlier[other]
+            assert gained == (step.rates[0] > step.rates[1])
             line = why_not_sure(explanation, step)
             assert line in explanation.to_text(everything=True)
             assert Explanation.from_dict(explanation.to_dict()) == explanation
-    assert found
+    assert 0 < 0.9 * unsure < found
     label = explanation.class_names[0]
     for query, change in model.questions_for(label)["not sure"]:
         level = table.log_likelihood[table.levels // 2, model.queries_.index(query)]
@@ -212,14 +222,26 @@ def test_few_decisive_answers_lead_to_the_class_of_all(world: World, model) -> N
     whole = model.explain(world.unseen, ALL)
     short = model.decisive_answers(world.unseen)
     for all_, few in zip(whole, short, strict=True):
-        assert few.confident
+        assert few.ended == ("probability" if few.probability >= 0.95 else "all answers")
         assert few.chosen_from == len(all_.steps) == 6
         assert few.predicted_class == all_.predicted_class
         assert few.probability >= min(0.95, all_.probability) - 1e-6
         answers = {step.query: step.answer for step in all_.steps}
         assert all(answers[step.query] == step.answer for step in few.steps)
         assert few.familiarity == all_.familiarity
+        assert few.compared is not None
+        assert few.compared["all"] == (
+            all_.predicted_class,
+            pytest.approx(all_.probability, abs=1e-5),
+            6,
+        )
     asked = model.explain(world.unseen)
+    for one_after_another, few in zip(asked, short, strict=True):
+        expected = one_after_another.predicted_class, one_after_another.probability
+        assert few.compared is not None
+        assert few.compared["asked"][:2] == (expected[0], pytest.approx(expected[1], abs=1e-5))
+        differ = one_after_another.predicted_class != few.predicted_class
+        assert ("By these" in str(few)) is differ
     assert sum(len(each.steps) for each in short) < sum(len(each.steps) for each in asked)
     of_columns = world.fitted(**OF_COLUMNS)
     found = [each.predicted_class for each in of_columns.decisive_answers(world.unseen)]
@@ -238,9 +260,9 @@ def test_the_most_decisive_answers_allowed_and_overrides_are_reported(world: Wor
     model = world.fitted(answers="three_valued")
     few = model.decisive_answers(world.unseen, probability=1.0, most=1)
     assert {len(each.steps) for each in few} <= {0, 1}
-    short = next(each for each in few if not each.confident)
-    assert "by 1 of 6 answers, not yet certain." in str(short)
-    assert "by 1 of 6 answers" in short._repr_html_()
+    short = next(each for each in few if each.ended == "maximum")
+    assert "not certain: 1 of 6 answers do not suffice." in str(short)
+    assert "1 of 6 answers do not suffice" in short._repr_html_()
     assert Explanation.from_dict(short.to_dict()) == short
     assert short.criterion == "decisive answers"
     row = world.unseen[:1]

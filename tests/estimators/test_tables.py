@@ -313,7 +313,7 @@ def test_no_question_about_a_column_is_asked_whose_answer_is_known() -> None:
     """Before, most explanations ended with a question whose answer followed."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = Cuts(n_queries=60).fit(X[::3], y[::3])
-    tested, everything = X[1::3], StoppingRule(probability=None, max_queries=None)
+    tested, everything = X[1::3], StoppingRule(probability=None, stability=None)
     long = model.explain(tested, everything)
     for explained in (model.explain(tested), long, model.decisive_answers(tested)):
         for explanation in explained:
@@ -337,7 +337,7 @@ def test_a_question_shows_the_value_of_its_column(tmp_path: Path) -> None:
     assert model.queries_ == ("colour?", "lives in water?", "feathers?", "weight?")
     unseen, labels = mixed_table(300, 1)
     assert model.score(unseen, labels) > 0.95
-    everything = StoppingRule(None, None)
+    everything = StoppingRule(None, stability=None)
     model.save(tmp_path / "model")
     for each in (model, infopursuit.load(tmp_path / "model")):
         explained = each.explain(unseen, everything)

@@ -115,12 +115,12 @@ def test_a_rule_stops_a_summary_where_it_stops_the_posteriors(
 ) -> None:
     posteriors, labels = random_posteriors(seed)
     rule = StoppingRule(probability, most, entropy, stability)
-    steps, confident = rule.steps(posteriors)
+    steps, held = rule.steps(posteriors)
     predicted = posteriors.argmax(dim=2)[torch.arange(len(steps)), steps]
     found = stopped(summarize(posteriors, labels), rule)
     assert found.mean_length == steps.double().mean().item()
     assert found.accuracy == (predicted == labels).double().mean().item()
-    assert found.confident == confident.double().mean().item()
+    assert found.confident == torch.isin(held, torch.tensor([1, 2])).double().mean().item()
 
 
 def test_sweep_of_two_images_by_hand() -> None:

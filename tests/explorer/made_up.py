@@ -30,7 +30,7 @@ HOSTILE = (
     "<img src=x onerror=alert(1)>",
 )
 PLAIN = ("zebra", "horse", "penguin", "parrot", "bus", "ship")
-STOP = StoppingRule(0.95, None)
+STOP = StoppingRule(0.95, stability=None)
 WIDTH = 6
 
 

@@ -46,7 +46,7 @@ async ([model, whatIf]) => {
       values: plan.steps.map((each) => each.value),
       runnersUp: plan.steps.map((each) => each.runnersUp.map((other) => other.query)),
       posteriors: [plan.prior, ...plan.steps.map((each) => each.posterior)].map((p) => [...p]),
-      confident: plan.confident,
+      ended: plan.ended,
       notAsked: [...plan.notAsked].map(([query, posterior]) => [query, [...posterior]]),
     });
   }
@@ -82,15 +82,16 @@ def assert_agree(
 ) -> None:
     """The same questions and answers, and posteriors that differ by at most `close`."""
     rolled = roll_out_of(pursuit, answers, stop)
-    counts, confident = stop.steps(rolled.posteriors)
+    counts, held = stop.steps(rolled.posteriors)
     new = (rolled.values > -torch.inf).any(dim=2).sum(dim=1)  # the rest is implied
-    confident, counts = confident & (counts <= new), counts.minimum(new)
+    held[counts > new] = 0
+    counts = counts.minimum(new)
     assert len(plans) == len(answers)
     for row, plan in enumerate(plans):
         t = int(counts[row])
         assert plan["queries"] == rolled.order[row, :t].tolist(), row
         assert np.allclose(plan["answers"], rolled.answers[row, :t], rtol=0, atol=1e-7)
-        assert plan["confident"] == bool(confident[row])
+        assert plan["ended"] == stop.ended(int(held[row]), t, len(pursuit.queries))
         assert (
             np.abs(np.array(plan["posteriors"]) - rolled.posteriors[row, : t + 1].numpy()).max()
             <= close
@@ -187,8 +188,8 @@ CASES: dict[str, Callable[[], Case]] = {
     "three answers, weights of questions, a fixed first question": usefulness_case,
     "five answers": partial(naive_bayes_case, k=48, count=200, levels=5),
     "less certainty, 5 questions": partial(naive_bayes_case, StoppingRule(0.6, 5)),
-    "all questions": partial(naive_bayes_case, StoppingRule(None, None)),
-    "entropy": partial(naive_bayes_case, StoppingRule(None, 30, entropy=0.4)),
+    "all questions": partial(naive_bayes_case, StoppingRule(None, stability=None)),
+    "entropy": partial(naive_bayes_case, StoppingRule(None, 30, 0.4, None)),
     "stability": partial(naive_bayes_case, StoppingRule(None, 30, stability=3)),
     "no question": partial(naive_bayes_case, StoppingRule(0.9, 0)),
     "rare classes": rare_classes_case,

@@ -11,10 +11,11 @@ import pytest
 import torch
 from playwright.sync_api import Locator, Page, expect
 
+from infopursuit.core.numbers import percent
 from infopursuit.explorer import payload
 from infopursuit.explorer.contents import AnsweredImages, Chosen, Facts, contents
 from infopursuit.pursuit.dialogue import Dialogue
-from infopursuit.pursuit.explanation import Explanation, changed_little, numbered
+from infopursuit.pursuit.explanation import Explanation, changed_little, ending, numbered
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.knowledge import KnowledgeTable, read_knowledge_csv
@@ -101,22 +102,46 @@ def test_an_image_gets_the_questions_that_python_asks(open_page: Opened, width: 
     expect(page.locator(".step")).to_have_count(len(expected.steps))
     assert asked(page) == questions(expected)
     assert checked(page) == list(expected.answers)
-    ending = page.locator(".ending")
-    expect(ending).to_contain_text(expected.predicted_class)
-    expect(ending).to_contain_text(f"{100 * expected.probability:.0f}\u00a0%")
+    expect(page.locator(".ending p")).to_contain_text(last_line(expected))
     top = page.locator(".image-view .bars li").first
     expect(top).to_contain_text(expected.predicted_class)
     bars = page.locator(".image-view .bars li .number").all_inner_texts()
     assert len(bars) == len(PLAIN)
+    whole = [int(each.split("\u00a0")[0]) for each in bars if each[0] not in "<>"]
+    assert bars[0] == percent(expected.probability).replace(" ", "\u00a0")
+    assert sum(whole) == 100 or bars[0].startswith(">")
+
+
+def last_line(explanation: Explanation) -> str:
+    said = percent(explanation.probability).replace(" ", "\u00a0")
+    return f"Prediction: {explanation.predicted_class}, {said}, {ending(explanation)}."
+
+
+@pytest.mark.parametrize(
+    ("stop", "ended"),
+    [
+        (StoppingRule(0.5, stability=None), "probability"),
+        (StoppingRule(None, 3, stability=2), "stability"),
+        (StoppingRule(None, 2, stability=None), "maximum"),
+        (StoppingRule(None, stability=None), "questions"),
+    ],
+)
+def test_the_last_line_is_that_of_python(
+    open_page: Opened, width: int, stop: StoppingRule, ended: str
+) -> None:
+    images = (f"image {number}" for number in range(60))
+    image = next(each for each in images if explained(each, stop).ended == ended)
+    page = open_page(document(stop), f"image={image}", width)
+    expect(page.locator(".ending p")).to_contain_text(last_line(explained(image, stop)))
 
 
 def test_answers_that_changed_little_are_folded_as_in_python(open_page: Opened, width: int) -> None:
     for image in (f"image {number}" for number in range(60)):
-        expected = explained(image, StoppingRule(None, None))
+        expected = explained(image, StoppingRule(None, stability=None))
         runs = expected.folded()
         if len({len(run) for run in runs}) > 2:
             break
-    page = open_page(document(StoppingRule(None, None)), f"image={image}", width)
+    page = open_page(document(StoppingRule(None, stability=None)), f"image={image}", width)
     folds = [changed_little(expected, run) for run in runs if len(run) > 1]
     shown = page.locator(".fold button")
     expect(shown).to_have_text([f"{each}: show them" for each in folds])
@@ -142,7 +167,7 @@ def test_sliders_say_when_to_stop(open_page: Opened, width: int) -> None:
     expect(page).to_have_url(re.compile("sure=60&most=2"))
     most.fill("16")
     sure.fill("100")
-    expected = explained("image 0", StoppingRule(1.0, None))
+    expected = explained("image 0", StoppingRule(1.0, stability=None))
     expect(page.locator(".step")).to_have_count(len(expected.steps))
     page.get_by_role("button", name="The model's own rule").click()
     expect(page.locator(".step")).to_have_count(len(explained("image 0").steps))

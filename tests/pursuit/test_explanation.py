@@ -22,6 +22,7 @@ from infopursuit.pursuit.explanation import (
     explanation_text,
     question,
     read_explanations,
+    rival,
     stops_when,
     write_explanations,
 )
@@ -39,7 +40,7 @@ def explained(**changes: object) -> Explanation:
         "class_names": ("giraffe", "school <bus>", "a & b"),
         "prior": (0.5, 0.3, 0.2),
         "steps": steps,
-        "confident": True,
+        "ended": "probability",
         "true_class": "giraffe",
     }
     return Explanation(**{**fields, **changes})
@@ -54,7 +55,7 @@ def test_the_prediction_is_the_most_probable_class_and_the_first_of_equals() -> 
     assert replace(explanation, true_class=None).correct is None
     without = explained(steps=())
     assert (without.posterior, without.predicted_class) == (without.prior, "giraffe")
-    tied = Explanation("x", ("a", "b", "c", "d"), (0.1, 0.4, 0.4, 0.1), (), False)
+    tied = Explanation("x", ("a", "b", "c", "d"), (0.1, 0.4, 0.4, 0.1), (), "maximum")
     assert tied.top_classes(3) == [1, 2, 0]
     assert tied.top_classes(9) == [1, 2, 0, 3]
     assert tied.predicted_class == "b"
@@ -104,11 +105,23 @@ def test_a_file_gives_back_what_was_written(tmp_path: Path) -> None:
     images = [
         ExplainedImage(explained(image="ä/1"), "1.png"),
         ExplainedImage(explained(true_class=None, steps=()), "2.png", explained(chosen_from=7)),
-        ExplainedImage(explained(confident=False, familiarity=1 / 3, prior=(0.1, 0.2, 0.7)), ""),
+        ExplainedImage(explained(ended="stability", familiarity=1 / 3, prior=(0.1, 0.2, 0.7)), ""),
     ]
+    compared = {"asked": ("a & b", 0.4, 9), "all": ("giraffe", 0.97, 12)}
+    unsure = Step("legs", 0.5, (0.3, 0.4, 0.3), 1.1, rates=(0.4, 0.1), rival=0)
+    images.append(ExplainedImage(explained(steps=(unsure,), compared=compared), "4.png"))
     rule, path = StoppingRule(0.8, 4, None, 3), tmp_path / "explanations.json"
     write_explanations(path, rule, images)
     assert read_explanations(path) == (rule, images)
+
+
+def test_a_file_that_does_not_say_why_questions_ended_is_refused() -> None:
+    values = explained().to_dict()
+    assert values["confident"] is True
+    del values["ended"]
+    with pytest.raises(InputError, match=r"of photo <1>.jpg has no key 'ended'") as error:
+        Explanation.from_dict(values)
+    assert "\n" not in str(error.value)
 
 
 def test_notebooks_show_a_table_whose_words_are_not_markup() -> None:
@@ -151,7 +164,7 @@ def test_questions_answers_and_classes_line_up() -> None:
         Step("wings", 0.0, (0.4, 0.6), 0.67),
         Step("a very long neck", 1.0, (0.97, 0.03), 0.13),
     )
-    explanation = Explanation("photo.jpg", ("giraffe", "bus"), (0.5, 0.5), steps, True)
+    explanation = Explanation("photo.jpg", ("giraffe", "bus"), (0.5, 0.5), steps, "probability")
     assert str(explanation) == explanation_text(explanation)
     assert explanation_text(explanation).split("\n") == [
         "photo.jpg",
@@ -161,14 +174,151 @@ def test_questions_answers_and_classes_line_up() -> None:
         "  Prediction: giraffe, 97 %, after 2 questions.",
         "",
     ]
-    short = replace(explanation, steps=steps[:1], confident=False, familiarity=0.004)
+    short = replace(explanation, steps=steps[:1], ended="maximum", familiarity=0.004)
     assert explanation_text(short).endswith(
-        "  Prediction: bus, 60 %, after 1 question, not yet certain.\n"
+        "  Prediction: bus, 60 %, not certain: after 1 question it may ask no more.\n"
         "  It looks like none of the classes: fewer than 1 % of held-out images have answers as "
         "unlikely.\n"
     )
     assert ending(replace(explanation, steps=())) == "after 0 questions"
-    assert ending(replace(explanation, chosen_from=9)) == "by 2 of 9 answers"
+
+
+@pytest.mark.parametrize(
+    ("ended", "changes", "said"),
+    [
+        ("probability", {}, "after 4 questions"),
+        ("entropy", {}, "after 4 questions"),
+        (
+            "stability",
+            {},
+            "not certain: the last 2 of 4 questions did not change the class",
+        ),
+        (
+            "stability",
+            {"prior": (0.3, 0.6, 0.1)},
+            "not certain of so common a class: 4 questions did not change the class",
+        ),
+        ("maximum", {}, "not certain: after 4 questions it may ask no more"),
+        ("questions", {}, "not certain: after 4 questions none is left"),
+        ("unfinished", {}, "not certain: stopped after 4 questions"),
+        ("probability", {"chosen_from": 9}, "by 4 of 9 answers"),
+        ("all answers", {"chosen_from": 9}, "not certain by 4 of 9 answers, nor by all of them"),
+        ("maximum", {"chosen_from": 9}, "not certain: 4 of 9 answers do not suffice"),
+    ],
+)
+def test_the_last_line_says_why_it_ended(ended: str, changes: dict, said: str) -> None:
+    """The class is the first one's until the second answer, where two are equal."""
+    course = [(0.5, 0.4, 0.1), (0.4, 0.4, 0.2), (0.3, 0.5, 0.2), (0.2, 0.6, 0.2)]
+    if "prior" in changes:
+        course[:2] = [(0.3, 0.5, 0.2), (0.4, 0.5, 0.1)]
+    steps = tuple(Step(f"q{number}", 1.0, each, 0.5) for number, each in enumerate(course))
+    explanation = explained(steps=steps, ended=ended, **changes)
+    assert ending(explanation) == said
+    assert explanation.confident is (ended in ("probability", "entropy"))
+    assert f"Prediction: school <bus>, 60 %, {said}.\n" in str(explanation)
+    assert repr(explanation).endswith(f": school <bus>, 60 %, {said}>")
+    page = ElementTree.fromstring(f"<x>{explanation._repr_html_()}</x>")
+    assert f"60 %, {said}" in "".join(page.itertext())
+    (axes,) = explanation.plot().axes
+    assert said in [text.get_text().replace("\n", " ") for text in axes.texts]
+
+
+def test_decisive_answers_say_where_other_ways_lead() -> None:
+    same = {"asked": ("giraffe", 0.96, 9), "all": ("giraffe", 0.98, 12)}
+    other = {**same, "asked": ("a & b", 0.295, 34)}
+    words = (
+        "By these 2 answers alone: giraffe, 97 %; by all 12: giraffe, 98 %; by the 34 that are "
+        "asked one after another: a & b, 30 %."
+    )
+    for compared, told in ((same, False), (other, True)):
+        explanation = explained(chosen_from=12, compared=compared)
+        (axes,) = explanation.plot().axes
+        drawn = " ".join(text.get_text().replace("\n", " ") for text in axes.texts)
+        page = ElementTree.fromstring(f"<x>{explanation._repr_html_()}</x>")
+        for text in (str(explanation), "".join(page.itertext()), drawn):
+            assert (words in text) is told
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ((0.5, 0.3, 0.2), (0.3, 0.6, 0.1), (0, True)),  # led before
+        ((0.5, 0.3, 0.2), (0.7, 0.1, 0.2), (1, True)),  # lost most
+        ((0.6, 0.3, 0.1), (0.5, 0.3, 0.2), (2, False)),  # gained most
+        ((0.4, 0.4, 0.2), (0.3, 0.2, 0.5), (1, True)),  # two led: the one that lost most
+    ],
+)
+def test_not_sure_is_explained_by_the_rival(before: tuple, after: tuple, expected: tuple) -> None:
+    assert rival(before, after) == expected
+
+
+def test_notes_speak_of_answers_that_have_a_line() -> None:
+    """Of three answers not sure the last two are folded."""
+    beliefs = ((0.2, 0.8), (0.22, 0.78), (0.2, 0.8))
+    steps = tuple(
+        Step(f"word {number}", 0.5, belief, 0.5, rates=(0.5, 0.256), rival=0)
+        for number, belief in enumerate(beliefs)
+    )
+    judged = {"word 0": (3, 4), "word 1": (1, 4)}
+    explanation = Explanation("x", ("bee", "ant"), (0.6, 0.4), steps, "questions", judged=judged)
+    notes = [
+        "word 0? Not sure in 50 % of ant, in 26 % of bee.",
+        "word 1? Not sure in 50 % of ant, in 26 % of bee.",
+        "word 2? Not sure in 50 % of ant, in 26 % of bee.",
+        "word 0? right in 3 of 4 pictures, judged by people.",
+        "word 1? right in 1 of 4 pictures, judged by people.",
+    ]
+    for everything, shown in ((False, [True, False, False, True, False]), (True, [True] * 5)):
+        text = explanation.to_text(everything=everything)
+        assert [note in text for note in notes] == shown
+
+
+def two(*beliefs: float, prior: float = 0.3) -> Explanation:
+    """A course of beliefs in a giraffe, which is a bus otherwise."""
+    answers = (1.0, 0.0, 0.5, 0.0, 1.0)
+    steps = tuple(
+        Step(f"word {number}", answers[number % 5], (belief, round(1 - belief, 6)), 0.5)
+        for number, belief in enumerate(beliefs)
+    )
+    return Explanation("photo.jpg", ("giraffe", "bus"), (prior, 1 - prior), steps, "questions")
+
+
+@pytest.mark.parametrize(
+    ("explanation", "runs"),
+    [
+        # In sum, not only one by one.
+        (two(0.7, 0.74, 0.78, 0.82, 0.86), [[0], [1, 2], [3, 4]]),
+        # There and back: the band counts, not the ends.
+        (two(0.7, 0.78, 0.71, 0.65, 0.7), [[0], [1, 2], [3, 4]]),
+        # Another class leads, by however little.
+        (two(0.9, 0.49, 0.51, 0.52, 0.53), [[0], [1], [2], [3, 4]]),
+        # From a tie to a class.
+        (two(0.9, 0.5, 0.51, 0.52, 0.53), [[0], [1], [2], [3, 4]]),
+        # The class predicted in the end stays, others do not.
+        (
+            replace(
+                two(0.9, 0.5, 0.5),
+                class_names=("a", "b", "c"),
+                prior=(0.5, 0.1, 0.4),
+                steps=tuple(
+                    Step(each, 0.0, posterior, 1.0)
+                    for each, posterior in (
+                        ("p", (0.5, 0.4, 0.1)), ("q", (0.5, 0.1, 0.4)), ("r", (0.5, 0.1, 0.4)),
+                    )
+                ),
+            ),
+            [[0], [1], [2]],
+        ),
+        # Nothing would be left to show: the three that moved a class most are.
+        (
+            two(0.3, 0.3, 0.36, 0.36, 0.36, 0.31, 0.31, 0.34, 0.34),
+            [[0, 1], [2], [3, 4], [5], [6], [7], [8]],
+        ),
+        (two(0.3, 0.3), [[0], [1]]),
+    ],
+)  # fmt: skip
+def test_a_fold_moved_no_class_by_much(explanation: Explanation, runs: list) -> None:
+    assert explanation.folded() == runs
 
 
 def test_answers_that_changed_little_are_one_line() -> None:
@@ -179,17 +329,14 @@ def test_answers_that_changed_little_are_one_line() -> None:
         Step(f"word {number}", answer, (belief, 1 - belief), 0.5)
         for number, (answer, belief) in enumerate(zip(answers, beliefs, strict=True))
     )
-    explanation = Explanation("photo.jpg", ("giraffe", "bus"), (0.3, 0.7), steps, True)
+    explanation = Explanation("photo.jpg", ("giraffe", "bus"), (0.3, 0.7), steps, "questions")
     assert explanation.folded() == [[0], [1, 2, 3], [4]]
     folded, whole = str(explanation), explanation.to_text(everything=True)
-    assert "  2-4  3 answers moved giraffe little: 2 no, 1 not sure" in folded
+    assert "  2-4  3 answers moved no class by more than 6 points: 2 no, 1 not sure" in folded
     assert [f"word {number}?" in folded for number in range(5)] == [True, *3 * [False], True]
     assert all(f"word {number}?" in whole for number in range(5))
-    same = replace(explanation, steps=(*steps[:2], replace(steps[3], posterior=(0.72, 0.28))))
-    assert "2 answers of no moved giraffe little" in str(same)
-    rising = [replace(step, posterior=(0.3 + 0.07 * (i + 1), 0.0)) for i, step in enumerate(steps)]
-    risen = replace(explanation, steps=tuple(rising))
-    assert risen.folded() == [[0], [1], [2], [3], [4]], "each moves it by 7 points, two by 14"
+    same = replace(explanation, steps=(*steps[:2], replace(steps[3], posterior=(0.704, 0.296))))
+    assert "2 answers moved no class by more than 1 point: 2 no" in str(same)
     page = ElementTree.fromstring(f"<x>{explanation._repr_html_()}</x>")
     assert [row.text for row in page.findall(".//details/ol/li")] == [
         "word 1? no: giraffe, 71 %",
@@ -199,7 +346,7 @@ def test_answers_that_changed_little_are_one_line() -> None:
     for everything in (False, True):
         (axes,) = explanation.plot(everything=everything).axes
         words = " ".join(text.get_text().replace("\n", " ") for text in axes.texts)
-        assert ("3 answers moved giraffe little" in words) is not everything
+        assert ("3 answers moved no class by more than 6 points" in words) is not everything
         assert ("word 2?" in words) is everything
     person = tuple(replace(step, overridden=True) for step in steps)
     for shown in (replace(explanation, steps=person), replace(explanation, chosen_from=9)):
@@ -232,6 +379,6 @@ def test_rules_in_words() -> None:
             "at an entropy of 0.3 nats, when 4 questions did not change the prediction or after "
             "9 questions",
         ),
-        (StoppingRule(None, None), "when all questions have been asked"),
+        (StoppingRule(None, stability=None), "when all questions have been asked"),
     ]:
         assert stops_when(rule) == words

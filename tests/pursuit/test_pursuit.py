@@ -25,14 +25,14 @@ def test_explanations_hold_what_the_loop_says(pursuit: Pursuit, answers: torch.T
     classes = [NAMES[row % 4] if row % 3 else None for row in range(IMAGES)]
     for row, explanation in enumerate(pursuit.explain(answers, stop, IDS, classes)):
         asked = reference.ask(pursuit, answers[row], K)
-        steps, confident = stop.steps(torch.stack(asked.posteriors).unsqueeze(0))
+        steps, held = stop.steps(torch.stack(asked.posteriors).unsqueeze(0))
         count = int(steps[0])
         assert (explanation.image, explanation.true_class) == (IDS[row], classes[row])
         assert explanation.class_names == NAMES
         gains = isinstance(pursuit.querier, InformationGain)
         assert explanation.criterion == ("information gain" if gains else "querier probability")
         assert explanation.questions == tuple(QUERIES[query] for query in asked.order[:count])
-        assert explanation.confident == bool(confident[0])
+        assert explanation.ended == stop.ended(int(held[0]), count, K)
         assert explanation.prior == pytest.approx(asked.posteriors[0].tolist(), abs=1e-5)
         for t, step in enumerate(explanation.steps):
             posterior = asked.posteriors[t + 1]
@@ -89,7 +89,7 @@ def test_answers_of_a_person_that_no_question_asked_for_are_listed(
 
 def test_overridden_answers_are_marked(pursuit: Pursuit, answers: torch.Tensor) -> None:
     (explanation,) = pursuit.explain(
-        answers[:1], StoppingRule(None, None), ["x"], overridden=[2, 5]
+        answers[:1], StoppingRule(None, stability=None), ["x"], overridden=[2, 5]
     )
     marked = {step.query for step in explanation.steps if step.overridden}
     assert marked == {"four wheels", "red body"}
@@ -129,13 +129,13 @@ def test_what_cannot_be_left_out_is_refused() -> None:
         with_networks().without([0])
 
 
-EVERYTHING = StoppingRule(None, None)
+EVERYTHING = StoppingRule(None, stability=None)
 
 
 def assert_alike(one: Explanation, two: Explanation) -> None:
     """Equal but for the rounding of sums."""
     assert (one.questions, one.answers) == (two.questions, two.answers)
-    assert (one.confident, one.criterion) == (two.confident, two.criterion)
+    assert (one.ended, one.criterion) == (two.ended, two.criterion)
     assert one.prior == pytest.approx(two.prior, abs=1e-5)
     for first, second in zip(one.steps, two.steps, strict=True):
         assert first.posterior == pytest.approx(second.posterior, abs=1e-5)

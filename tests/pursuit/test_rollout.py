@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 from infopursuit.core.errors import InputError
 from infopursuit.pursuit import rollout
 from infopursuit.pursuit.pursuit import Pursuit
-from infopursuit.pursuit.stopping import StoppingRule, posterior_entropy
+from infopursuit.pursuit.stopping import HOLDING, StoppingRule, posterior_entropy
 from tests.pursuit import reference
 from tests.pursuit.conftest import IMAGES, K, unit
 
 STOPS = [
     StoppingRule(),
-    StoppingRule(0.6, None),
-    StoppingRule(None, None, entropy=0.9),
-    StoppingRule(None, None, stability=3),
+    StoppingRule(0.6, stability=None),
+    StoppingRule(None, entropy=0.9, stability=None),
+    StoppingRule(None, stability=3),
     StoppingRule(0.7, 6, 0.5, 4),
-    StoppingRule(None, None),
-    StoppingRule(0.01, None),
+    StoppingRule(None, stability=None),
+    StoppingRule(0.01, stability=None),
     StoppingRule(0.99, 0),
 ]
 
@@ -57,7 +57,7 @@ def test_blocks_and_shorter_budgets_change_nothing(
     pursuit: Pursuit, answers: torch.Tensor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = pursuit.roll_out(unit(IMAGES, 2), K)
-    stop = StoppingRule(0.55, None)  # images end after different numbers of questions
+    stop = StoppingRule(0.55, stability=None)  # images end after different numbers of questions
     ending = pursuit.ask_until(answers, stop)
     monkeypatch.setattr(rollout, "CPU_BLOCK", 7)
     shorter = pursuit.roll_out(unit(IMAGES, 2), 4)
@@ -75,10 +75,10 @@ def test_asking_until_a_rule_holds_ends_where_the_roll_out_does(
 ) -> None:
     pursuit = replace(pursuit, first=first)
     rolled = pursuit.roll_out(unit(IMAGES, 2), K)
-    counts, confident = stop.steps(rolled.posteriors)
+    counts, held = stop.steps(rolled.posteriors)
     found = pursuit.ask_until(answers, stop)
     assert found.length.tolist() == counts.tolist()
-    assert found.confident.tolist() == confident.tolist()
+    assert found.held.tolist() == held.bool().tolist()
     ends = rolled.posteriors[torch.arange(IMAGES), counts]
     torch.testing.assert_close(found.posterior, ends)
 
@@ -109,7 +109,7 @@ def posteriors(seed: int, n: int = 6, budgets: int = 9, c: int = 4) -> torch.Ten
     return logits.softmax(dim=2)
 
 
-def slow_stop(rows: list[list[float]], rule: StoppingRule) -> tuple[int, bool]:
+def slow_stop(rows: list[list[float]], rule: StoppingRule) -> tuple[int, str | None]:
     """The definition, one question at a time."""
     last = len(rows) - 1 if rule.max_queries is None else min(rule.max_queries, len(rows) - 1)
     leaders = [row.index(max(row)) for row in rows]
@@ -119,22 +119,25 @@ def slow_stop(rows: list[list[float]], rule: StoppingRule) -> tuple[int, bool]:
             if leaders[t] == leaders[0] and before > 0.5:
                 doubt *= 2 * (1 - before)
             if max(rows[t]) >= 1 - doubt:
-                return t, True
+                return t, "probability"
         entropy = -sum(p * math.log(p) for p in rows[t] if p > 0)
         if rule.entropy is not None and entropy <= rule.entropy:
-            return t, True
+            return t, "entropy"
         m = rule.stability
         if m is not None and t >= m and len(set(leaders[t - m : t + 1])) == 1:
-            return t, True
-    return last, False
+            return t, "stability"
+    return last, None
 
 
 @given(seed=st.integers(0, 10_000), rule=RULES)
 def test_steps_agree_with_a_loop(seed: int, rule: StoppingRule) -> None:
     shown = posteriors(seed)
-    steps, confident = rule.steps(shown)
+    steps, held = rule.steps(shown)
     expected = [slow_stop(rows, rule) for rows in shown.tolist()]
-    assert list(zip(steps.tolist(), confident.tolist(), strict=True)) == expected
+    for rows, step, (_, condition) in zip(shown, steps, expected, strict=True):
+        if condition is not None:
+            assert HOLDING[rule.now(rows[: step + 1])] == condition
+    assert list(zip(steps.tolist(), [HOLDING[each] for each in held], strict=True)) == expected
 
 
 def test_a_class_that_most_images_have_needs_more_than_it_has_before_any_question() -> None:
@@ -147,7 +150,11 @@ def test_a_class_that_most_images_have_needs_more_than_it_has_before_any_questio
 
 
 def test_the_budget_is_the_most_questions_of_the_rule_or_of_the_model() -> None:
-    rules = (StoppingRule(None, None), StoppingRule(max_queries=3), StoppingRule(max_queries=9))
+    rules = (
+        StoppingRule(None, stability=None),
+        StoppingRule(max_queries=3),
+        StoppingRule(max_queries=9),
+    )
     assert [rule.budget(5) for rule in rules] == [5, 3, 5]
 
 

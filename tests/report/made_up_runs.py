@@ -137,7 +137,7 @@ def made_up_roll_out(labels: np.ndarray, k: int, budget: int, skill: float, seed
 def made_up_explanation(found: RollOut, row: int, queries: list[str], name: str, true_class: str):
     """The explanation of an image of a roll-out, up to where STOP ends it."""
     posteriors = found.posteriors[row]
-    counts, confident = STOP.steps(posteriors.unsqueeze(0))
+    counts, held = STOP.steps(posteriors.unsqueeze(0))
     steps = tuple(
         Step(
             query=queries[int(found.order[row, t])],
@@ -148,7 +148,8 @@ def made_up_explanation(found: RollOut, row: int, queries: list[str], name: str,
         for t in range(int(counts[0]))
     )
     prior = rounded(posteriors[0].tolist())
-    return Explanation(name, CLASSES, prior, steps, bool(confident[0]), true_class)
+    ended = STOP.ended(int(held[0]), len(steps), len(queries))
+    return Explanation(name, CLASSES, prior, steps, ended, true_class)
 
 
 def make_run(

@@ -36,7 +36,7 @@ def explained(queries=("wings", "$5 & <b>", LONG), c=12, true_class="class 3") -
         Step(query, float(row % 2), tuple(posterior.tolist()), 1.0)
         for row, (query, posterior) in enumerate(zip(queries, posteriors[1:], strict=True))
     )
-    return Explanation("x", names, tuple(posteriors[0].tolist()), steps, False, true_class)
+    return Explanation("x", names, tuple(posteriors[0].tolist()), steps, "maximum", true_class)
 
 
 def pixels(png: bytes) -> np.ndarray:
@@ -80,7 +80,7 @@ def test_not_sure_is_neither_green_nor_red():
             ("a", "b"),
             (0.5, 0.5),
             (replace(step, answer=answer, posterior=(0.5, 0.5)),),
-            False,
+            "maximum",
         )
         shown = pixels(explanation_png(told)).astype(int)
         red = shown[..., 0] - shown[..., 1] > 60
@@ -92,7 +92,7 @@ def test_the_rule_and_an_image_of_none_of_the_classes_are_told_beside_the_heat_m
     facts = {fact.label: fact.value for fact in _facts(unfamiliar, StoppingRule(0.85, 20))}
     assert facts["It looks like"] == "none of the classes"
     assert facts["Questions stop"] == "at a probability of 85 % or after 20 questions"
-    assert facts["Explanation"] == "1 question (the limit)"
+    assert facts["Explanation"] == "not certain: after 1 question it may ask no more"
     familiar = replace(unfamiliar, familiarity=0.2)
     assert {fact.label for fact in _facts(familiar, None)} == {*facts} - {
         "It looks like",
@@ -113,7 +113,7 @@ def test_answers_differ_in_shape_as_well_as_colour():
     step = explained(queries=("wings",)).steps[0]
     for answer, filled in ((1.0, True), (0.0, False)):
         told = Explanation(
-            "x", ("a", "b"), (0.5, 0.5), (step.__class__("q", answer, (0.5, 0.5), 0.7),), False
+            "x", ("a", "b"), (0.5, 0.5), (step.__class__("q", answer, (0.5, 0.5), 0.7),), "maximum"
         )
         shown = pixels(explanation_png(told)).astype(int)
         green = (shown[..., 1] - shown[..., 0] > 40) & (shown[..., 1] - shown[..., 2] > 20)

@@ -27,6 +27,7 @@ from infopursuit.pursuit.answers.rules import WORDS, in_words
 from infopursuit.pursuit.explanation import (
     IMAGE,
     Explanation,
+    ending,
     leaders,
     most_probable,
 )
@@ -40,7 +41,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("infopursuit")
 
-COLUMNS = ("number", "question", "answer", "most_probable", "probability", "entropy")
+COLUMNS = (
+    "number",
+    "question",
+    "answer",
+    "most_probable",
+    "probability",
+    "entropy",
+    "ending",
+)
 STYLE = "body{font:15px system-ui,sans-serif;margin:2rem;color:#1c2330}table{margin-bottom:2rem}"
 # Where --where puts figures if nothing else is said.
 FIGURES = Path("figures")
@@ -143,7 +152,7 @@ def _explained(
     if chosen.decisive and isinstance(model, DecidingClassifier):
         limits = {"probability": chosen.stop, "most": chosen.max_queries}
         given = {name: value for name, value in limits.items() if value is not None}
-        explained = model.decisive_answers(read.rows, names=read.names, **given)
+        explained = model.decisive_answers(read.rows, names=read.names, stop=stop, **given)
     else:
         seen = {"second_opinion": opinion, "pictures": read.files}
         explained = model.explain(read.rows, stop, names=read.names, **seen)
@@ -333,12 +342,11 @@ def converse(
     write(f"{enter}{_help(pursuit)}\n")
     while True:
         now = dialogue.explanation(stop)
-        asked, longest = len(now.steps), stop.budget(len(dialogue.pursuit.queries))
         wanted = dialogue.next_question()
-        if now.confident or wanted is None or asked >= longest:
+        if now.ended != "unfinished" or wanted is None:
             return now
         belief = one_line(" ".join(leaders(now.class_names, now.posterior)))
-        write(f"[{belief}] {asked + 1}. {one_line(dialogue.pursuit.question(wanted))} ")
+        write(f"[{belief}] {len(now.steps) + 1}. {one_line(dialogue.pursuit.question(wanted))} ")
         if hands_over and dialogue.answers_itself(wanted):
             query, own = dialogue.step()
             write(f"{pursuit.word(pursuit.number(query), own) or in_words(own)} (the {noun})\n")
@@ -410,16 +418,21 @@ def as_json(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> st
 
 
 def as_csv(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> str:
-    """Return a row per question after one without; the last of an image is its prediction."""
+    """Return a row per question after one without; the last of an image is its prediction.
+
+    That one says why the questions ended (`ending`).
+    """
     noun = explained[0].noun if explained else IMAGE
-    rows: list[Sequence[Any]] = [[noun, *COLUMNS]]
+    table: list[Sequence[Any]] = [[noun, *COLUMNS]]
     for each in explained:
-        rows.append([each.image, 0, "", "", *most_probable(each.class_names, each.prior), ""])
-        for number, step in enumerate(each.steps, start=1):
+        rows = [["", "", *most_probable(each.class_names, each.prior), ""]]
+        for step in each.steps:
             leading = most_probable(each.class_names, step.posterior)
-            row = (step.question, step.said, *leading, step.entropy)
-            rows.append([each.image, number, *row])
-    return csv_text(rows)
+            rows.append([step.question, step.said, *leading, step.entropy])
+        for number, row in enumerate(rows):
+            last = ending(each) if number == len(each.steps) else ""
+            table.append([each.image, number, *row, last])
+    return csv_text(table)
 
 
 def as_html(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> str:

@@ -44,7 +44,7 @@ RELIABILITY_IN_PRINT = 0.999
 # Bytes of a page, pictures included.
 LARGEST = 20_000_000
 # A class is named when it is this probable; a person may go on.
-SURE = StoppingRule(0.95, None)
+SURE = StoppingRule(0.95, stability=None)
 
 
 def key(chosen: argparse.Namespace) -> None:

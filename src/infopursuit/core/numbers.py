@@ -11,18 +11,40 @@ NOTHING = "\N{EN DASH}"
 
 
 def percent(probability: float, decimals: int = 0) -> str:
-    """A probability in percent, rounded down: `87 %`; `< 1 %` and `> 99 %` for what is left.
+    """A probability in percent, rounded: `87 %`; but nothing else than 0 and 1 is `0 %` or `100 %`.
 
-    Rounded down, so that a probability that reads 85 % is at least 85 %: questions that go on
-    until then did not reach it.
+    What would be is `< 1 %` or `> 99 %`.
     """
     scale = 10**decimals
-    rounded = math.floor(100 * scale * probability + 1e-6) / scale  # 100 * 0.29 is below 29
-    if rounded < 1 and probability > 0:
-        return "< 1 %"
-    if probability < 1 and 100 * probability - 99 > 1e-6:
-        return "> 99 %"
-    return f"{rounded:.{decimals}f} %"
+    return _in_percent(math.floor(100 * scale * probability + 0.5), probability, decimals)
+
+
+def percents(shares: Sequence[float]) -> list[str]:
+    """All shares of a whole in percent, so that the numbers sum to 100.
+
+    The largest share is as `percent` says; of the others those with the largest remainders are
+    rounded up, as many as it takes.
+    """
+    units = [math.floor(100 * each + 1e-6) for each in shares]  # 100 * 0.29 is below 29
+    first = max(range(len(shares)), key=shares.__getitem__)
+    units[first] = math.floor(100 * shares[first] + 0.5)
+    others = sorted(
+        (place for place in range(len(shares)) if place != first),
+        key=lambda place: units[place] - 100 * shares[place],
+    )
+    for place in others[: max(0, 100 - sum(units))]:
+        units[place] += 1
+    return [_in_percent(unit, each, 0) for unit, each in zip(units, shares, strict=True)]
+
+
+def _in_percent(units: int, probability: float, decimals: int) -> str:
+    """Units of the last decimal as a text; none and all of them are for 0 and 1 alone."""
+    scale = 10**decimals
+    if units <= 0 < probability:
+        return f"< {1 / scale:.{decimals}f} %"
+    if units >= 100 * scale and probability < 1:
+        return f"> {100 - 1 / scale:.{decimals}f} %"
+    return f"{units / scale:.{decimals}f} %"
 
 
 def share(value: float | None) -> str:

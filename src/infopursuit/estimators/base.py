@@ -27,7 +27,7 @@ from infopursuit.estimators import persistence
 from infopursuit.estimators.persistence import SavedModel
 from infopursuit.pursuit.answers.rules import NOT_SURE, ColumnAnswers
 from infopursuit.pursuit.dialogue import Dialogue
-from infopursuit.pursuit.explanation import Explanation
+from infopursuit.pursuit.explanation import Explanation, rounded
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.naive_bayes.sufficient import (
     full_posterior,
@@ -36,7 +36,7 @@ from infopursuit.pursuit.naive_bayes.sufficient import (
 )
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.rollout import RollOut, images_at_once
-from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
+from infopursuit.pursuit.stopping import DEFAULT_STOP, Ended, StoppingRule
 from infopursuit.texts.knowledge import KnowledgeTable
 
 if TYPE_CHECKING:
@@ -617,13 +617,16 @@ class DecidingClassifier(PursuitClassifier):
         most: int = 10,
         overrides: Mapping[str, str | float] | None = None,
         names: Sequence[str] | None = None,
+        stop: StoppingRule | None = None,
     ) -> list[Explanation]:
         """Return a few answers of each row, chosen from all, that alone lead to the same class.
 
         All k questions are answered first. Answers are then added one by one, the one first that
         brings the posterior closest to that of all answers (`pursuit.naive_bayes.sufficient`),
         until the class is this probable, or as probable as after all of them. A greedy choice:
-        fewer answers may do. One may follow from another (`turtle`, `sea turtle`).
+        fewer answers may do. One may follow from another (`turtle`, `sea turtle`). The questions
+        that `explain` asks may lead to another class than all answers: then an explanation says so
+        (`Explanation.compared`).
 
         Args:
             X: (n, d) embeddings, or pictures if the model knows its CLIP.
@@ -631,6 +634,7 @@ class DecidingClassifier(PursuitClassifier):
             most: the largest number of answers.
             overrides: answers that replace those of the images, as in `explain`.
             names: of the rows, as in `explain`.
+            stop: when `explain` asks no more; None for the model's own rule.
 
         Raises:
             InputError: a number is out of its range, the model has no such question, or an answer
@@ -641,7 +645,7 @@ class DecidingClassifier(PursuitClassifier):
         if isinstance(most, bool) or most != int(most) or most < 1:
             raise InputError(f"most is {most!r}; expected a whole number from 1 on")
         answers, shown, replaced = self._given(X, overrides, names)
-        return self.decided(answers, probability, int(most), shown, overridden=replaced)
+        return self.decided(answers, probability, int(most), shown, None, replaced, stop)
 
     def decided(
         self,
@@ -651,6 +655,7 @@ class DecidingClassifier(PursuitClassifier):
         images: Sequence[str],
         true_classes: Sequence[str | None] | None = None,
         overridden: Sequence[int] = (),
+        stop: StoppingRule | None = None,
     ) -> list[Explanation]:
         """Do the same for n images whose answers to all k questions are given."""
         pursuit, k = self.pursuit_, len(self.queries_)
@@ -661,9 +666,35 @@ class DecidingClassifier(PursuitClassifier):
         counts, sufficient = sufficient_counts(rolled.posteriors, goal, probability)
         new = (rolled.values[:, :, 0] > -torch.inf).sum(dim=1)
         counts, sufficient = counts.minimum(new), sufficient & (counts <= new)
-        return pursuit.explanations_from_rollout(
-            rolled, counts, sufficient, answers, images, true_classes, overridden, k
+        rule = StoppingRule(probability, stability=None)
+        ended: list[Ended] = [
+            ("probability" if rule.now(course[: count + 1]) else "all answers")
+            if suffices
+            else "maximum"
+            for course, count, suffices in zip(
+                rolled.posteriors, counts.tolist(), sufficient.tolist(), strict=True
+            )
+        ]
+        explained = pursuit.explanations_from_rollout(
+            rolled, counts, ended, answers, images, true_classes, overridden, k
         )
+        asked = pursuit.ask_until(answers, self._rule(stop))
+
+        def outcome(posterior: Tensor, count: int) -> tuple[str, float, int]:
+            leader = int(posterior.argmax())
+            (probability,) = rounded([float(posterior[leader])])
+            return pursuit.class_names[leader], probability, count
+
+        return [
+            replace(
+                each,
+                compared={
+                    "asked": outcome(asked.posterior[row], int(asked.length[row])),
+                    "all": outcome(goal[row], k),
+                },
+            )
+            for row, each in enumerate(explained)
+        ]
 
 
 def load_fitted(

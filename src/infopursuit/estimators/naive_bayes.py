@@ -327,7 +327,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             InputError: a setting is malformed, or the table tells no classes apart.
         """
         # Many answers in a row may tell nothing of the class in front: stability does not stop.
-        model = cls(**{"stop": StoppingRule(0.95, None), **settings})
+        model = cls(**{"stop": StoppingRule(0.95, stability=None), **settings})
         made = read_knowledge_model(
             knowledge, reliability, texts, text_embeddings, unlabelled, strength
         )

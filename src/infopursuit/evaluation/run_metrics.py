@@ -18,7 +18,7 @@ from infopursuit.evaluation.bootstrap import (
     two_level_intervals,
 )
 from infopursuit.evaluation.measurement import PosteriorSummary
-from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.pursuit.stopping import CERTAIN, HOLDING, StoppingRule
 
 # Budgets whose accuracy is in the metrics, if T reaches them.
 BUDGETS = (5, 10, 20, 50)
@@ -28,9 +28,9 @@ CALIBRATION_BUDGETS = (10, 20)
 USAGE_BUDGET = 10
 # Each condition of a stopping rule alone, without a limit to the questions.
 CONDITIONS = {
-    "max_probability": lambda p: StoppingRule(probability=p, max_queries=None),
-    "entropy": lambda h: StoppingRule(probability=None, max_queries=None, entropy=h),
-    "stability": lambda m: StoppingRule(probability=None, max_queries=None, stability=int(m)),
+    "max_probability": lambda p: StoppingRule(probability=p, stability=None),
+    "entropy": lambda h: StoppingRule(probability=None, entropy=h, stability=None),
+    "stability": lambda m: StoppingRule(probability=None, stability=int(m)),
 }
 
 
@@ -63,7 +63,7 @@ class Stopped(NamedTuple):
     """The mean number of questions of a stopping rule, and shares of images.
 
     `accuracy` is of those whose predicted class at the stop is right, `confident` of those for
-    which a condition held before the T questions ran out.
+    which the probability or the entropy was reached.
     """
 
     mean_length: float
@@ -83,13 +83,14 @@ class StoppingPoint(NamedTuple):
 def _stop_steps(
     summary: PosteriorSummary, rule: StoppingRule
 ) -> tuple[Int[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
-    """Return after how many questions (at most T) each image stops, and if a condition held."""
+    """Return after how many questions (at most T) each image stops, and if it is certain then."""
     predicted, highest, entropy = (
         torch.from_numpy(values)
         for values in (summary.predicted, summary.max_probability, summary.entropy)
     )
-    counts, confident = rule.checked().steps_of(predicted, highest, entropy)
-    return counts.numpy(), confident.numpy()
+    counts, held = rule.checked().steps_of(predicted, highest, entropy)
+    certain = np.isin(held.numpy(), [HOLDING.index(each) for each in CERTAIN])
+    return counts.numpy(), certain
 
 
 def predicted_at_stop(summary: PosteriorSummary, rule: StoppingRule) -> Int[np.ndarray, " n"]:

@@ -26,7 +26,7 @@ from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.explanation import Candidate, Explanation, rounded
 from infopursuit.pursuit.pursuit import RUNNERS_UP, Pursuit
 from infopursuit.pursuit.rollout import ranked
-from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule, posterior_entropy
+from infopursuit.pursuit.stopping import DEFAULT_STOP, Ended, StoppingRule, posterior_entropy
 
 
 class _Asked(NamedTuple):
@@ -193,15 +193,15 @@ class Dialogue:
         self._asked.pop()
 
     def explanation(self, stop: StoppingRule | None = None) -> Explanation:
-        """Return the dialogue so far; `confident` says whether the stopping rule holds now."""
-        posteriors = self._posteriors()
+        """Return the dialogue so far; `ended` says whether the stopping rule holds now."""
+        stop, posteriors = (stop or self.stop).checked(), self._posteriors()
         entropies = posterior_entropy(posteriors.double()).tolist()
         steps = []
-        for asked, posterior, entropy in zip(
-            self._asked, posteriors[1:], entropies[1:], strict=True
+        for asked, before, after, entropy in zip(
+            self._asked, posteriors[:-1], posteriors[1:], entropies[1:], strict=True
         ):
             step = self.pursuit.explanation_step(
-                asked.query, asked.answer, posterior, entropy, asked.candidates, asked.given
+                asked.query, asked.answer, before, after, entropy, asked.candidates, asked.given
             )
             steps.append(replace(step, value=None) if asked.chosen else step)
         return Explanation(
@@ -209,14 +209,19 @@ class Dialogue:
             class_names=self.pursuit.class_names,
             prior=rounded(posteriors[0].tolist()),
             steps=tuple(steps),
-            confident=self._stopped((stop or self.stop).checked()),
+            ended=self._ended(stop, posteriors),
             criterion=self.pursuit.querier.criterion,
             labels=self.pursuit.labels,
             noun=self.pursuit.noun,
         )
 
     def _stopped(self, stop: StoppingRule) -> bool:
-        return bool(stop.steps(self._posteriors().unsqueeze(0))[1][0])
+        return stop.now(self._posteriors()) > 0
+
+    def _ended(self, stop: StoppingRule, posteriors: Float[Tensor, "t c"]) -> Ended:
+        held, asked, k = stop.now(posteriors), len(self._asked), len(self.pursuit.queries)
+        more = asked < stop.budget(k) and self.next_question() is not None
+        return "unfinished" if more and not held else stop.ended(held, asked, k)
 
     def _ask(self, query: int, answer: float, chosen: bool, given: bool) -> None:
         best = tuple(self.candidates())

@@ -8,9 +8,11 @@ figure or as HTML is found through `core.renderers`.
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from operator import sub
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +22,7 @@ from infopursuit.core.numbers import counted, percent
 from infopursuit.core.renderers import renderer
 from infopursuit.pursuit.answers.rules import NOT_SURE, WORDS, in_words
 from infopursuit.pursuit.querier import Criterion
-from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.pursuit.stopping import CERTAIN, Ended, StoppingRule
 from infopursuit.texts.asking import question
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ DIGITS = 6
 UNFAMILIAR = 0.01
 
 # What an explanation may lack.
-OPTIONAL = ("labels", "picture", "judged", "second_opinion", "noun", "not_asked")
+OPTIONAL = ("labels", "picture", "judged", "second_opinion", "noun", "not_asked", "compared")
 
 BEFORE = "before any question"
 IMAGE = "image"
@@ -41,9 +43,11 @@ NONE_OF_THE_CLASSES = (
     "It looks like none of the classes: fewer than 1 % of held-out {}s have answers as unlikely."
 )
 BY_A_PERSON = "* A person gave this answer, not the {}."
-# An answer changed little if it moved the probability of the class that is predicted in the end by
-# less than this. Several such answers in a row are read as one line.
-LITTLE = 1 / 8
+# Answers in a row are read as one line if they leave each class in a band narrower than this, and
+# the most probable class as it was (docs/method/index.md, "Folds").
+LITTLE = 1 / 10
+# If that is so of all answers, this many that moved a class most have a line each.
+MOVERS = 3
 # A tie of more classes is given by their number, and so are more columns in a folded row.
 NAMED = 3
 
@@ -100,7 +104,8 @@ class Step:
             left corner; from 0 to 255. None if that is not known.
         by: the vision-language model that gave the answer; None if CLIP or a person did.
         rates: of an answer not sure: how probable it is in the class that leads after it, and in
-            the other classes. None for other answers, or if the model has no such rates.
+            its rival. None for other answers, or if the model has no rates that tell why.
+        rival: the class that the leading one is compared with, by number (`rival`).
         word: the answer in words, if it is the value of a column; None if it is yes or no.
         wording: the question in words, if it is not the one that the query alone gives.
     """
@@ -115,6 +120,7 @@ class Step:
     where: tuple[tuple[int, ...], ...] | None = None
     by: str | None = None
     rates: tuple[float, float] | None = None
+    rival: int | None = None
     word: str | None = None
     wording: str | None = None
 
@@ -126,7 +132,7 @@ class Step:
     @property
     def leader(self) -> int:
         """Index of the most probable class after the answer (the first of equals)."""
-        return max(range(len(self.posterior)), key=self.posterior.__getitem__)
+        return _first(self.posterior)
 
     @property
     def yes(self) -> bool:
@@ -164,8 +170,7 @@ class Explanation:
         class_names: the c classes.
         prior: the posterior before any question.
         steps: the questions in the order asked, up to the stop.
-        confident: whether the stopping rule held, or the answers suffice; False if the questions
-            ran out.
+        ended: why the questions ended, or why the answers suffice.
         true_class: the class the image is labelled with, None for a new image.
         criterion: what the values of questions are: expected information in nats, the probability
             that the querier network gives to a question, or by how many nats a decisive answer
@@ -185,13 +190,15 @@ class Explanation:
         noun: what is explained: `image`, or `row` of a table.
         not_asked: answers of a person to questions that are not among the steps, each with the
             posterior as if it had come last.
+        compared: if the steps are the answers that decide: the class, its probability and how many
+            answers it rests on, when questions are `asked` one after another, and by `all`.
     """
 
     image: str
     class_names: tuple[str, ...]
     prior: tuple[float, ...]
     steps: tuple[Step, ...]
-    confident: bool
+    ended: Ended
     true_class: str | None = None
     criterion: Criterion = "information gain"
     familiarity: float | None = None
@@ -202,6 +209,12 @@ class Explanation:
     second_opinion: Mapping[str, Any] | None = None
     noun: str = IMAGE
     not_asked: tuple[Step, ...] = ()
+    compared: Mapping[str, tuple[str, float, int]] | None = None
+
+    @property
+    def confident(self) -> bool:
+        """Whether the probability, or the entropy, was reached at which questions stop."""
+        return self.ended in CERTAIN
 
     @property
     def unfamiliar(self) -> bool:
@@ -245,23 +258,41 @@ class Explanation:
     def folded(self) -> list[list[int]]:
         """Return the steps as they are read, by number from 0.
 
-        Each is alone, or in a row of those that changed little, one by one and in sum. Decisive
-        answers are all shown.
+        Each is alone, or in a fold: there no class moved much, and the same one led throughout.
+        Decisive answers are all shown, and never is everything folded.
         """
+        everything = range(len(self.steps))
+        if self.chosen_from is not None:
+            return [[number] for number in everything]
+        runs = self._runs(())
+        if not any(len(run) == 1 for run in runs):
+            most = sorted(everything, key=lambda number: -self.moved([number]))[:MOVERS]
+            runs = self._runs(most)
+        return runs
+
+    def _runs(self, alone: Collection[int]) -> list[list[int]]:
         runs: list[list[int]] = []
-        predicted, joins = self.top_classes(1)[0], False
-        before = start = self.prior[predicted]
+        before, joins = self.prior, False
+        low = high = before
         for number, step in enumerate(self.steps):
-            after = step.posterior[predicted]
-            small = abs(after - before) < LITTLE and step.marked == step.said
-            small &= not self.chosen_from
-            if small and joins and abs(after - start) < LITTLE:
+            after = step.posterior
+            step_low, step_high = list(map(min, before, after)), list(map(max, before, after))
+            small = number not in alone and step.marked == step.said
+            small &= _leading(before) == _leading(after) and _widest(step_low, step_high) < LITTLE
+            low, high = list(map(min, low, after)), list(map(max, high, after))
+            if small and joins and _widest(low, high) < LITTLE:
                 runs[-1].append(number)
             else:
                 runs.append([number])
-                start = before
+                low, high = step_low, step_high
             before, joins = after, small
         return runs
+
+    def moved(self, run: Sequence[int]) -> float:
+        """Return the widest band in which steps in a row moved a class, from before them on."""
+        course = [self.steps[run[0] - 1].posterior if run[0] else self.prior]
+        course += [self.steps[number].posterior for number in run]
+        return round(max(max(each) - min(each) for each in zip(*course, strict=True)), DIGITS)
 
     def top_classes(self, count: int) -> list[int]:
         """Return the `count` most probable classes at the end, the most probable first."""
@@ -269,9 +300,9 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; `from_dict` gives an equal explanation."""
-        values = asdict(self)
+        values = {**asdict(self), "confident": self.confident}
         for step in (*values["steps"], *values["not_asked"]):
-            for key in ("where", "by", "rates", "word", "wording"):
+            for key in ("where", "by", "rates", "rival", "word", "wording"):
                 if step[key] is None:
                     del step[key]
         if self.noun == IMAGE:
@@ -283,8 +314,15 @@ class Explanation:
         """Return the explanation that `to_dict` wrote.
 
         Raises:
-            KeyError, TypeError: a key is missing or unknown.
+            InputError: it does not say why the questions ended.
+            KeyError, TypeError: another key is missing, or one is unknown.
         """
+        if "ended" not in values:
+            raise InputError(
+                f"the explanation of {one_line(str(values.get('image')))} has no key 'ended' (why "
+                "the questions ended), which files of older versions lack; expected it: explain "
+                "again"
+            )
         parts = {
             "class_names": tuple(values["class_names"]),
             "prior": tuple(values["prior"]),
@@ -295,7 +333,10 @@ class Explanation:
             parts["labels"] = tuple(values["labels"])
         if values.get("judged"):
             parts["judged"] = {query: tuple(each) for query, each in values["judged"].items()}
-        return cls(**{**values, **parts})
+        if values.get("compared"):
+            parts["compared"] = {by: tuple(each) for by, each in values["compared"].items()}
+        kept = {key: each for key, each in values.items() if key != "confident"}
+        return cls(**{**kept, **parts})
 
     def __repr__(self) -> str:
         """Return one line, whatever names hold: lists of explanations stay readable."""
@@ -303,7 +344,7 @@ class Explanation:
         return f"<Explanation of {one_line(self.image)}: {one_line(said)}>"
 
     def __str__(self) -> str:
-        """Return the explanation in lines of plain text; what changed little is folded."""
+        """Return the explanation in lines of plain text; answers that changed little are folded."""
         return explanation_text(self)
 
     def to_text(self, *, everything: bool = False) -> str:
@@ -417,28 +458,67 @@ def explanation_text(explanation: Explanation, everything: bool = False) -> str:
 def notes(explanation: Explanation, everything: bool = False) -> list[str]:
     """Return what an explanation says below its answers, a line each.
 
-    Who gave marked answers, why an answer of not sure that has a line of its own counts, how often
-    people found a question right, and whether the image looks like none of the classes.
+    Who gave marked answers; of answers that have a line of their own, why one of not sure counts,
+    and how often people found the question right; what other ways lead to, if that is another
+    class; and whether the image looks like none of the classes.
     """
     lines = who_answered(explanation)
-    for run in shown_runs(explanation, everything):
-        step = explanation.steps[run[0]]
-        if len(run) == 1 and step.rates is not None:
-            lines.append(why_not_sure(explanation, step))
-    for step in explanation.steps:
+    runs = shown_runs(explanation, everything)
+    shown = [explanation.steps[run[0]] for run in runs if len(run) == 1]
+    lines += [why_not_sure(explanation, step) for step in shown if step.rates is not None]
+    for step in shown:
         right, given = (explanation.judged or {}).get(step.query, (0, 0))
         if given:
             share = f"right in {right} of {given} pictures, judged by people"
             lines.append(f"{step.question} {share}.")
+    if other := other_ways(explanation):
+        lines.append(other)
     unlike = [NONE_OF_THE_CLASSES.format(explanation.noun)] if explanation.unfamiliar else []
     return lines + unlike
 
 
 def why_not_sure(explanation: Explanation, step: Step) -> str:
     """Say how often images are as close to the cut: why an answer of not sure is evidence."""
-    name = explanation.class_names[step.leader]
-    leading, others = map(percent, step.rates or (0.0, 0.0))
-    return f"{step.question} Not sure in {leading} of {name}, in {others} of the other classes."
+    assert step.rates is not None
+    assert step.rival is not None
+    leader, rival = explanation.class_names[step.leader], explanation.class_names[step.rival]
+    of_leader, of_rival = map(percent, step.rates)
+    return f"{step.question} Not sure in {of_leader} of {leader}, in {of_rival} of {rival}."
+
+
+def rival(before: Sequence[float], after: Sequence[float]) -> tuple[int, bool]:
+    """Return the class that explains what an answer did to the leading one, of c >= 2 classes.
+
+    It is the class that led before; if that is the same, or several did, the one that lost most, or
+    gained most if the leading one lost.
+
+    Returns:
+        The class, and whether the leading one gained on it.
+    """
+    leader, former = _first(after), _leading(before)
+    if len(former) == 1 and leader != former[0]:
+        return former[0], True
+    changes = list(map(sub, after, before))
+    others = [y for y in range(len(changes)) if y != leader]
+    gained = changes[leader] > 0
+    return (min if gained else max)(others, key=changes.__getitem__), gained
+
+
+def other_ways(explanation: Explanation) -> str | None:
+    """Say what questions one after another and all answers lead to, if it is another class."""
+    if explanation.compared is None:
+        return None
+    (asked, of_asked, count), (by_all, of_all, k) = (
+        explanation.compared[by] for by in ("asked", "all")
+    )
+    few = explanation.class_names[_first(explanation.posterior)]
+    if asked == by_all == few:
+        return None
+    return (
+        f"By these {_answers(len(explanation.steps))} alone: {few}, "
+        f"{percent(explanation.probability)}; by all {k}: {by_all}, {percent(of_all)}; by the "
+        f"{count} that are asked one after another: {asked}, {percent(of_asked)}."
+    )
 
 
 def who_answered(explanation: Explanation) -> list[str]:
@@ -468,7 +548,7 @@ def without_asking(explanation: Explanation, step: Step) -> str:
 
 
 def shown_runs(explanation: Explanation, everything: bool) -> list[list[int]]:
-    """Return the rows of an explanation, each of one step or of several that changed little."""
+    """Return the rows of an explanation, each of one step or of a fold."""
     return [[n] for n in range(len(explanation.steps))] if everything else explanation.folded()
 
 
@@ -478,18 +558,33 @@ def numbered(run: Sequence[int]) -> str:
 
 
 def changed_little(explanation: Explanation, run: Sequence[int]) -> str:
-    """Say what was answered in a row of folded steps: `9 answers of no moved zebra little`."""
-    moved = f"moved {explanation.class_names[explanation.top_classes(1)[0]]} little"
+    """Say what a fold holds: `9 answers moved no class by more than 4 points: 9 no`."""
+    most = max(1, math.ceil(round(100 * explanation.moved(run), DIGITS)))
     steps = [explanation.steps[number] for number in run]
+    counts = Counter(step.said for step in steps)
+    parts = ", ".join(f"{count} {said}" for said, count in counts.most_common())
     if any(step.word for step in steps):
         columns = [step.query.rstrip("?") for step in steps]
         more = f" and {len(columns) - NAMED} more" if len(columns) > NAMED else ""
-        return f"{len(run)} answers {moved}: {', '.join(columns[:NAMED])}{more}"
-    counts = Counter(step.said for step in steps)
-    if len(counts) == 1:
-        return f"{len(run)} answers of {next(iter(counts))} {moved}"
-    parts = ", ".join(f"{count} {said}" for said, count in counts.most_common())
+        parts = f"{', '.join(columns[:NAMED])}{more}"
+    moved = f"moved no class by more than {counted(most, 'point')}"
     return f"{len(run)} answers {moved}: {parts}"
+
+
+def _first(posterior: Sequence[float]) -> int:
+    """Return the most probable class, the first of equals."""
+    return max(range(len(posterior)), key=posterior.__getitem__)
+
+
+def _leading(posterior: Sequence[float]) -> list[int]:
+    """Return all classes that are the most probable."""
+    highest = max(posterior)
+    return [place for place, each in enumerate(posterior) if each == highest]
+
+
+def _widest(low: Sequence[float], high: Sequence[float]) -> float:
+    """Return the widest of bands."""
+    return round(max(map(sub, high, low)), DIGITS)
 
 
 def most_probable(names: tuple[str, ...], posterior: tuple[float, ...]) -> tuple[str, float]:
@@ -511,11 +606,38 @@ def leaders(names: tuple[str, ...], posterior: tuple[float, ...]) -> tuple[str, 
 
 
 def ending(explanation: Explanation) -> str:
-    """Say after how many questions, or by how many answers, an explanation ended."""
-    how = f"after {_questions(len(explanation.steps))}"
+    """Say after how many questions, or by how many answers, it ended; if not certain, why then."""
+    count, ended = len(explanation.steps), explanation.ended
+    asked = f"after {_questions(count)}"
     if explanation.chosen_from is not None:
-        how = f"by {len(explanation.steps)} of {explanation.chosen_from} answers"
-    return how if explanation.confident else f"{how}, not yet certain"
+        asked = f"by {count} of {explanation.chosen_from} answers"
+    if explanation.confident:
+        return asked
+    if explanation.chosen_from is not None:
+        if ended == "all answers":
+            return f"not certain {asked}, nor by all of them"
+        return f"not certain: {asked.removeprefix('by ')} do not suffice"
+    common = explanation.prior[_first(explanation.posterior)] > 1 / 2
+    reasons = {
+        "stability": _unchanged(explanation),
+        "maximum": f"{asked} it may ask no more",
+        "questions": f"{asked} none is left",
+        "unfinished": f"stopped {asked}",
+    }
+    return f"not certain{' of so common a class' if common else ''}: {reasons[ended]}"
+
+
+def _unchanged(explanation: Explanation) -> str:
+    """Say how many of the last questions did not change the class."""
+    course = [explanation.prior, *(step.posterior for step in explanation.steps)]
+    predicted, count = _first(course[-1]), 0
+    for posterior in course[-2::-1]:
+        if posterior[predicted] < max(posterior):
+            break
+        count += 1
+    asked = _questions(len(explanation.steps))
+    which = asked if count == len(explanation.steps) else f"the last {count} of {asked}"
+    return f"{which} did not change the class"
 
 
 def stops_when(stop: StoppingRule) -> str:
@@ -525,7 +647,8 @@ def stops_when(stop: StoppingRule) -> str:
         conditions.append(f"at a probability of {100 * stop.probability:g} %")
     if stop.entropy is not None:
         conditions.append(f"at an entropy of {stop.entropy:g} nats")
-    if stop.stability is not None:
+    most = math.inf if stop.max_queries is None else stop.max_queries
+    if stop.stability is not None and stop.stability < most:
         conditions.append(f"when {_questions(stop.stability)} did not change the prediction")
     if stop.max_queries is not None:
         conditions.append(f"after {_questions(stop.max_queries)}")
@@ -537,3 +660,7 @@ def stops_when(stop: StoppingRule) -> str:
 
 def _questions(count: int) -> str:
     return counted(count, "question")
+
+
+def _answers(count: int) -> str:
+    return counted(count, "answer")

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from infopursuit.core.errors import InputError, one_such_as
@@ -21,6 +21,7 @@ from infopursuit.pursuit.explanation import (
     Step,
     answer_value,
     plain_answer,
+    rival,
     rounded,
 )
 from infopursuit.pursuit.explanation import question as in_words
@@ -28,11 +29,13 @@ from infopursuit.pursuit.familiarity import Familiarity
 from infopursuit.pursuit.naive_bayes.model import NaiveBayes
 from infopursuit.pursuit.querier import Classifier, Querier
 from infopursuit.pursuit.rollout import Ending, RollOut, ask_until, asked_orders, roll_out
-from infopursuit.pursuit.stopping import StoppingRule, posterior_entropy
+from infopursuit.pursuit.stopping import Ended, StoppingRule, posterior_entropy
 from infopursuit.texts.asking import questions
 
 # How many questions that were not asked are named next to the one that was.
 RUNNERS_UP = 3
+# An answer of not sure is explained by its rates in two classes if they differ by this, or more.
+TELLING = 0.01
 
 
 @dataclass(frozen=True)
@@ -194,19 +197,23 @@ class Pursuit:
         budget = stop.budget(len(self.queries))
         best = RUNNERS_UP + 1
         rolled = roll_out(self.querier, self.classifier, answers, budget, self.first, best)
-        counts, confident = stop.steps(rolled.posteriors)
+        counts, held = stop.steps(rolled.posteriors)
         worth_asking = (rolled.values > -torch.inf).any(dim=2).sum(dim=1)
-        confident &= counts <= worth_asking
+        held[counts > worth_asking] = 0
         counts = counts.minimum(worth_asking)
+        ended: list[Ended] = [
+            stop.ended(condition, asked, len(self.queries))
+            for condition, asked in zip(held.tolist(), counts.tolist(), strict=True)
+        ]
         return self.explanations_from_rollout(
-            rolled, counts, confident, answers, images, true_classes, overridden
+            rolled, counts, ended, answers, images, true_classes, overridden
         )
 
     def explanations_from_rollout(
         self,
         rolled: RollOut,
         counts: Int[Tensor, " n"],
-        confident: Bool[Tensor, " n"],
+        ended: Sequence[Ended],
         answers: Float[Tensor, "n k"],
         images: Sequence[str],
         true_classes: Sequence[str | None] | None = None,
@@ -218,7 +225,7 @@ class Pursuit:
         Args:
             rolled: the course of n images.
             counts: how many of its steps are explained.
-            confident: whether they suffice.
+            ended: why these are all.
             answers: of the images to all k queries.
             images: n ids or paths.
             true_classes: n class names, None if unknown.
@@ -237,7 +244,7 @@ class Pursuit:
                     self._rolled_step(rolled, row, t, entropies[row][t + 1], overridden)
                     for t in range(int(counts[row]))
                 ),
-                confident=bool(confident[row]),
+                ended=ended[row],
                 true_class=None if true_classes is None else true_classes[row],
                 criterion=self.querier.criterion if chosen_from is None else "decisive answers",
                 familiarity=None if p_values is None else round(p_values[row], DIGITS),
@@ -264,6 +271,7 @@ class Pursuit:
         asked = torch.zeros_like(answers)
         for row, count in enumerate(counts.tolist()):
             asked[row, order[row, :count]] = 1
+        before = self.classifier(answers, asked).softmax(dim=1)
         for query in dict.fromkeys(overridden):
             with_it = asked.clone()
             with_it[:, query] = 1
@@ -273,7 +281,7 @@ class Pursuit:
                 answer = round(float(answers[row, query]), DIGITS)
                 steps[row].append(
                     self.explanation_step(
-                        query, answer, posteriors[row], entropies[row], (), overridden=True
+                        query, answer, before[row], posteriors[row], entropies[row], (), True
                     )
                 )
         return steps
@@ -288,15 +296,22 @@ class Pursuit:
             for place, value in zip(best, values, strict=True)
             if value > -math.inf
         ]
-        posterior, given = rolled.posteriors[row, t + 1], query in overridden
+        before, posterior = rolled.posteriors[row, t : t + 2]
         return self.explanation_step(
-            query, round(answer, DIGITS), posterior, entropy, candidates, given
+            query,
+            round(answer, DIGITS),
+            before,
+            posterior,
+            entropy,
+            candidates,
+            query in overridden,
         )
 
     def explanation_step(
         self,
         query: int,
         answer: float,
+        before: Float[Tensor, " c"],
         posterior: Float[Tensor, " c"],
         entropy: float,
         candidates: Sequence[Candidate],
@@ -309,6 +324,8 @@ class Pursuit:
         text = self.queries[query]
         values = {each.query: each.value for each in candidates}
         runners_up = [each for each in candidates if each.query != text]
+        why = self._why_not_sure(query, answer, before.tolist(), posterior.tolist())
+        rates, compared = (None, None) if why is None else why
         return Step(
             query=text,
             answer=answer,
@@ -317,22 +334,30 @@ class Pursuit:
             value=values.get(text),
             runners_up=tuple(runners_up[:RUNNERS_UP]),
             overridden=overridden,
-            rates=self._rates_of_not_sure(query, answer, int(posterior.argmax())),
+            rates=rates,
+            rival=compared,
             word=self.word(query, answer),
             wording=None if self.question(query) == in_words(text) else self.question(query),
         )
 
-    def _rates_of_not_sure(self, query: int, answer: float, y: int) -> tuple[float, float] | None:
-        """Return how probable not sure is in a class and in the others, which its rule knows."""
+    def _why_not_sure(
+        self, query: int, answer: float, before: list[float], after: list[float]
+    ) -> tuple[tuple[float, float], int] | None:
+        """Return how probable not sure is in the leading class and in its rival, and this rival.
+
+        None if the rates are too alike to tell why, or tell the contrary: what the answer did to
+        the two is also due to the number of answers (`AnswerTable`, tempering).
+        """
         if answer != NOT_SURE or self.words or not isinstance(self.classifier, NaiveBayes):
             return None
         table = self.classifier.exact
         if table.levels % 2 == 0 or len(self.class_names) == 1:
             return None
-        rates, prior = table.log_likelihood[table.levels // 2, query].exp(), table.log_prior.exp()
-        others = (rates @ prior - rates[y] * prior[y]) / (prior.sum() - prior[y])
-        leading, other = rounded([rates[y].item(), others.item()])
-        return leading, other
+        compared, gained = rival(before, after)
+        rates = table.log_likelihood[table.levels // 2, query].exp()
+        leading, other = rounded([rates[after.index(max(after))].item(), rates[compared].item()])
+        more = leading - other if gained else other - leading
+        return ((leading, other), compared) if more >= TELLING else None
 
     def to(self, device: torch.device | str) -> Pursuit:
         """Return the same on a device."""

@@ -49,12 +49,12 @@ class Ending(NamedTuple):
     Attributes:
         posterior: the classifier's distribution at the end.
         length: how many questions were asked.
-        confident: whether the stopping rule held, rather than the questions running out.
+        held: whether the stopping rule held, rather than the questions running out.
     """
 
     posterior: Float[Tensor, "n c"]
     length: Int[Tensor, " n"]
-    confident: Bool[Tensor, " n"]
+    held: Bool[Tensor, " n"]
 
 
 def in_blocks(
@@ -256,7 +256,7 @@ def _ask_until(
         nonlocal waiting, unchanged, posterior
         rows, left = waiting[over], (~over).nonzero().squeeze(1)
         ending.posterior[rows], ending.length[rows] = posterior[over], step
-        ending.confident[rows] = holds[over]
+        ending.held[rows] = holds[over]
         waiting, unchanged, posterior = waiting[left], unchanged[left], posterior[left]
         asking.keep(left)
         histories.keep(left)

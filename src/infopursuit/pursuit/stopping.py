@@ -6,7 +6,7 @@ at most h nats (section 3 of the paper), or the predicted class has not changed 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -14,9 +14,24 @@ from torch import Tensor
 
 from infopursuit.core.errors import InputError
 
+# Why questions end: a condition of the rule held, as many were asked as it allows, none is left, or
+# a person stopped. Of answers that decide: all answers make the class no more probable.
+Ended = Literal[
+    "probability", "entropy", "stability", "maximum", "questions", "unfinished", "all answers"
+]
+# The conditions of a rule, by the numbers that `StoppingRule.steps` gives them; the first is none.
+HOLDING: tuple[Ended | None, ...] = (None, "probability", "entropy", "stability")
+# The conditions that make a prediction certain. That it did not change does not.
+CERTAIN: tuple[Ended, ...] = ("probability", "entropy")
+
 
 class StoppingRule(NamedTuple):
     """Stop at the first condition that holds, or after `max_queries` questions.
+
+    Without arguments it is the rule of the library, the command line and the pipeline: sure enough
+    for predictions within about two points of those from all answers; and when asking is of no more
+    use: of the images whose class stays the same for so long, few change it later
+    (docs/findings.md, "When to stop").
 
     Attributes:
         probability: stop once a class is at least this probable; None for never. A class that had
@@ -29,7 +44,7 @@ class StoppingRule(NamedTuple):
     probability: float | None = 0.95
     max_queries: int | None = None
     entropy: float | None = None
-    stability: int | None = None
+    stability: int | None = 20
 
     def checked(self) -> StoppingRule:
         """Return the rule itself.
@@ -52,6 +67,12 @@ class StoppingRule(NamedTuple):
             if isinstance(value, bool) or value != int(value) or value < least:
                 raise InputError(f"{name} is {value!r}; expected a whole number from {least} on")
         return self
+
+    def ended(self, condition: int, asked: int, k: int) -> Ended:
+        """Say why questions ended: by the number of a condition, or by how many of k were asked."""
+        out = self.max_queries is not None and asked >= self.max_queries < k
+        run_out: Ended = "maximum" if out else "questions"
+        return HOLDING[condition] or run_out
 
     def budget(self, k: int) -> int:
         """Return the most questions asked of a dictionary of k."""
@@ -89,12 +110,23 @@ class StoppingRule(NamedTuple):
             prior: the posterior before any question, of each image or one row for all.
         """
         entropy = None if self.entropy is None else posterior_entropy(posterior)
-        return self._met(posterior.max(dim=1), entropy, unchanged, prior.max(dim=1))
+        return self._met(posterior.max(dim=1), entropy, unchanged, prior.max(dim=1)) > 0
+
+    def now(self, posteriors: Float[Tensor, "T1 c"]) -> int:
+        """Return which condition holds after T questions, as `steps` does."""
+        predicted = posteriors.argmax(dim=1)
+        unchanged = (predicted == predicted[-1]).flip(0).int().cumprod(dim=0).sum(dim=0) - 1
+        entropy = None if self.entropy is None else posterior_entropy(posteriors[-1:])
+        first, last = posteriors[:1].max(dim=1), posteriors[-1:].max(dim=1)
+        return int(self._met(last, entropy, unchanged.unsqueeze(0), first))
 
     def steps(
         self, posteriors: Float[Tensor, "n T1 c"]
-    ) -> tuple[Int[Tensor, " n"], Bool[Tensor, " n"]]:
-        """Return after how many of T questions each image stops, and if a condition held then."""
+    ) -> tuple[Int[Tensor, " n"], Int[Tensor, " n"]]:
+        """Return after how many of T questions each image stops, and which condition held then.
+
+        Conditions are places in `HOLDING`; 0 if none held.
+        """
         entropy = None if self.entropy is None else posterior_entropy(posteriors)
         highest, predicted = posteriors.max(dim=2)
         return self.steps_of(predicted, highest, entropy)
@@ -104,7 +136,7 @@ class StoppingRule(NamedTuple):
         predicted: Int[Tensor, "n T1"],
         highest: Float[Tensor, "n T1"],
         entropy: Float[Tensor, "n T1"] | None,
-    ) -> tuple[Int[Tensor, " n"], Bool[Tensor, " n"]]:
+    ) -> tuple[Int[Tensor, " n"], Int[Tensor, " n"]]:
         """Do the same with what is left of posteriors that are too large to keep.
 
         Args:
@@ -114,15 +146,16 @@ class StoppingRule(NamedTuple):
         """
         longest, first = self.budget(predicted.shape[1] - 1), (highest[:, 0], predicted[:, 0])
         unchanged = torch.zeros(len(predicted), dtype=torch.long, device=predicted.device)
-        counts, done = torch.full_like(unchanged, longest), torch.zeros_like(unchanged).bool()
+        counts, held = torch.full_like(unchanged, longest), torch.zeros_like(unchanged)
         for t in range(longest + 1):
             if t:
                 unchanged = torch.where(predicted[:, t] == predicted[:, t - 1], unchanged + 1, 0)
             now = highest[:, t], predicted[:, t]
             met = self._met(now, None if entropy is None else entropy[:, t], unchanged, first)
-            counts[met & ~done] = t
-            done |= met
-        return counts, done
+            first_met = (met > 0) & (held == 0)
+            counts[first_met] = t
+            held = torch.where(first_met, met, held)
+        return counts, held
 
     def _met(
         self,
@@ -131,26 +164,24 @@ class StoppingRule(NamedTuple):
         unchanged: Tensor,
         first: tuple[Tensor, Tensor],
     ) -> Tensor:
-        """Return whether a condition holds; the one place that knows the conditions.
+        """Return the first condition that holds, or 0; the one place that knows the conditions.
 
         `now` and `first` are the largest probability and its class, now and before any question.
         """
         highest, predicted = now
-        met = torch.zeros(len(highest), dtype=torch.bool, device=highest.device)
+        met = torch.zeros_like(predicted)
+        if self.stability is not None:
+            met[unchanged >= self.stability] = HOLDING.index("stability")
+        if self.entropy is not None and entropy is not None:
+            met[entropy <= self.entropy] = HOLDING.index("entropy")
         if self.probability is not None:
             before, leader = first
-            met |= highest >= self.needed(predicted, leader, before).to(highest.dtype)
-        if self.entropy is not None and entropy is not None:
-            met |= entropy <= self.entropy
-        if self.stability is not None:
-            met |= unchanged >= self.stability
+            needed = self.needed(predicted, leader, before).to(highest.dtype)
+            met[highest >= needed] = HOLDING.index("probability")
         return met
 
 
-# The rule of the library, the command line and the pipeline. Sure enough for predictions within
-# about two points of those from all answers; and when asking is of no more use: of the images whose
-# class stays the same for this long, few change it later (docs/findings.md, "When to stop").
-DEFAULT_STOP = StoppingRule(probability=0.95, max_queries=None, stability=20)
+DEFAULT_STOP = StoppingRule()
 
 
 def posterior_entropy(posterior: Float[Tensor, "*b c"]) -> Float[Tensor, "*b"]:

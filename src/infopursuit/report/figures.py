@@ -31,12 +31,14 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from PIL import Image
 
 from infopursuit.core.errors import one_line
-from infopursuit.core.numbers import percent
+from infopursuit.core.numbers import percent, percents
 from infopursuit.pursuit.explanation import (
     Explanation,
     Step,
     changed_little,
+    ending,
     numbered,
+    other_ways,
     shown_runs,
     stops_when,
 )
@@ -190,8 +192,12 @@ def _draw(
                     _picture(axes, marked, place.places, middle - PLACE / 2, PLACE)
         else:
             _text(axes, place.questions, middle, asked, color=QUIET, style="italic")
-        for column, index in enumerate(classes):
-            _cell(axes, place.cells + column * CELL, top, below - top, posterior[index])
+        # All classes are a whole; some of them are not.
+        whole = len(classes) == len(posterior)
+        cells = [posterior[index] for index in classes]
+        said = percents(cells) if whole else [percent(each) for each in cells]
+        for column, (probability, number) in enumerate(zip(cells, said, strict=True)):
+            _cell(axes, place.cells + column * CELL, top, below - top, probability, number)
     corner, height = (place.cells, place.tops[0]), place.tops[-1] - place.tops[0]
     edge = Rectangle(corner, CELL, height, fill=False, edgecolor=INK, linewidth=1.3, zorder=3)
     axes.add_patch(edge)
@@ -253,11 +259,9 @@ def _facts(explanation: Explanation, stop: StoppingRule | None) -> list[_Fact]:
         facts.append(_Fact("Answers marked *", "given by a person"))
     if explanation.second_opinion is not None:
         facts.append(_Fact("Answers marked +", f"given by {explanation.second_opinion['model']}"))
-    count = len(explanation.steps)
-    asked = f"{count} question{'' if count == 1 else 's'}"
-    if explanation.chosen_from is not None:
-        asked = f"{count} of {explanation.chosen_from} answers"
-    facts.append(_Fact("Explanation", asked + ("" if explanation.confident else " (the limit)")))
+    facts.append(_Fact("Explanation", ending(explanation)))
+    if other := other_ways(explanation):
+        facts.append(_Fact("Other ways", other))
     if stop is not None:
         facts.append(_Fact("Questions stop", stops_when(stop), QUIET, weight="normal"))
     return facts
@@ -322,14 +326,16 @@ def _answer(axes: Axes, left: float, middle: float, step: Step) -> None:
     _text(axes, left + 0.03 + width / 2, middle, said, SMALL, ink, ha="center", weight="bold")
 
 
-def _cell(axes: Axes, left: float, top: float, height: float, probability: float) -> None:
+def _cell(
+    axes: Axes, left: float, top: float, height: float, probability: float, said: str
+) -> None:
     color = SHADES(0.92 * probability)
     axes.add_patch(
         Rectangle((left, top), CELL, height, facecolor=color, edgecolor="white", linewidth=0.8)
     )
-    if probability >= 0.01:
+    if probability and not said.startswith("<"):
         ink = "white" if _luminance(color[:3]) < 0.2 else INK
-        shown = percent(probability).removesuffix(" %").replace("> ", ">")
+        shown = said.removesuffix(" %").replace("> ", ">")
         _text(axes, left + CELL / 2, top + height / 2, shown, SMALL, ink, ha="center")
 
 

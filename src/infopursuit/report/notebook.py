@@ -65,8 +65,9 @@ def _details(explanation: Explanation, run: list[int]) -> str:
     items = []
     for step in (explanation.steps[number] for number in run):
         belief = ", ".join(leaders(names, step.posterior))
-        items.append(f"{step.question} {step.said}: {belief}")
-    listed = "".join(f"<li>{escape(each)}</li>" for each in items)
+        said = escape(f"{step.question} {step.said}: {belief}")
+        items.append(f"{said} {_place(explanation, step)}".rstrip())
+    listed = "".join(f"<li>{each}</li>" for each in items)
     summary = escape(changed_little(explanation, run))
     return f'<details><summary>{summary}</summary><ol start="{run[0] + 1}">{listed}</ol></details>'
 

@@ -2,7 +2,7 @@
 // Bars that views share: the posterior, and shares.
 
 import { h, keyed, mayMove, isolated } from "./dom.js";
-import { percent, topClasses } from "./words.js";
+import { percent, percents, topClasses } from "./words.js";
 /** @import { App } from "./app.js" */
 
 const MOVING = { duration: 320, easing: "cubic-bezier(0.2, 0.7, 0.2, 1)" };
@@ -63,6 +63,7 @@ export class PosteriorBars {
     if (others > 0) {
       rows.push({ key: -1, name: `${others} others`, share: rest, kind: "rest", truth: false });
     }
+    const said = percents(rows.map((row) => row.share));
     /** @type {Map<string, {top: number, share: number}>} */
     const before = new Map();
     if (mayMove()) {
@@ -84,7 +85,7 @@ export class PosteriorBars {
         const tag = row.truth ? [" ", h("span", { class: "tag" }, "true")] : [];
         name.replaceChildren(isolated(row.name), ...tag);
         bar.style.setProperty("--share", String(row.share));
-        number.textContent = percent(row.share);
+        number.textContent = said[rows.indexOf(row)];
       },
     );
     // With the frame, when all else has changed, too: the page is laid out once.

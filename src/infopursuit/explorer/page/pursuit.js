@@ -18,11 +18,12 @@
  * @typedef {{query: number, answer: number, posterior: Float64Array, value: number,
  *   runnersUp: Candidate[], chosen: boolean, given: boolean}} Step
  *   `chosen`: a person chose the question; `given`: a person gave the answer
- * @typedef {{prior: Float64Array, steps: Step[], confident: boolean, next: Candidate[],
- *   posterior: Float64Array, notAsked: Map<number, Float64Array>}} Plan
- *   `notAsked`: of answers that a person gave and no question asked for, the posterior as if each
- *   had come last; `confident`: the stopping rule held, rather than the questions running out; `next`: what it
- *   would ask if it went on, the best first
+ * @typedef {"probability" | "entropy" | "stability"} Condition  of a stopping rule
+ * @typedef {{prior: Float64Array, steps: Step[], ended: Condition | "maximum" | "questions",
+ *   next: Candidate[], posterior: Float64Array, notAsked: Map<number, Float64Array>}} Plan
+ *   `ended`: the condition that held, or that no more may be asked, or that no question is left;
+ *   `next`: what it would ask if it went on, the best first; `notAsked`: of answers that a person
+ *   gave and no question asked for, the posterior as if each had come last
  * @typedef {{stop: Stop, struck: ReadonlySet<number>, chosen: ReadonlyMap<number, number>,
  *   given: ReadonlyMap<number, number>}} WhatIf
  *   `struck`: questions that are not asked; `chosen`: question asked at a step, counted from 0;
@@ -32,8 +33,12 @@
 export const RUNNERS_UP = 3;
 // An answer this close to a level, in steps between levels, is that level.
 const NEAR_LEVEL = 1e-4;
-// An answer changed little if it moved the class that is predicted in the end by less than this.
-const LITTLE = 1 / 8;
+// Answers in a row are folded if they leave each class in a band narrower than this, and the most
+// probable class as it was. If that is so of all, this many that moved a class most stand alone.
+const LITTLE = 1 / 10;
+const MOVERS = 3;
+// Probabilities are compared as explanations keep them.
+const DIGITS = 1e6;
 // After which answer of a question another one is redundant.
 const [ANY, YES, NO, UNSURE] = [0, 1, 2, 3];
 
@@ -297,7 +302,8 @@ export class Stopping {
     this.prior = null;
   }
 
-  /** Whether a condition holds, now that the posterior is this. @param {Float64Array} posterior */
+  /** The first condition that holds, now that the posterior is this; null if none does.
+   * @param {Float64Array} posterior @returns {Condition | null} */
   hears(posterior) {
     this.prior ??= posterior;
     const leader = largest(posterior);
@@ -306,37 +312,83 @@ export class Stopping {
     const { probability, entropy, stability } = this.stop;
     // Python compares in single precision.
     const least = needed(probability, this.prior, leader);
-    if (least !== null && Math.fround(posterior[leader]) >= Math.fround(least)) return true;
-    if (entropy !== null && entropyOf(posterior) <= entropy) return true;
-    return stability !== null && this.unchanged >= stability;
+    if (least !== null && Math.fround(posterior[leader]) >= Math.fround(least)) {
+      return "probability";
+    }
+    if (entropy !== null && entropyOf(posterior) <= entropy) return "entropy";
+    return stability !== null && this.unchanged >= stability ? "stability" : null;
   }
 }
 
+/** A posterior as explanations keep it. @param {Float64Array} posterior */
+function rounded(posterior) {
+  return posterior.map((each) => Math.round(DIGITS * each) / DIGITS);
+}
+
+/** The widest band in which posteriors in a row have a class (`Explanation.moved`).
+ * @param {Float64Array[]} course */
+function widest(course) {
+  let most = 0;
+  for (let y = 0; y < course[0].length; y++) {
+    let [low, high] = [1, 0];
+    for (const posterior of course) {
+      low = Math.min(low, posterior[y]);
+      high = Math.max(high, posterior[y]);
+    }
+    most = Math.max(most, high - low);
+  }
+  return Math.round(DIGITS * most) / DIGITS;
+}
+
+/** How far steps in a row moved a class. @param {Plan} plan @param {number[]} run */
+export function moved({ prior, steps }, run) {
+  const before = run[0] ? steps[run[0] - 1].posterior : prior;
+  return widest([before, ...run.map((place) => steps[place].posterior)].map(rounded));
+}
+
 /**
- * The steps as they are read, by number from 0: each is alone, or in a row of those that changed
- * little (`Explanation.folded`).
- * @param {Plan} plan
+ * The steps as they are read, by number from 0: each is alone, or in a fold (`Explanation.folded`).
+ * @param {Plan} course
  * @returns {number[][]}
  */
-export function folded({ prior, steps, posterior }) {
-  const predicted = largest(posterior);
+export function folded(course) {
+  const runs = runsOf(course, new Set());
+  if (runs.some((run) => run.length === 1)) return runs;
+  const sizes = course.steps.map((_, place) => moved(course, [place]));
+  const most = [...sizes.keys()].sort((a, b) => sizes[b] - sizes[a]).slice(0, MOVERS);
+  return runsOf(course, new Set(most));
+}
+
+/** @param {Plan} plan @param {ReadonlySet<number>} alone @returns {number[][]} */
+function runsOf({ prior, steps }, alone) {
   /** @type {number[][]} */
   const runs = [];
   let joins = false;
-  let before = prior[predicted];
-  let start = before;
-  steps.forEach((step, place) => {
-    const after = step.posterior[predicted];
-    const small = Math.abs(after - before) < LITTLE && !step.given && !step.chosen;
-    if (small && joins && Math.abs(after - start) < LITTLE) runs[runs.length - 1].push(place);
+  let course = [rounded(prior)];
+  for (const [place, step] of steps.entries()) {
+    const [before, after] = [course[course.length - 1], rounded(step.posterior)];
+    const small =
+      !alone.has(place) &&
+      !step.given &&
+      !step.chosen &&
+      sameLeaders(before, after) &&
+      widest([before, after]) < LITTLE;
+    course.push(after);
+    if (small && joins && widest(course) < LITTLE) runs[runs.length - 1].push(place);
     else {
       runs.push([place]);
-      start = before;
+      course = [before, after];
     }
-    before = after;
     joins = small;
-  });
+  }
   return runs;
+}
+
+/** Whether the same classes are the most probable. @param {Float64Array} before
+ * @param {Float64Array} after */
+function sameLeaders(before, after) {
+  const [was, is] = [before[largest(before)], after[largest(after)]];
+  return before.every((each, y) => (each === was) === (after[y] === is));
 }
 
 /** @type {WhatIf["struck"]} */
@@ -353,7 +405,8 @@ export const NONE_STRUCK = new Set();
  */
 export async function plan(model, predictor, answers, whatIf = {}) {
   const { stop = model.stop, struck = NONE_STRUCK, chosen = new Map(), given = new Map() } = whatIf;
-  const stopping = new Stopping(stop, model.k - struck.size);
+  const questions = model.k - struck.size;
+  const stopping = new Stopping(stop, questions);
   const lastChosen = Math.max(-1, ...chosen.keys());
   /** @type {Answered[]} */
   const history = [];
@@ -364,7 +417,7 @@ export async function plan(model, predictor, answers, whatIf = {}) {
   for (let t = 0; ; t++) {
     const holds = stopping.hears(prediction.posterior);
     const candidates = ranked(prediction, predictor.rounding, RUNNERS_UP + 1);
-    const done = (holds || t >= stopping.budget) && t > lastChosen;
+    const done = (holds !== null || t >= stopping.budget) && t > lastChosen;
     if (done || !candidates.length) {
       const { posterior } = prediction;
       /** @type {Plan["notAsked"]} */
@@ -374,7 +427,10 @@ export async function plan(model, predictor, answers, whatIf = {}) {
         const after = await predictor.predict([...history, { query, answer }], struck);
         notAsked.set(query, after.posterior);
       }
-      return { prior, steps, confident: holds, next: candidates, posterior, notAsked };
+      const out =
+        stop.max_queries !== null && t >= stop.max_queries && stop.max_queries < questions;
+      const ended = holds ?? (out ? "maximum" : "questions");
+      return { prior, steps, ended, next: candidates, posterior, notAsked };
     }
     const wanted = chosen.get(t);
     const free = wanted !== undefined && prediction.order[wanted] > -Infinity;
@@ -429,12 +485,12 @@ export async function dialogue(model, predictor, said, stop, picture = null) {
     const t = history.length;
     const prediction = await predictor.predict([...history]);
     posteriors.push(prediction.posterior);
-    const confident = stopping.hears(prediction.posterior);
+    const holds = stopping.hears(prediction.posterior) !== null;
     let [best] = ranked(prediction, predictor.rounding, 1);
     if (t === 0 && model.first !== null) {
       best = { query: model.first, value: prediction.values[model.first] };
     }
-    const over = confident || t >= stopping.budget;
+    const over = holds || t >= stopping.budget;
     const query = picture ? (over ? undefined : best?.query) : said[t]?.query;
     const answer = query === undefined ? undefined : (given.get(query) ?? seen(query));
     if (query === undefined || answer === undefined) {

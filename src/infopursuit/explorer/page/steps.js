@@ -49,7 +49,7 @@ export class Steps {
     this.image = image;
     this.plan = plan;
     this.own = own;
-    // Which class is predicted in the end is known only there.
+    // Whether a chain has more than folds is known only at its end.
     const over = count === plan.steps.length;
     const runs = this.app.state.long || !over ? null : folded(plan);
     keyed(

@@ -23,7 +23,7 @@ import { largest, needed } from "./pursuit.js";
 import { Sliders } from "./sliders.js";
 import { Steps } from "./steps.js";
 import { Upload } from "./upload.js";
-import { answerText, counted, percent, probableWords, stopsWhen } from "./words.js";
+import { answerText, counted, ending, percent, probableWords } from "./words.js";
 /** @import { App, Image } from "./app.js" */
 /** @import { Plan } from "./pursuit.js" */
 
@@ -281,26 +281,18 @@ export class ImageView {
   /** @param {number} predicted @param {string[]} classes */
   endWords(predicted, classes) {
     const plan = /** @type {Plan} */ (this.plan);
-    const stop = this.app.stop();
     const probability = percent(plan.posterior[predicted]);
     const said = h("b", {}, isolated(classes[predicted]), `, ${probability}`);
     if (classes.length === 1) {
       return h("p", {}, "There is only one class, and nothing to ask: ", said, ".");
     }
-    const why = plan.confident
-      ? ` It stops ${stopsWhen({ ...stop, max_queries: null })}.`
-      : plan.next.length
-        ? " It may ask no more."
-        : " It has asked everything.";
     const together = () => this.app.change({ view: "you", together: true, you: [] });
     return h(
       "p",
       {},
       "Prediction: ",
       said,
-      ` after ${counted(plan.steps.length, "question")}.`,
-      why,
-      " ",
+      `, ${ending(plan)}. `,
       (this.app.model.levels ?? 2) > 2
         ? button(together, "Answer yourself what it is not certain of", { class: "small" })
         : null,

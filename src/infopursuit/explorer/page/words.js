@@ -4,14 +4,38 @@
 /** @import { Model, Stop } from "./payload.js" */
 /** @import { Plan } from "./pursuit.js" */
 
+import { largest, moved } from "./pursuit.js";
+
 // A number and its unit stay on one line.
 const SPACE = "\u00a0";
 
 /** @param {number} share in [0, 1] */
 export function percent(share) {
-  if (share > 0 && share < 0.005) return `<${SPACE}1${SPACE}%`;
-  if (share < 1 && share >= 0.995) return `>${SPACE}99${SPACE}%`;
-  return `${Math.round(100 * share)}${SPACE}%`;
+  return inPercent(Math.round(100 * share), share);
+}
+
+/**
+ * All shares of a whole in percent, so that the numbers sum to 100: the largest as `percent` says it;
+ * of the others those with the largest remainders are rounded up, as many as it takes.
+ * @param {number[]} shares
+ */
+export function percents(shares) {
+  const units = shares.map((each) => Math.floor(100 * each + 1e-6)); // 100 * 0.29 is below 29
+  const first = largest(shares);
+  units[first] = Math.round(100 * shares[first]);
+  const missing = 100 - units.reduce((sum, each) => sum + each, 0);
+  const others = [...units.keys()]
+    .filter((place) => place !== first)
+    .sort((a, b) => units[a] - 100 * shares[a] - (units[b] - 100 * shares[b]));
+  for (const place of others.slice(0, Math.max(0, missing))) units[place] += 1;
+  return shares.map((share, place) => inPercent(units[place], share));
+}
+
+/** @param {number} units @param {number} share in [0, 1] */
+function inPercent(units, share) {
+  if (share > 0 && units <= 0) return `<${SPACE}1${SPACE}%`;
+  if (share < 1 && units >= 100) return `>${SPACE}99${SPACE}%`;
+  return `${units}${SPACE}%`;
 }
 
 /** With one decimal. @param {number} share in [0, 1] */
@@ -137,27 +161,47 @@ export function leaderName(model, posterior) {
 }
 
 /**
- * What was answered in a row of steps that changed little: "9 answers of no moved zebra little".
+ * What a fold holds: "9 answers moved no class by more than 4 points: 9 no".
  * @param {Model} model @param {Plan} plan @param {number[]} run
  */
 export function changedLittle(model, plan, run) {
-  const moved = `moved ${model.classes[topClasses(plan.posterior, 1)[0]]} little`;
+  const most = Math.max(1, Math.ceil(Number((100 * moved(plan, run)).toFixed(6))));
+  const said = `${run.length} answers moved no class by more than ${counted(most, "point")}`;
   if (model.words) {
     const asked = run.map((place) => model.queries[plan.steps[place].query].replace(/\?+$/, ""));
     const more = asked.length > COLUMNS ? ` and ${asked.length - COLUMNS} more` : "";
-    return `${run.length} answers ${moved}: ${asked.slice(0, COLUMNS).join(", ")}${more}`;
+    return `${said}: ${asked.slice(0, COLUMNS).join(", ")}${more}`;
   }
   /** @type {Map<string, number>} */
   const counts = new Map();
   for (const place of run) {
     const { answer, query } = plan.steps[place];
-    const said = answerText(answer, model, query);
-    counts.set(said, (counts.get(said) ?? 0) + 1);
+    const word = answerText(answer, model, query);
+    counts.set(word, (counts.get(word) ?? 0) + 1);
   }
-  const [[first], ...others] = counts;
-  if (!others.length) return `${run.length} answers of ${first} ${moved}`;
-  const parts = [...counts].sort((a, b) => b[1] - a[1]).map(([said, count]) => `${count} ${said}`);
-  return `${run.length} answers ${moved}: ${parts.join(", ")}`;
+  const parts = [...counts].sort((a, b) => b[1] - a[1]).map(([word, count]) => `${count} ${word}`);
+  return `${said}: ${parts.join(", ")}`;
+}
+
+/**
+ * After how many questions it ended, and if it is not certain, why (`ending` of Python).
+ * @param {Plan} plan
+ */
+export function ending({ prior, steps, ended, posterior }) {
+  const asked = counted(steps.length, "question");
+  if (ended === "probability" || ended === "entropy") return `after ${asked}`;
+  const predicted = largest(posterior);
+  const common = prior[predicted] > 1 / 2 ? " of so common a class" : "";
+  const course = [prior, ...steps.map((step) => step.posterior)].reverse().slice(1);
+  const other = course.findIndex((each) => each[largest(each)] - each[predicted] >= SAME);
+  const count = other < 0 ? course.length : other;
+  const which = count === steps.length ? asked : `the last ${count} of ${asked}`;
+  const reasons = {
+    stability: `${which} did not change the class`,
+    maximum: `after ${asked} it may ask no more`,
+    questions: `after ${asked} none is left`,
+  };
+  return `not certain${common}: ${reasons[ended]}`;
 }
 
 /** When the questions end. @param {Stop} stop */
@@ -167,7 +211,7 @@ export function stopsWhen(stop) {
     conditions.push(`at a probability of ${Number((100 * stop.probability).toFixed(2))}${SPACE}%`);
   }
   if (stop.entropy !== null) conditions.push(`at an entropy of ${stop.entropy} nats`);
-  if (stop.stability !== null) {
+  if (stop.stability !== null && stop.stability < (stop.max_queries ?? Infinity)) {
     conditions.push(`when ${counted(stop.stability, "question")} did not change the prediction`);
   }
   if (stop.max_queries !== null) conditions.push(`after ${counted(stop.max_queries, "question")}`);
