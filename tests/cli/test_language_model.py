@@ -76,7 +76,7 @@ def test_one_command_asks_fits_and_judges(
         assert run(*arguments, *llm)[0] == 0  # nothing is asked twice
         assert len(requests) == asked
     # One prompt for questions, one for each class, one for each question that was chosen.
-    assert "asked at most 8 times (questions 1, knowledge 3, judge 4)" in log
+    assert "asked at most 32 times (questions 4, knowledge 12, judge 16), 8 times if all" in log
     assert asked == 8
     model = infopursuit.load(tmp_path / "model")
     assert list((tmp_path / "model" / "answers").rglob("*.jsonl"))
@@ -158,7 +158,7 @@ def test_embeddings_have_no_new_questions(run: Callable, tmp_path: Path) -> None
             "--out", tmp_path / "model", "--llm", url, "--llm-model", "some",
         )  # fmt: skip
     assert status == 0, log
-    assert "asked at most 6 times (knowledge 3, judge 3)" in log
+    assert "asked at most 24 times (knowledge 12, judge 12), 6 times if all" in log
     assert len(requests) == 6
     assert set(infopursuit.load(tmp_path / "model").queries_) == {"red", "green grass", "blue sky"}
 

@@ -185,8 +185,8 @@ def without_thoughts(text: str) -> tuple[list[str], str]:
 
     The answer is what follows the last end of thoughts, up to thoughts that have no end.
     """
-    ends = [match.end() for match in _THOUGHTS_END.finditer(text)]
-    thoughts, rest = (text[: ends[-1]], text[ends[-1] :]) if ends else ("", text)
+    ends = [match.span() for match in _THOUGHTS_END.finditer(text)]
+    thoughts, rest = (text[: ends[-1][0]], text[ends[-1][1] :]) if ends else ("", text)
     again = _THOUGHTS_START.search(rest)
     if again is not None:
         thoughts, rest = f"{thoughts}\n{rest[again.start() :]}", rest[: again.start()]
