@@ -328,7 +328,7 @@ def test_asking_ends_early_where_answers_are_of_no_use(useful: int, tmp_path: Pa
 
 def test_a_few_prompts_are_all_asked_again_and_no_table_is_empty(tmp_path: Path) -> None:
     model = Scripted(lambda *_: "<think> hm")
-    with pytest.raises(UnusableAnswersError, match="no answer': 2.*reasoning_effort=none"):
+    with pytest.raises(UnusableAnswersError, match=r"no answer': 2.*reasoning_effort=none"):
         ask(model, ["wheels"], tmp_path)
     assert len(model.asked) == most_prompts_for(2, 1) == 8
 

@@ -33,7 +33,7 @@ QUOTED = 80
 # What helps a model whose thoughts leave no room for an answer.
 LET_IT_ANSWER = (
     "a model that thinks first must have that turned off (on most servers reasoning_effort=none) "
-    "or more room (max_tokens=4000): `--llm-option KEY=VALUE`, or openai.extra in params.yaml"
+    "or more room (max_tokens=4000), by --llm-option, --second-opinion-option or openai.extra"
 )
 
 
@@ -56,8 +56,8 @@ class UnusableAnswersError(InputError):
             for answer in answers
         )
         super().__init__(
-            f"{what}; reasons: {dict(reasons) or 'none'}, finish_reason: {endings}, the first is "
-            f"{start}{f'; {LET_IT_ANSWER}' * lost}"
+            f"{what}; {f'reasons: {dict(reasons)}, ' if reasons else ''}finish_reason: {endings}, "
+            f"the first is {start}{f'; {LET_IT_ANSWER}' * lost}"
         )
 
 
