@@ -49,7 +49,7 @@ class UnusableAnswersError(InputError):
             reasons: why, with how many of them or of their lines.
         """
         endings = dict(Counter(answer.finish_reason for answer in answers))
-        text = " ".join(answers[0].text.split())
+        text = " ".join(answers[0].text.split()) if answers else "missing"
         start = repr(text if len(text) <= QUOTED else f"{text[:QUOTED]}...")
         lost = any(
             answer.finish_reason == "length" or not without_thoughts(answer.text)[1].strip()

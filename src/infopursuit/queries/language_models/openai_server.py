@@ -1,7 +1,7 @@
 """Any server that speaks OpenAI's chat completions: vLLM serve, Ollama, OpenAI itself.
 
 Servers differ. What one refuses of a request is left out, or called by its other name, from then on
-(`_Manners`); how many requests run at once, and when, follows its answers (`_Pace`).
+(`_Manners`); how many requests run at once, and when, follows its answers (`Pace`).
 
 What a server sends passes one place, `_Requests._sent`: it is at most MOST_BYTES long, whole within
 the time limit, not compressed, and the key is masked in it.
@@ -21,9 +21,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from datetime import datetime
-from email.utils import parsedate_to_datetime
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -38,11 +36,17 @@ from infopursuit.queries.language_models.model import (
     choice_probability,
     message_content,
 )
+from infopursuit.queries.language_models.pace import (
+    CONCURRENT_REQUESTS,
+    Pace,
+    Reply,
+    StoppedError,
+    wanted_pause,
+)
 from infopursuit.queries.settings import OpenAISettings
 
 logger = logging.getLogger(__name__)
 
-CONCURRENT_REQUESTS = 16
 FIRST_PAUSE_SECONDS = 2.0  # before the first retry; each further pause is twice as long
 LONGEST_PAUSE_SECONDS = 60.0
 # A server that wants more time than this before the next request is not waited for.
@@ -53,13 +57,6 @@ PASSING_STATUSES = frozenset({408, 425, 429, *range(500, 600)})
 BUSY_STATUSES = frozenset({408, 429, 503, 504, 529})
 # An error without a number that means 429.
 _BUSY = re.compile(r"rate.?limit|too many requests|overloaded|quota|try again", re.IGNORECASE)
-# How long a server wants to be left alone: in its headers, and in the words of an error.
-WAIT_HEADERS = {"retry-after-ms": "ms", "x-ms-retry-after-ms": "ms", "retry-after": "s"}
-_WAIT = re.compile(
-    r"(?:(?:try again|retry) (?:in|after)|retryDelay\W+)\s*"
-    r"(?:(\d+)\s*m(?!s)(?:in\w*)?\s*)?(?:(\d+(?:\.\d+)?)\s*(ms)?)?",
-    re.IGNORECASE,
-)
 # Fields of a request that a server may do without, in the order in which they are given up if it
 # names several; and the other name of one.
 DISPENSABLE = ("top_p", "seed", "temperature")
@@ -110,7 +107,7 @@ class OpenAIServer:
         self.url = f"{self.base_url}{PATH}"
         # Reading the certificates takes longer than many an answer: once is enough.
         self._certificates = httpx.create_ssl_context()
-        self.manners, self.pace = _Manners(self.url), _Pace()
+        self.manners, self.pace = _Manners(self.url), Pace()
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -154,7 +151,7 @@ class OpenAIServer:
                         yield futures[future], future.result()
                         continue
                     requests.stop()
-                    if failure is None or isinstance(failure, _StoppedError):
+                    if failure is None or isinstance(failure, StoppedError):
                         failure = error
             finally:
                 # If nobody wants more answers; after success this has no effect.
@@ -162,19 +159,6 @@ class OpenAIServer:
                 pool.shutdown(cancel_futures=True)
         if failure is not None:
             raise failure
-
-
-class _StoppedError(Exception):
-    """Another request has failed for good."""
-
-
-class _Reply(NamedTuple):
-    """What a server sent: the status, that of an error in a 200 too, the text, the headers."""
-
-    status: int
-    text: str
-    headers: Mapping[str, str]
-    sent: int
 
 
 class _Manners:
@@ -201,7 +185,7 @@ class _Manners:
                     body[other] = value
         return {name: value for name, value in body.items() if value is not None}
 
-    def learn(self, reply: _Reply, sent: Mapping[str, Any], extra: Mapping[str, Any]) -> bool:
+    def learn(self, reply: Reply, sent: Mapping[str, Any], extra: Mapping[str, Any]) -> bool:
         """Take what a refusal says of a request; return whether another form is worth a try."""
         with self._lock:
             if any(name in sent for name in self.refused):
@@ -235,60 +219,6 @@ def _names(reply: str, field_name: str) -> bool:
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         named = None
     return named == field_name if named else re.search(rf"\b{field_name}\b", reply) is not None
-
-
-class _Pace:
-    """How many requests run at once, and from when on the next may start.
-
-    The first request goes alone, so that only one meets what a server refuses. Where a server has
-    too much to do, half as many go on; with every few answers it is one more.
-    """
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._most, self._running = 1, 0
-        self._not_before = self._slowed = 0.0
-        self._since = 0  # answers since the number was changed
-        self.answered = 0
-
-    def enter(self, stopped: threading.Event) -> None:
-        """Wait until one more request may run."""
-        with self._changed:
-            while not stopped.is_set():
-                pause = self._not_before - time.monotonic()
-                if pause <= 0 and self._running < self._most:
-                    self._running += 1
-                    return
-                self._changed.wait(pause if pause > 0 else None)
-        raise _StoppedError
-
-    def leave(self, answered: bool = False) -> None:
-        """Count a request that has ended."""
-        with self._changed:
-            self._running -= 1
-            if answered:
-                self.answered += 1
-                self._since += 1
-                if self.answered == 1:
-                    self._most = CONCURRENT_REQUESTS
-                elif self._since >= 4 * self._most and self._most < CONCURRENT_REQUESTS:
-                    self._most, self._since = self._most + 1, 0
-            self._changed.notify_all()
-
-    def slow_down(self, sent: float, wait: float = 0.0) -> None:
-        """Let fewer run, if the request was sent since that was done, and none for `wait` s."""
-        with self._changed:
-            now = time.monotonic()
-            self._not_before = max(self._not_before, now + wait)
-            if sent > self._slowed:
-                self._most, self._since = max(self._most // 2, 1), 0
-                self._slowed = now
-            self._changed.notify_all()
-
-    def wake(self) -> None:
-        """Let those that wait see that they are stopped."""
-        with self._changed:
-            self._changed.notify_all()
 
 
 @dataclass
@@ -332,7 +262,7 @@ class _Requests:
                 if reply.status not in PASSING_STATUSES:
                     hint = self._hint(reply)
                     raise InputError(f"{self.url} refused the request, {failure}{hint}")
-                busy, wait = reply.status in BUSY_STATUSES, _wanted_pause(reply)
+                busy, wait = reply.status in BUSY_STATUSES, wanted_pause(reply)
             except httpx.TransportError as error:
                 failure = self._masked(f"{type(error).__name__}: {error}")
                 busy = isinstance(error, httpx.TimeoutException)
@@ -357,13 +287,13 @@ class _Requests:
                 after = pause if wait is None else wait
                 logger.warning("%s: %s; next try in %.1f s", self.url, failure, after)
             if self.stopped.wait(pause):
-                raise _StoppedError
+                raise StoppedError
         raise InputError(
             f"{self.url} gave no answer in {tries} tries, the last ended in {failure}; check that "
             "the server runs, then run this again: answers so far are kept"
         )
 
-    def _adapted(self, prompt: Prompt) -> _Reply:
+    def _adapted(self, prompt: Prompt) -> Reply:
         """Send a prompt in the form that the server takes, and learn of its refusals."""
         sampling, manners, extra = self.sampling, self.server.manners, self.settings.extra
         fields: dict[str, Any] = {
@@ -395,7 +325,7 @@ class _Requests:
             return _about_picture(answer, prompt, json.loads(reply), seconds)
         return answer
 
-    def _sent(self, body: dict[str, Any]) -> _Reply:
+    def _sent(self, body: dict[str, Any]) -> Reply:
         """Send one request; return the reply, without the key.
 
         Raises:
@@ -431,7 +361,7 @@ class _Requests:
                         )
                 text = self._masked(content.decode(errors="replace"))
                 status = response.status_code
-                return _Reply(_true_status(status, text), text, response.headers, status)
+                return Reply(_true_status(status, text), text, response.headers, status)
         except httpx.TransportError as error:
             if deadline.passed:
                 raise httpx.ReadTimeout(f"no whole reply within {limit:g} s") from error
@@ -443,7 +373,7 @@ class _Requests:
         """Return what a server sent without the key, which it may repeat anywhere."""
         return text.replace(self.key, "***") if len(self.key) >= SHORTEST_KEY else text
 
-    def _hint(self, reply: _Reply) -> str:
+    def _hint(self, reply: Reply) -> str:
         if reply.status in (401, 403):
             return (
                 f"; the key is read from the environment variable {self.settings.api_key_variable}"
@@ -491,26 +421,6 @@ def _error_within(text: str) -> Any:
         return reply["choices"][0].get("error") or None
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
-
-
-def _wanted_pause(reply: _Reply) -> float | None:
-    """Return how many seconds a server wants to be left alone; None if it does not say."""
-    for name, unit in WAIT_HEADERS.items():
-        value = reply.headers.get(name, "").strip()
-        if not value:
-            continue
-        number = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s)?", value)
-        if number is not None:
-            return float(number[1]) / (1000 if (number[2] or unit) == "ms" else 1)
-        with contextlib.suppress(ValueError, TypeError):
-            date = reply.headers.get("date")
-            now = datetime.now().astimezone() if date is None else parsedate_to_datetime(date)
-            # Both are cut to whole seconds.
-            return max((parsedate_to_datetime(value) - now).total_seconds(), 0.0) + 1.0
-    said = _WAIT.search(reply.text)
-    if said is None or not (said[1] or said[2]):
-        return None
-    return 60 * float(said[1] or 0) + float(said[2] or 0) / (1000 if said[3] else 1)
 
 
 class _Deadline:
