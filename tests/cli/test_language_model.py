@@ -76,7 +76,7 @@ def test_one_command_asks_fits_and_judges(
         assert run(*arguments, *llm)[0] == 0  # nothing is asked twice
         assert len(requests) == asked
     # One prompt for questions, one for each class, one for each question that was chosen.
-    assert "asked at most 8 times (questions 1, knowledge 3, judge 4)" in log
+    assert "asked at most 32 times (questions 4, knowledge 12, judge 16), 8 times if all" in log
     assert asked == 8
     model = infopursuit.load(tmp_path / "model")
     assert list((tmp_path / "model" / "answers").rglob("*.jsonl"))
@@ -120,6 +120,39 @@ def test_a_stopped_fit_goes_on_where_it_was(
         assert all("Question about: " in prompt_of(each) for each in requests[before:])
 
 
+@pytest.mark.parametrize("useful", ["knowledge", "questions", "questions knowledge"])
+def test_answers_of_no_use_end_the_asking_and_keep_the_draft(
+    run: Callable, tmp_path: Path, arguments: list[Any], useful: str
+) -> None:
+    def thinking(request: dict[str, Any]) -> Any:
+        prompt = prompt_of(request)
+        kind = "questions" if "true:" not in prompt else "knowledge"
+        kind = kind if "Question about: " not in prompt else "judge"
+        if request["body"].get("reasoning_effort") == "none" or kind in useful.split():
+            return completion(reply(prompt))
+        message = {"content": "", "reasoning": "The user wants two lines. " * 20}
+        return 200, {"choices": [{"message": message, "finish_reason": "length"}]}
+
+    without_texts = [each for each in arguments if each not in ("--texts", tmp_path / "texts.txt")]
+    with serving(thinking) as (url, requests):
+        llm = ["--llm", url, "--llm-model", "some"]
+        status, _, log = run(*without_texts, *llm)
+        [most] = re.findall("at most ([0-9,]+) times", log)
+        assert len(requests) <= int(most.replace(",", ""))
+        assert status == 1
+        assert re.search(r"no more, .*(reasoning|truncated).*'length'.*--llm-option", log)
+        assert "judge: " not in log
+        model = infopursuit.load(tmp_path / "model")
+        assert model.judgement_ is None
+        assert "<think>" in model.provenance_["language_model"]["of_no_use"]
+        by_clip = "CLIP drafted what is true" in log
+        assert by_clip == (model.provenance_.get("knowledge") == "clip") == ("s k" not in useful)
+        assert run(*without_texts, *llm, "--llm-option", "reasoning_effort=none")[0] == 0
+        assert requests[-1]["body"]["reasoning_effort"] == "none"
+    model = infopursuit.load(tmp_path / "model")
+    assert model.judgement_ is not None and "of_no_use" not in model.provenance_["language_model"]
+
+
 def test_an_edited_table_is_read_back(run: Callable, tmp_path: Path, arguments: list[Any]) -> None:
     with serving(lambda request: completion(reply(prompt_of(request)))) as (url, _):
         run(*arguments, "--llm", url, "--llm-model", "some", "--keep", "a violet door")
@@ -158,7 +191,7 @@ def test_embeddings_have_no_new_questions(run: Callable, tmp_path: Path) -> None
             "--out", tmp_path / "model", "--llm", url, "--llm-model", "some",
         )  # fmt: skip
     assert status == 0, log
-    assert "asked at most 6 times (knowledge 3, judge 3)" in log
+    assert "asked at most 24 times (knowledge 12, judge 12), 6 times if all" in log
     assert len(requests) == 6
     assert set(infopursuit.load(tmp_path / "model").queries_) == {"red", "green grass", "blue sky"}
 
@@ -171,6 +204,7 @@ def test_embeddings_have_no_new_questions(run: Callable, tmp_path: Path) -> None
         (["--llm", "vllm:some/model"], "which .* does not have"),
         (["--llm", "recorded:none.jsonl", "--llm-model", "some"], "names its model"),
         (["--llm-model", "some"], "--llm-model: expected it with --llm"),
+        (["--llm-option", "a=b"], "--llm-option: expected it with --llm"),
         (["--llm", "http://a/v1", "--llm-model", "b", "--knowledge", "k.csv"], "expected one of"),
     ],
 )

@@ -39,6 +39,8 @@ FREE = {
     ("explain", "ids"),
     ("language_model", "vllm", "engine"),
     ("second_opinion", "model", "vllm", "engine"),
+    ("language_model", "openai", "extra"),
+    ("second_opinion", "model", "openai", "extra"),
     ("compute", "vllm_engine"),
 }
 

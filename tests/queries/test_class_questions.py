@@ -21,6 +21,7 @@ from infopursuit.queries.class_knowledge import (
     Unusable,
     ask_knowledge,
     knowledge_pattern,
+    most_prompts_for,
     parse_knowledge,
 )
 from infopursuit.queries.class_queries import (
@@ -28,6 +29,7 @@ from infopursuit.queries.class_queries import (
     is_list,
     open_recorded_prompt,
 )
+from infopursuit.queries.generation import UnusableAnswersError
 from infopursuit.queries.language_models import Answer, Sampling
 from infopursuit.queries.parsing import parse_answer
 from infopursuit.queries.templates import PromptTemplate, load_template
@@ -177,12 +179,28 @@ PAIR = PromptTemplate("prompt", "{{ texts | join('|') }} of {{ class_name }}")
 NAMES = ["zebra", "bus"]
 
 
+AS_ASKED = "true: 1, 4\nsometimes: 2"
+
+
 @pytest.mark.parametrize(
     ("text", "true", "sometimes"),
     [
-        ("true: 1, 4\nsometimes: 2", [0, 3], [1]),
+        (AS_ASKED, [0, 3], [1]),
         ("true: none\nsometimes: none", [], []),
         ("True:4,1\n\n  SOMETIMES : None \n", [3, 0], []),
+        ("true:\nsometimes: 2", [], [1]),
+        ("true: 1\r\nsometimes:\r\n", [0], []),
+        ("true: 1 and 4.\nsometimes: n/a.", [0, 3], []),
+        ("true: 1; 4,\nsometimes: -", [0, 3], []),
+        ("true: 1, 4; sometimes: 2", [0, 3], [1]),
+        ("**true:** 1, 4\n**sometimes**: 2", [0, 3], [1]),
+        ("- true: [1, 4]\n- sometimes: [2]", [0, 3], [1]),
+        ("true:\n- 1\n- 4\nsometimes:\n- 2\n", [0, 3], [1]),
+        ("true: 1 (handle), 4 (a spout)\nsometimes: 2 (wood)", [0, 3], [1]),
+        ('{"true": [1, 4], "sometimes": []}', [0, 3], []),
+        (f"```text\n{AS_ASKED}\n```", [0, 3], [1]),
+        (f"Sure! This is what is true of it:\n{AS_ASKED}\n\n3 texts vary.", [0, 3], [1]),
+        (f"<answer>{AS_ASKED}</answer>", [0, 3], [1]),
         ("<think>true: 2\nsometimes: 3</think>\ntrue: 1\nsometimes: none", [0], []),
     ],
 )
@@ -193,18 +211,20 @@ def test_an_answer_that_is_used(text: str, true: list[int], sometimes: list[int]
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("true:\nsometimes: 2", Unusable.FORM),
         ("sometimes: 2\ntrue: 1", Unusable.FORM),
-        ("true: 1, 4\nsometimes: 2\nNote: zebras vary.", Unusable.FORM),
-        ("Sure!\ntrue: 1, 4\nsometimes: 2", Unusable.FORM),
-        ("true: 1, \nsometimes: 2", Unusable.FORM),
-        ("<think>true: 1\nsometimes: 2", Unusable.FORM),
+        ("true: 1, 4", Unusable.FORM),
+        ("true: handle\nsometimes: 2", Unusable.FORM),
+        ("true: 1 2-4\nsometimes: 2", Unusable.FORM),
+        (f"{AS_ASKED}\n\nClass: bus\n{AS_ASKED}", Unusable.FORM),
+        (" \n", Unusable.EMPTY),
+        ("<think>true: 1\nsometimes: 2", Unusable.THOUGHTS),
         ("true: none\nsometimes: 0", Unusable.NO_SUCH_TEXT),
         ("true: 1\nsometimes: 2, 1", Unusable.REPEATED),
     ],
 )
 def test_an_answer_that_is_rejected_as_a_whole(text: str, reason: Unusable) -> None:
     assert parse_knowledge(Answer(text, "stop"), 4) is reason
+    assert parse_knowledge(Answer(text, "length"), 4) is Unusable.TRUNCATED
 
 
 @given(st.lists(st.sampled_from([0, 1, 2]), min_size=1, max_size=TEXTS_PER_PROMPT))
@@ -285,6 +305,32 @@ def test_a_rejected_answer_is_asked_again_and_recorded(tmp_path: Path) -> None:
     assert counts["prompts_without_answer"] == 0
     assert counts["rejected_answers"] == {form: 2}
     assert counts["finish_reasons"] == {"stop": 4}
+
+
+@pytest.mark.parametrize("useful", [0, 3, 4, 8])
+def test_asking_ends_early_where_answers_are_of_no_use(useful: int, tmp_path: Path) -> None:
+    texts = [f"text {number}" for number in range(4 * TEXTS_PER_PROMPT)]
+
+    def reply(prompt: str, seed: int) -> str:
+        place = int(prompt.split("|")[0].removeprefix("text ")) // TEXTS_PER_PROMPT
+        return AS_ASKED if 2 * place + prompt.endswith("bus") < useful else "Well."
+
+    model, most = Scripted(reply), most_prompts_for(len(NAMES), len(texts))
+    if 2 * useful < 8:
+        with pytest.raises(UnusableAnswersError, match=rf"{8 - useful} of 8 answers.*'Well\.'"):
+            ask(model, texts, tmp_path)
+        assert len(model.asked) == 8
+    else:
+        assert ask(model, texts, tmp_path)[2]["prompts_without_answer"] == 8 - useful
+        assert len(model.asked) == 8 + 3 * (8 - useful) <= most
+    assert most == 8 + 3 * 4
+
+
+def test_a_few_prompts_are_all_asked_again_and_no_table_is_empty(tmp_path: Path) -> None:
+    model = Scripted(lambda *_: "<think> hm")
+    with pytest.raises(UnusableAnswersError, match=r"no answer': 2.*reasoning_effort=none"):
+        ask(model, ["wheels"], tmp_path)
+    assert len(model.asked) == most_prompts_for(2, 1) == 8
 
 
 def test_the_shipped_prompt_says_which_form_its_example_has() -> None:

@@ -1,5 +1,5 @@
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -106,6 +106,31 @@ def test_a_damaged_chunk_is_named(tmp_path: Path) -> None:
     chunk.write_text('{"prompt": "', encoding="utf-8")
     with pytest.raises(InputError, match=f"{chunk.name}: not a chunk of answers.*delete it"):
         cache.load(["a"])
+
+
+def test_answers_of_a_chunk_that_broke_off_are_kept_one_by_one(tmp_path: Path) -> None:
+    class OneByOne(Echo):
+        broken = ""
+
+        def answer_one_by_one(
+            self, prompts: Sequence[str], sampling: Sampling
+        ) -> Iterator[tuple[int, Answer]]:
+            for place, prompt in enumerate(prompts):
+                if prompt == self.broken:
+                    raise InputError("the server is down")
+                self.asked.append(prompt)
+                yield place, Answer(f"to {prompt}", "stop")
+
+    first, second = OneByOne(), OneByOne()
+    first.broken = "d"
+    with pytest.raises(InputError, match="down"):
+        answer_prompts(first, ["a", "b", "c", "d"], SAMPLING, tmp_path)
+    [kept] = tmp_path.rglob("*.open")
+    kept.write_bytes(kept.read_bytes()[:-5])  # as if killed while it wrote of c
+    answers = answer_prompts(second, ["a", "b", "c", "d"], SAMPLING, tmp_path)
+    assert (first.asked, second.asked) == (["a", "b", "c"], ["c", "d"])
+    assert answers == [Answer(f"to {prompt}", "stop") for prompt in "abcd"]
+    assert list(tmp_path.rglob("*.open")) == [kept], "whole chunks need no other file"
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,46 @@ def test_reasoning_holds_no_concepts() -> None:
     assert reasons("<think>\n1. a horse\n2. a", "length") == [Rejection.REASONING] * 3
 
 
+HORSE = "Okay.\n1. a horse\n   - brown coat\n2. wait"
+WRAPPINGS_OF_THOUGHTS = [
+    ("<thinking>\n", "\n</thinking>"), ("<reasoning>", "</reasoning>"), ("<thought>", "</thought>"),
+    ("<seed:think>", "</seed:think>"), ("◁think▷", "◁/think▷"), ("[THINK]", "[/THINK]"),
+    ("<|begin_of_thought|>", "<|end_of_thought|><|begin_of_solution|>"),
+    ("<|START_THINKING|>", "<|END_THINKING|><|START_RESPONSE|>"), ("<think>", "</think><answer>"),
+    ("<|channel|>analysis<|message|>",
+     "<|end|><|start|>assistant<|channel|>final<|message|>"),
+    ("analysisWe see. ", "assistantfinal"), ("<|channel>thought\n", "<channel|>"),
+    ("Thinking...\n", "\n...done thinking.\n\n"), ("## Thinking\n", "\n## Final Response\n"),
+    ("Here is my thought process: ", "\nHere is my response:\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("start", "end"), WRAPPINGS_OF_THOUGHTS)
+def test_thoughts_in_any_wrapping_are_named(start: str, end: str) -> None:
+    whole = f"{start}{HORSE}{end}1. long tail\n2. mane"
+    assert concepts(whole) == ["long tail", "mane"]
+    assert set(reasons(whole)) == {Rejection.REASONING}
+    assert concepts(f"{start}{HORSE}", "length") == []
+    assert set(reasons(f"{start}{HORSE}", "length")) == {Rejection.REASONING}
+    assert concepts(f"{HORSE}{end}1. tail") == ["tail"]
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (HORSE, []),
+        ("We need lists.\n1. a horse\n2. mane\n3. ta", []),
+        ("1. a horse\n2. mane\n1. tail\n2. hoo", []),
+        ("a horse\nit has a mane and a long tail\nhoo", []),
+        ("Sure! Here are some:\n1. a horse\n2. mane\n3. ta", ["a horse", "mane"]),
+        ("- a horse\n- mane\n- ta", ["a horse", "mane"]),
+        ("1. mane\n<think>\n2. a horse", ["mane"]),
+    ],
+)
+def test_a_cut_answer_counts_if_it_is_a_plain_list(text: str, kept: list[str]) -> None:
+    assert concepts(text, "length") == kept
+
+
 def test_beyond_the_limit() -> None:
     text = "1. tail\n2. tail\n3. fur\n4. paw\n5. or\n6. eye"
     parsed = parse_answer(Answer(text, "stop"), 2)

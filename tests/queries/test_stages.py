@@ -272,11 +272,11 @@ def test_a_killed_stage_resumes(raw: dict[str, Any], tmp_path: Path) -> None:
         killed.set()
         assert not OUT.exists(), "nothing appears before it is whole"
         time.sleep(0.5)  # requests of the dead process that were under way
-        before = set(prompts[:64])
+        before = set(prompts[:84])  # of 100 answers 16 may have been under way
         prompts.clear()
         assert subprocess.run(command, check=False).returncode == 0
         resumed = (OUT / "menagerie.parquet").read_bytes()
-        assert len(prompts) == 2 * batches - 64, "the first chunk of 64 was kept"
+        assert len(prompts) <= 2 * batches - 84, "each answer was kept when it came"
         assert not before & set(prompts)
         (tmp_path / ".scratch").rename(tmp_path / "kept")
         assert subprocess.run(command, check=False).returncode == 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import json
 import logging
 import os
 import sys
@@ -186,6 +187,7 @@ def _add_fit(commands: Any) -> None:
     _option(command, "--certified", None, action="store_true")
     _option(command, "--llm", "WHERE")
     _option(command, "--llm-model", "NAME")
+    _option(command, "--llm-option", "KEY=VALUE", type=request_field, action="append")
     _vllm(command)
     _option(command, "--first", "TEXT")
     _option(command, "--random-state", "SEED", type=int, default=0)
@@ -364,6 +366,7 @@ def _stopping(command: argparse.ArgumentParser) -> None:
 def _second_opinion(command: argparse.ArgumentParser) -> None:
     _option(command, "--second-opinion", "WHERE")
     _option(command, "--second-opinion-model", "NAME")
+    _option(command, "--second-opinion-option", "KEY=VALUE", type=request_field, action="append")
     _option(command, "--second-opinion-calls", "N", type=count)
     _path(command, "--second-opinion-images", "FOLDER", shtab.DIRECTORY)
     _option(command, "--second-opinion-alone", None, action="store_true")
@@ -401,6 +404,17 @@ def probability(text: str) -> float:
     if not 0 < value <= 1:
         raise argparse.ArgumentTypeError(f"{text}: expected more than 0, at most 1")
     return value
+
+
+def request_field(text: str) -> tuple[str, Any]:
+    """Return a field of requests and its value: JSON, or else a text."""
+    name, sign, value = text.partition("=")
+    if not name or not sign:
+        raise argparse.ArgumentTypeError(f"{text}: expected KEY=VALUE")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
 
 
 def port(text: str) -> int:

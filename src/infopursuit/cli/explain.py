@@ -194,6 +194,7 @@ def second_opinion(chosen: argparse.Namespace) -> SecondOpinion | None:
     needed = {
         "--second-opinion-model": chosen.second_opinion_model,
         "--vllm": chosen.vllm_python,
+        "--second-opinion-option": chosen.second_opinion_option,
         "--second-opinion-calls": chosen.second_opinion_calls,
         "--second-opinion-images": chosen.second_opinion_images,
         "--second-opinion-alone": chosen.second_opinion_alone or None,
@@ -215,8 +216,8 @@ def second_opinion(chosen: argparse.Namespace) -> SecondOpinion | None:
 def language_model_of(option: str, where: str | None, needed: Mapping[str, Any]) -> Any:
     """Return the language model that an option names; None without it.
 
-    The first two options that need it are the model's name and the Python of vLLM. If that is not
-    installed here, this does not return: the command starts again there.
+    The first three options that need it are the model's name, the Python of vLLM and more fields of
+    requests. If vLLM is not installed here, this does not return: the command starts again there.
     """
     if where is None:
         for other, value in needed.items():
@@ -226,10 +227,10 @@ def language_model_of(option: str, where: str | None, needed: Mapping[str, Any])
     from infopursuit.queries.language_models import VLLM, language_model_at
     from infopursuit.queries.language_models.vllm_engine import run_where_vllm_is
 
-    name, vllm_python, *_ = needed.values()
+    name, vllm_python, extra, *_ = needed.values()
     if where.startswith(VLLM):
         run_where_vllm_is(vllm_python)
-    return language_model_at(where, name)
+    return language_model_at(where, name, None if extra is None else dict(extra))
 
 
 def clip_of(model: PursuitClassifier) -> Clip:

@@ -44,7 +44,7 @@ def fit(chosen: argparse.Namespace) -> int:
     """Fit, save, and report how good the model is.
 
     Returns:
-        The exit status: 1 if images could not be read.
+        The exit status: 1 if images could not be read, or a language model was of no use.
     """
     check_writable(chosen.out, "--out", folder=True)
     table = _table(chosen)
@@ -66,7 +66,11 @@ def fit(chosen: argparse.Namespace) -> int:
     if chosen.annotations is not None:
         said = settings["annotations"] = read_annotations(chosen.annotations)
     names: list[str] = []
-    needed = {"--llm-model": chosen.llm_model, "--vllm": chosen.vllm_python}
+    needed = {
+        "--llm-model": chosen.llm_model,
+        "--vllm": chosen.vllm_python,
+        "--llm-option": chosen.llm_option,
+    }
     language_model = language_model_of("--llm", chosen.llm, needed)
     if table is not None:
         model, test = _fit_table(table, chosen, settings), None
@@ -114,7 +118,8 @@ def fit(chosen: argparse.Namespace) -> int:
         logger.error("left out: %s: %s", name, reason)
     if len(rejected) > LISTED:
         logger.error("left out: %d more, listed in %s", len(rejected) - LISTED, chosen.out)
-    return 1 if rejected else 0
+    of_no_use = "of_no_use" in model.provenance_.get("language_model", {})
+    return 1 if rejected or of_no_use else 0
 
 
 def _test_images(

@@ -6,7 +6,8 @@ It is asked three things, and never sees an image:
 2. the knowledge table, of those texts alone that the images make candidates;
 3. which classes each question of the fitted model is true of, by another prompt.
 
-Answers are kept, so that a stopped fit goes on where it was and nothing is asked twice.
+Answers are kept, so that a stopped fit goes on where it was and nothing is asked twice. If they are
+of no use, the rest is not asked, and the fit goes on as it would without a language model.
 """
 
 from __future__ import annotations
@@ -26,12 +27,13 @@ from infopursuit.queries.class_knowledge import (
     NEEDED,
     OFFERED,
     TEXTS_PER_PROMPT,
-    TOKENS_PER_NUMBER,
     ask_knowledge,
     knowledge_pattern,
+    most_prompts_for,
     prompts_for,
 )
 from infopursuit.queries.class_queries import TOKENS_PER_QUERY, VARIABLES, ask_dictionary
+from infopursuit.queries.generation import RETRIES, UnusableAnswersError
 from infopursuit.queries.language_models import LanguageModel, Sampling, language_model_at
 from infopursuit.queries.language_models.vllm_engine import VllmEngine
 from infopursuit.queries.parsing import answer_pattern
@@ -49,6 +51,8 @@ CANDIDATES = 1000
 TRUE_OF_A_CLASS = 0.5
 # How answers are drawn, as in params.yaml.
 TEMPERATURE, TOP_P, MAX_TOKENS, SEED = 0.7, 0.95, 400, 0
+# Fields of a request that limit the tokens of an answer.
+TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")
 # English text has about this many characters a token.
 CHARACTERS_PER_TOKEN = 4
 
@@ -58,8 +62,11 @@ class LanguageModelHelp:
 
     Args:
         model: a `LanguageModel`; or what `language_model_at` takes: an address, or a pair of the
-            address of a server and the name of a model.
+            address of a server and the name of a model, or these with more fields of its requests.
         kept_in: a folder.
+
+    Attributes:
+        of_no_use: why the language model is asked no more; None if its answers can be used.
     """
 
     def __init__(self, model: Any, kept_in: str | Path) -> None:
@@ -69,12 +76,13 @@ class LanguageModelHelp:
             model = language_model_at(*model)
         self.model: LanguageModel = model
         self.kept_in = Path(kept_in)
+        self.of_no_use: str | None = None
         self.class_queries = _prompt("class_queries", VARIABLES)
         self.class_knowledge = _prompt("class_knowledge", NEEDED, OFFERED)
         self.class_judgement = _prompt("class_judgement", JUDGE_NEEDED)
 
     def announce(self, classes: Sequence[str], k: int, texts: int, questions: bool = True) -> str:
-        """Return how many calls and tokens a fit takes, if every answer can be used.
+        """Return how many calls and tokens a fit takes at most.
 
         Args:
             classes: the names.
@@ -82,31 +90,40 @@ class LanguageModelHelp:
             texts: how many there are to choose from.
             questions: whether the model is asked for questions, too.
         """
-        knowledge = prompts_for(len(classes), min(CANDIDATES, texts))
-        judgement = prompts_for(k, len(classes))
+        tables = ((len(classes), min(CANDIDATES, texts)), (k, len(classes)))
+        knowledge, judgement = (most_prompts_for(*each) for each in tables)
+        asked = int(questions) * (1 + RETRIES)
+        useful = int(questions) + sum(prompts_for(*each) for each in tables)
         batch = visual_vocabulary()[:TEXTS_PER_PROMPT]
         rendered = (
-            (int(questions), self.class_queries.render(classes=list(classes), k=k)),
+            (asked, self.class_queries.render(classes=list(classes), k=k)),
             (knowledge, self.class_knowledge.render(
                 class_name=classes[0], texts=batch, classes=list(classes))),
             (judgement, self.class_judgement.render(
                 text=batch[0], classes=list(classes)[:TEXTS_PER_PROMPT])),
         )  # fmt: skip
         read = sum(calls * len(prompt) for calls, prompt in rendered) // CHARACTERS_PER_TOKEN
-        written = questions * k * TOKENS_PER_QUERY
-        written += (knowledge + judgement) * TEXTS_PER_PROMPT * TOKENS_PER_NUMBER
-        parts = f"{'questions 1, ' * questions}knowledge {knowledge:,}, judge {judgement:,}"
+        extra = (self.model.identity or {}).get("extra", {})
+        own = next((extra[each] for each in TOKEN_LIMITS if isinstance(extra.get(each), int)), 0)
+        written = asked * (own or max(k * TOKENS_PER_QUERY, MAX_TOKENS))
+        written += (knowledge + judgement) * (own or MAX_TOKENS)
+        parts = f"{f'questions {asked}, ' * questions}knowledge {knowledge:,}, judge {judgement:,}"
         return (
-            f"the language model is asked at most {questions + knowledge + judgement:,} times "
-            f"({parts}): it reads about {read:,} tokens and writes at most {written:,}; answers "
-            f"are kept in {self.kept_in}"
+            f"the language model is asked at most {asked + knowledge + judgement:,} times "
+            f"({parts}), {useful:,} times if all its answers can be used: it reads about {read:,} "
+            f"tokens at most and writes at most {written:,}; requests that a server refuses or "
+            f"does not answer are sent again; answers are kept in {self.kept_in}"
         )
 
     def questions(self, classes: Sequence[str], k: int) -> list[str]:
-        """Return up to k questions for these classes."""
+        """Return up to k questions for these classes; none if its answers are of no use."""
         sampling = self._sampling(answer_pattern(self.class_queries.text, k))
         arguments = (classes, k, sampling, self.kept_in)
-        return ask_dictionary(self.model, self.class_queries, *arguments, least=1)
+        try:
+            return ask_dictionary(self.model, self.class_queries, *arguments, least=1)
+        except UnusableAnswersError as error:
+            self.of_no_use = str(error)
+            return []
 
     def knowledge(self, classes: Sequence[str], texts: Sequence[str]) -> KnowledgeTable:
         """Return the knowledge table of these classes and texts."""
@@ -127,19 +144,42 @@ class LanguageModelHelp:
         return Sampling(TEMPERATURE, TOP_P, MAX_TOKENS, SEED, form)
 
     def fit(
-        self, model: InformationPursuitClassifier, X: Any, y: Any
+        self, model: InformationPursuitClassifier, X: Any, y: Any, draft: Any = None
     ) -> InformationPursuitClassifier:
         """Ask for the knowledge of the candidates among a model's texts; fit; ask the judge.
+
+        If answers are of no use, an error is logged, `provenance_["language_model"]` says why, and
+        the model is fitted with `draft`, or stays without a judgement.
 
         Args:
             model: not fitted, with texts and without knowledge. Its texts become the candidates,
                 whose scores stay relative to all texts that it had.
             X: (n, d) embeddings.
             y: (n,) labels.
+            draft: the knowledge that takes the place of the language model's.
         """
+        try:
+            if self.of_no_use is None:
+                self._fit(model, X, y)
+        except UnusableAnswersError as error:
+            self.of_no_use = str(error)
+        identity = dict(self.model.identity or {})
+        if self.of_no_use is not None:
+            identity["of_no_use"] = self.of_no_use
+            instead = "its judgement is left out"
+            if not hasattr(model, "queries_"):
+                model.knowledge = draft
+                model.fit(X, y)
+                instead = "the model is fitted as without it"
+            logger.error("the language model is asked no more, %s: %s", instead, self.of_no_use)
+        model.provenance_["language_model"] = identity
+        return model
+
+    def _fit(self, model: InformationPursuitClassifier, X: Any, y: Any) -> None:
         classes = [str(each) for each in np.unique(np.asarray(y))]
         texts = list(model.texts or ())
         candidates = model.candidates(X, y, CANDIDATES)
+        known = self.knowledge(classes, candidates)
         rows = {text: row for row, text in enumerate(texts)}
         everything = np.asarray(model.text_embeddings)
         if model.reference_embeddings is None:
@@ -147,13 +187,10 @@ class LanguageModelHelp:
         model.texts = candidates
         model.text_embeddings = everything[[rows[text] for text in candidates]]
         before = model.select_queries(X, y)
-        known = self.knowledge(classes, candidates)
         model.knowledge = known.for_classes_and_texts(classes, candidates)
         model.fit(X, y)
         logger.info("%s", changed(before, model.queries_, known))
         model.judgement_ = self.judgement(classes, model.queries_)
-        model.provenance_["language_model"] = dict(self.model.identity or {})
-        return model
 
 
 def changed(before: Sequence[str], after: Sequence[str], known: KnowledgeTable) -> str:

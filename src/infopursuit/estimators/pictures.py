@@ -86,8 +86,10 @@ def fit(
             whole.
         language_model: what is asked for questions that tell these classes apart, for what is true
             of the classes, and for its judgement of the questions chosen: the address and the name
-            of a model on a server of OpenAI's chat completions, as a pair; `vllm:FOLDER` or
-            `vllm:MODEL@REVISION`; or a `LanguageModel`. None to ask none.
+            of a model on a server of OpenAI's chat completions, as a pair, or with a mapping of
+            more fields of its requests as a third; `vllm:FOLDER` or `vllm:MODEL@REVISION`; or a
+            `LanguageModel`. None to ask none. If its answers are of no use, an error is logged,
+            and the model is as without it.
         answers_in: the folder where answers of the language model are kept; None for one in the
             cache folder.
         settings: others of InformationPursuitClassifier, such as `ban` or `stop`. `annotations` may
@@ -146,7 +148,10 @@ def fit(
         model.annotations = said.of_images(names) if said.about(names) else None
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "ban: nothing to ban")  # that was said before
-        model = model.fit(rows, labels) if helper is None else helper.fit(model, rows, labels)
+        draft = BY_CLIP if texts is None else None
+        model = (
+            model.fit(rows, labels) if helper is None else helper.fit(model, rows, labels, draft)
+        )
     remember(model.provenance_, train.pictures)
     model.clip_, model.clip_source_, model.clip_device_ = tower.name, source, device
     if test is not None and test.pictures:

@@ -37,7 +37,7 @@ from infopursuit.pursuit.explanation import Explanation, question
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
-from infopursuit.queries.generation import answer_prompts
+from infopursuit.queries.generation import UnusableAnswersError, answer_prompts
 from infopursuit.queries.language_models import (
     Answer,
     Cost,
@@ -46,6 +46,7 @@ from infopursuit.queries.language_models import (
     Sampling,
     language_model_at,
 )
+from infopursuit.queries.parsing import without_thoughts
 from infopursuit.queries.templates import load_template
 from infopursuit.texts.knowledge import KnowledgeTable
 
@@ -79,8 +80,9 @@ class SecondOpinion:
     """A vision-language model, its rates, and the folder where its answers are kept.
 
     Args:
-        model: what `language_model_at` takes (an address, or a pair of the address of a server of
-            OpenAI's chat completions and the name of a model), or a `LanguageModel`.
+        model: what `language_model_at` takes (an address; a pair of the address of a server of
+            OpenAI's chat completions and the name of a model, or these with more fields of its
+            requests), or a `LanguageModel`.
         most: questions put about a picture.
         alone: whether it answers every question, and CLIP none; `most` does not count then.
         images: (pictures, labels) that the rates are estimated from, such as training images; None
@@ -366,11 +368,12 @@ def encoded(picture: Any) -> bytes:
 
 
 def _opinion(answer: Answer) -> Opinion:
-    words = answer.text.strip().strip(".!*\"'").lower().split()
+    words = without_thoughts(answer.text)[1].strip().strip(".!*\"'").lower().split()
     word = words[0].strip(".,;:!*\"'") if words else ""
     if word not in CHOICES:
-        raise InputError(
-            f"the second opinion was {answer.text[:80]!r}; expected {', '.join(CHOICES)} (a model "
-            "that thinks first must have that turned off)"
+        raise UnusableAnswersError(
+            f"the second opinion was {answer.text[:80]!r}; expected {', '.join(CHOICES)}",
+            [answer],
+            {},
         )
     return Opinion(CHOICES[word], answer.probability, answer.cost)

@@ -2,8 +2,9 @@
 
 A judge is asked the other way round, text by text, some 50 classes at a time: a second opinion
 that the first prompt has no part in. An answer has two lines, the numbers of what is true and of
-what is sometimes true. An answer of any other form is rejected as a whole and asked again with the
-next seed; what is never answered stays unknown.
+what is sometimes true, whatever a chat model writes around them. An answer without them is rejected
+as a whole and asked again with the next seed; what is never answered stays unknown. If hardly any
+answer is of use, the asking ends early.
 """
 
 from __future__ import annotations
@@ -20,7 +21,12 @@ import numpy as np
 
 from infopursuit.core.executors import Workers
 from infopursuit.core.tables import REJECTED_KNOWLEDGE
-from infopursuit.queries.generation import answer_prompts, attempts
+from infopursuit.queries.generation import (
+    RETRIES,
+    UnusableAnswersError,
+    answer_prompts,
+    attempts,
+)
 from infopursuit.queries.language_models import Answer, LanguageModel, Sampling
 from infopursuit.queries.parsing import without_thoughts
 from infopursuit.queries.templates import PromptTemplate
@@ -37,17 +43,24 @@ _NUMBER = "[1-9]|[1-4][0-9]|50"  # short, since it is compiled to an automaton a
 LONGEST = 10_000
 # A number with the comma and the blank after it.
 TOKENS_PER_NUMBER = 5
-# No text has a number of more digits; Python would not even read one of 5000.
-_NUMBERS = r"none|\d{1,9}(?:\s*,\s*\d{1,9})*"
-_FORM = re.compile(
-    rf"\s*true\s*:\s*({_NUMBERS})\s*\n\s*sometimes\s*:\s*({_NUMBERS})\s*", re.IGNORECASE
-)
+# The prompts that are asked before all others: if none has an answer of use, the rest is not asked.
+FIRST = 8
+# A line of the answer, in lists, bold, quotes or JSON; and what may stand on it, or below it. No
+# text has a number of more digits; Python would not even read one of 5000.
+_LABEL = re.compile(r"[^\w:]*(true|sometimes)[^\w:(]*(?:\([^()]*\))?[^\w:]*[::](.*)", re.IGNORECASE)
+_SECOND = re.compile(r"[;,|/.]*[ \t]+(?=[*_\"'`]*sometimes[*_\"'`]*\s*[::])", re.IGNORECASE)
+_REMARK = re.compile(r"\([^()]*\)")
+_NONE = re.compile(r"|none|n/?a|nothing|null|nil|[-–—∅]+", re.IGNORECASE)
+_NUMBERS = re.compile(r"#?\d{1,9}(?:(?:\s*[,;&]\s*(?:and\s+)?|\s+(?:and\s+)?)#?\d{1,9})*\s*[,;]?")
+_MARKS_AROUND = " \t[]{}*_`\"'.•"
 
 
 class Unusable(StrEnum):
     """Why an answer is not used."""
 
     TRUNCATED = "truncated"
+    THOUGHTS = "thoughts and no answer"
+    EMPTY = "empty"
     FORM = "not the two lines asked for"
     NO_SUCH_TEXT = "a number that no text has"
     REPEATED = "a number twice"
@@ -80,16 +93,21 @@ def knowledge_pattern() -> str:
 def parse_knowledge(answer: Answer, count: int) -> KnownTexts | Unusable:
     """Return what an answer says of `count` texts, or why it is not used.
 
-    After the thoughts of a reasoning model come the two lines that are asked for, in that order,
-    and nothing else.
+    The two lines come in the order that is asked for, after the thoughts of a reasoning model. They
+    may be in bold, in a code fence, in a list or in JSON, with an introduction before them and a
+    remark behind. Two answers in one are none.
     """
     if answer.finish_reason == "length":
         return Unusable.TRUNCATED
-    _, text = without_thoughts(answer.text)
-    form = _FORM.fullmatch(text) if len(text) <= LONGEST else None
-    if form is None:
+    thoughts, text = without_thoughts(answer.text)
+    if not text.strip():
+        return Unusable.THOUGHTS if thoughts else Unusable.EMPTY
+    lines = _lines(text) if len(text) <= LONGEST else []
+    if [name for name, _ in lines] != ["true", "sometimes"]:
         return Unusable.FORM
-    true, sometimes = (_numbers(line) for line in form.groups())
+    true, sometimes = (_numbers(line) for _, line in lines)
+    if true is None or sometimes is None:
+        return Unusable.FORM
     numbers = true + sometimes
     if any(not 1 <= number <= count for number in numbers):
         return Unusable.NO_SUCH_TEXT
@@ -98,8 +116,32 @@ def parse_knowledge(answer: Answer, count: int) -> KnownTexts | Unusable:
     return KnownTexts([number - 1 for number in true], [number - 1 for number in sometimes])
 
 
-def _numbers(line: str) -> list[int]:
-    return [] if line.lower() == "none" else [int(number) for number in line.split(",")]
+def _lines(text: str) -> list[tuple[str, str]]:
+    """Return the labels of an answer, in order, each with what follows it: numbers, we hope."""
+    found: list[tuple[str, str]] = []
+    open_ = False
+    for line in _SECOND.sub("\n", text).splitlines():
+        label = _LABEL.match(line)
+        if label is not None:
+            found.append((label[1].lower(), label[2]))
+            open_ = True
+        elif open_ and line.strip():
+            # Numbers in a list below their label; the first other line is a remark.
+            open_ = _numbers(line) is not None
+            if open_:
+                found[-1] = found[-1][0], f"{found[-1][1]} {line.strip(' -')}"
+    return found
+
+
+def _numbers(line: str) -> list[int] | None:
+    """Return the numbers of a line, or None if it holds anything else."""
+    line = _REMARK.sub(" ", line).strip(_MARKS_AROUND)
+    if _NONE.fullmatch(line):
+        return []
+    line = re.sub(r"[\[\]{}*_`\"']", " ", line).strip(_MARKS_AROUND + "-")
+    if not _NUMBERS.fullmatch(line):
+        return None
+    return [int(number) for number in re.findall(r"\d+", line)]
 
 
 def ask_knowledge(
@@ -118,8 +160,12 @@ def ask_knowledge(
     classes) follow one another, so that engines can keep what they share.
 
     Returns:
-        The table with NaN if no answer could be used; `rejected` has a row for each answer that
+        The table with NaN where no answer could be used; `rejected` has a row for each answer that
         could not, even if a later one could.
+
+    Raises:
+        UnusableAnswersError: none of the first `FIRST` answers can be used, or fewer than half of
+            those to the first attempt, or none at all. Of recorded answers the last alone counts.
     """
     rows, columns = (texts, classes) if by_text else (classes, texts)
 
@@ -136,27 +182,39 @@ def ask_knowledge(
     values = np.full((len(rows), len(columns)), np.nan, np.float32)
     rejected: dict[str, list[Any]] = {field.name: [] for field in REJECTED_KNOWLEDGE.columns}
     endings: Counter[str] = Counter()
-    for drawn in attempts(model, sampling, longest):
-        answers = answer_prompts(
-            model, [prompts[each] for each in waiting], drawn, kept_in, workers
-        )
-        asked, waiting = waiting, []
-        for (batch, row), answer in zip(asked, answers, strict=True):
-            endings[answer.finish_reason] += 1
-            known = parse_knowledge(answer, len(batches[batch]))
-            if isinstance(known, Unusable):
-                waiting.append((batch, row))
-                values_of = (rows[row], batches[batch], *answer[:2], known.value)
-                for column, value in zip(rejected.values(), values_of, strict=True):
-                    column.append(value)
-                continue
-            start = starts[batch]
-            cells = values[row, start : start + len(batches[batch])]
-            cells[:] = NOT_TRUE
-            cells[known.true] = TRUE
-            cells[known.sometimes] = SOMETIMES
+    few = model.identity is None or len(prompts) < FIRST
+    unusable: list[Answer] = []
+    for attempt, drawn in enumerate(attempts(model, sampling, longest)):
+        asked, waiting, unusable = waiting, [], []
+        # On a cluster each part would take a start of its own.
+        alone = FIRST if attempt == 0 and not few and workers is None else 0
+        for part in filter(None, (asked[:alone], asked[alone:])):
+            answers = answer_prompts(
+                model, [prompts[each] for each in part], drawn, kept_in, workers
+            )
+            for (batch, row), answer in zip(part, answers, strict=True):
+                endings[answer.finish_reason] += 1
+                known = parse_knowledge(answer, len(batches[batch]))
+                if isinstance(known, Unusable):
+                    waiting.append((batch, row))
+                    unusable.append(answer)
+                    values_of = (rows[row], batches[batch], *answer[:2], known.value)
+                    for column, value in zip(rejected.values(), values_of, strict=True):
+                        column.append(value)
+                    continue
+                start = starts[batch]
+                cells = values[row, start : start + len(batches[batch])]
+                cells[:] = NOT_TRUE
+                cells[known.true] = TRUE
+                cells[known.sometimes] = SOMETIMES
+            if len(part) == alone == len(waiting):
+                raise _of_no_use(unusable, alone, rejected)
+        if not few and attempt == 0 and 2 * len(waiting) > len(asked):
+            raise _of_no_use(unusable, len(asked), rejected)
         if not waiting:
             break
+    if waiting and len(waiting) == len(prompts):
+        raise _of_no_use(unusable, len(prompts), rejected)
     if waiting:
         logger.warning("%d of %d prompts have no answer of use", len(waiting), len(prompts))
     counts = {
@@ -169,6 +227,22 @@ def ask_knowledge(
     return AskedKnowledge(KnowledgeTable(tuple(classes), tuple(texts), table), rejected, counts)
 
 
+def _of_no_use(
+    answers: Sequence[Answer], asked: int, rejected: dict[str, list[Any]]
+) -> UnusableAnswersError:
+    return UnusableAnswersError(
+        f"{len(answers)} of {asked} answers of the language model are of no use",
+        answers,
+        Counter(rejected["reason"][-len(answers) :]),
+    )
+
+
 def prompts_for(rows: int, columns: int) -> int:
     """Return how many prompts a table takes, if every answer can be used."""
     return rows * -(-columns // TEXTS_PER_PROMPT)
+
+
+def most_prompts_for(rows: int, columns: int) -> int:
+    """Return how many prompts a table takes at most, those that are asked again included."""
+    prompts = prompts_for(rows, columns)
+    return prompts + RETRIES * (prompts if prompts < FIRST else prompts // 2)

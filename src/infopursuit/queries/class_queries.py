@@ -16,8 +16,8 @@ from typing import Any
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text_list, suffix_of
-from infopursuit.queries.generation import answer_prompts, attempts
-from infopursuit.queries.language_models import LanguageModel, Sampling, open_language_model
+from infopursuit.queries.generation import UnusableAnswersError, answer_prompts, attempts
+from infopursuit.queries.language_models import Answer, LanguageModel, Sampling, open_language_model
 from infopursuit.queries.language_models.recorded import RecordedAnswers
 from infopursuit.queries.parsing import parse_answer
 from infopursuit.queries.settings import LanguageModelSettings
@@ -101,15 +101,18 @@ def ask_dictionary(
     """Return k distinct queries for classes, normalised, none the name of a class.
 
     If an answer has too few, the model is asked again (see `attempts`), and its new queries join
-    those before. In the end fewer than `least` (None for k) are an error.
+    those before. In the end fewer than `least` (None for k) are an `UnusableAnswersError`.
     """
     prompt = template.render(classes=list(classes), k=k)
     names = {normalize(name) for name in classes}
     tries = list(attempts(model, sampling, k * TOKENS_PER_QUERY))
     queries: dict[str, None] = {}
     reasons: Counter[str] = Counter()
+    answers: list[Answer] = []
     for drawn in tries:
         [answer] = answer_prompts(model, [prompt], drawn, kept_in)
+        answers.append(answer)
+        reasons["empty"] += not answer.text.strip()
         concepts, rejected = parse_answer(answer, limit=k)
         reasons.update(line.reason.value for line in rejected)
         reasons["class name"] += sum(concept in names for concept in concepts)
@@ -120,8 +123,9 @@ def ask_dictionary(
     if least is not None and len(queries) >= least:
         logger.info("%d of %d queries; %s", len(queries), k, dict(+reasons) or "none rejected")
         return list(queries)
-    raise InputError(
+    raise UnusableAnswersError(
         f"{template.name}: expected k = {k} distinct queries for {len(classes)} classes, found "
-        f"{len(queries)} in {len(tries)} answer{'s' * (len(tries) > 1)}; lines rejected by reason: "
-        f"{dict(+reasons) or 'none'}"
+        f"{len(queries)} in {len(tries)} answer{'s' * (len(tries) > 1)}",
+        answers,
+        +reasons,
     )

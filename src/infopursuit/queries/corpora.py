@@ -14,6 +14,7 @@ from infopursuit.core.csv_tables import read_csv_table
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_json, read_text_list, suffix_of
 from infopursuit.core.tables import QUERIES, REJECTED_LINES, ROW_GROUP, TableSchema, read_table
+from infopursuit.queries.generation import UnusableAnswersError
 from infopursuit.queries.language_models.model import Answer
 from infopursuit.queries.parsing import Rejection, parse_answer
 from infopursuit.texts.checked_json import checked
@@ -112,9 +113,10 @@ def described_corpus(captions: Sequence[Caption], answers: Sequence[Answer], lim
         reasons.update(why)
     tally = {reason.value: number for reason, number in reasons.items()}
     if not concepts:
-        raise InputError(
-            f"none of {len(answers)} answers holds a concept; lines rejected by reason: "
-            f"{dict(Counter(tally).most_common()) or 'no line at all'}"
+        raise UnusableAnswersError(
+            f"none of {len(answers)} answers holds a concept",
+            answers,
+            dict(Counter(tally).most_common()),
         )
     rows = queries.columns()
     counts = {

@@ -1,8 +1,9 @@
-"""Prompts to answers, in chunks that are kept, so that an interrupted run goes on where it was."""
+"""Prompts to answers, kept as they come, so that an interrupted run goes on where it was."""
 
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
@@ -15,11 +16,49 @@ from tqdm import tqdm
 from infopursuit.core.errors import InputError
 from infopursuit.core.executors import Workers, run_shards
 from infopursuit.queries.answer_cache import AnswerCache
-from infopursuit.queries.language_models import Answer, LanguageModel, Prompt, Sampling
+from infopursuit.queries.language_models import (
+    Answer,
+    AnswersAsTheyCome,
+    LanguageModel,
+    Prompt,
+    Sampling,
+)
+from infopursuit.queries.parsing import without_thoughts
 
 logger = logging.getLogger(__name__)
 
 RETRIES = 3
+# Characters of an answer that a message shows.
+QUOTED = 80
+# What helps a model whose thoughts leave no room for an answer.
+LET_IT_ANSWER = (
+    "a model that thinks first must have that turned off (on most servers reasoning_effort=none) "
+    "or more room (max_tokens=4000), by --llm-option, --second-opinion-option or openai.extra"
+)
+
+
+class UnusableAnswersError(InputError):
+    """A language model gives answers, and they are of no use."""
+
+    def __init__(self, what: str, answers: Sequence[Answer], reasons: Mapping[str, int]) -> None:
+        """Say what came and what to set.
+
+        Args:
+            what: which answers these are.
+            answers: those of no use.
+            reasons: why, with how many of them or of their lines.
+        """
+        endings = dict(Counter(answer.finish_reason for answer in answers))
+        text = " ".join(answers[0].text.split()) if answers else "missing"
+        start = repr(text if len(text) <= QUOTED else f"{text[:QUOTED]}...")
+        lost = any(
+            answer.finish_reason == "length" or not without_thoughts(answer.text)[1].strip()
+            for answer in answers
+        )
+        super().__init__(
+            f"{what}; {f'reasons: {dict(reasons)}, ' if reasons else ''}finish_reason: {endings}, "
+            f"the first is {start}{f'; {LET_IT_ANSWER}' * lost}"
+        )
 
 
 def attempts(model: LanguageModel, sampling: Sampling, longest: int) -> Iterator[Sampling]:
@@ -42,9 +81,10 @@ def answer_prompts(
 ) -> list[Answer]:
     """Return one answer for each prompt; only what was never asked before goes to the model.
 
-    Chunks are kept whole, as they come, and always cut alike: a run that was killed asks exactly
-    the chunks that it still lacks of those that the uninterrupted run asks, here or on a cluster,
-    and ends with the same answers.
+    Chunks are kept whole and always cut alike: a run that was killed asks exactly the chunks that
+    it still lacks of those that the uninterrupted run asks, here or on a cluster, and ends with the
+    same answers. Of a chunk whose answers come one by one (`AnswersAsTheyCome`), those that came
+    are kept, too.
     """
     distinct = list(dict.fromkeys(prompts))
     cache = None
@@ -56,12 +96,17 @@ def answer_prompts(
             logger.info("%d of %d answers were kept earlier", len(answers), len(distinct))
     missing = [prompt for prompt in distinct if prompt not in answers]
     chunks = [missing[start : start + model.chunk] for start in range(0, len(missing), model.chunk)]
-    start = partial(partial, model.answer, sampling=sampling)
-    if workers is not None:
-        start = partial(_opened, workers.open, model.identity, sampling)
     with (
         tqdm(total=len(missing), desc="answers", unit="prompt", disable=None) as progress,
-        closing(run_shards(start, enumerate(chunks), workers and workers.cluster)) as finished,
+        closing(
+            run_shards(
+                partial(partial, _answered_here, model, sampling, cache, progress.update)
+                if workers is None
+                else partial(_opened, workers.open, model.identity, sampling),
+                enumerate(chunks),
+                workers and workers.cluster,
+            )
+        ) as finished,
     ):
         for index, given in finished:
             chunk = chunks[index]
@@ -72,8 +117,30 @@ def answer_prompts(
             if cache is not None:
                 cache.add(chunk, given)
             answers.update(zip(chunk, given, strict=True))
-            progress.update(len(chunk))
+            if workers is not None:
+                progress.update(len(chunk))
     return [answers[prompt] for prompt in prompts]
+
+
+def _answered_here(
+    model: LanguageModel,
+    sampling: Sampling,
+    cache: AnswerCache | None,
+    count: Callable[[int], Any],
+    chunk: list[Prompt],
+) -> list[Answer]:
+    """Answer a chunk in this process, and keep each answer as it comes if the model can."""
+    if cache is None or not isinstance(model, AnswersAsTheyCome):
+        given = model.answer(chunk, sampling)
+        count(len(chunk))
+        return given
+    came: dict[int, Answer] = {}
+    with cache.one_by_one(chunk) as keep:
+        for place, answer in model.answer_one_by_one(chunk, sampling):
+            keep(chunk[place], answer)
+            came[place] = answer
+            count(1)
+    return [came[place] for place in sorted(came)]
 
 
 def _opened(

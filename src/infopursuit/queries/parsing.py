@@ -11,6 +11,7 @@ things ("red, blue and green") is rejected, not split: its parts are rarely conc
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
@@ -73,8 +74,38 @@ class _Line(NamedTuple):
     marked: bool
 
 
-# The model's thoughts before its answer end with this tag; some servers leave the first tag out.
-_THOUGHTS_START, _THOUGHTS_END = "<think>", "</think>"
+# Thoughts that come before an answer, as reasoning models wrap them: in tags, in the channels of
+# gpt-oss and Gemma, under headings, or as Ollama prints them. Some servers leave the first tag out,
+# or take special tokens away.
+_THOUGHT = (
+    r"(?:(?:inner|internal|chain_of)[_-])?"
+    r"(?:think|thinking|thoughts?|reason|reasoning|reflection|analysis|scratchpad|monologue)"
+    r"(?:[_-](?:process|content|steps?))?"
+)
+_THOUGHTS_START = re.compile(
+    rf"""<(?:\w+:)?{_THOUGHT}(?:\s[^<>]*)?> | \[{_THOUGHT}\] | ◁{_THOUGHT}▷
+        | <\|(?:(?:begin|start)_(?:of_)?)?{_THOUGHT}\|>
+        | <\|?channel\|?>\s*(?:analysis|commentary|thought) | \A\s*analysis(?=[A-Z])
+        | <unused94>\s*thought | \A\s*Thinking(?:\.\.\.|…)\s*$
+        | \A\s*(?:\#+|\*\*)\s*(?:{_THOUGHT}|thought\ process)\s*:?\s*(?:\*\*)?:?\s*$
+        | \A\s*here\ is\ my\ thought\ process:""",
+    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
+)
+_THOUGHTS_END = re.compile(
+    rf"""</(?:\w+:)?{_THOUGHT}> | \[/{_THOUGHT}\] | ◁/{_THOUGHT}▷
+        | <\|(?:end_(?:of_)?|/){_THOUGHT}\|>
+        | <\|channel\|>\s*final[^<]*<\|message\|> | assistantfinal | <channel\|>
+        | <unused95> | ^\s*(?:\.\.\.|…)\s*done\ thinking\.?\s*$
+        | ^\s*(?:\#+|\*\*)\s*final\ (?:answer|response)\s*:?\s*(?:\*\*)?:?\s*$
+        | ^\s*here\ is\ my\ response:""",
+    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
+)
+# What may stand around the answer itself.
+_AROUND = re.compile(
+    r"</?(?:answer|response|output)>|<\|(?:end|return|start)\|>"
+    r"|<\|(?:begin|start|end)_(?:of_)?(?:answer|response|solution)\|>",
+    re.IGNORECASE,
+)
 _EMPHASIS = re.compile(r"\*\*|__|`")
 # The number of "2.5 metres" or "12:30" and the hyphen of "2-door car" do not mark a list.
 _MARKS = re.compile(
@@ -95,6 +126,10 @@ _REFUSAL = re.compile(
     r"|i (?:can(?:not|['’]t| not)|won['’]t|will not)\b|(?:i )?apologi[sz]e\b|sorry\b",
     re.IGNORECASE,
 )
+# The first line of an answer that goes on as a list, not as thoughts.
+_OPENING = re.compile(
+    r"(?:sure|certainly|absolutely|of course|here (?:is|are))\b.*:\W*", re.IGNORECASE
+)
 _CHATTER = re.compile(
     r"(?:sure|certainly|absolutely|of course|okay|ok)[,.!:]|here(?: is| are|['’]s)\b|note:"
     r"|let me know\b|please\b|i hope\b|i have\b|these are\b|the following\b|based on\b|\#",
@@ -108,7 +143,8 @@ _SEVERAL = re.compile(r"[,;:|/]|\s[-–—]\s|\s\d{1,3}[.)]\s")
 def parse_answer(answer: Answer, limit: int) -> ParsedAnswer:
     """Take the concepts out of an answer.
 
-    Every line that is not blank ends up once, as a concept or as a rejected line.
+    Every line that is not blank ends up once, as a concept or as a rejected line. An answer that
+    was cut off may be thoughts whose end never came: it counts only if it is a plain list.
     """
     thoughts, text = without_thoughts(answer.text)
     rejected = [RejectedLine(line, Rejection.REASONING) for line in thoughts]
@@ -123,6 +159,8 @@ def parse_answer(answer: Answer, limit: int) -> ParsedAnswer:
 
     has_list = any(line.marked for line in lines)
     verdict = _verdict(lines, has_list)
+    if answer.finish_reason == "length" and not _flat(lines, text):
+        verdict = verdict or Rejection.TRUNCATED
     concepts: dict[str, None] = {}
     for raw, content, marked in lines:
         reason = verdict or (content.fault if has_list else content.plain_fault)
@@ -143,14 +181,35 @@ def parse_answer(answer: Answer, limit: int) -> ParsedAnswer:
 
 
 def without_thoughts(text: str) -> tuple[list[str], str]:
-    """Return the lines of a reasoning model's thoughts, and the answer after them."""
-    if _THOUGHTS_END in text:
-        thoughts, _, rest = text.rpartition(_THOUGHTS_END)
-    elif text.lstrip().startswith(_THOUGHTS_START):
-        thoughts, rest = text, ""
-    else:
-        return [], text
-    return [line.strip() for line in thoughts.splitlines() if line.strip()], rest
+    """Return the lines of a reasoning model's thoughts, and the answer after them.
+
+    The answer is what follows the last end of thoughts, up to thoughts that have no end.
+    """
+    ends = [match.span() for match in _THOUGHTS_END.finditer(text)]
+    thoughts, rest = (text[: ends[-1][0]], text[ends[-1][1] :]) if ends else ("", text)
+    again = _THOUGHTS_START.search(rest)
+    if again is not None:
+        thoughts, rest = f"{thoughts}\n{rest[again.start() :]}", rest[: again.start()]
+    lines = [line.strip() for line in thoughts.splitlines() if line.strip()]
+    return lines, _AROUND.sub("", rest)
+
+
+def _flat(lines: Sequence[_Line], text: str) -> bool:
+    """Return whether the complete lines of an answer are one list, from the first line on."""
+    indents = [len(each) - len(each.lstrip()) for each in text.splitlines() if each.strip()]
+    rows = list(zip(indents, lines, strict=False))
+    if rows and not rows[0][1].marked and _OPENING.fullmatch(rows[0][1].raw):
+        del rows[0]
+    forms: set[tuple[int, str]] = set()
+    numbers: list[int] = []
+    for indent, line in rows:
+        if not line.marked and line.content.plain_fault is not None:
+            return False
+        mark = _MARKS.match(_EMPHASIS.sub("", line.raw).strip()) if line.marked else None
+        mark = "" if mark is None else mark[0].strip()
+        numbers += [int(each) for each in re.findall(r"\d+", mark)[:1]]
+        forms.add((indent, re.sub(r"\d+|[a-zA-Z]", "1", mark)))
+    return len(forms) <= 1 and numbers == list(range(1, len(numbers) + 1))
 
 
 def _line(raw: str) -> _Line:

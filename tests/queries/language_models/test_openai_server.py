@@ -7,19 +7,23 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from socketserver import BaseRequestHandler, ThreadingTCPServer
 from typing import Any
 
 import pytest
 
 from infopursuit.core.errors import InputError
+from infopursuit.queries.generation import answer_prompts
 from infopursuit.queries.language_models import Answer, Sampling, openai_server
 from infopursuit.queries.settings import OpenAISettings
 
 SAMPLING = Sampling(temperature=0.5, top_p=0.9, max_tokens=30, seed=3)
 LISTS = replace(SAMPLING, pattern="1[.] [a-z]+")
-Reply = tuple[int, Any]
+# A status, the content, and perhaps headers.
+Reply = tuple[int, Any] | tuple[int, Any, dict[str, str]]
 
 
 def completion(text: str | None, finish_reason: str | None = "stop") -> Reply:
@@ -42,9 +46,11 @@ def serving(reply: Callable[[dict[str, Any]], Reply]) -> Iterator[tuple[str, lis
             authorization = self.headers["Authorization"]
             request = {"path": self.path, "body": body, "authorization": authorization}
             requests.append(request)
-            status, content = reply(request)
+            status, content, *headers = reply(request)
             data = content if isinstance(content, bytes) else json.dumps(content).encode()
             self.send_response(status)
+            for name, value in (headers[0] if headers else {}).items():
+                self.send_header(name, value)
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)
@@ -131,7 +137,13 @@ def test_failures_that_pass_are_tried_again(status: int) -> None:
         (SAMPLING, 400, b"max_tokens", "refused the request, status 400: 'max_tokens'", 1),
         (LISTS, 400, b"what?", "400: 'what[?]'; if it does not know structured_outputs, set", 1),
         (SAMPLING, 200, {"choices": [{"message": None}]}, "the reply is not a chat completion", 1),
-        (SAMPLING, 200, {"choices": [{"message": {"content": 5}}]}, "not a chat completion", 1),
+        (
+            SAMPLING,
+            200,
+            {"choices": [{"message": {"content": 5}}]},
+            "not a chat completion.*'5'",
+            1,
+        ),
         (LISTS, *completion("Sure! A tail."), r"found 'Sure! A tail\.': .*output to false", 1),
     ],
 )
@@ -174,6 +186,180 @@ def test_a_server_that_is_too_slow() -> None:
 
     with serving(reply) as (url, _), pytest.raises(InputError, match="ReadTimeout"):
         client(url, max_retries=0, timeout_seconds=0.05).answer(["A dog."], SAMPLING)
+
+
+def refusing(*names: str, param: bool = True) -> Callable[[dict[str, Any]], Reply]:
+    """A server that does not take some fields."""
+
+    def reply(request: dict[str, Any]) -> Reply:
+        for name in names:
+            if name in request["body"]:
+                error: dict[str, Any] = {"message": f"Unsupported parameter: '{name}', not seed."}
+                return 400, {"error": error | ({"param": name} if param else {})}
+        return completion("fine")
+
+    return reply
+
+
+@pytest.mark.parametrize("param", [True, False])
+def test_a_field_that_a_server_refuses_is_given_up_for_good(
+    param: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    names = ["max_tokens", "temperature", "top_p"] if param else ["max_tokens", "seed"]
+    with serving(refusing(*names, param=param)) as (url, requests):
+        model = client(url)
+        answers = model.answer([str(number) for number in range(40)], SAMPLING)
+        assert answers == [Answer("fine", "stop")] * 40
+        assert len(requests) == 40 + len(names) == 40 + len(caplog.records)
+        assert model.answer(["more"], SAMPLING) == answers[:1]
+    sent = requests[-1]["body"]
+    assert sent["max_completion_tokens"] == SAMPLING.max_tokens
+    assert not set(names) & set(sent)
+
+
+def test_fields_of_ones_own() -> None:
+    extra = {"max_tokens": 900, "seed": None, "reasoning_effort": "none"}
+    with serving(refusing("max_tokens")) as (url, requests):
+        model = client(url, extra=extra)
+        assert model.identity["extra"] == extra
+        assert model.answer(["x"], SAMPLING) == [Answer("fine", "stop")]
+    sent = requests[-1]["body"]
+    assert (sent["max_completion_tokens"], sent["reasoning_effort"]) == (900, "none")
+    assert "seed" not in sent
+    with serving(refusing("reasoning_effort")) as (url, requests):
+        with pytest.raises(InputError, match="reasoning_effort is one of your own fields"):
+            client(url, extra=extra).answer(["x"], SAMPLING)
+        assert len(requests) == 1
+    with pytest.raises(InputError, match=r"openai\.extra: stream is set by infopursuit"):
+        client(url, extra={"stream": True})
+
+
+BUSY = {"error": {"message": "Rate limit reached.", "code": "rate_limit_exceeded"}}
+AGAIN = {"error": {"message": "Slow down. Please try again in 300ms."}}
+
+
+@pytest.mark.parametrize(
+    ("refusal", "seconds"),
+    [
+        ((429, b"", {"Retry-After": "0.3"}), 0.3),
+        ((503, b"", {"retry-after-ms": "300"}), 0.3),
+        ((429, b"", {"Retry-After": "300ms"}), 0.3),
+        ((429, AGAIN), 0.3),
+        ((200, AGAIN), 0.3),
+        ((429, b'{"retryDelay": "0.3s"}'), 0.3),
+        ((503, b"", {"Date": formatdate(1e9), "Retry-After": formatdate(1e9 - 5)}), 1.0),
+        ((200, BUSY), 0.0),
+        ((200, {"choices": [{"error": {"code": 502, "message": "upstream"}}]}), 0.0),
+    ],
+)
+def test_a_server_is_left_alone_for_as_long_as_it_says(refusal: Any, seconds: float) -> None:
+    left, times = iter([completion("first"), refusal]), []
+
+    def reply(request: dict[str, Any]) -> Reply:
+        times.append(time.monotonic())
+        return next(left, completion("fine"))
+
+    with serving(reply) as (url, _):
+        model = client(url)
+        model.answer(["a"], SAMPLING)
+        assert model.answer(["b"], SAMPLING) == [Answer("fine", "stop")]
+    assert len(times) == 3
+    assert times[2] - times[1] >= seconds
+
+
+def test_a_server_that_wants_an_hour_is_not_waited_for() -> None:
+    with serving(lambda request: (429, b"", {"Retry-After": "3600"})) as (url, requests):
+        with pytest.raises(InputError, match=r"wants no request for 3600 s.*are kept"):
+            client(url).answer(["a"], SAMPLING)
+        assert len(requests) == 1
+
+
+def test_a_server_with_few_slots_answers_everything() -> None:
+    """Time-outs do not count while other answers come, and fewer requests run at once."""
+    slots, most, running = threading.Semaphore(2), [0], [0]
+
+    def reply(request: dict[str, Any]) -> Reply:
+        running[0] += 1
+        most[0] = max(most[0], running[0])
+        with slots:
+            time.sleep(0.1)
+        running[0] -= 1
+        return completion("fine")
+
+    with serving(reply) as (url, _):
+        model = client(url, max_retries=1, timeout_seconds=0.6)
+        assert len(model.answer([str(number) for number in range(30)], SAMPLING)) == 30
+    assert most[0] > 8
+
+
+def test_answers_on_their_way_are_kept_when_another_fails(tmp_path: Path) -> None:
+    broken = True
+
+    def reply(request: dict[str, Any]) -> Reply:
+        if broken and prompt_of(request) == "5":
+            time.sleep(0.1)
+            return 400, b"bad"
+        time.sleep(0.0 if prompt_of(request) == "0" else 0.3)
+        return completion("fine")
+
+    prompts = [str(number) for number in range(200)]
+    with serving(reply) as (url, requests):
+        with pytest.raises(InputError, match="status 400"):
+            answer_prompts(client(url), prompts, SAMPLING, tmp_path)
+        given = len(requests) - 1
+        assert given < 40
+        broken = False
+        answers = answer_prompts(client(url), prompts, SAMPLING, tmp_path)
+        assert len(requests) == 1 + len(prompts)
+    assert answers == [Answer("fine", "stop")] * len(prompts)
+    assert not list(tmp_path.rglob("*.open")) or given
+
+
+@pytest.mark.parametrize("tail", ["/", "/chat/completions", "/chat/completions/"])
+def test_an_address_is_taken_as_people_write_it(tail: str) -> None:
+    with serving(lambda request: completion("fine")) as (url, requests):
+        model = client(f"{url}{tail}")
+        assert model.answer(["a"], SAMPLING) == [Answer("fine", "stop")]
+        assert model.identity == client(url).identity
+    assert requests[0]["path"] == "/v1/chat/completions"
+
+
+@pytest.mark.parametrize(
+    ("path", "reply", "message"),
+    [
+        ("", (404, b"404 page not found"), "usually ends in /v1: try http://[^ ]*/v1$"),
+        ("", (200, b"<!DOCTYPE html><p>Hi"), "found a web page; the address .* ends in /v1"),
+        ("", (200, b" "), "found an empty reply; the address .* ends in /v1"),
+        ("/v1", (404, b"no such model"), "404: 'no such model'$"),
+        ("/v1", (200, b"<html>"), "found a web page$"),
+        ("/v1", (200, {"choices": []}), r"found '{\"choices\": \[\]}'$"),
+        ("/v1", (200, {"error": "out of credits"}), "400 in a reply of status 200: .*out of cred"),
+        ("/v1", (308, b"", {"Location": "https://a.b/v1/chat/completions"}),
+         "redirects to https://a.b/v1: give that"),
+    ],
+)  # fmt: skip
+def test_what_a_wrong_address_gives_is_said_in_one_line(
+    path: str, reply: Reply, message: str
+) -> None:
+    with serving(lambda request: reply) as (url, requests):
+        with pytest.raises(InputError, match=message):
+            client(url.removesuffix("/v1") + path).answer(["a"], SAMPLING)
+        assert len(requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ({"content": "", "reasoning": "Hm."}, "<think>\nHm."),
+        ({"content": None, "reasoning_content": "Hm."}, "<think>\nHm."),
+        ({"content": "1. tail", "reasoning": "Hm."}, "1. tail"),
+        ({"content": [{"type": "thinking"}, {"type": "text", "text": "1. tail"}]}, "1. tail"),
+        ({"content": None, "refusal": "I'm sorry"}, "I'm sorry"),
+    ],
+)
+def test_thoughts_beside_the_text_are_no_answer(message: dict[str, Any], text: str) -> None:
+    with serving(lambda request: (200, {"choices": [{"message": message}]})) as (url, _):
+        assert client(url).answer(["x"], SAMPLING) == [Answer(text, "unknown")]
 
 
 def test_withheld_and_broken_texts() -> None:

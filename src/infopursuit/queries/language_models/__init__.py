@@ -8,6 +8,7 @@ from typing import Any
 from infopursuit.core.errors import InputError
 from infopursuit.queries.language_models.model import (
     Answer,
+    AnswersAsTheyCome,
     Cost,
     ImagePrompt,
     LanguageModel,
@@ -27,6 +28,7 @@ from infopursuit.queries.settings import (
 
 __all__ = [
     "Answer",
+    "AnswersAsTheyCome",
     "Cost",
     "ImagePrompt",
     "LanguageModel",
@@ -38,6 +40,8 @@ __all__ = [
 ]
 
 VLLM, RECORDED = "vllm:", "recorded:"
+# A model that thinks on a CPU takes minutes for an answer.
+TIMEOUT_SECONDS = 300.0
 
 
 def open_language_model(
@@ -52,7 +56,9 @@ def open_language_model(
     return OpenAIServer(settings.openai)
 
 
-def language_model_at(where: str, name: str | None = None) -> LanguageModel:
+def language_model_at(
+    where: str, name: str | None = None, extra: Mapping[str, Any] | None = None
+) -> LanguageModel:
     """Return the language model at an address.
 
     Args:
@@ -60,13 +66,17 @@ def language_model_at(where: str, name: str | None = None) -> LanguageModel:
             in the environment variable OPENAI_API_KEY; `vllm:MODEL@REVISION`, of the hub, or
             `vllm:FOLDER`; or `recorded:FILE` of recorded answers.
         name: of the model, for a server.
+        extra: more fields of each request to a server, such as reasoning_effort or max_tokens.
 
     Raises:
         InputError: the address is none of these, or the name is missing or too much.
     """
     if where.startswith((VLLM, RECORDED)):
-        if name is not None:
-            raise InputError(f"{where} names its model; expected no other name, found {name!r}")
+        for what, given in (("name", name), ("field of requests", extra)):
+            if given:
+                raise InputError(
+                    f"{where} names its model; expected no other {what}, found {given!r}"
+                )
         if where.startswith(RECORDED):
             return RecordedAnswers(where.removeprefix(RECORDED))
         model, _, revision = where.removeprefix(VLLM).partition("@")
@@ -82,7 +92,8 @@ def language_model_at(where: str, name: str | None = None) -> LanguageModel:
         base_url=where,
         model=name,
         api_key_variable="OPENAI_API_KEY",
-        timeout_seconds=120.0,
+        timeout_seconds=TIMEOUT_SECONDS,
         max_retries=5,
+        extra=dict(extra or {}),
     )
     return OpenAIServer(settings)

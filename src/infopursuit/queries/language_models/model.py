@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -106,11 +106,25 @@ class LanguageModel(Protocol):
 
     @property
     def chunk(self) -> int:
-        """How many prompts to hand over at once; at most these are lost if the process dies."""
+        """How many prompts to hand over at once.
+
+        At most these are lost if the process dies, and none if they are `AnswersAsTheyCome`.
+        """
         ...
 
     def answer(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Answer]:
         """Return one answer for each prompt, in order."""
+        ...
+
+
+@runtime_checkable
+class AnswersAsTheyCome(Protocol):
+    """A backend whose answers come one by one, so that each can be kept at once."""
+
+    def answer_one_by_one(
+        self, prompts: Sequence[Prompt], sampling: Sampling
+    ) -> Iterator[tuple[int, Answer]]:
+        """Yield each answer with the place of its prompt, in any order."""
         ...
 
 

@@ -1,5 +1,8 @@
 """Any server that speaks OpenAI's chat completions: vLLM serve, Ollama, OpenAI itself.
 
+Servers differ. What one refuses of a request is left out, or called by its other name, from then on
+(`_Manners`); how many requests run at once, and when, follows its answers (`Pace`).
+
 What a server sends passes one place, `_Requests._sent`: it is at most MOST_BYTES long, whole within
 the time limit, not compressed, and the key is masked in it.
 """
@@ -15,8 +18,8 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -33,19 +36,45 @@ from infopursuit.queries.language_models.model import (
     choice_probability,
     message_content,
 )
+from infopursuit.queries.language_models.pace import (
+    CONCURRENT_REQUESTS,
+    Pace,
+    Reply,
+    StoppedError,
+    wanted_pause,
+)
 from infopursuit.queries.settings import OpenAISettings
 
 logger = logging.getLogger(__name__)
 
-CONCURRENT_REQUESTS = 16
-FIRST_PAUSE_SECONDS = 1.0  # before the first retry; each further pause is twice as long
+FIRST_PAUSE_SECONDS = 2.0  # before the first retry; each further pause is twice as long
 LONGEST_PAUSE_SECONDS = 60.0
+# A server that wants more time than this before the next request is not waited for.
+LONGEST_WAIT_SECONDS = 900.0
 # Statuses that another try can cure: too early, too many requests, and the server's own failures.
 PASSING_STATUSES = frozenset({408, 425, 429, *range(500, 600)})
+# Of these, the ones that say that a server has too much to do.
+BUSY_STATUSES = frozenset({408, 429, 503, 504, 529})
+# An error without a number that means 429.
+_BUSY = re.compile(r"rate.?limit|too many requests|overloaded|quota|try again", re.IGNORECASE)
+# Fields of a request that a server may do without, in the order in which they are given up if it
+# names several; and the other name of one.
+DISPENSABLE = ("top_p", "seed", "temperature")
+OTHER_NAMES = {"max_tokens": "max_completion_tokens"}
+# An error about the name of such a field, not about its value.
+_UNKNOWN = re.compile(
+    r"max_completion_tokens|support|unknown|unrecogni|unexpected|permitted|extra|deprecat",
+    re.IGNORECASE,
+)
+# Fields that only this module sets.
+TAKEN = ("model", "messages", "stream", "n")
 # Bytes of one reply: an answer has some thousand.
 MOST_BYTES = 2**24
 # A shorter key could be a word of an answer.
 SHORTEST_KEY = 4
+PATH = "/chat/completions"
+# Fields of a message in which servers put the thoughts of a model.
+THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 UNSTRUCTURED = "set language_model.structured_output to false, or use vLLM's server"
 
 
@@ -68,24 +97,38 @@ class OpenAIServer:
                 "password, and without `?`; a key comes from the environment variable "
                 f"{settings.api_key_variable}"
             )
+        for name in TAKEN:
+            if name in settings.extra:
+                raise InputError(
+                    f"openai.extra: {name} is set by infopursuit; expected other fields of requests"
+                )
         self.settings = settings
-        self.url = f"{base_url.rstrip('/')}/chat/completions"
+        self.base_url = base_url.rstrip("/").removesuffix(PATH).rstrip("/")
+        self.url = f"{self.base_url}{PATH}"
         # Reading the certificates takes longer than many an answer: once is enough.
         self._certificates = httpx.create_ssl_context()
-        # Whether the words that may answer are sent; not to a server that refused them.
-        self.sends_choices = True
+        self.manners, self.pace = _Manners(self.url), Pace()
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The server and its name for the model."""
+        """The server, its name for the model, and what each request has besides."""
         settings = self.settings
-        return {"backend": "openai", "base_url": settings.base_url, "model": settings.model}
+        extra = {"extra": settings.extra} if settings.extra else {}
+        return {"backend": "openai", "base_url": self.base_url, "model": settings.model} | extra
 
     def answer(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Answer]:
+        """Return one answer for each prompt, in order; see `answer_one_by_one`."""
+        came = dict(self.answer_one_by_one(prompts, sampling))
+        return [came[place] for place in range(len(prompts))]
+
+    def answer_one_by_one(
+        self, prompts: Sequence[Prompt], sampling: Sampling
+    ) -> Iterator[tuple[int, Answer]]:
         """Put each prompt to the server as one user message, a picture first.
 
         A failed connection, a time-out, status 429 and statuses from 500 are tried again with
-        growing pauses; the first prompt that fails for good stops all others. A pattern is sent as
+        growing pauses, or after the time that the server names. The first prompt that fails for
+        good stops those that wait; answers on their way are still taken. A pattern is sent as
         vLLM's server takes it (`structured_outputs`), and an answer that came to its end without
         matching it shows that this server does not. With a picture go the words that may answer
         it and a wish for log-probabilities, until the server refuses them.
@@ -97,37 +140,163 @@ class OpenAIServer:
                 f"the environment variable {variable}: expected a key of printable ASCII "
                 "characters on one line"
             )
-        stopped = threading.Event()
+        failure: BaseException | None = None
         with ThreadPoolExecutor(CONCURRENT_REQUESTS) as pool:
-            requests = _Requests(
-                self.settings, self.url, self._certificates, key, sampling, stopped, self
-            )
-            futures = [pool.submit(requests.ask, prompt) for prompt in prompts]
+            requests = _Requests(self, self._certificates, key, sampling)
+            futures = {pool.submit(requests.ask, each): n for n, each in enumerate(prompts)}
             try:
-                return [future.result() for future in futures]
+                for future in as_completed(futures):
+                    error = future.exception()
+                    if error is None:
+                        yield futures[future], future.result()
+                        continue
+                    requests.stop()
+                    if failure is None or isinstance(failure, StoppedError):
+                        failure = error
             finally:
-                # After a failure the rest is not needed; after success this has no effect.
-                stopped.set()
+                # If nobody wants more answers; after success this has no effect.
+                requests.stop()
                 pool.shutdown(cancel_futures=True)
+        if failure is not None:
+            raise failure
+
+
+class _Manners:
+    """What a server does not take, so that it is asked without from then on."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.refused: dict[str, str | None] = {}  # with the other name that it takes
+        # Whether the words that may answer are sent.
+        self.sends_choices = True
+        self._lock = threading.Lock()
+
+    def request(self, fields: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields that the server takes, and those that a person wants besides."""
+        body = dict(fields)
+        for name, other in [*OTHER_NAMES.items(), *((v, k) for k, v in OTHER_NAMES.items())]:
+            if name in extra:
+                body.pop(other, None)
+        body |= extra
+        for name, other in self.refused.items():
+            if name in body:
+                value = body.pop(name)
+                if other is not None:
+                    body[other] = value
+        return {name: value for name, value in body.items() if value is not None}
+
+    def learn(self, reply: Reply, sent: Mapping[str, Any], extra: Mapping[str, Any]) -> bool:
+        """Take what a refusal says of a request; return whether another form is worth a try."""
+        with self._lock:
+            if any(name in sent for name in self.refused):
+                return True  # meanwhile another request has learnt
+            named = [
+                name
+                for name in (*OTHER_NAMES, *DISPENSABLE)
+                if name in sent
+                and (name not in extra or name in OTHER_NAMES)
+                and _names(reply.text, name)
+                and (name not in OTHER_NAMES or _UNKNOWN.search(reply.text))
+            ]
+            if named:
+                name = named[0]
+                other = self.refused[name] = OTHER_NAMES.get(name)
+                instead = f"sends {other} instead" if other else "goes without it"
+                logger.warning("%s does not take %s: infopursuit %s", self.url, name, instead)
+            elif "logprobs" in sent and "logprobs" not in extra:
+                if self.sends_choices:
+                    logger.warning("%s does not know structured_outputs or logprobs", self.url)
+                self.sends_choices = False
+                return True
+            return bool(named)
+
+
+def _names(reply: str, field_name: str) -> bool:
+    """Return whether an error is about a field: by the parameter that it names, or in its words."""
+    try:
+        error = json.loads(reply)["error"]
+        named = error["param"].rpartition(".")[2]
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        named = None
+    return named == field_name if named else re.search(rf"\b{field_name}\b", reply) is not None
 
 
 @dataclass
 class _Requests:
     """The requests of one call, which share a key and the end of all waiting."""
 
-    settings: OpenAISettings
-    url: str
+    server: OpenAIServer
     certificates: ssl.SSLContext
     key: str
     sampling: Sampling
-    stopped: threading.Event
-    server: OpenAIServer
+    stopped: threading.Event = field(default_factory=threading.Event)
     reported: set[int] = field(default_factory=set)
 
+    def __post_init__(self) -> None:
+        self.settings, self.url = self.server.settings, self.server.url
+
+    def stop(self) -> None:
+        """Let no further request start."""
+        self.stopped.set()
+        self.server.pace.wake()
+
     def ask(self, prompt: Prompt) -> Answer:
-        """Return the answer to one prompt, after as many tries as it takes."""
-        sampling = self.sampling
-        body: dict[str, Any] = {
+        """Return the answer to one prompt, after as many tries as it takes.
+
+        A try in which the server was busy does not count if it gave another answer meanwhile: then
+        this one's turn comes, too.
+        """
+        pace, started = self.server.pace, time.monotonic()
+        tries, attempt = self.settings.max_retries + 1, 0
+        while True:
+            pace.enter(self.stopped)
+            sent, before, answer, busy = time.monotonic(), pace.answered, None, False
+            wait: float | None = None
+            try:
+                reply = self._adapted(prompt)
+                if reply.status == 200:
+                    answer = self._answer(reply.text, prompt, time.monotonic() - started)
+                    return answer
+                where = "" if reply.status == reply.sent else f" in a reply of status {reply.sent}"
+                failure = f"status {reply.status}{where}: {_start(reply.text)}"
+                if reply.status not in PASSING_STATUSES:
+                    hint = self._hint(reply)
+                    raise InputError(f"{self.url} refused the request, {failure}{hint}")
+                busy, wait = reply.status in BUSY_STATUSES, wanted_pause(reply)
+            except httpx.TransportError as error:
+                failure = self._masked(f"{type(error).__name__}: {error}")
+                busy = isinstance(error, httpx.TimeoutException)
+            finally:
+                pace.leave(answer is not None)
+            if wait is not None and wait > LONGEST_WAIT_SECONDS:
+                raise InputError(
+                    f"{self.url} wants no request for {wait:.0f} s ({failure}); run this again "
+                    "then: answers so far are kept"
+                )
+            if busy:
+                pace.slow_down(sent, wait or 0.0)
+            if not (busy and pace.answered > before):
+                attempt += 1
+            if attempt == tries:
+                break
+            pause = min(FIRST_PAUSE_SECONDS * 2 ** max(attempt - 1, 0), LONGEST_PAUSE_SECONDS)
+            pause = pause if wait is None else 0.0  # all requests wait as long as the server says
+            # All requests fail together when a server is down: one line for each round of tries.
+            if attempt not in self.reported:
+                self.reported.add(attempt)
+                after = pause if wait is None else wait
+                logger.warning("%s: %s; next try in %.1f s", self.url, failure, after)
+            if self.stopped.wait(pause):
+                raise StoppedError
+        raise InputError(
+            f"{self.url} gave no answer in {tries} tries, the last ended in {failure}; check that "
+            "the server runs, then run this again: answers so far are kept"
+        )
+
+    def _adapted(self, prompt: Prompt) -> Reply:
+        """Send a prompt in the form that the server takes, and learn of its refusals."""
+        sampling, manners, extra = self.sampling, self.server.manners, self.settings.extra
+        fields: dict[str, Any] = {
             "model": self.settings.model,
             "messages": [{"role": "user", "content": message_content(prompt)}],
             "temperature": sampling.temperature,
@@ -136,52 +305,28 @@ class _Requests:
             "seed": sampling.seed_for(prompt),
         }
         if sampling.pattern is not None:
-            body["structured_outputs"] = {"regex": sampling.pattern}
-        choices = {}
-        if isinstance(prompt, ImagePrompt) and self.server.sends_choices:
-            known = {"choice": list(prompt.choices)}
-            choices = {"structured_outputs": known, "logprobs": True, "top_logprobs": 5}
-        started, failure = time.monotonic(), ""
-        tries = self.settings.max_retries + 1
-        for attempt in range(tries):
-            try:
-                status, reply = self._sent(body | choices)
-                if choices and status in (400, 422):
-                    logger.warning("%s does not know structured_outputs or logprobs", self.url)
-                    choices, self.server.sends_choices = {}, False
-                    status, reply = self._sent(body)
-            except httpx.TransportError as error:
-                failure = self._masked(f"{type(error).__name__}: {error}")
-            else:
-                if status == 200:
-                    answer = read_completion(reply, self.url, sampling.pattern)
-                    # JSON may have spelled the key in escapes.
-                    masked = map(self._masked, (answer.text, answer.finish_reason))
-                    answer = Answer(next(masked), next(masked))
-                    if isinstance(prompt, ImagePrompt):
-                        seconds = time.monotonic() - started
-                        return _about_picture(answer, prompt, json.loads(reply), seconds)
-                    return answer
-                failure = f"status {status}: {_start(reply)}"
-                if status not in PASSING_STATUSES:
-                    hint = self._hint(status)
-                    raise InputError(f"{self.url} refused the request, {failure}{hint}")
-            if attempt == tries - 1:
-                break
-            pause = min(FIRST_PAUSE_SECONDS * 2**attempt, LONGEST_PAUSE_SECONDS)
-            # All requests fail together when a server is down: one line for each round of tries.
-            if attempt not in self.reported:
-                self.reported.add(attempt)
-                logger.warning("%s: %s; next try in %.1f s", self.url, failure, pause)
-            if self.stopped.wait(pause):
-                break
-        raise InputError(
-            f"{self.url} gave no answer in {tries} tries, the last ended in {failure}; check that "
-            "the server runs, then run this again: answers so far are kept"
-        )
+            fields["structured_outputs"] = {"regex": sampling.pattern}
+        while True:
+            choices = {}
+            if isinstance(prompt, ImagePrompt) and manners.sends_choices:
+                known = {"choice": list(prompt.choices)}
+                choices = {"structured_outputs": known, "logprobs": True, "top_logprobs": 5}
+            body = manners.request(fields | choices, extra)
+            reply = self._sent(body)
+            if reply.status not in (400, 422) or not manners.learn(reply, body, extra):
+                return reply
 
-    def _sent(self, body: dict[str, Any]) -> tuple[int, str]:
-        """Send one request; return the status and the reply, without the key.
+    def _answer(self, reply: str, prompt: Prompt, seconds: float) -> Answer:
+        answer = read_completion(reply, self.url, self.sampling.pattern)
+        # JSON may have spelled the key in escapes.
+        masked = map(self._masked, (answer.text, answer.finish_reason))
+        answer = Answer(next(masked), next(masked))
+        if isinstance(prompt, ImagePrompt):
+            return _about_picture(answer, prompt, json.loads(reply), seconds)
+        return answer
+
+    def _sent(self, body: dict[str, Any]) -> Reply:
+        """Send one request; return the reply, without the key.
 
         Raises:
             InputError: the reply is too long, or compressed.
@@ -214,7 +359,9 @@ class _Requests:
                         raise InputError(
                             f"{self.url}: the reply has more than {MOST_BYTES / 1e6:.0f} MB"
                         )
-                return response.status_code, self._masked(content.decode(errors="replace"))
+                text = self._masked(content.decode(errors="replace"))
+                status = response.status_code
+                return Reply(_true_status(status, text), text, response.headers, status)
         except httpx.TransportError as error:
             if deadline.passed:
                 raise httpx.ReadTimeout(f"no whole reply within {limit:g} s") from error
@@ -226,14 +373,54 @@ class _Requests:
         """Return what a server sent without the key, which it may repeat anywhere."""
         return text.replace(self.key, "***") if len(self.key) >= SHORTEST_KEY else text
 
-    def _hint(self, status: int) -> str:
-        if status in (401, 403):
+    def _hint(self, reply: Reply) -> str:
+        if reply.status in (401, 403):
             return (
                 f"; the key is read from the environment variable {self.settings.api_key_variable}"
             )
-        if status in (400, 422) and self.sampling.pattern is not None:
+        if reply.status in (301, 302, 303, 307, 308):
+            place = self._masked(reply.headers.get("location", "nowhere")).removesuffix(PATH)
+            return f"; it redirects to {place}: give that address"
+        if reply.status in (404, 405):
+            return _hint_at_v1(self.url)
+        extra = [name for name in self.settings.extra if _names(reply.text, name)]
+        if extra:
+            return f"; {extra[0]} is one of your own fields of requests (openai.extra)"
+        if reply.status in (400, 422) and self.sampling.pattern is not None:
             return f"; if it does not know structured_outputs, {UNSTRUCTURED}"
         return ""
+
+
+def _hint_at_v1(url: str) -> str:
+    """Say what addresses look like, if this one is not so."""
+    base = url.removesuffix(PATH)
+    if re.search(r"/v\d", urlsplit(base).path):
+        return ""
+    return f"; the address of a server of chat completions usually ends in /v1: try {base}/v1"
+
+
+def _true_status(sent: int, text: str) -> int:
+    """Return the status of a reply; of an error within a 200 the one that it names, or means."""
+    error = _error_within(text) if sent == 200 else None
+    if error is None:
+        return sent
+    for key in ("code", "status", "status_code"):
+        with contextlib.suppress(LookupError, TypeError, ValueError):
+            status = int(error[key])
+            if 400 <= status < 600:
+                return status
+    return 429 if _BUSY.search(json.dumps(error)) else 400
+
+
+def _error_within(text: str) -> Any:
+    """Return the error that a reply consists of; None if there is none."""
+    try:
+        reply = json.loads(text)
+        if not reply.get("choices"):
+            return reply.get("error") or None
+        return reply["choices"][0].get("error") or None
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None
 
 
 class _Deadline:
@@ -257,21 +444,37 @@ class _Deadline:
 
 
 def read_completion(reply: str, url: str, pattern: str | None = None) -> Answer:
-    """Return the answer in a server's reply."""
+    """Return the answer in a server's reply.
+
+    Thoughts in a field of their own count only where there is no text: then they are the answer, as
+    thoughts without an end (`parsing.without_thoughts`).
+    """
     try:
         choice = json.loads(reply)["choices"][0]
-        text, finish_reason = choice["message"]["content"], choice["finish_reason"]
-    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        message, finish_reason = choice["message"], choice.get("finish_reason")
+        text, withheld = message["content"], message.get("refusal")
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        page = re.match(r"\s*<(?:!doctype|html|\?xml)", reply, re.IGNORECASE)
+        what = "a web page" if page else _start(reply) if reply.strip() else "an empty reply"
         raise InputError(
             f"{url}: the reply is not a chat completion; expected choices[0].message.content, "
-            f"found {_start(reply)}"
+            f"found {what}{_hint_at_v1(url) if page or not reply.strip() else ''}"
         ) from error
+    if isinstance(text, list) and all(isinstance(part, dict) for part in text):
+        text = "".join(str(part["text"]) for part in text if part.get("type") == "text")
     # Null if the server withheld the text, for example with finish_reason content_filter.
     if not isinstance(text, str | None) or not isinstance(finish_reason, str | None):
         raise InputError(
-            f"{url}: the reply has {_start(str(text))} as content and "
+            f"{url}: the reply is not a chat completion; it has {_start(str(text))} as content and "
             f"{_start(str(finish_reason))} as finish_reason; expected texts"
         )
+    if not text and isinstance(withheld, str):
+        text = withheld
+    if not (text or "").strip():
+        thoughts = [message.get(name) for name in THOUGHTS]
+        thoughts = next((each for each in thoughts if isinstance(each, str) and each), None)
+        if thoughts is not None:
+            text, pattern = f"<think>\n{thoughts}", None
     # JSON can escape half of a surrogate pair, which no UTF-8 file can hold.
     text = (text or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if pattern and finish_reason == "stop" and not re.fullmatch(pattern, text.strip()):
