@@ -10,7 +10,6 @@ from __future__ import annotations
 from infopursuit.core.stage import RowCounts, run
 
 import logging
-from itertools import product
 from pathlib import Path
 
 from run_report.charts import write_plots
@@ -18,9 +17,9 @@ from run_report.page import write_report
 from run_report.runs import read_dataset, write_curves
 from run_report.summary import write_metrics, write_summary
 
-from infopursuit.core.run_name import RunName
 from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.evaluation.settings import EvaluateSettings, RunSettings
+from infopursuit.pipeline.leftovers import keep_runs
 
 logger = logging.getLogger("infopursuit")
 
@@ -39,13 +38,8 @@ class Settings(Section):
 def main(settings: Settings) -> RowCounts:
     runs = settings.run
     datasets = [
-        read_dataset(
-            ARTIFACTS,
-            dataset,
-            [RunName(dataset, *key) for key in product(runs.inits, runs.methods, runs.seeds)],
-            truth=dataset in runs.truth,
-        )
-        for dataset in runs.datasets
+        read_dataset(ARTIFACTS, dataset, of_dataset, truth=dataset in runs.truth)
+        for dataset, of_dataset in keep_runs(ARTIFACTS, runs).items()
     ]
     resamples = settings.evaluate.bootstrap_resamples
     write_report(REPORT / "index.html", datasets, resamples)

@@ -66,7 +66,7 @@ def render_report(datasets: Sequence[DatasetResults], resamples: int) -> str:
         belief=belief,
         data_uri=data_uri,
     )
-    sheets = (files("infopursuit.explorer") / "page" / "base.css",
+    sheets = (files("infopursuit.explorer") / "page/base.css",
               files("run_report") / "templates" / "report.css")  # fmt: skip
     styles = line_styles(run.name.method for results in datasets for run in results.runs)
     groups = {results.name: _groups(results, resamples) for results in datasets}

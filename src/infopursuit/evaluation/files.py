@@ -15,6 +15,9 @@ from jaxtyping import Bool, Int
 from infopursuit.core.files import atomic_write, write_text
 from infopursuit.core.tables import PREDICTIONS, read_table, write_table
 
+# The class predicted of each test image when its questions stop: id, label, predicted.
+AT_STOP = "at_stop.csv"
+
 
 def write_csv(path: str | Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write rows as CSV; floats with all their digits, so that they read back the same."""
