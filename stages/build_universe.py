@@ -16,7 +16,6 @@ from infopursuit.core.files import read_text_list, write_text
 from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.core.tables import QUERIES, REJECTED_TEXTS, UNIVERSE, read_table, write_table
 from infopursuit.datasets.settings import Datasets
-from infopursuit.pipeline.leftovers import move_leftovers
 from infopursuit.queries.settings import QueriesSettings, QuestionsSettings, UniverseSettings
 
 CLASSES = Path("artifacts/classes")
@@ -38,21 +37,18 @@ def main(settings: Settings) -> RowCounts:
     # Polars reads POLARS_MAX_THREADS when it is imported.
     from infopursuit.queries.universe import build_universe, control_texts
 
-    limits, queries = settings.universe, settings.queries
-    move_leftovers(CORPORA, ["dictionaries", "lists", *queries.corpora])
-    move_leftovers(CORPORA / "dictionaries", queries.dictionaries)
-    move_leftovers(CORPORA / "lists", queries.lists)
+    limits = settings.universe
     dictionaries = {
         name: read_text_list(CORPORA / "dictionaries" / f"{name}.txt")
-        for name in sorted(queries.dictionaries)
+        for name in sorted(settings.queries.dictionaries)
     }
     lists = {
         name: read_text_list(CORPORA / "lists" / f"{name}.txt")
-        for name in sorted(queries.lists)
+        for name in sorted(settings.queries.lists)
     }
     corpora = {
         name: read_table(CORPORA / f"{name}.parquet", QUERIES)
-        for name in sorted(queries.corpora)
+        for name in sorted(settings.queries.corpora)
     }
     class_names: list[str] = []
     if Path(limits.drop_class_names) == CLASSES:

@@ -4,18 +4,26 @@
 
 Writes which code each stage runs to artifacts/code, a file for each script, on which its stages
 depend: they come after this one, and a stage runs again if its own code has changed.
+
+Outputs of earlier settings move from the folders that stages read whole to .scratch/leftovers.
+artifacts/outputs.txt lists the outputs that these settings have: if it belongs to other settings,
+this stage runs.
 """
 
-from infopursuit.core.stage import CODE, KNOWN_CODE, RowCounts, run
+from infopursuit.core.stage import CODE, KNOWN_CODE, SCRATCH, RowCounts, run
 
+import logging
 from pathlib import Path
 
 from infopursuit.core.code_used import write_listings
-from infopursuit.core.files import atomic_folder
+from infopursuit.core.files import atomic_folder, write_text
 from infopursuit.core.settings import Section
 from infopursuit.pipeline.check import check
+from infopursuit.pipeline.leftovers import move_leftovers, read_outputs
 
-STAGES = Path("stages")
+logger = logging.getLogger("infopursuit")
+
+STAGES, OUTPUTS = Path("stages"), Path("artifacts/outputs.txt")
 
 
 class Settings(Section):
@@ -33,7 +41,13 @@ def main(settings: Settings) -> RowCounts:
     ]
     with atomic_folder(CODE) as folder:
         write_listings(scripts, folder, KNOWN_CODE)
-    return RowCounts(read=inputs, written=len(scripts))
+    outputs = read_outputs()
+    moved = move_leftovers(outputs, Path(), SCRATCH / "leftovers")
+    if moved:
+        logger.info("%d files of earlier settings moved to %s", len(moved), SCRATCH / "leftovers")
+    names = "".join(f"{path.as_posix()}\n" for path in outputs.named)
+    write_text(OUTPUTS, names)
+    return RowCounts(read=inputs, written=len(scripts) + len(outputs.named))
 
 
 if __name__ == "__main__":

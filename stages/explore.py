@@ -8,16 +8,17 @@ from __future__ import annotations
 from infopursuit.core.stage import RowCounts, run
 
 import logging
+from itertools import product
 from pathlib import Path
 
 from run_report.explored import best_run, write_explorer
 
+from infopursuit.core.run_name import RunName
 from infopursuit.core.settings import ComputeSettings, Positive, Section
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.datasets.settings import Datasets
 from infopursuit.evaluation.measurement import check_classes
 from infopursuit.evaluation.settings import ExplainSettings, RunSettings
-from infopursuit.pipeline.leftovers import keep_runs
 
 logger = logging.getLogger("infopursuit")
 
@@ -36,7 +37,8 @@ class Settings(Section):
 
 def main(settings: Settings, dataset: str) -> RowCounts:
     runs, explain = settings.run, settings.explain
-    names = [str(name) for name in keep_runs(ARTIFACTS, runs)[dataset]]
+    keys = product(runs.inits, runs.methods, runs.seeds)
+    names = [str(RunName(dataset, *key)) for key in keys]
     name, model = best_run(ARTIFACTS / "models", names, settings.compute.torch_device())
     images = {
         split: load_images(ARTIFACTS / f"images/{dataset}.parquet", split, settings.max_images)

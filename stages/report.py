@@ -10,6 +10,7 @@ from __future__ import annotations
 from infopursuit.core.stage import RowCounts, run
 
 import logging
+from itertools import product
 from pathlib import Path
 
 from run_report.charts import write_plots
@@ -17,9 +18,9 @@ from run_report.page import write_report
 from run_report.runs import read_dataset, write_curves
 from run_report.summary import write_metrics, write_summary
 
+from infopursuit.core.run_name import RunName
 from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.evaluation.settings import EvaluateSettings, RunSettings
-from infopursuit.pipeline.leftovers import keep_runs
 
 logger = logging.getLogger("infopursuit")
 
@@ -38,13 +39,18 @@ class Settings(Section):
 def main(settings: Settings) -> RowCounts:
     runs = settings.run
     datasets = [
-        read_dataset(ARTIFACTS, dataset, of_dataset, truth=dataset in runs.truth)
-        for dataset, of_dataset in keep_runs(ARTIFACTS, runs).items()
+        read_dataset(
+            ARTIFACTS,
+            dataset,
+            [RunName(dataset, *key) for key in product(runs.inits, runs.methods, runs.seeds)],
+            truth=dataset in runs.truth,
+        )
+        for dataset in runs.datasets
     ]
     resamples = settings.evaluate.bootstrap_resamples
     write_report(REPORT / "index.html", datasets, resamples)
-    write_curves(REPORT / "curves.csv", datasets)
-    write_metrics(REPORT / "metrics", datasets)
+    write_curves(REPORT / "curves", datasets)
+    write_metrics(REPORT / "metrics.json", datasets)
     write_plots(REPORT / "plots", datasets)
     logger.info("\n%s", write_summary(REPORT / "results.md", datasets, resamples))
     logger.info("report: open %s", REPORT / "index.html")

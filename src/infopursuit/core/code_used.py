@@ -1,7 +1,7 @@
 """Which code a script runs, as a file that a stage depends on.
 
     used = CodeUsed(Path())
-    used.listing(Path("stages/train.py"))   # a line for each file: its path and the hash of its code
+    used.listing(Path("stages/train.py"))  # a line for each file: its path and its hash
 
 A file counts if the script imports it, anywhere and through others, or names it as data of a
 package. The hash is of the syntax tree without docstrings, and so the same after a change of
@@ -20,6 +20,7 @@ from pathlib import Path
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text, write_text
 
+HINT = "the stage check writes it"
 # What of a syntax tree is no code, or not the same on every version of Python.
 _LEFT_OUT = ("ctx", "kind", "type_comment")
 _WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -75,9 +76,9 @@ def write_listings(scripts: list[Path], folder: Path, known: Path) -> None:
 
 def changed_since(listing: Path, known: Path) -> list[str]:
     """Return the files of a listing that have other code now, or are gone."""
-    kept = json.loads(read_text(known)) if known.is_file() else {}
+    kept = json.loads(read_text(known, HINT)) if known.is_file() else {}
     changed = []
-    for line in read_text(listing).splitlines():
+    for line in read_text(listing, HINT).splitlines():
         name, _, recorded = line.rpartition(" ")
         path = Path(name)
         if not path.is_file():
@@ -102,7 +103,7 @@ def digest(path: Path) -> str:
     if path.suffix != ".py":
         return hashlib.sha256(path.read_bytes()).hexdigest()
     hashed = hashlib.sha256()
-    for part in _parts(_tree(path)):
+    for part in _parts(tree(path)):
         hashed.update(f"{len(part)}:{part}".encode("utf-8", "surrogatepass"))
     return hashed.hexdigest()
 
@@ -128,7 +129,8 @@ def _parts(node: object) -> Iterator[str]:
 
 
 @cache
-def _tree(path: Path) -> ast.Module:
+def tree(path: Path) -> ast.Module:
+    """Return the syntax tree of a file; InputError if it is not valid Python."""
     try:
         return ast.parse(path.read_bytes(), str(path))
     except (SyntaxError, ValueError) as error:
@@ -143,7 +145,7 @@ def imports(path: Path) -> frozenset[str]:
         InputError: it imports by a relative name.
     """
     found: set[str] = set()
-    for node in ast.walk(_tree(path)):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -161,7 +163,7 @@ def _uses(path: Path, homes: tuple[Path, ...]) -> set[Path]:
         parts = module.split(".")
         for end in range(2, len(parts) + 1):
             found.update(_module_files(homes, tuple(parts[:end])))
-    texts = {node.value for node in ast.walk(_tree(path)) if _is_text(node)}
+    texts = {node.value for node in ast.walk(tree(path)) if _is_text(node)}
     named = {text.rpartition("/")[2] for text in texts}
     for package, folder, data in _data(homes):
         if path.parent == package or _dotted(homes, package) in texts:
@@ -187,7 +189,7 @@ def _module_files(homes: tuple[Path, ...], parts: tuple[str, ...]) -> tuple[Path
 
 def _has_code(path: Path) -> bool:
     """Return whether there is more in a file than a docstring."""
-    return any(not _is_text(getattr(node, "value", node)) for node in _tree(path).body)
+    return any(not _is_text(getattr(node, "value", node)) for node in tree(path).body)
 
 
 def _dotted(homes: tuple[Path, ...], package: Path) -> str:

@@ -1,58 +1,68 @@
 """Outputs of earlier settings, moved out of the folders that stages read whole.
 
 `build_universe` depends on the folder of all texts, `report` on those of all runs, for DVC takes no
-list of files from params.yaml. What lies in such a folder has to be what the settings name: else a
+list of files from params.yaml. So what lies in such a folder has to be what the settings name, or a
 data set that is gone would be in dvc.lock, and another clone would run these stages again.
 """
 
 from __future__ import annotations
 
-import logging
 import shutil
-from collections.abc import Iterable
-from itertools import chain, product
 from pathlib import Path
+from typing import NamedTuple
 
-from infopursuit.core.run_name import RunName
-from infopursuit.core.stage import SCRATCH
-from infopursuit.evaluation.settings import RunSettings
-
-logger = logging.getLogger("infopursuit")
-
-LEFTOVERS = SCRATCH / "leftovers"
-# The folders of artifacts/ with what belongs to runs.
-OF_RUNS = ("evaluation", "explanations", "meaning", "models", "training")
+from dvc.repo import Repo
 
 
-def keep_runs(artifacts: Path, runs: RunSettings) -> dict[str, list[RunName]]:
-    """Move out what belongs to no run of the settings; return the runs of each data set."""
-    keys = list(product(runs.inits, runs.methods, runs.seeds))
-    names = {dataset: [RunName(dataset, *key) for key in keys] for dataset in runs.datasets}
-    move_leftovers(artifacts / "baselines", runs.datasets)
-    for folder in OF_RUNS:
-        move_leftovers(artifacts / folder, map(str, chain(*names.values())))
-    return names
+class Outputs(NamedTuple):
+    """What the stages of a project write with its present settings, relative to its root.
 
-
-def move_leftovers(folder: Path, names: Iterable[str], to: Path = LEFTOVERS) -> list[Path]:
-    """Move what belongs to none of the names out of a folder; return the paths moved, sorted.
-
-    A file or folder belongs to a name if it is called so, or so with a suffix (`NAME.json`).
-    Nothing is lost: `to` has it under the same path, where it replaces what was there.
+    Attributes:
+        named: each output, sorted.
+        gathered: the folders of outputs that a stage depends on as a whole, sorted.
     """
-    named = set(names)
-    left = [
-        path
-        for path in sorted(folder.iterdir() if folder.is_dir() else ())
-        if not any(path.name == name or path.name.startswith(f"{name}.") for name in named)
-    ]
+
+    named: list[Path]
+    gathered: list[Path]
+
+
+def read_outputs(project: str | Path = ".") -> Outputs:
+    """Return the outputs of all stages in dvc.yaml, with the values of params.yaml."""
+    with Repo(str(project)) as repo:
+        root = Path(repo.root_dir)
+        named = {Path(out.fs_path).relative_to(root) for out in repo.index.outs}
+        read = {Path(dep.fs_path) for dep in repo.index.deps if dep.protocol == "local"}
+    parents = {parent for path in named for parent in path.parents}
+    inside = {path.relative_to(root) for path in read if root in path.parents}
+    return Outputs(sorted(named), sorted(inside & parents))
+
+
+def move_leftovers(outputs: Outputs, project: Path, to: Path) -> list[Path]:
+    """Move every file of a gathered folder that no stage writes; gives their paths, sorted.
+
+    Nothing is lost: `to` has them under the same paths, where they replace earlier ones.
+    """
+    named = set(outputs.named)
+    left = sorted(
+        {
+            path.relative_to(project)
+            for folder in outputs.gathered
+            for path in (project / folder).rglob("*")
+            if not path.is_dir() or path.is_symlink()
+        }
+    )
+    left = [path for path in left if path not in named and not named.intersection(path.parents)]
     for path in left:
-        target = to / path
-        if target.is_dir():
-            shutil.rmtree(target)
-        target.unlink(missing_ok=True)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(path, target)
-    if left:
-        logger.info("%s: %d of earlier settings moved to %s", folder, len(left), to)
+        (to / path).parent.mkdir(parents=True, exist_ok=True)
+        (to / path).unlink(missing_ok=True)
+        shutil.move(project / path, to / path)
+    for folder in outputs.gathered:
+        _remove_empty(project / folder)
     return left
+
+
+def _remove_empty(folder: Path) -> None:
+    """Remove the folders without files below a folder: DVC counts no empty one, but lists do."""
+    for path in sorted(folder.rglob("*"), reverse=True):
+        if path.is_dir() and not any(path.iterdir()):
+            path.rmdir()
