@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from infopursuit.core.code_used import CodeUsed, digest, imports, tree
+from infopursuit.core.code_used import CodeUsed, imports
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
@@ -95,8 +95,6 @@ def test_a_docstring_changes_the_code_of_no_stage_and_a_constant_that_of_those_t
     scripts = [tmp_path / f"stages/{name}.py" for name in names]
 
     def listings() -> dict[str, str]:
-        digest.cache_clear()
-        tree.cache_clear()
         return {script.stem: CodeUsed(tmp_path).listing(script) for script in scripts}
 
     before, path = listings(), tmp_path / explanation

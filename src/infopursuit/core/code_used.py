@@ -16,6 +16,7 @@ import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text, write_text
@@ -97,15 +98,59 @@ def _as_it_lies(path: Path) -> list[int]:
     return [found.st_mtime_ns, found.st_size, found.st_ino]
 
 
-@cache
+class _Code(NamedTuple):
+    """What one file of Python has: its hash, what it imports, its texts, and if it does anything.
+
+    A file of data has a hash alone.
+    """
+
+    digest: str
+    imports: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
+    runs: bool = True
+
+
 def digest(path: Path) -> str:
     """Return the SHA-256 of the code in a file; of a file of data that of its bytes."""
+    return _read(path, *_as_it_lies(path)).digest
+
+
+def imports(path: Path) -> frozenset[str]:
+    """Return the full names of all that a file imports, anywhere in it, parts of modules included.
+
+    Raises:
+        InputError: it imports by a relative name, or is not valid Python.
+    """
+    return _read(path, *_as_it_lies(path)).imports
+
+
+@cache
+def _read(path: Path, *as_it_lies: int) -> _Code:
+    content = path.read_bytes()
     if path.suffix != ".py":
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return _Code(hashlib.sha256(content).hexdigest())
+    try:
+        tree = ast.parse(content, str(path))
+    except (SyntaxError, ValueError) as error:
+        raise InputError(f"{path}: not valid Python: {error}") from error
     hashed = hashlib.sha256()
-    for part in _parts(tree(path)):
+    for part in _parts(tree):
         hashed.update(f"{len(part)}:{part}".encode("utf-8", "surrogatepass"))
-    return hashed.hexdigest()
+    found: set[str] = set()
+    texts: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            if node.level or not node.module:
+                raise InputError(f"{path}:{node.lineno}: expected an import by its full name")
+            found.add(node.module)
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            texts.add(node.value)
+    runs = any(not isinstance(getattr(node, "value", None), ast.Constant)
+               or not isinstance(node, ast.Expr) for node in tree.body)  # fmt: skip
+    return _Code(hashed.hexdigest(), frozenset(found), frozenset(texts), runs)
 
 
 def _parts(node: object) -> Iterator[str]:
@@ -128,34 +173,6 @@ def _parts(node: object) -> Iterator[str]:
         yield f"{type(node).__name__} {node}"
 
 
-@cache
-def tree(path: Path) -> ast.Module:
-    """Return the syntax tree of a file; InputError if it is not valid Python."""
-    try:
-        return ast.parse(path.read_bytes(), str(path))
-    except (SyntaxError, ValueError) as error:
-        raise InputError(f"{path}: not valid Python: {error}") from error
-
-
-@cache
-def imports(path: Path) -> frozenset[str]:
-    """Return the full names of all that a file imports, anywhere in it, parts of modules included.
-
-    Raises:
-        InputError: it imports by a relative name.
-    """
-    found: set[str] = set()
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            if node.level or not node.module:
-                raise InputError(f"{path}:{node.lineno}: expected an import by its full name")
-            found.add(node.module)
-            found.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return frozenset(found)
-
-
 def _uses(path: Path, homes: tuple[Path, ...]) -> set[Path]:
     """Return the files that one file imports or names as data."""
     found: set[Path] = set()
@@ -163,17 +180,13 @@ def _uses(path: Path, homes: tuple[Path, ...]) -> set[Path]:
         parts = module.split(".")
         for end in range(2, len(parts) + 1):
             found.update(_module_files(homes, tuple(parts[:end])))
-    texts = {node.value for node in ast.walk(tree(path)) if _is_text(node)}
+    texts = _read(path, *_as_it_lies(path)).texts
     named = {text.rpartition("/")[2] for text in texts}
     for package, folder, data in _data(homes):
         if path.parent == package or _dotted(homes, package) in texts:
             whole = bool(folder) and folder in named
             found.update(file for file in data if whole or file.name in named)
     return found
-
-
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 @cache
@@ -183,13 +196,8 @@ def _module_files(homes: tuple[Path, ...], parts: tuple[str, ...]) -> tuple[Path
         path = home.joinpath(*parts)
         for candidate in (path.with_suffix(".py"), path / "__init__.py"):
             if candidate.is_file():
-                return (candidate,) if _has_code(candidate) else ()
+                return (candidate,) if _read(candidate, *_as_it_lies(candidate)).runs else ()
     return ()
-
-
-def _has_code(path: Path) -> bool:
-    """Return whether there is more in a file than a docstring."""
-    return any(not _is_text(getattr(node, "value", node)) for node in tree(path).body)
 
 
 def _dotted(homes: tuple[Path, ...], package: Path) -> str:
