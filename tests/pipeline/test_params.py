@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 from collections.abc import Iterator
+from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
@@ -97,13 +98,16 @@ def test_every_method_shipped_is_of_its_kind_for_every_data_set() -> None:
 def test_an_experiment_of_dvc_changes_the_value_that_it_sets_alone(tmp_path: Path) -> None:
     expected = content()
     expected["methods"]["fixed"]["patience"] = 7
+    expected["run"]["seeds"] = [0, 1]
     path = edited(tmp_path)
-    apply_overrides(path, ["methods.fixed.patience=7"])  # as `dvc exp run -S` does
+    apply_overrides(
+        path, ["methods.fixed.patience=7", "run.seeds=[0,1]"]
+    )  # as `dvc exp run -S` does
     assert YAML(typ="safe").load(path.read_text(encoding="utf-8")) == expected
     before = (ROOT / "params.yaml").read_text(encoding="utf-8").splitlines()
     after = path.read_text(encoding="utf-8").splitlines()
-    assert [line for line in after if line not in before] == ["    patience: 7"]
-    assert len(after) == len(before)
+    changed = [line for line in unified_diff(before, after, n=0) if line[0] in "+-"][2:]
+    assert changed == ["+  - 1", "-    patience: 1000", "+    patience: 7"]
 
 
 @pytest.mark.parametrize("path", MAPPINGS, ids=lambda path: ".".join(path) or "top")
@@ -128,8 +132,8 @@ def test_an_unknown_key_is_told_with_its_path_wherever_it_is(
         ("  seeds:\n", "  sedes:\n", "run.seeds: missing key|run.sedes: unknown key"),
         ("  - 0\n", "  - -1\n", "run.seeds.0: .*-1"),
         (
-            "  datasets: []\n  methods:",
-            "  datasets: [zoo]\n  methods:",
+            "  datasets: []\n  # Test images",
+            "  datasets: [zoo]\n  # Test images",
             "second_opinion.datasets: 'zoo' is not among run.datasets; expected one of them, or",
         ),
         ("  calls: 6", "  calls: 0", "second_opinion.calls: .*found 0"),
@@ -141,7 +145,11 @@ def test_an_unknown_key_is_told_with_its_path_wherever_it_is(
         ),
         ("    k: 48", "    k: '48'", r"datasets.menagerie.k: .*valid integer.*'48'"),
         ("  - llm\n", "  - lm\n", "run.inits.0: .*'lm'"),
-        ("  - menagerie\n", "  - zoo\n", "run.datasets: 'zoo' is not a key"),
+        (
+            "`datasets` below.\n  - menagerie",
+            "`datasets` below.\n  - zoo",
+            "run.datasets: 'zoo' is not a key",
+        ),
         ("  - fixed\n", "  - fxied\n", "run.methods: 'fxied' is not a key of methods"),
         ("  - 0\n", "  - 0\n  - 0\n", "run.seeds: .*twice"),
         ("truth:\n  - menagerie", "truth:\n  - zoo", "run.truth.0: .*'zoo'"),
@@ -274,7 +282,7 @@ def test_an_invalid_overlay_leaves_the_parameters_alone(
 def test_the_truth_is_only_asked_of_data_sets_that_are_run(tmp_path: Path) -> None:
     path = edited(
         tmp_path,
-        ("  - menagerie\n", "  - zoo\n"),
+        ("`datasets` below.\n  - menagerie", "`datasets` below.\n  - zoo"),
         ("datasets:\n  menagerie:\n", "datasets:\n  zoo:\n"),
         ("dictionaries:\n    menagerie:", "dictionaries:\n    zoo:"),
     )

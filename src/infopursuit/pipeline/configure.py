@@ -34,9 +34,9 @@ def configure(overlay: str | Path, params: str | Path = "params.yaml") -> None:
     """Merge `overlay` into `params`, which stays as it was if the result is not valid."""
     yaml = YAML()
     yaml.default_flow_style = False
-    merged, changes = (
-        read_yaml(path, "expected settings in YAML", yaml) for path in (params, overlay)
-    )
+    merged = read_yaml(params, "expected settings in YAML", yaml)
+    # Plain values: comments of the overlay have no place in params.yaml.
+    changes = read_yaml(overlay, "expected settings in YAML")
     _name_methods(merged, changes)
     _merge(merged, changes)
     with atomic_write(Path(params).resolve()) as partial:  # a link stays one
@@ -70,5 +70,5 @@ def _merge(
         )
         if both_mappings and here not in REPLACED:
             _merge(base[key], value, here)
-        else:
+        elif key not in base or base[key] != value:  # what stays keeps its comments
             base[key] = value
