@@ -5,8 +5,7 @@
 Every test image is asked once. Truth and sense are measured by the judge's table and the strict
 list of the data set; without them by its knowledge table. That is not an independent source: the
 file says which one it was. Writes artifacts/evaluation/RUN.json and the folder RUN (curves,
-predictions, explanations of chosen images), artifacts/meaning/RUN.json and the folder RUN (the
-worst answers, with pictures).
+predictions), artifacts/meaning/RUN.json and the folder RUN (the worst answers, with pictures).
 """
 
 from __future__ import annotations
@@ -17,9 +16,6 @@ import logging
 from itertools import chain
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from PIL import Image
 
 from infopursuit.core.csv_tables import write_csv
 from infopursuit.core.errors import InputError
@@ -33,11 +29,11 @@ from infopursuit.datasets.labelled_images import (
     load_training,
 )
 from infopursuit.datasets.settings import Datasets, DatasetSettings
-from infopursuit.estimators.base import DecidingClassifier, PursuitClassifier, load_fitted
-from infopursuit.estimators.places import located, mapped, why_none
-from infopursuit.evaluation.chosen_images import figure_names, load_pictures, rows_of, spread_rows
+from infopursuit.estimators.base import PursuitClassifier, load_fitted
+from infopursuit.estimators.places import why_none
+from infopursuit.evaluation.chosen_images import load_pictures, spread_rows
 from infopursuit.evaluation.dependence import dependence_metrics
-from infopursuit.evaluation.files import write_json, write_predictions
+from infopursuit.evaluation.files import AT_STOP, write_json, write_predictions
 from infopursuit.evaluation.measurement import FIRST, measure
 from infopursuit.evaluation.run_metrics import (
     BudgetCurve,
@@ -53,8 +49,6 @@ from infopursuit.meaning.covering import covering
 from infopursuit.meaning.measures import Judgements, measure_meaning
 from infopursuit.meaning.worst_answers import write_worst
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
-from infopursuit.pursuit.explanation import ExplainedImage, write_explanations
-from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.annotations import Annotations, read_annotations
 from infopursuit.texts.knowledge import read_judge, read_knowledge, read_strict
 from infopursuit.texts.normalization import normalize
@@ -84,8 +78,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     model = load_fitted(f"artifacts/models/{name}", device=settings.compute.torch_device())
     test = load_images(images, "test", most)
     pursuit, budget = model.pursuit_, model.provenance_["budget"]
-    explain = settings.explain
-    stop = explain.stop
+    stop = settings.explain.stop
 
     k = len(pursuit.queries)
     asked = min(budget, k)
@@ -130,20 +123,18 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     write_csv(folder / "stopping.csv", StoppingPoint._fields, sweep(summary, thresholds))
     write_predictions(folder / "predictions.parquet", test.ids, summary.labels, summary.predicted)
     predicted = predicted_at_stop(measured.summary, stop)
-    explained = explanations(model, test, predicted, stop, explain, images)
+    at_stop = zip(test.ids, test.labels.tolist(), predicted.tolist(), strict=True)
+    write_csv(folder / AT_STOP, ("id", "label", "predicted"), at_stop)
     ids = {"worst": [answer.image for answer in meaning.worst]}
     if no_places is None:
         spread = spread_rows(test.labels.numpy(), predicted, COVERED)
-        ids["explained"] = [each.explanation.image for each in explained]
         ids["covered"] = [test.ids[row] for row in spread]
     # Read at once: to find the pictures of a data set takes longer than to read them.
     pictures = load_pictures(source, test.class_names, list(dict.fromkeys(chain(*ids.values()))))
     covered = None
     if pictures and no_places is None:
-        explained = with_places(model, explained, pictures)
         some = [pictures[image] for image in ids["covered"]]
         covered = covering(model, some, stop, seed)._asdict()
-    write_explanations(folder / "explanations.json", stop, explained)
     said = read_annotations(f"artifacts/annotations/{dataset}.csv")
     if said.rows:
         said = said.of_pictures(image_ids(images))
@@ -165,51 +156,6 @@ def by_people(
     measured = truth_by_people(model, test.embeddings, labels, of_images)
     pairs, same = said.agreement()
     return {"pairs": pairs, "same": same, "questions": in_figures(measured)}
-
-
-def explanations(
-    model: PursuitClassifier,
-    test: LabelledImages,
-    predicted: np.ndarray,
-    stop: StoppingRule,
-    explain: ExplainSettings,
-    path: str,
-) -> list[ExplainedImage]:
-    """Explain images that are spread over the classes, and those that params.yaml names."""
-    spread = spread_rows(test.labels.numpy(), predicted, explain.images)
-    ids = [test.ids[row] for row in spread]
-    named = explain.ids.get(Path(path).stem, [])
-    ids = list(dict.fromkeys([*ids, *named]))
-    # Of a large split `test` is a sample, which may lack an image that is named.
-    images = test if set(named) <= set(test.ids) else load_images(path, "test", 1, always=ids)
-    rows = rows_of(images, ids)
-    pursuit = model.pursuit_
-    answers = pursuit.answers(images.embeddings[rows].to(pursuit.device))
-    labels = [images.class_names[int(images.labels[row])] for row in rows]
-    explained = pursuit.explain(answers, stop, ids, labels)
-    short = [None] * len(ids)
-    if isinstance(model, DecidingClassifier):
-        probability, most = (
-            explain.stop_at_probability or 1.0,
-            explain.max_queries or answers.shape[1],
-        )
-        short = model.decided(answers, probability, most, ids, labels, stop=stop)
-    return list(map(ExplainedImage, explained, figure_names(ids), short))
-
-
-def with_places(
-    model: PursuitClassifier, explained: list[ExplainedImage], pictures: dict[str, Image.Image]
-) -> list[ExplainedImage]:
-    """Put the place of each yes into explanations."""
-    shown = [pictures[each.explanation.image] for each in explained]
-    _, maps = mapped(model, shown)
-    long = located(model, [each.explanation for each in explained], maps, shown)
-    short = [
-        each.short and located(model, [each.short], maps[[row]], [shown[row]])[0]
-        for row, each in enumerate(explained)
-    ]
-    figures = [each.figure for each in explained]
-    return list(map(ExplainedImage, long, figures, short))
 
 
 def judgements(

@@ -49,8 +49,8 @@ def main(settings: Settings) -> RowCounts:
     ]
     resamples = settings.evaluate.bootstrap_resamples
     write_report(REPORT / "index.html", datasets, resamples)
-    write_curves(REPORT / "curves.csv", datasets)
-    write_metrics(REPORT / "metrics", datasets)
+    write_curves(REPORT / "curves", datasets)
+    write_metrics(REPORT / "metrics.json", datasets)
     write_plots(REPORT / "plots", datasets)
     logger.info("\n%s", write_summary(REPORT / "results.md", datasets, resamples))
     logger.info("report: open %s", REPORT / "index.html")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import shutil
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
+
+from infopursuit.core.code_used import CodeUsed, imports
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
@@ -51,61 +53,9 @@ NOT_THERE = (
 )
 
 
-@cache
-def imports(path: Path) -> frozenset[str]:
-    """Full names of everything a file imports, anywhere in it, names from packages included."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: imports are absolute"
-            assert node.module
-            found.add(node.module)
-            found.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return frozenset(found)
-
-
-def file_of(module: str) -> Path | None:
-    """The file of a module of the library or of the stages; None for other packages."""
-    homes = {
-        "infopursuit": SOURCE,
-        "comparison": ROOT / "stages",
-        "run_report": ROOT / "stages",
-        "menagerie": ROOT / "stages/menagerie",
-    }
-    home = homes.get(module.split(".")[0])
-    if home is None:
-        return None
-    path = home / Path(*module.split("."))
-    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
-        if candidate.is_file():
-            return candidate
-    return None
-
-
-def has_code(path: Path) -> bool:
-    """Whether there is more in a file than a docstring."""
-    body = ast.parse(path.read_text(encoding="utf-8")).body
-    return any(not isinstance(getattr(node, "value", None), ast.Constant) for node in body)
-
-
 def closure(script: Path) -> set[Path]:
-    """The files of the library that running a script may import, but for those without code.
-
-    The package's own __init__ imports by name, when asked, and is no part of a stage.
-    """
-    seen: set[Path] = set()
-    waiting = [script]
-    while waiting:
-        for module in imports(waiting.pop()):
-            parts = module.split(".")
-            for end in range(2, len(parts) + 1):
-                path = file_of(".".join(parts[:end]))
-                if path and path not in seen and has_code(path):
-                    seen.add(path)
-                    waiting.append(path)
-    return seen
+    """Return the files that running a script may import or read as data of the package."""
+    return {ROOT / name for name in CodeUsed(ROOT).names(script)}
 
 
 def stages() -> list[tuple[str, dict]]:
@@ -117,26 +67,45 @@ def stages() -> list[tuple[str, dict]]:
 
 
 @pytest.mark.parametrize(("name", "stage"), stages(), ids=[name for name, _ in stages()])
-def test_a_stage_depends_on_all_code_it_imports(name: str, stage: dict) -> None:
-    script = next(word for word in stage["cmd"].split() if word.endswith(".py"))
-    deps = {ROOT / dep for dep in stage["deps"] if "${" not in dep}
-    assert ROOT / script in deps
-    missing = sorted(
-        str(path.relative_to(ROOT))
-        for path in closure(ROOT / script)
-        if not any(path == dep or dep in path.parents for dep in deps)
-    )
-    assert not missing, f"deps of {name} lack {missing}"
+def test_a_stage_depends_on_the_code_of_its_script(name: str, stage: dict) -> None:
+    if name != "check":
+        script = Path(stage["cmd"].split()[-1])
+        assert stage["deps"][0] == f"artifacts/code/{script.stem}.txt"
+        assert not [dep for dep in stage["deps"] if str(dep).endswith(".py")], name
 
 
-@pytest.mark.parametrize(("name", "stage"), stages(), ids=[name for name, _ in stages()])
-def test_a_stage_depends_on_no_code_it_never_imports(name: str, stage: dict) -> None:
-    script = next(word for word in stage["cmd"].split() if word.endswith(".py"))
-    used = closure(ROOT / script)
-    for dep in stage["deps"]:
-        path = ROOT / dep
-        if SOURCE in path.parents and path.suffix in ("", ".py"):
-            assert path in used or any(path in file.parents for file in used), f"{name}: {dep}"
+def test_check_runs_again_if_any_code_of_a_stage_has_changed() -> None:
+    (check,) = [stage for name, stage in stages() if name == "check"]
+    deps = {ROOT / dep for dep in check["deps"]}
+    scripts = {ROOT / stage["cmd"].split()[-1] for _, stage in stages()}
+    used = set().union(*map(closure, scripts))
+    missing = [path for path in used if path not in deps and not deps.intersection(path.parents)]
+    assert sorted(missing) == []
+    names = [script.stem for script in scripts]
+    assert len(names) == len(set(names)), "each has its own file in artifacts/code"
+
+
+def test_a_docstring_changes_the_code_of_no_stage_and_a_constant_that_of_those_that_use_it(
+    tmp_path: Path,
+) -> None:
+    explanation = "src/infopursuit/pursuit/explanation.py"
+    for folder in ("src", "stages"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("clip"))
+    names = ("build_universe", "explain", "read_list", "report")
+    scripts = [tmp_path / f"stages/{name}.py" for name in names]
+
+    def listings() -> dict[str, str]:
+        return {script.stem: CodeUsed(tmp_path).listing(script) for script in scripts}
+
+    before, path = listings(), tmp_path / explanation
+    code = path.read_text(encoding="utf-8")
+    path.write_text(code.replace('"""', '"""Changed. ', 1) + "# A comment.\n", encoding="utf-8")
+    assert listings() == before
+    path.write_text(f"{code}\nADDED = 1\n", encoding="utf-8")
+    after = listings()
+    changed = {name for name in before if after[name] != before[name]}
+    assert changed == {name for name in before if explanation in before[name]}
+    assert changed == {"explain", "report"}
 
 
 def test_a_stage_imports_its_frame_first() -> None:

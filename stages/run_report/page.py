@@ -20,6 +20,7 @@ from infopursuit.core.files import write_text
 from infopursuit.core.numbers import percent, share
 from infopursuit.evaluation.run_metrics import BUDGETS
 from infopursuit.pursuit.explanation import (
+    IMAGE,
     NONE_OF_THE_CLASSES,
     Explanation,
     ending,
@@ -67,7 +68,7 @@ def render_report(datasets: Sequence[DatasetResults], resamples: int) -> str:
         belief=belief,
         data_uri=data_uri,
     )
-    sheets = (files("infopursuit.explorer") / "page" / "base.css",
+    sheets = (files("infopursuit.explorer") / "page/base.css",
               files("run_report") / "templates" / "report.css")  # fmt: skip
     styles = line_styles(run.name.method for results in datasets for run in results.runs)
     groups = {results.name: _groups(results, resamples) for results in datasets}
@@ -78,7 +79,7 @@ def render_report(datasets: Sequence[DatasetResults], resamples: int) -> str:
         sample_queries=SAMPLE_QUERIES,
         sample_evolutions=SAMPLE_EVOLUTIONS,
         long_table=LONG_TABLE,
-        none_of_the_classes=NONE_OF_THE_CLASSES,
+        none_of_the_classes=NONE_OF_THE_CLASSES.format(IMAGE),
     )
 
 

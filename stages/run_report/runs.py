@@ -15,7 +15,7 @@ from pyarrow import csv
 
 from infopursuit.core.csv_tables import write_csv
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import table_sha256
+from infopursuit.core.files import atomic_folder, table_sha256
 from infopursuit.core.run_name import RunName
 from infopursuit.estimators.persistence import DESCRIPTION
 from infopursuit.evaluation.run_metrics import StoppingPoint
@@ -159,15 +159,12 @@ def read_run(artifacts: Path, name: RunName, truth: bool = False) -> Run:
     )
 
 
-def write_curves(path: Path, datasets: Sequence[DatasetResults]) -> None:
-    """Write the budget curves of all runs as one table, which `dvc plots` draws together."""
-    rows = [
-        (str(run.name), int(t), accuracy)
-        for results in datasets
-        for run in results.runs
-        for t, accuracy in zip(run.curve["t"], run.curve["accuracy"], strict=True)
-    ]
-    write_csv(path, ("run", "t", "accuracy"), rows)
+def write_curves(folder: Path, datasets: Sequence[DatasetResults]) -> None:
+    """Replace a folder of the budget curves of all runs, which `dvc plots diff` overlays."""
+    with atomic_folder(folder) as partial:
+        for run in (run for results in datasets for run in results.runs):
+            rows = zip(map(int, run.curve["t"]), run.curve["accuracy"], strict=True)
+            write_csv(partial / f"{run.name}.csv", ("t", "accuracy"), rows)
 
 
 def _meaning_figures(measured: dict[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
-from infopursuit.core.files import atomic_folder, write_text
+from infopursuit.core.files import write_text
 from infopursuit.core.numbers import NOTHING, share
 from infopursuit.evaluation.files import write_json
 from infopursuit.evaluation.run_metrics import BUDGETS
 from run_report.charts import BASELINES
-from run_report.groups import Group, measured_groups
-from run_report.meaning_tables import false_rows, false_share, follows_change, mean_meaning
+from run_report.groups import Group, grouped, measured_groups
+from run_report.meaning_tables import false_rows, mean_meaning
 from run_report.runs import DatasetResults, Run
 from run_report.tables import baseline_accuracies, results_table
 
@@ -37,55 +38,40 @@ def write_summary(path: Path, datasets: Sequence[DatasetResults], resamples: int
     return "\n".join(first)
 
 
-def write_metrics(folder: Path, datasets: Sequence[DatasetResults]) -> int:
-    """Write a short file of metrics for each run and each baseline, and return how many.
+def write_metrics(path: Path, datasets: Sequence[DatasetResults]) -> None:
+    """Write the headline metrics of each method, means over seeds, and of each baseline.
 
-    Shares are in [0, 1]. A metric that a run lacks is not in its file.
+    Names are short, so that `dvc exp show` has columns that a terminal holds: `naive_bayes`, with
+    the initial dictionary and the data set before it (`llm-naive_bayes`) if there are several.
     """
-    with atomic_folder(folder) as partial:
-        for results in datasets:
-            best = max(baseline_accuracies(results).values())
-            for run in results.runs:
-                write_json(partial / f"{run.name}.json", headline_metrics(run, best))
-            for key in BASELINES:
-                if key in results.baselines:
-                    name = key.removesuffix("_accuracy")
-                    metrics = {"accuracy": results.baselines[key]}
-                    write_json(partial / f"{results.name}-{name}.json", metrics)
-        return len(list(partial.iterdir()))
+    metrics: dict[str, Any] = {}
+    for results in datasets:
+        before = [results.name] if len(datasets) > 1 else []
+        groups = grouped(results.runs)
+        several = len({init for init, _ in groups}) > 1
+        for (init, method), runs in groups.items():
+            of_runs = [headline_metrics(run) for run in runs]
+            name = "-".join([*before, *([init] if several else []), method])
+            metrics[name] = {key: fmean(each[key] for each in of_runs) for key in of_runs[0]}
+        for key in results.baselines.keys() & BASELINES:
+            name = "-".join([*before, key.removesuffix("_accuracy")])
+            metrics[name] = {"accuracy": results.baselines[key]}
+    write_json(path, metrics)
 
 
-def headline_metrics(run: Run, best_baseline: float) -> dict[str, Any]:
-    """Collect what a person wants to know of a run: at most sixteen numbers.
+def headline_metrics(run: Run) -> dict[str, Any]:
+    """Collect what a person wants to know of a run, in [0, 1] but for `questions`.
 
-    `accuracy` and `ece` are after all questions of the budget, `at_stop` is the accuracy when
-    questions stop, after `questions` on average; `over_baseline` is the accuracy less that of the
-    best baseline. Of the yes, `true_yes` are true; of yes and no, `right`; `answered` are not "not
-    sure". Of the first ten questions, `plausible` fit a class, `supported_yes` of the yes fit the
-    class predicted; `reader` is right by them alone; `explained` is information that follows from
-    the words. If pictures are known, `false_of_first_ten` answers are false, and
-    `follows_change` go with what is switched in pairs of pictures.
-
-    `best_baseline` is the highest accuracy among the baselines of the data set.
+    `accuracy` is after all questions of the budget, `at_stop` when questions stop, after
+    `questions` on average. Of the yes, `true_yes` are true; of the yes to the first ten questions,
+    `supported_yes` fit the class predicted. What is not known is left out.
     """
-    of_run, meaning = run.metrics, run.meaning
     metrics = {
-        "accuracy": of_run["accuracy_at_T"],
-        "at_stop": of_run["accuracy_at_stop"],
-        "over_baseline": of_run["accuracy_at_T"] - best_baseline,
-        "auc": of_run["auc"],
-        "ece": of_run["ece_at_T"],
-        "follows_change": follows_change(run),
-        "distinct_queries": run.distinct_queries,
-        "false_of_first_ten": false_share(run),
-        "questions": of_run["mean_length_at_stop"],
-        "true_yes": meaning["true_yes"],
-        "right": meaning["right"],
-        "answered": meaning["answered"],
-        "plausible": meaning["plausible"],
-        "supported_yes": meaning["supported"],
-        "reader": meaning["reader"],
-        "explained": meaning["explained"],
+        "accuracy": run.metrics["accuracy_at_T"],
+        "at_stop": run.metrics["accuracy_at_stop"],
+        "questions": run.metrics["mean_length_at_stop"],
+        "true_yes": run.meaning["true_yes"],
+        "supported_yes": run.meaning["supported"],
     }
     return {name: value for name, value in metrics.items() if value is not None}
 

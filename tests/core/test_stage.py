@@ -14,9 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from infopursuit.core.code_used import write_listings
 from infopursuit.core.errors import InputError
+from infopursuit.core.files import write_text
 from infopursuit.core.settings import ComputeSettings, Section
-from infopursuit.core.stage import RowCounts, run
+from infopursuit.core.stage import CODE, KNOWN_CODE, RowCounts, run
 from infopursuit.datasets.settings import Datasets
 from infopursuit.queries.settings import QueriesSettings
 
@@ -171,7 +173,7 @@ def test_a_mistake_in_what_the_stage_reads_stops_it(ran, folder: Path, old, new,
     [
         ("    k: 48", "    k: 49", 1),
         ("max_probability:", "x:", 0),
-        ("  threads: null", "  threads: 2", 0),
+        ("  threads: 2", "  threads: 3", 0),
     ],
 )
 def test_a_setting_that_changes_meanwhile_is_not_recorded(
@@ -194,6 +196,30 @@ def test_a_setting_that_changes_meanwhile_is_not_recorded(
         run(main)
     changed = "params.yaml: datasets.menagerie.k was changed while the stage ran"
     assert (changed in caplog.text) == bool(status)
+
+
+def test_the_library_of_another_checkout_is_refused(ran, folder: Path) -> None:
+    (folder / "src/infopursuit").mkdir(parents=True)
+    status, [line] = ran(*MENAGERIE, "0")
+    assert status == 1
+    assert f"the code that runs is that of {ROOT / 'src'}" in line
+    assert "PYTHONPATH=src dvc repro" in line
+
+
+def test_code_that_changed_since_it_was_noted_is_not_recorded(
+    ran, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = folder / "stages/count.py"
+    write_text(script, '"""Count."""\nMOST = 3\n')
+    write_listings([Path("stages/count.py")], CODE, KNOWN_CODE)
+    monkeypatch.setenv("DVC_STAGE", "count@menagerie-0")
+    assert ran()[0] == 0
+    write_text(script, '"""Count what there is."""\nMOST = 3  # at most\n')
+    assert ran()[0] == 0, "comments and docstrings are not recorded"
+    write_text(script, "MOST = 4\n")
+    status, [line] = ran()
+    assert status == 1
+    assert "stages/count.py: changed since the stage check noted which code runs" in line
 
 
 def test_a_section_that_the_stage_does_not_read_may_be_anything(ran, folder: Path) -> None:
@@ -292,9 +318,9 @@ def test_a_stage_computes_with_as_many_threads_as_the_settings_say(folder: Path)
     """numpy and torch are imported before the settings are read, polars after."""
     (folder / "count.py").write_text(SCRIPT, encoding="utf-8")
     text = (folder / "params.yaml").read_text(encoding="utf-8")
-    assert "  threads: null" in text
+    assert "  threads: 2" in text
     path = folder / "params.yaml"
-    path.write_text(text.replace("  threads: null", "  threads: 3"), encoding="utf-8")
+    path.write_text(text.replace("  threads: 2", "  threads: 3"), encoding="utf-8")
     free = {key: value for key, value in os.environ.items() if not key.endswith("_THREADS")}
     command = [sys.executable, "count.py", "--seed", "0"]
     done = subprocess.run(command, env=free, capture_output=True, text=True)

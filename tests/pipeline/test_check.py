@@ -237,3 +237,17 @@ def test_a_file_that_says_nothing_fits_every_data_set(project: Path) -> None:
     for key in ("knowledge", "judge", "strict"):
         edit(project, "datasets", "pets", key, value=str(ROOT / "params/no_knowledge.jsonl"))
     assert check() == 10
+
+
+def test_raw_inputs_may_be_missing_where_what_is_made_of_them_is_there(
+    project: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (project / "images.parquet").unlink()
+    with pytest.raises(InputError, match=r"datasets\.pets\.images: images\.parquet"):
+        check()
+    made = project / "artifacts/images/pets.parquet"
+    made.parent.mkdir(parents=True)
+    made.touch()
+    caplog.set_level("INFO")
+    check()
+    assert "datasets.pets.images: images.parquet: not here; artifacts/images/pets" in caplog.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 from collections.abc import Iterator
+from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
@@ -99,9 +100,16 @@ def test_every_method_shipped_is_of_its_kind_for_every_data_set() -> None:
 def test_an_experiment_of_dvc_changes_the_value_that_it_sets_alone(tmp_path: Path) -> None:
     expected = content()
     expected["methods"]["fixed"]["patience"] = 7
+    expected["run"]["seeds"] = [0, 1]
     path = edited(tmp_path)
-    apply_overrides(path, ["methods.fixed.patience=7"])  # as `dvc exp run -S` does
+    apply_overrides(
+        path, ["methods.fixed.patience=7", "run.seeds=[0,1]"]
+    )  # as `dvc exp run -S` does
     assert YAML(typ="safe").load(path.read_text(encoding="utf-8")) == expected
+    before = (ROOT / "params.yaml").read_text(encoding="utf-8").splitlines()
+    after = path.read_text(encoding="utf-8").splitlines()
+    changed = [line for line in unified_diff(before, after, n=0) if line[0] in "+-"][2:]
+    assert changed == ["+  - 1", "-    patience: 1000", "+    patience: 7"]
 
 
 @pytest.mark.parametrize("path", MAPPINGS, ids=lambda path: ".".join(path) or "top")
@@ -123,11 +131,11 @@ def test_an_unknown_key_is_told_with_its_path_wherever_it_is(
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("  seeds: [0]", "  sedes: [0]", "run.seeds: missing key|run.sedes: unknown key"),
-        ("  seeds: [0]", "  seeds: [-1]", "run.seeds.0: .*-1"),
+        ("  seeds:\n", "  sedes:\n", "run.seeds: missing key|run.sedes: unknown key"),
+        ("  - 0\n", "  - -1\n", "run.seeds.0: .*-1"),
         (
-            "  datasets: []  # Data sets of pictures",
-            "  datasets: [zoo]  # Data sets of pictures",
+            "  datasets: []\n  # Test images",
+            "  datasets: [zoo]\n  # Test images",
             "second_opinion.datasets: 'zoo' is not among run.datasets; expected one of them, or",
         ),
         ("  calls: 6", "  calls: 0", "second_opinion.calls: .*found 0"),
@@ -138,12 +146,16 @@ def test_an_unknown_key_is_told_with_its_path_wherever_it_is(
             "second_opinion.model.backend: ",
         ),
         ("    k: 48", "    k: '48'", r"datasets.menagerie.k: .*valid integer.*'48'"),
-        ("  inits: [llm", "  inits: [lm", "run.inits.0: .*'lm'"),
-        ("datasets: [menagerie]", "datasets: [zoo]", "run.datasets: 'zoo' is not a key"),
-        ("  methods: [fixed", "  methods: [fxied", "run.methods: 'fxied' is not a key of methods"),
-        ("  seeds: [0]", "  seeds: [0, 0]", "run.seeds: .*twice"),
-        ("  truth: [menagerie]", "  truth: [zoo]", "run.truth.0: .*'zoo'"),
-        ("    budget: null", "    budget: 49", "datasets.menagerie: budget is 49; .*k = 48"),
+        ("  - llm\n", "  - lm\n", "run.inits.0: .*'lm'"),
+        (
+            "`datasets` below.\n  - menagerie",
+            "`datasets` below.\n  - zoo",
+            "run.datasets: 'zoo' is not a key",
+        ),
+        ("  - fixed\n", "  - fxied\n", "run.methods: 'fxied' is not a key of methods"),
+        ("  - 0\n", "  - 0\n  - 0\n", "run.seeds: .*twice"),
+        ("truth:\n  - menagerie", "truth:\n  - zoo", "run.truth.0: .*'zoo'"),
+        ("    budget:\n", "    budget: 49\n", "datasets.menagerie: budget is 49; .*k = 48"),
         ("    batch_size: 256", "    batch_size: 0", "methods.fixed.*batch_size is 0"),
         (
             "    method: variational",
@@ -155,8 +167,8 @@ def test_an_unknown_key_is_told_with_its_path_wherever_it_is(
         ("run:\n", "run: [\n", "not valid YAML"),
         ("clip: stages", "clap: stages", "clip: missing key|clap: unknown key"),
         (
-            "answers: minmax",
-            "answers: threshold",
+            "dictionary: alternating\n    answers: minmax",
+            "dictionary: alternating\n    answers: threshold",
             "a threshold belongs to a text: expected fixed and",
         ),
         ("variational: {}", "variational: {answers: maybe}", "variational.answers: .*'maybe'"),
@@ -177,15 +189,15 @@ def test_a_mistake_is_told_with_the_path_of_its_key(
     ("old", "new"),
     [
         ("datasets:\n  menagerie:\n", "datasets:\n  '{}':\n"),
-        ("corpora: {{menagerie: ", "corpora: {{'{}': "),
-        ("  joint: {{", "  '{}': {{"),
+        ("corpora:\n    menagerie:", "corpora:\n    '{}':"),
+        ("  joint:", "  '{}':"),
     ],
     ids=["datasets", "corpora", "methods"],
 )
 def test_a_name_that_would_break_a_command_is_refused(
     tmp_path: Path, name: str, old: str, new: str
 ) -> None:
-    path = edited(tmp_path, (old.replace("{{", "{"), new.format(name)))
+    path = edited(tmp_path, (old, new.format(name)))
     with pytest.raises(InputError, match=r"the name .*expected letters, digits") as caught:
         load_params(path)
     assert repr(name) in str(caught.value)
@@ -272,13 +284,13 @@ def test_an_invalid_overlay_leaves_the_parameters_alone(
 def test_the_truth_is_only_asked_of_data_sets_that_are_run(tmp_path: Path) -> None:
     path = edited(
         tmp_path,
-        ("datasets: [menagerie]", "datasets: [zoo]"),
+        ("`datasets` below.\n  - menagerie", "`datasets` below.\n  - zoo"),
         ("datasets:\n  menagerie:\n", "datasets:\n  zoo:\n"),
-        ("dictionaries: {menagerie:", "dictionaries: {zoo:"),
+        ("dictionaries:\n    menagerie:", "dictionaries:\n    zoo:"),
     )
     with pytest.raises(InputError, match=r"run.truth: 'menagerie' is not among run.datasets"):
         load_params(path)
-    path.write_text(path.read_text().replace("truth: [menagerie]", "truth: []"))
+    path.write_text(path.read_text().replace("truth:\n  - menagerie", "truth: []"))
     assert load_params(path).run.truth == []
 
 

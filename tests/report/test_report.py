@@ -24,6 +24,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.run_name import RunName
 from infopursuit.evaluation.files import write_json
 from infopursuit.pursuit.explanation import (
+    IMAGE,
     NONE_OF_THE_CLASSES,
     ExplainedImage,
     question,
@@ -137,14 +138,14 @@ def test_the_first_lines_name_the_baselines_that_are_ahead(results, page):
 
 
 def test_an_image_of_none_of_the_classes_is_told(results, page):
-    assert NONE_OF_THE_CLASSES not in page
+    assert NONE_OF_THE_CLASSES.format(IMAGE) not in page
     run = shown_run(results.runs)
     first, *others = run.explanations
     odd = first._replace(explanation=replace(first.explanation, familiarity=0.001))
     runs = [replace(each, explanations=(odd, *others)) if each is run else each
             for each in results.runs]  # fmt: skip
     told = render_report([replace(results, runs=tuple(runs))], 50)
-    assert told.count(NONE_OF_THE_CLASSES) == 1
+    assert told.count(NONE_OF_THE_CLASSES.format(IMAGE)) == 1
 
 
 def test_a_tie_is_told_as_one(results):

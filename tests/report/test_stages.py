@@ -1,5 +1,6 @@
 """The stage script report on made-up runs."""
 
+import json
 from itertools import product
 from pathlib import Path
 
@@ -34,13 +35,17 @@ def test_report_joins_all_runs_of_the_parameters(
     make_baselines(Path("artifacts"), "menagerie", zero_shot=False)
     assert stage("report")(params) == RowCounts(4, 1)
     page = Path("artifacts/report/index.html").read_bytes()
-    curves = Path("artifacts/report/curves.csv").read_text(encoding="utf-8").splitlines()
-    assert curves[0] == '"run","t","accuracy"'
-    assert len(curves) == 1 + 4 * (6 + 1)
+    curves = sorted(Path("artifacts/report/curves").iterdir())
+    assert [path.stem for path in curves][-1] == "menagerie-medoids-fixed-0"
+    lines = curves[-1].read_text(encoding="utf-8").splitlines()
+    assert lines[0] == '"t","accuracy"'
+    assert (len(curves), len(lines)) == (4, 1 + 6 + 1)
     assert b"zero-shot" not in page
     assert "| llm        | fixed" in caplog.text, "the stage ends with the table"
     assert "| baseline   | MLP" in caplog.text
-    assert len(list(Path("artifacts/report/metrics").iterdir())) == 4 + 2
+    metrics = json.loads(Path("artifacts/report/metrics.json").read_text(encoding="utf-8"))
+    assert {"llm-fixed", "medoids-alternating", "mlp"} <= set(metrics)
+    assert len(metrics) == 4 + 2
     assert len(list(Path("artifacts/report/plots").iterdir())) == 2
     stage("report")(params)
     assert Path("artifacts/report/index.html").read_bytes() == page

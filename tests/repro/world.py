@@ -69,15 +69,16 @@ class World:
             },
             "stages/menagerie/params.yaml",
         )
-        method: KEY = ("methods", "fixed")
+        networks = {"hidden": [24, 16], "random_updates": 40, "biased_updates": 40,
+                    "validate_every": 20, "batch_size": 32}  # fmt: skip
         self.edit(
             {
                 ("run", "inits"): ["llm"],
-                (*method, "hidden"): [24, 16],
-                (*method, "random_updates"): 40,
-                (*method, "biased_updates"): 40,
-                (*method, "validate_every"): 20,
-                (*method, "batch_size"): 32,
+                **{
+                    ("methods", method, key): value
+                    for method in ("fixed", "alternating")
+                    for key, value in networks.items()
+                },
                 ("baselines", "updates"): 30,
                 ("evaluate", "bootstrap_resamples"): 100,
                 ("explain", "images"): 1,

@@ -160,7 +160,7 @@ def parser() -> argparse.ArgumentParser:
     commands = whole.add_subparsers(required=True, metavar="COMMAND", title="commands")
     for add in (
         _add_fit, _add_knowledge, _add_explain, _add_predict, _add_cover, _add_export, _add_serve,
-        _add_annotate, _add_key, _add_configure, _add_check,
+        _add_annotate, _add_key, _add_configure, _add_check, _add_prune,
     ):  # fmt: skip
         add(commands)
     return whole
@@ -298,6 +298,10 @@ def _add_check(commands: Any) -> None:
     _path(command, "params", "FILE", nargs="?", default=Path("params.yaml"))
 
 
+def _add_prune(commands: Any) -> None:
+    _command(commands, "prune", _prune, "the locks are as they were")
+
+
 def _configure(chosen: argparse.Namespace) -> None:
     from infopursuit.pipeline.configure import configure
 
@@ -306,6 +310,10 @@ def _configure(chosen: argparse.Namespace) -> None:
 
 def _check(chosen: argparse.Namespace) -> None:
     import_module("infopursuit.pipeline.check").check(chosen.params)
+
+
+def _prune(chosen: argparse.Namespace) -> None:
+    import_module("infopursuit.pipeline.prune").prune()
 
 
 def _command(

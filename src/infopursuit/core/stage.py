@@ -15,8 +15,9 @@ The arguments of `main` after the settings are the keys of the stage (`--dataset
 No command in dvc.yaml has them, for a shell would read what a person called a data set: a script
 that DVC starts takes them from the name of its stage, which DVC puts into the environment.
 
-DVC records the settings of a stage when it has ended. Those that were changed while it ran are not
-those it computed with: the stage then fails, so that nothing false is recorded.
+What DVC records is what ran. A stage runs the library beside its params.yaml, or fails. It fails,
+too, if its code is not what the stage `check` has noted in artifacts/code, or if code or settings
+were changed while it ran: DVC records those at its end, which it did not compute with.
 
 An InputError, a full or read-only disk, a missing file and Ctrl-C end the script with one line
 (status 1, and 130 for Ctrl-C). A script imports this module before all others, so that this holds
@@ -45,6 +46,7 @@ from typing import Any, NamedTuple, get_type_hints
 from ruamel.yaml import YAML
 from threadpoolctl import threadpool_limits
 
+from infopursuit.core.code_used import changed_since
 from infopursuit.core.errors import InputError, explain_os_error, is_user_error, one_line
 from infopursuit.core.files import read_text
 from infopursuit.core.settings import Section, read_settings, read_yaml
@@ -52,6 +54,8 @@ from infopursuit.core.settings import Section, read_settings, read_yaml
 logger = logging.getLogger("infopursuit")
 
 SCRATCH = Path(".scratch")
+# What code each script runs, as the stage `check` notes it, and how its files lay there.
+CODE, KNOWN_CODE = Path("artifacts/code"), SCRATCH / "code.json"
 # The environment variable in which DVC gives a command the name of its stage.
 DVC_STAGE = "DVC_STAGE"
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
@@ -86,12 +90,15 @@ def run(main: Callable[..., RowCounts], params_file: str = "params.yaml") -> Non
         arguments = vars(parser.parse_args(_named_by_dvc(list(keys)) or None))
         name = "-".join([name, *map(str, arguments.values())])
         before = read_text(params_file, "run this from the folder that has it")
+        check_library()
+        _check_code()
         settings = read_settings(params_file, kind, partly=True)
         _check_keys(settings, arguments)
         limit_threads(settings)
         rows = main(settings, **arguments)
         ctrl_c.end()
         _check_unchanged(params_file, before, arguments)
+        _check_code()
     except InputError as error:
         logger.error("%s: %s", name, error)
         sys.exit(1)
@@ -153,6 +160,31 @@ def _check_keys(settings: Section, arguments: dict[str, object]) -> None:
             raise InputError(f"--{key} {value}: expected one of {', '.join(names)}")
 
 
+def check_library() -> None:
+    """Raise InputError if this is the library of another checkout than the one of params.yaml."""
+    here, there = Path("src").resolve(), Path(__file__).resolve().parents[2]
+    if (here / "infopursuit").is_dir() and here != there:
+        raise InputError(
+            f"the code that runs is that of {there}, and params.yaml is that of {here.parent}; "
+            "expected the code beside it. Start DVC with PYTHONPATH=src: PYTHONPATH=src dvc repro "
+            "(or dvc queue start), or make an environment here (make env)"
+        )
+
+
+def _check_code() -> None:
+    """Raise InputError if DVC is about to record other code than this stage runs."""
+    listing = CODE / f"{Path(sys.argv[0]).stem}.txt"
+    if DVC_STAGE not in os.environ or not listing.is_file() or listing.stem == "check":
+        return
+    changed = changed_since(listing, KNOWN_CODE)
+    if changed:
+        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        raise InputError(
+            f"{changed[0]}{more}: changed since the stage check noted which code runs; expected "
+            "the same. Run dvc repro again, or before one stage alone: dvc repro -s check"
+        )
+
+
 def _check_unchanged(params_file: str, before: str, arguments: dict[str, object]) -> None:
     """Raise InputError if a setting that DVC is about to record was changed meanwhile."""
     after = read_text(params_file, "expected the settings of the stage")
@@ -195,8 +227,7 @@ def limit_threads(settings: Section) -> None:
     threads = getattr(getattr(settings, "compute", None), "threads", None)
     if threads is None:
         return
-    for variable in THREADS:
-        os.environ.setdefault(variable, str(threads))
+    os.environ.update(dict.fromkeys(THREADS, str(threads)))
     threadpool_limits(threads)
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(threads)

@@ -14,6 +14,9 @@ from jaxtyping import Bool, Int
 from infopursuit.core.files import write_text
 from infopursuit.core.tables import PREDICTIONS, read_table, write_table
 
+# The class predicted of each test image when its questions stop: id, label, predicted.
+AT_STOP = "at_stop.csv"
+
 
 def write_json(path: str | Path, metrics: Mapping[str, Any]) -> None:
     """Write metrics as JSON with sorted keys."""

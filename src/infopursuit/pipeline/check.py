@@ -3,12 +3,15 @@
     infopursuit check
 
 Every mistake is reported, not only the first, each with the key of params.yaml that leads to it.
-Stages make the files below artifacts/ that do not exist yet, and nothing is downloaded.
+Stages make the files below artifacts/ that do not exist yet, and nothing is downloaded. Images,
+class lists and captions may be missing where what stages made of them is there: who pulled a
+colleague's results goes on without the raw data (dvc repro --allow-missing).
 """
 
 from __future__ import annotations
 
 import importlib.util
+import logging
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -40,6 +43,8 @@ from infopursuit.texts import knowledge
 from infopursuit.texts.annotations import read_annotations
 from infopursuit.texts.knowledge import read_judge, read_strict
 
+logger = logging.getLogger("infopursuit")
+
 ARTIFACTS = Path("artifacts")
 
 
@@ -50,8 +55,12 @@ def check(params_file: str | Path = "params.yaml") -> int:
     keys: list[str] = []
     mistakes: list[str] = []
 
-    def look(key: str, read: Callable[..., Any], *arguments: Any) -> None:
+    def look(key: str, read: Callable[..., Any], *arguments: Any, made: str = "") -> None:
+        """Read an input; it may be missing here if the file `made` of it is there."""
         keys.append(key)
+        if made and (ARTIFACTS / made).exists() and not Path(str(arguments[0])).exists():
+            logger.info("%s: %s: not here; artifacts/%s is", key, arguments[0], made)
+            return
         try:
             read(*arguments)
         except InputError as error:
@@ -72,7 +81,7 @@ def check(params_file: str | Path = "params.yaml") -> int:
         look("language_model", _language_model, params.language_model, params.compute)
     for name, path in queries.corpora.items():
         if _given(path):
-            look(f"queries.corpora.{name}", _corpus, path)
+            look(f"queries.corpora.{name}", _corpus, path, made=f"queries/{name}.parquet")
     for name, path in queries.dictionaries.items():
         look(f"queries.dictionaries.{name}", _dictionary, path, datasets[name].k)
     for name, path in queries.lists.items():
@@ -82,16 +91,19 @@ def check(params_file: str | Path = "params.yaml") -> int:
             look(f"datasets.{name}.annotations", read_annotations, dataset.annotations)
         if not _given(dataset.classes):
             continue
-        look(f"datasets.{name}.classes", read_class_names, dataset.classes)
-        for key, read in (
-            ("knowledge", _knowledge),
-            ("judge", read_judge),
-            ("strict", read_strict),
-            ("images", partial(_images, params.clip)),
+        known = f"classes/{name}.txt"
+        look(f"datasets.{name}.classes", read_class_names, dataset.classes, made=known)
+        # The list that a stage made of them, where the classes themselves are not here.
+        of = dataset.classes if Path(dataset.classes).exists() else str(ARTIFACTS / known)
+        for key, read, made in (
+            ("knowledge", _knowledge, ""),
+            ("judge", read_judge, ""),
+            ("strict", read_strict, ""),
+            ("images", partial(_images, params.clip), f"images/{name}.parquet"),
         ):
             path = getattr(dataset, key)
             if _given(path):
-                look(f"datasets.{name}.{key}", _of_classes, read, path, dataset.classes)
+                look(f"datasets.{name}.{key}", partial(_of_classes, read, of), path, made=made)
     if params.second_opinion.datasets:
         look("second_opinion.model", _language_model, params.second_opinion.model, params.compute)
     for name in params.second_opinion.datasets:
@@ -109,7 +121,7 @@ def _given(path: str) -> bool:
     return Path(path).exists() or ARTIFACTS not in Path(path).parents
 
 
-def _of_classes(read: Callable[[str, list[str]], Any], path: str, classes: str) -> None:
+def _of_classes(read: Callable[[str, list[str]], Any], classes: str, path: str) -> None:
     read(path, read_class_names(classes))
 
 

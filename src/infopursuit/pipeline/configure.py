@@ -2,8 +2,9 @@
 
     infopursuit configure params/vitb32-precomputed.yaml
 
-Sections merge key by key, and the comments of params.yaml stay. Data sets, corpora, dictionaries
-and lists of the file replace those before.
+Sections merge key by key, and the comments of params.yaml stay; it is written as DVC writes it.
+Data sets, corpora, dictionaries and lists of the file replace those before. Under `methods` the
+name of a kind, such as `variational`, stands for all methods of that kind.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ruamel.yaml import YAML
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import atomic_write
 from infopursuit.core.settings import read_yaml
+from infopursuit.estimators.methods import METHODS
 from infopursuit.pipeline.params import load_params
 
 # Mappings whose keys are names a person gives, not settings: to merge two of them would mix worlds.
@@ -26,20 +28,16 @@ REPLACED = {
     ("queries", "dictionaries"),
     ("queries", "lists"),
 }
-NULL = "tag:yaml.org,2002:null"
 
 
 def configure(overlay: str | Path, params: str | Path = "params.yaml") -> None:
     """Merge `overlay` into `params`, which stays as it was if the result is not valid."""
     yaml = YAML()
-    yaml.representer.add_representer(
-        type(None), lambda representer, _: representer.represent_scalar(NULL, "null")
-    )
-    yaml.preserve_quotes = True
-    yaml.width = 100
-    merged, changes = (
-        read_yaml(path, "expected settings in YAML", yaml) for path in (params, overlay)
-    )
+    yaml.default_flow_style = False
+    merged = read_yaml(params, "expected settings in YAML", yaml)
+    # Plain values: comments of the overlay have no place in params.yaml.
+    changes = read_yaml(overlay, "expected settings in YAML")
+    _name_methods(merged, changes)
     _merge(merged, changes)
     with atomic_write(Path(params).resolve()) as partial:  # a link stays one
         yaml.dump(merged, partial)
@@ -48,6 +46,18 @@ def configure(overlay: str | Path, params: str | Path = "params.yaml") -> None:
         except InputError as error:
             message = str(error).replace(str(partial), f"{params} with {overlay}")
             raise InputError(message) from error
+
+
+def _name_methods(base: MutableMapping[str, Any], overlay: MutableMapping[str, Any]) -> None:
+    """Put the methods of a kind in place of the kind, where `overlay` names one."""
+    methods = overlay.get("methods")
+    for kind in METHODS if isinstance(methods, MutableMapping) else ():
+        if kind in methods and kind not in base["methods"]:
+            values = methods.pop(kind)
+            for name, method in base["methods"].items():
+                if method.get("method") == kind:
+                    methods.setdefault(name, {})
+                    methods[name] = {**values, **methods[name]}
 
 
 def _merge(
@@ -60,5 +70,5 @@ def _merge(
         )
         if both_mappings and here not in REPLACED:
             _merge(base[key], value, here)
-        else:
+        elif key not in base or base[key] != value:  # what stays keeps its comments
             base[key] = value

@@ -1,0 +1,224 @@
+"""Which code a script runs, as a file that a stage depends on.
+
+    used = CodeUsed(Path())
+    used.listing(Path("stages/train.py"))  # a line for each file: its path and its hash
+
+A file counts if the script imports it, anywhere and through others, or names it as data of a
+package. The hash is of the syntax tree without docstrings, and so the same after a change of
+comments, docstrings or line breaks, and on every version of Python.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.files import read_text, write_text
+
+HINT = "the stage check writes it"
+# What of a syntax tree is no code, or not the same on every version of Python.
+_LEFT_OUT = ("ctx", "kind", "type_comment")
+_WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+class CodeUsed:
+    """The code that scripts of one project run.
+
+    Attributes:
+        project: the folder with `src` and `stages`.
+    """
+
+    def __init__(self, project: Path) -> None:
+        self.project = project
+
+    def listing(self, script: Path) -> str:
+        """Return a line `PATH HASH` for each file that a script runs, sorted by path.
+
+        Raises:
+            InputError: one of the files is not valid Python.
+        """
+        return "".join(f"{name} {digest(self.project / name)}\n" for name in self.names(script))
+
+    def names(self, script: Path) -> list[str]:
+        """Return the files that a script runs, relative to the project, sorted.
+
+        Files without code are left out, and so is the file of the package itself, which imports by
+        name what is asked for.
+        """
+        homes = (self.project / "src", script.parent)
+        found, waiting = {script}, [script]
+        while waiting:
+            for path in _uses(waiting.pop(), homes):
+                if path not in found:
+                    found.add(path)
+                    waiting += [path] if path.suffix == ".py" else []
+        return sorted(path.relative_to(self.project).as_posix() for path in found)
+
+
+def write_listings(scripts: list[Path], folder: Path, known: Path) -> None:
+    """Write what each script runs to `folder`, and to `known` the hash of each file as it lies.
+
+    `changed_since` reads both: of a file that lies there as it did it takes the hash from `known`,
+    which takes a thousandth of the time.
+    """
+    used = CodeUsed(Path())
+    for script in scripts:
+        write_text(folder / f"{script.stem}.txt", used.listing(script))
+    names = sorted({name for script in scripts for name in used.names(script)})
+    kept = {name: [*_as_it_lies(Path(name)), digest(Path(name))] for name in names}
+    write_text(known, json.dumps(kept, indent=0, sort_keys=True) + "\n")
+
+
+def changed_since(listing: Path, known: Path) -> list[str]:
+    """Return the files of a listing that have other code now, or are gone."""
+    kept = json.loads(read_text(known, HINT)) if known.is_file() else {}
+    changed = []
+    for line in read_text(listing, HINT).splitlines():
+        name, _, recorded = line.rpartition(" ")
+        path = Path(name)
+        if not path.is_file():
+            changed.append(name)
+            continue
+        *as_before, of_before = kept.get(name, [None])
+        same = as_before == _as_it_lies(path)
+        if (of_before if same else digest(path)) != recorded:
+            changed.append(name)
+    return changed
+
+
+def _as_it_lies(path: Path) -> list[int]:
+    """Return what changes if a file is written: time of the last change in ns, bytes, number."""
+    found = path.stat()
+    return [found.st_mtime_ns, found.st_size, found.st_ino]
+
+
+class _Code(NamedTuple):
+    """What one file of Python has: its hash, what it imports, its texts, and if it does anything.
+
+    A file of data has a hash alone.
+    """
+
+    digest: str
+    imports: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
+    runs: bool = True
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of the code in a file; of a file of data that of its bytes."""
+    return _read(path, *_as_it_lies(path)).digest
+
+
+def imports(path: Path) -> frozenset[str]:
+    """Return the full names of all that a file imports, anywhere in it, parts of modules included.
+
+    Raises:
+        InputError: it imports by a relative name, or is not valid Python.
+    """
+    return _read(path, *_as_it_lies(path)).imports
+
+
+@cache
+def _read(path: Path, *as_it_lies: int) -> _Code:
+    content = path.read_bytes()
+    if path.suffix != ".py":
+        return _Code(hashlib.sha256(content).hexdigest())
+    try:
+        tree = ast.parse(content, str(path))
+    except (SyntaxError, ValueError) as error:
+        raise InputError(f"{path}: not valid Python: {error}") from error
+    hashed = hashlib.sha256()
+    for part in _parts(tree):
+        hashed.update(f"{len(part)}:{part}".encode("utf-8", "surrogatepass"))
+    found: set[str] = set()
+    texts: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            if node.level or not node.module:
+                raise InputError(f"{path}:{node.lineno}: expected an import by its full name")
+            found.add(node.module)
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            texts.add(node.value)
+    runs = any(not isinstance(getattr(node, "value", None), ast.Constant)
+               or not isinstance(node, ast.Expr) for node in tree.body)  # fmt: skip
+    return _Code(hashed.hexdigest(), frozenset(found), frozenset(texts), runs)
+
+
+def _parts(node: object) -> Iterator[str]:
+    """Yield the parts of a syntax tree in order, without positions and docstrings."""
+    if isinstance(node, ast.AST):
+        yield type(node).__name__
+        for name, value in ast.iter_fields(node):
+            if name == "body" and isinstance(node, _WITH_DOCSTRING) and ast.get_docstring(node):
+                value = value[1:]
+            elif isinstance(node, ast.JoinedStr):  # some versions keep empty pieces
+                value = [each for each in value if getattr(each, "value", None) != ""]
+            if value is not None and value != [] and name not in _LEFT_OUT:
+                yield name
+                yield from _parts(value)
+    elif isinstance(node, list):
+        yield str(len(node))
+        for each in node:
+            yield from _parts(each)
+    else:
+        yield f"{type(node).__name__} {node}"
+
+
+def _uses(path: Path, homes: tuple[Path, ...]) -> set[Path]:
+    """Return the files that one file imports or names as data."""
+    found: set[Path] = set()
+    for module in imports(path):
+        parts = module.split(".")
+        for end in range(2, len(parts) + 1):
+            found.update(_module_files(homes, tuple(parts[:end])))
+    texts = _read(path, *_as_it_lies(path)).texts
+    named = {text.rpartition("/")[2] for text in texts}
+    for package, folder, data in _data(homes):
+        if path.parent == package or _dotted(homes, package) in texts:
+            whole = bool(folder) and folder in named
+            found.update(file for file in data if whole or file.name in named)
+    return found
+
+
+@cache
+def _module_files(homes: tuple[Path, ...], parts: tuple[str, ...]) -> tuple[Path, ...]:
+    """Return the file of a module if it is in one of the folders and has code; else nothing."""
+    for home in homes:
+        path = home.joinpath(*parts)
+        for candidate in (path.with_suffix(".py"), path / "__init__.py"):
+            if candidate.is_file():
+                return (candidate,) if _read(candidate, *_as_it_lies(candidate)).runs else ()
+    return ()
+
+
+def _dotted(homes: tuple[Path, ...], package: Path) -> str:
+    home = next(home for home in homes if home in package.parents)
+    return ".".join(package.relative_to(home).parts)
+
+
+@cache
+def _data(homes: tuple[Path, ...]) -> list[tuple[Path, str, list[Path]]]:
+    """Return the data of packages: the package, the name of its folder in it ("" for none), files.
+
+    A folder without Python in a package is one of data.
+    """
+    found: dict[tuple[Path, str], list[Path]] = {}
+    for home in homes:
+        for marker in sorted(home.rglob("__init__.py")):
+            package = marker.parent
+            for path in sorted(package.iterdir()):
+                if path.is_file() and path.suffix not in (".py", ".pyc", ".typed"):
+                    found.setdefault((package, ""), []).append(path)
+                elif path.is_dir() and not any(path.rglob("*.py")) and path.name != "__pycache__":
+                    files = [file for file in sorted(path.rglob("*")) if file.is_file()]
+                    found[package, path.name] = files
+    return [(package, name, files) for (package, name), files in found.items()]

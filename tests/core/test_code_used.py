@@ -1,0 +1,72 @@
+"""Which code a script runs: what it imports and names, without what computes nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from infopursuit.core.code_used import CodeUsed
+from infopursuit.core.errors import InputError
+from infopursuit.core.files import write_text
+
+FILES = {
+    "stages/fit.py": "from infopursuit.core.numbers import add\nfrom helpers.words import text\n",
+    "stages/helpers/__init__.py": "",
+    "stages/helpers/words.py": 'def text():\n    return open("words.toml")\n',
+    "stages/helpers/words.toml": "a = 1\n",
+    "stages/helpers/other.toml": "a = 1\n",
+    "src/infopursuit/__init__.py": "import infopursuit.core.unused\n",
+    "src/infopursuit/core/__init__.py": '"""Only a docstring."""\n',
+    "src/infopursuit/core/numbers.py": (
+        "def add(x):\n    import infopursuit.core.lazy\n    return f'{x:>{x}}'\n"
+    ),
+    "src/infopursuit/core/lazy.py": 'PAGE = "page"\n',
+    "src/infopursuit/core/page/a.js": "1\n",
+    "src/infopursuit/core/unused.py": "ONE = 1\n",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, content in FILES.items():
+        write_text(tmp_path / name, content)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_imports_and_the_data_that_they_name_count(project: Path) -> None:
+    assert CodeUsed(project).names(project / "stages/fit.py") == [
+        "src/infopursuit/core/lazy.py",
+        "src/infopursuit/core/numbers.py",
+        "src/infopursuit/core/page/a.js",
+        "stages/fit.py",
+        "stages/helpers/words.py",
+        "stages/helpers/words.toml",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("def add", "# Add.\n\n\ndef add", True),
+        ("(x):\n", '(x):\n    """Add."""\n', True),
+        ("return f'{x:>{x}}'", 'return (f"{x:>{x}}")', True),
+        ("return f'{x:>{x}}'", "return f'{x:>{1}}'", False),
+        ("x", "y", False),
+    ],
+)
+def test_only_what_computes_changes_the_hash(tmp_path: Path, old, new, same: bool) -> None:
+    listings = []
+    code = FILES["src/infopursuit/core/numbers.py"]
+    for name, text in (("before", code), ("after", code.replace(old, new))):
+        write_text(tmp_path / name / "stages/x.py", text)
+        project = tmp_path / name
+        listings.append(CodeUsed(project).listing(project / "stages/x.py"))
+    assert (listings[0] == listings[1]) == same
+
+
+def test_a_file_that_is_not_python_is_named(tmp_path: Path) -> None:
+    write_text(tmp_path / "stages/x.py", "def (\n")
+    with pytest.raises(InputError, match=r"x\.py: not valid Python"):
+        CodeUsed(tmp_path).listing(tmp_path / "stages/x.py")
