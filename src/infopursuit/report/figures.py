@@ -487,7 +487,7 @@ def charts_png(title: str, charts: Sequence[Chart], columns: int = 3) -> bytes:
             panel.legend(loc="lower right", fontsize=8)
         for panel in panels[len(charts) :]:
             panel.axis("off")
-        figure.suptitle(title, size=11)
+        figure.suptitle(textwrap.fill(title, 52 * columns), size=11)
         buffer = io.BytesIO()
         FigureCanvasAgg(figure).print_png(buffer, metadata={"Software": None})
     return buffer.getvalue()
