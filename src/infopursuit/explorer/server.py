@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import io
 import ipaddress
 import logging
 import socket
@@ -44,7 +43,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from torch import Tensor
 
 from infopursuit.core.errors import InputError, one_line
-from infopursuit.datasets.decoding import DAMAGED, UnreadableError, thumbnail, to_rgb
+from infopursuit.datasets.decoding import DAMAGED, LimitedFile, UnreadableError, thumbnail, to_rgb
 from infopursuit.explorer import payload
 from infopursuit.explorer.annotating import Annotating
 from infopursuit.explorer.contents import Mapper, joined_answers
@@ -424,7 +423,7 @@ def decoded(content: bytes) -> Image.Image:
     try:
         Image.init()  # an older Pillow has no AVIF
         known = [name for name in FORMATS if name in Image.OPEN]
-        with Image.open(io.BytesIO(content), formats=known) as image:
+        with Image.open(LimitedFile(content), formats=known) as image:
             width, height = image.size
             if width * height > MAX_PIXELS:
                 raise HTTPException(413, f"The picture has {width} x {height} pixels; {pixels}")
