@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from infopursuit.core.errors import InputError, one_line, writable
 from infopursuit.core.files import check_writable, write_files
 from infopursuit.core.numbers import percent
+from infopursuit.core.terminal import show
 from infopursuit.estimators.base import (
     DecidingClassifier,
     PursuitClassifier,
@@ -84,7 +85,7 @@ def explain(chosen: argparse.Namespace) -> int:
             dialogue = model.dialogue([Path(chosen.images[0])])
         else:
             dialogue = model.dialogue([Path(chosen.images[0])], 1.0, chosen.ask_below)
-        _write([converse(dialogue, stop, iter(sys.stdin), _show)], {}, chosen)
+        _write([converse(dialogue, stop, iter(sys.stdin), show)], {}, chosen)
         return 0
     if chosen.where and chosen.figures is None and chosen.format != "html":
         chosen.figures = FIGURES
@@ -117,7 +118,7 @@ def cover(chosen: argparse.Namespace) -> int:
     pictures, yes, marked, other = covering(model, files, seed=chosen.random_state)
     if marked is None or other is None:
         raise InputError(f"no yes among the answers of {pictures} images; expected at least one")
-    _show(
+    show(
         f"{yes} times yes in {pictures} images. Taken back: {percent(marked)} with the marked "
         f"fifth covered, {percent(other)} with another fifth.\n"
     )
@@ -242,13 +243,13 @@ def _write(
     write = FORMATS[chosen.format]
     if chosen.everything and write is as_text:
         write = as_whole_text
-    write_output(write(explained, rejected), chosen.out)
+    write_output(write(explained, rejected), chosen.out, chosen.format == "csv")
 
 
-def write_output(content: str, out: Path | None) -> None:
-    """Write to a file, or to the terminal."""
+def write_output(content: str, out: Path | None, table: bool) -> None:
+    """Write to a file, or to the terminal; `table` as for `show`."""
     if out is None:
-        _show(content)
+        show(content, table)
     else:
         write_out({out.name: writable(content).encode()}, out.parent, "--out", out)
 
@@ -287,13 +288,6 @@ def _draw(
 
 
 # -- a conversation -------------------------------------------------------------------------------
-
-
-def _show(text: str) -> None:
-    if sys.stdout is None:
-        raise InputError("the standard output is closed; expected it open, or --out")
-    sys.stdout.write(text)
-    sys.stdout.flush()
 
 
 def converse(
@@ -384,8 +378,10 @@ def as_csv(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> str
 
 def as_html(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> str:
     """Return a page with a table for each image, and a list of the files not read."""
-    tables = "\n".join(each._repr_html_() for each in explained)
-    listed = "".join(f"<li>{escape(name)}: {escape(why)}</li>" for name, why in rejected.items())
+    tables = "\n".join(" ".join(each._repr_html_().splitlines()) for each in explained)
+    listed = "".join(
+        f"<li>{escape(one_line(name))}: {escape(why)}</li>" for name, why in rejected.items()
+    )
     bad = f"<h2>Not explained</h2><ul>{listed}</ul>" if rejected else ""
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Explanations</title>'

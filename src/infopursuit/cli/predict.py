@@ -42,7 +42,8 @@ def predict(chosen: argparse.Namespace) -> int:
             rows[block], stop, names=names[block], second_opinion=opinion, pictures=files[block]
         )
         predicted += [prediction(each) for each in explained]
-    write_output((as_csv if chosen.format == "csv" else as_json)(predicted, rejected), chosen.out)
+    table = chosen.format == "csv"
+    write_output((as_csv if table else as_json)(predicted, rejected), chosen.out, table)
     for name, reason in rejected.items():
         logger.error("not read: %s: %s", name, reason)
     return 1 if rejected else 0

@@ -10,7 +10,7 @@ from pathlib import Path
 LONGEST, END = 2000, 400
 _LINE_ENDS = re.compile(r"[ ]*[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]\s*")
 # What a terminal obeys, what turns the order of letters round, and halves of surrogate pairs.
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -52,7 +52,12 @@ def writable(text: object) -> str:
 def one_line(text: str) -> str:
     """Return a text as one line of at most `LONGEST` characters that any terminal can show."""
     line = _LINE_ENDS.sub(" ", _shorten(text))
-    return _shorten(_UNPRINTABLE.sub(lambda match: ascii(match[0])[1:-1], line))
+    return _shorten(printable(line))
+
+
+def printable(text: str) -> str:
+    """Return a text with escapes in place of what a terminal obeys."""
+    return _UNPRINTABLE.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def _shorten(text: str) -> str:
