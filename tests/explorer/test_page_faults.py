@@ -141,7 +141,7 @@ def test_in_a_frame_without_an_address(open_page: Opened) -> None:
 def answered(pursuit: Pursuit) -> Any:
     """A stand-in for CLIP: any picture answers yes to every other question."""
     row = torch.tensor([[float(query % 2) for query in range(len(pursuit.queries))]])
-    return lambda picture: row
+    return lambda pictures: row.repeat(len(pictures), 1)
 
 
 def remote_payload(pursuit: Pursuit, count: int = 12) -> payload.Payload:

@@ -11,7 +11,7 @@ import tempfile
 import time
 import zlib
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -49,10 +49,11 @@ POSTED = ("images", "predict", "steps")
 def seen(pursuit: Pursuit) -> Served:
     """A model whose CLIP looks at the mean colours alone."""
 
-    def answer(picture: Image.Image) -> torch.Tensor:
-        mean = torch.from_numpy(np.asarray(picture, dtype=np.float32).mean(axis=(0, 1)) / 255)
-        row = torch.cat([mean, 1 - mean])
-        return pursuit.answers((row / row.norm()).unsqueeze(0))
+    def answer(pictures: Sequence[Image.Image]) -> torch.Tensor:
+        means = [np.asarray(each, dtype=np.float32).mean(axis=(0, 1)) / 255 for each in pictures]
+        mean = torch.from_numpy(np.stack(means))
+        rows = torch.cat([mean, 1 - mean], dim=1)
+        return pursuit.answers(rows / rows.norm(dim=1, keepdim=True))
 
     return Served(pursuit, answer, stop=STOP)
 
@@ -252,7 +253,7 @@ def test_requests_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None
     """While one waits for its model, another of the same size is too much; then it is not."""
     working, ready = Event(), Event()
 
-    def answer(picture: Image.Image) -> torch.Tensor:
+    def answer(pictures: Sequence[Image.Image]) -> torch.Tensor:
         working.set()
         assert ready.wait(30)
         return torch.ones(1, 9)
@@ -296,11 +297,11 @@ def test_no_work_is_done_for_clients_who_left_before_their_turn() -> None:
     """One sends more bytes than its request, which keeps the server from seeing it leave."""
     working, ready, pictures = Event(), Event(), []
 
-    def answer(picture: Image.Image) -> torch.Tensor:
-        pictures.append(picture.size)
+    def answer(given: Sequence[Image.Image]) -> torch.Tensor:
+        pictures.extend(each.size for each in given)
         working.set()
         assert ready.wait(30)
-        return torch.ones(1, 9)
+        return torch.ones(len(given), 9)
 
     pursuit = naive_bayes()
     there = [Served(pursuit, answer)]
@@ -426,7 +427,7 @@ def test_an_error_of_the_server_reveals_nothing() -> None:
         ),
     ):
 
-        def fails(picture: Image.Image, error: Exception = error) -> torch.Tensor:
+        def fails(pictures: Sequence[Image.Image], error: Exception = error) -> torch.Tensor:
             raise error
 
         response = client([Served(naive_bayes(), fails)]).post("/api/images", content=png())
