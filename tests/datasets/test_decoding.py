@@ -393,8 +393,8 @@ def parts_of(kind: str, count: int) -> bytes:
     if kind == "GIF":
         place = whole.index(b",")
         return whole[:place] + b"!\xfe" + b"\1a" * count + b"\0" + whole[place:]
-    runs = b"\1\7" * count  # runs of one pixel
-    head = struct.pack("<IiiHHIIiiII", 40, count, 1, 1, 8, 1, len(runs), 0, 0, 256, 0)
+    runs = (b"\1\7" * (count // 8) + b"\0\0") * 8  # runs of one pixel, and ends of rows
+    head = struct.pack("<IiiHHIIiiII", 40, count // 8, 8, 1, 8, 1, len(runs), 0, 0, 256, 0)
     start = 14 + len(head) + 1024
     file = struct.pack("<2sIHHI", b"BM", start + len(runs) + 2, 0, 0, start)
     return file + head + bytes(1024) + runs + b"\0\1"
@@ -418,6 +418,15 @@ def test_a_text_in_a_png_does_not_unpack_to_gigabytes() -> None:
     whole = saved(Image.new("RGB", (8, 8)))
     with pytest.raises(UnreadableError, match="too large"):
         to_rgb(whole[:33] + part + whole[33:])
+
+
+def test_a_picture_that_is_a_line_is_refused() -> None:
+    for size in ((1, 200), (200, 1)):
+        assert to_rgb(saved(Image.new("RGB", size))).size == size
+    for size in ((1, 201), (201, 1)):
+        for given in (saved(Image.new("RGB", size)), Image.new("RGB", size)):
+            with pytest.raises(UnreadableError, match="201 pixels long and 1 wide; expected at"):
+                to_rgb(given)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names on this system")

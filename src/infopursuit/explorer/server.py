@@ -60,7 +60,7 @@ T = TypeVar("T")
 NOT_SURE = 0.5
 # Pictures that wait for their turn, and those that are answered at once: as many as wait, up to
 # this number, or until they have this many pixels.
-MOST_WAITING, BATCH, BATCH_PIXELS = 200, 16, 32_000_000
+MOST_WAITING, BATCH, BATCH_PIXELS = 200, 32, 32_000_000
 # Seconds after which a client may try again, if the server has too much to do.
 AGAIN = "5"
 # Characters of the type of a body, and parts of a form up to its first file.
