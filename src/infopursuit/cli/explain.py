@@ -9,6 +9,7 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,7 +41,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger("infopursuit")
 
 COLUMNS = ("image", "number", "question", "answer", "most_probable", "probability", "entropy")
-STYLE = "body{font:15px system-ui,sans-serif;margin:2rem;color:#1c2330}table{margin-bottom:2rem}"
+STYLE = (
+    "body{font:15px system-ui,sans-serif;margin:2rem;color:#1c2330}"
+    "article{display:flex;flex-wrap:wrap;gap:1rem;align-items:flex-start;margin-bottom:2rem}"
+)
+# Pixels of the longer side of a photo in a page.
+PHOTO = 224
 # Where --where puts figures if nothing else is said.
 FIGURES = Path("figures")
 # What a person may type, and what it means.
@@ -101,7 +107,7 @@ def explain(chosen: argparse.Namespace) -> int:
         from infopursuit.estimators.places import located
 
         explained = located(model, explained, maps, files)
-    _write(explained, rejected, chosen)
+    _write(explained, rejected, chosen, files)
     if chosen.figures is not None:
         _draw(explained, files, chosen)
     for name, reason in rejected.items():
@@ -238,9 +244,14 @@ def read_images(
 
 
 def _write(
-    explained: Sequence[Explanation], rejected: Mapping[str, str], chosen: argparse.Namespace
+    explained: Sequence[Explanation],
+    rejected: Mapping[str, str],
+    chosen: argparse.Namespace,
+    files: Sequence[Path | None] = (),
 ) -> None:
     write = FORMATS[chosen.format]
+    if write is as_html:
+        write = partial(as_html, files=files)
     if chosen.everything and write is as_text:
         write = as_whole_text
     write_output(write(explained, rejected), chosen.out, chosen.format == "csv")
@@ -376,9 +387,22 @@ def as_csv(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> str
     return text.getvalue()
 
 
-def as_html(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> str:
-    """Return a page with a table for each image, and a list of the files not read."""
-    tables = "\n".join(" ".join(each._repr_html_().splitlines()) for each in explained)
+def as_html(
+    explained: Sequence[Explanation],
+    rejected: Mapping[str, str],
+    files: Sequence[Path | None] = (),
+) -> str:
+    """Return a page: the photo of each image, if it is a file, and its table; files not read."""
+    from infopursuit.datasets.decoding import thumbnail
+
+    photos = [
+        "" if file is None else f'<img src="{thumbnail(file, PHOTO)}" alt="">'
+        for file in files or [None] * len(explained)
+    ]
+    tables = "\n".join(
+        f"<article>{photo}{' '.join(each._repr_html_().splitlines())}</article>"
+        for photo, each in zip(photos, explained, strict=True)
+    )
     listed = "".join(
         f"<li>{escape(one_line(name))}: {escape(why)}</li>" for name, why in rejected.items()
     )
