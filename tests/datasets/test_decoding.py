@@ -420,15 +420,6 @@ def test_a_text_in_a_png_does_not_unpack_to_gigabytes() -> None:
         to_rgb(whole[:33] + part + whole[33:])
 
 
-def test_a_picture_that_is_a_line_is_refused() -> None:
-    for size in ((1, 200), (200, 1)):
-        assert to_rgb(saved(Image.new("RGB", size))).size == size
-    for size in ((1, 201), (201, 1)):
-        for given in (saved(Image.new("RGB", size)), Image.new("RGB", size)):
-            with pytest.raises(UnreadableError, match="201 pixels long and 1 wide; expected at"):
-                to_rgb(given)
-
-
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names on this system")
 def test_a_pipe_is_no_picture(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.png")

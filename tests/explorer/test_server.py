@@ -354,7 +354,6 @@ def test_nothing_that_is_sent_is_stored(
         (b"GIF89a<script>alert(1)</script>", 415, "not a picture"),
         (bomb(20_000, 20_000), 413, "pixels"),
         (bomb(2**31 - 1, 2**31 - 1), 413, "pixels"),
-        (png(3, 1000), 422, "damaged"),  # resized to CLIP's size it would take gigabytes
         (bomb(MAX_PIXELS // 8000 + 1, 8000), 413, "8001 x 8000 pixels; expected at most 64 mill"),
     ],
 )

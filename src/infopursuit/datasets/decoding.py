@@ -17,8 +17,7 @@ The picture is turned upright as its EXIF orientation says, and of an animation 
 taken. A truncated file, one of more pixels than Pillow allows (2 * PIL.Image.MAX_IMAGE_PIXELS) and
 floats that are NaN or infinite are refused; so is PostScript, which is a program. A file of a few
 MB can keep a decoder busy for minutes, so a JPEG of many scans (MOST_SCANS, MOST_SCANNED) and a
-file of millions of parts (MOST_READS) are refused, too, and so is a line of a million pixels
-(MOST_LONG).
+file of millions of parts (MOST_READS) are refused, too.
 """
 
 from __future__ import annotations
@@ -66,8 +65,6 @@ SIDE, QUALITY = 128, 70
 # Scans of a progressive JPEG, and pixels of all its scans together. Cameras and programs write
 # about ten scans; one of no content takes up to 0.6 nanoseconds a pixel.
 MOST_SCANS, MOST_SCANNED = 200, 2 * 10**9
-# How many times as long as wide a picture may be: resized to CLIP's size, it takes memory for that.
-MOST_LONG = 200
 # Pieces in which Pillow reads a file: a photo has hundreds; a million take up to 2 seconds.
 MOST_READS = 1_000_000
 # A marker of a JPEG that has a length, or ends the picture. All others have none: coded pixels
@@ -217,11 +214,6 @@ def prepared_ahead(
 
 
 def _rgb(image: Image.Image) -> Image.Image:
-    short, long = sorted(image.size)
-    if long > MOST_LONG * short:
-        raise UnreadableError(
-            f"{long} pixels long and {short} wide; expected at most {MOST_LONG} : 1"
-        )
     if image.format in ("JPEG", "MPO") and (file := getattr(image, "fp", None)) is not None:
         place = file.tell()
         file.seek(0)
