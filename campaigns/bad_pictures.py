@@ -43,11 +43,11 @@ def _pipe(folder: Path) -> Path:
     return folder / "a.jpg"
 
 
-def _scans(count: int) -> bytes:
+def _scans(count: int, before: bytes = b"") -> bytes:
     """Return a progressive JPEG whose last scan stands there many times."""
     content = saved(lambda file: Image.new("RGB", (12, 10)).save(file, "JPEG", progressive=True))
     last = content.rindex(b"\xff\xda")
-    return content[:last] + content[last:-2] * count + content[-2:]
+    return content[:last] + (before + content[last:-2]) * count + content[-2:]
 
 
 def _refused() -> list[Kind]:
@@ -59,12 +59,14 @@ def _refused() -> list[Kind]:
     unknown = "not an image of a known format"
     rows = [
         ("missing", lambda folder: folder / "a.jpg", "missing"),
-        ("a pipe", _pipe, "a pipe; expected a file"),
+        ("a pipe", _pipe, "not a regular file; expected a picture"),
         ("zero bytes in a table", b"", "missing"),
         ("a text called .jpg", called("a.jpg", b"hello"), unknown),
         ("a drawing (SVG)", called("a.svg", b'<svg onload="x()"/>'), unknown),
         ("a truncated JPEG", called("a.jpg", jpeg[: len(jpeg) // 2]), "damaged: .*[Tt]runc"),
         ("300 scans", _scans(300), "more than 200 scans"),
+        ("300 scans after TEM", _scans(300, b"\xff\x01"), "more than 200 scans"),
+        ("a million marks", b"\xff\xd8" + b"\xff\xe5\0\2" * 10**6 + b"\xff\xd9", "parts"),
         ("30,000 x 30,000 claimed", bomb(30_000, 30_000), "too large: .*178,9"),
         ("2^31 x 2^31 claimed", bomb(2**31 - 1, 2**31 - 1), "too large"),
         ("a note of 20 MB", LONG_NOTE, "damaged: .*too large"),

@@ -262,7 +262,7 @@ def _served() -> TestClient:
     """Return a client of the explorer's server with a table and networks."""
     pursuits = [naive_bayes(), networks()]
     models = [
-        Served(pursuit, lambda image, pursuit=pursuit: pursuit.answers(torch.zeros(1, 6)))
+        Served(pursuit, lambda some, pursuit=pursuit: pursuit.answers(torch.zeros(len(some), 6)))
         for pursuit in pursuits
     ]
     named = [(pursuit, Facts(f"m{number}", STOP)) for number, pursuit in enumerate(pursuits)]

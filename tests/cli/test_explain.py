@@ -96,7 +96,8 @@ def test_html_escapes(run: Callable, home: Path, tmp_path: Path) -> None:
     _, out, _ = run("explain", "--model", "model", odd, "--format", "html")
     assert "&lt;b&gt;.png" in out
     assert "<b>.png" not in out
-    assert out.count("<table>") == 1
+    assert out.count("<table>") == out.count('<img src="data:image/webp;base64,') == 1
+    assert out.index("<img") < out.index("&lt;b&gt;.png") < out.index("<table>")
 
 
 def test_where_draws_a_figure_or_a_page_and_needs_pictures(run: Callable, home: Path) -> None:

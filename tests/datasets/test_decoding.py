@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import io
+import os
 import struct
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from PIL import Image
 
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.decoding import (
+    MOST_SCANS,
     ORIENTATION,
     UnreadableError,
     picture_list,
@@ -310,3 +313,116 @@ def test_postscript_starts_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnreadableError, match="not an image of a known format"):
         to_rgb(drawn.getvalue())
     assert not started
+
+
+def scans(count: int, before: bytes = b"", head: bytes = b"", **options: Any) -> bytes:
+    """A progressive JPEG whose last scan follows `count` times, each time after some bytes."""
+    whole = saved(Image.new("L", (16, 16), 90), "JPEG", progressive=True, **options)
+    last = whole.rindex(b"\xff\xda")
+    return whole[:2] + head + whole[2:last] + (before + whole[last:-2]) * count + b"\xff\xd9"
+
+
+def segment(marker: int, content: bytes) -> bytes:
+    return bytes([0xFF, marker]) + struct.pack(">H", len(content) + 2) + content
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        b"",
+        b"\xff",  # 0xFF that fills
+        b"\xff\xff\xff",
+        b"\xff\x01",  # TEM, and others without a length; a decoder looks for the next marker
+        b"\xff\x01\xff\xff",
+        b"\xff\x02\xff\xff",
+        b"\xff\xbf\xff\xff",
+        b"\xff\xd0\xff\xff",  # restarts
+        b"\xff\xd7",
+        b"\xff\xd8",  # a second beginning
+        b"\xff\x00\xff\xff",  # coded pixels
+        b"\0\0",
+        segment(0xFE, b"a comment"),
+        segment(0xE1, b"\xff\xd9"),
+        b"\xff\xe5\0\0",  # a length that is none
+    ],
+)
+def test_every_scan_that_a_decoder_would_run_is_counted(before: bytes) -> None:
+    with pytest.raises(UnreadableError, match=f"more than {MOST_SCANS} scans"):
+        to_rgb(scans(MOST_SCANS + 1, before))
+    with pytest.raises(UnreadableError, match=f"more than {MOST_SCANS} scans"):
+        to_rgb(Image.open(io.BytesIO(scans(MOST_SCANS + 1, before))))
+
+
+def test_what_is_no_scan_is_not_counted() -> None:
+    usual = scans(0).count(b"\xff\xda")
+    assert pixel(scans(MOST_SCANS - usual)) == (90, 90, 90)
+    looks_like_scans = segment(0xE1, b"\xff\xda\0\2" * 1000)
+    assert pixel(scans(1, head=looks_like_scans)) == (90, 90, 90)
+    assert pixel(scans(1) + scans(MOST_SCANS)) == (90, 90, 90)  # behind the end of the picture
+    both = [Image.new("RGB", (8, 8), (90, 90, 90))] * 2
+    assert pixel(saved(both[0], "MPO", save_all=True, append_images=both[1:])) == (90, 90, 90)
+
+
+def test_the_pixels_of_all_scans_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    picture = scans(20 - scans(0).count(b"\xff\xda"))
+    monkeypatch.setattr("infopursuit.datasets.decoding.MOST_SCANNED", 20 * 16 * 16)
+    assert pixel(picture) == (90, 90, 90)
+    monkeypatch.setattr("infopursuit.datasets.decoding.MOST_SCANNED", 20 * 16 * 16 - 1)
+    with pytest.raises(UnreadableError, match="of this size with more than 19 scans"):
+        to_rgb(picture)
+
+
+def parts_of(kind: str, count: int) -> bytes:
+    """A whole picture of `count` parts, most of which say nothing."""
+    image = Image.new("P" if kind in ("GIF", "BMP") else "RGB", (8, 8))
+    whole = saved(image, kind.split()[0])
+
+    def chunk(name: bytes, content: bytes = b"") -> bytes:
+        check = zlib.crc32(name + content)
+        return struct.pack(">I", len(content)) + name + content + struct.pack(">I", check)
+
+    if kind.startswith("JPEG"):
+        part = {"JPEG": b"\xff\xe5\0\2", "JPEG fill": b"\xff", "JPEG tables": b"\xff\xc4\0\2"}[kind]
+        return whole[:2] + part * count + whole[2:]
+    if kind.startswith("PNG"):
+        part = {"PNG": chunk(b"aaAa"), "PNG text": chunk(b"tEXt", b"a\0b")}.get(
+            kind, chunk(b"IDAT")
+        )
+        place = whole.index(b"IEND" if kind == "PNG pixels" else b"IDAT") - 4
+        return whole[:place] + part * count + whole[place:]
+    if kind == "GIF":
+        place = whole.index(b",")
+        return whole[:place] + b"!\xfe" + b"\1a" * count + b"\0" + whole[place:]
+    runs = (b"\1\7" * (count // 8) + b"\0\0") * 8  # runs of one pixel, and ends of rows
+    head = struct.pack("<IiiHHIIiiII", 40, count // 8, 8, 1, 8, 1, len(runs), 0, 0, 256, 0)
+    start = 14 + len(head) + 1024
+    file = struct.pack("<2sIHHI", b"BM", start + len(runs) + 2, 0, 0, start)
+    return file + head + bytes(1024) + runs + b"\0\1"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["JPEG", "JPEG fill", "JPEG tables", "PNG", "PNG text", "PNG pixels", "GIF", "BMP"],
+)
+def test_the_parts_of_a_file_are_limited(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("infopursuit.datasets.decoding.MOST_READS", 1000)
+    assert to_rgb(parts_of(kind, 100)).mode == "RGB"
+    with pytest.raises(UnreadableError, match="more than 1,000 parts"):
+        to_rgb(parts_of(kind, 1100))
+
+
+def test_a_text_in_a_png_does_not_unpack_to_gigabytes() -> None:
+    packed = b"k\0\0" + zlib.compress(bytes(2**24), 9)
+    chunk = b"zTXt" + packed
+    part = struct.pack(">I", len(packed)) + chunk + struct.pack(">I", zlib.crc32(chunk))
+    whole = saved(Image.new("RGB", (8, 8)))
+    with pytest.raises(UnreadableError, match="too large"):
+        to_rgb(whole[:33] + part + whole[33:])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names on this system")
+def test_a_pipe_is_no_picture(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.png")
+    for path in (tmp_path / "pipe.png", Path("/dev/zero"), tmp_path):
+        with pytest.raises(UnreadableError, match=r"not a regular|Is a directory"):
+            to_rgb(path)

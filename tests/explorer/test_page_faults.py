@@ -141,7 +141,7 @@ def test_in_a_frame_without_an_address(open_page: Opened) -> None:
 def answered(pursuit: Pursuit) -> Any:
     """A stand-in for CLIP: any picture answers yes to every other question."""
     row = torch.tensor([[float(query % 2) for query in range(len(pursuit.queries))]])
-    return lambda picture: row
+    return lambda pictures: row.repeat(len(pictures), 1)
 
 
 def remote_payload(pursuit: Pursuit, count: int = 12) -> payload.Payload:
@@ -200,7 +200,7 @@ def test_a_picture_of_the_reader(open_page: Opened, width: int, tmp_path: Path) 
             page.get_by_text("choose a file").click()
         chooser.value.set_files(path)
         expect(page.locator(".picture .id")).to_contain_text("my <b>cat.png")
-        expected = pursuit.explain(answer(None), STOP, ["own"])[0]
+        expected = pursuit.explain(answer([None]), STOP, ["own"])[0]
         expect(page.locator(".step")).to_have_count(len(expected.steps))
         assert page.locator(".step input:checked + span").all_inner_texts() == list(
             expected.answers

@@ -11,7 +11,7 @@ import tempfile
 import time
 import zlib
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -30,10 +30,12 @@ from infopursuit.core.errors import InputError
 from infopursuit.explorer import payload
 from infopursuit.explorer.contents import Facts, contents
 from infopursuit.explorer.server import (
+    MAX_BYTES,
     MAX_PIXELS,
     MOST_VALUES,
     Guard,
     Served,
+    Worker,
     address,
     bound,
     server,
@@ -49,10 +51,11 @@ POSTED = ("images", "predict", "steps")
 def seen(pursuit: Pursuit) -> Served:
     """A model whose CLIP looks at the mean colours alone."""
 
-    def answer(picture: Image.Image) -> torch.Tensor:
-        mean = torch.from_numpy(np.asarray(picture, dtype=np.float32).mean(axis=(0, 1)) / 255)
-        row = torch.cat([mean, 1 - mean])
-        return pursuit.answers((row / row.norm()).unsqueeze(0))
+    def answer(pictures: Sequence[Image.Image]) -> torch.Tensor:
+        means = [np.asarray(each, dtype=np.float32).mean(axis=(0, 1)) / 255 for each in pictures]
+        mean = torch.from_numpy(np.stack(means))
+        rows = torch.cat([mean, 1 - mean], dim=1)
+        return pursuit.answers(rows / rows.norm(dim=1, keepdim=True))
 
     return Served(pursuit, answer, stop=STOP)
 
@@ -168,6 +171,146 @@ def test_a_form_with_a_picture_is_predicted_in_words(both: TestClient) -> None:
     assert "has no file" in refused(both.post("/api/predict", content=png(), headers=head), 400)
 
 
+def wait_until(holds: Callable[[], bool]) -> None:
+    for _ in range(3000):
+        if holds():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it does not come about")
+
+
+def form(head: bytes, boundary: bytes = b"x") -> bytes:
+    """A form of one part, whose head this is."""
+    return (
+        b"--" + boundary + b"\r\n" + head + b"\r\n\r\n" + png() + b"\r\n--" + boundary + b"--\r\n"
+    )
+
+
+FILE = b'Content-Disposition: form-data; name="image"; filename="a.png"'
+
+
+@pytest.mark.parametrize("kind", ["boundary=x", 'boundary="x"', "charset=utf-8;Boundary=x; a=b"])
+def test_the_boundary_of_a_form_is_found(both: TestClient, kind: str) -> None:
+    head = {"content-type": f"multipart/form-data; {kind}"}
+    expected = both.post("/api/predict", content=png()).json()
+    for before in (b"", b"some words\r\n", b"--x\r\nContent-Disposition: form-data\r\n\r\nno\r\n"):
+        found = both.post("/api/predict", content=before + form(FILE), headers=head)
+        assert found.json() == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "status"),
+    [
+        ("a=b;" * 8000, b"", 400),
+        ("a0*=b;" * 5000, b"", 400),
+        ("(" * 3000, b"", 400),
+        ("(" * 150, b"", 400),
+        ('boundary="' + "x" * 150, b"", 400),
+        ("boundary=X", b"\r\n--X", 400),
+        ("boundary=X", b"\r\n--X\r\n\r\n", 400),
+        ("boundary=X", b"\r\n--", 400),
+        ("boundary=x", form(b"x: y"), 400),
+        ("boundary=x", form(FILE).replace(png(), b"none"), 415),
+    ],
+    ids=range(10),
+)
+def test_others_are_answered_while_a_strange_form_is_read(
+    both: TestClient, kind: str, body: bytes, status: int
+) -> None:
+    head = {"content-type": f"multipart/form-data; {kind}"}
+    body *= MAX_BYTES // len(body) if body else 0
+    with serving(both.app) as address, ThreadPoolExecutor() as pool:
+        sent = pool.submit(
+            httpx.post, f"{address}api/predict", content=body, headers=head, timeout=60
+        )
+        waited = []
+        while not sent.done() or not waited:
+            started = time.perf_counter()
+            assert httpx.get(f"{address}api/nothing", timeout=60).status_code == 404
+            waited.append(time.perf_counter() - started)
+        refused(sent.result(), status)
+    assert sorted(waited)[len(waited) // 2] < 1
+
+
+def test_pictures_that_wait_are_answered_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each as if it were alone, whatever is wrong with the others."""
+    working, ready, sizes = Event(), Event(), []
+    model = seen(naive_bayes())
+    alone = client([model])
+
+    def answer(pictures: Sequence[Image.Image]) -> torch.Tensor:
+        assert model.answer is not None
+        sizes.append([each.width for each in pictures])
+        working.set()
+        assert ready.wait(30)
+        if any(each.width == 7 for each in pictures):
+            raise RuntimeError("this picture is not liked")
+        return model.answer(pictures)
+
+    worker = Worker()
+    monkeypatch.setattr("infopursuit.explorer.server.Worker", lambda: worker)
+    monkeypatch.setattr("infopursuit.explorer.server.BATCH", 6)
+    monkeypatch.setattr("infopursuit.explorer.server.BATCH_PIXELS", 100 * 100)
+    pursuit = naive_bayes()
+    content = contents([(pursuit, Facts("m0", STOP))], images([pursuit]), served=True)
+    app = server([Served(pursuit, answer, stop=STOP)], content)
+    sent = [
+        ("predict", png(9, color="red")),
+        ("predict", png(10, color="green")),
+        ("images", png(11, color="blue")),
+        ("predict", b"no picture"),
+        ("predict", png(7)),
+        ("predict", png(12, color="yellow")),
+        ("predict", png(100, 100, color="white")),  # with it the batch has enough pixels
+        ("predict", png(13, color="black")),
+        ("images", png(14)),
+    ]
+    with serving(app) as address, ThreadPoolExecutor(len(sent)) as pool:
+        under_way = []
+        for path, body in sent:
+            url = f"{address}api/{path}"
+            under_way.append(pool.submit(httpx.post, url, content=body, timeout=60))
+            wait_until(lambda: len(worker.waiting) == len(under_way))
+            assert working.wait(30)
+        ready.set()
+        found = [each.result() for each in under_way]
+    assert sizes == [[9], [10, 7, 12, 100], [10], [7], [12], [100], [11, 14], [13]]
+    assert [each.status_code for each in found] == [200, 200, 200, 415, 500, 200, 200, 200, 200]
+    for (path, body), each in zip(sent, found, strict=True):
+        if each.status_code == 200:
+            assert each.json() == alone.post(f"/api/{path}", content=body).json()
+
+
+def test_only_so_many_pictures_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    working, ready = Event(), Event()
+
+    def answer(pictures: Sequence[Image.Image]) -> torch.Tensor:
+        working.set()
+        assert ready.wait(30)
+        return torch.ones(len(pictures), 9)
+
+    worker = Worker()
+    monkeypatch.setattr("infopursuit.explorer.server.Worker", lambda: worker)
+    monkeypatch.setattr("infopursuit.explorer.server.MOST_WAITING", 2)
+    pursuit = naive_bayes()
+    content = contents([(pursuit, Facts("m", STOP))], images([pursuit]), served=True)
+    with (
+        serving(server([Served(pursuit, answer)], content)) as address,
+        ThreadPoolExecutor() as pool,
+    ):
+        url = f"{address}api/images"
+        first = pool.submit(httpx.post, url, content=png(), timeout=60)
+        assert working.wait(30)
+        second = pool.submit(httpx.post, url, content=png(), timeout=60)
+        wait_until(lambda: len(worker.waiting) == 2)
+        third = httpx.post(url, content=png())
+        assert "try again" in refused(third, 503)
+        assert int(third.headers["retry-after"]) > 0
+        ready.set()
+        assert first.result().status_code == second.result().status_code == 200
+        assert httpx.post(url, content=png(), timeout=60).status_code == 200
+
+
 def test_each_yes_of_a_picture_has_its_place() -> None:
     model = seen(naive_bayes())
     maps = np.arange(9 * 6, dtype=np.uint8).reshape(1, 9, 2, 3)
@@ -252,7 +395,7 @@ def test_requests_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None
     """While one waits for its model, another of the same size is too much; then it is not."""
     working, ready = Event(), Event()
 
-    def answer(picture: Image.Image) -> torch.Tensor:
+    def answer(pictures: Sequence[Image.Image]) -> torch.Tensor:
         working.set()
         assert ready.wait(30)
         return torch.ones(1, 9)
@@ -267,6 +410,7 @@ def test_requests_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None
         assert working.wait(30)
         second = httpx.post(f"{address}api/images", content=content)
         assert "try again" in refused(second, 503)
+        assert int(second.headers["retry-after"]) > 0
         ready.set()
         assert first.result().status_code == 200
         assert httpx.post(f"{address}api/images", content=content).status_code == 200
@@ -296,11 +440,11 @@ def test_no_work_is_done_for_clients_who_left_before_their_turn() -> None:
     """One sends more bytes than its request, which keeps the server from seeing it leave."""
     working, ready, pictures = Event(), Event(), []
 
-    def answer(picture: Image.Image) -> torch.Tensor:
-        pictures.append(picture.size)
+    def answer(given: Sequence[Image.Image]) -> torch.Tensor:
+        pictures.extend(each.size for each in given)
         working.set()
         assert ready.wait(30)
-        return torch.ones(1, 9)
+        return torch.ones(len(given), 9)
 
     pursuit = naive_bayes()
     there = [Served(pursuit, answer)]
@@ -426,7 +570,7 @@ def test_an_error_of_the_server_reveals_nothing() -> None:
         ),
     ):
 
-        def fails(picture: Image.Image, error: Exception = error) -> torch.Tensor:
+        def fails(pictures: Sequence[Image.Image], error: Exception = error) -> torch.Tensor:
             raise error
 
         response = client([Served(naive_bayes(), fails)]).post("/api/images", content=png())

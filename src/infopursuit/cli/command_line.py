@@ -24,6 +24,7 @@ import shtab
 
 from infopursuit.core.errors import InputError, explain_os_error, is_user_error, one_line
 from infopursuit.core.files import packaged_toml
+from infopursuit.core.terminal import LogLines
 
 logger = logging.getLogger("infopursuit")
 
@@ -44,7 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _open_streams()
     chosen = parser().parse_args(arguments)
     form = "%(asctime)s %(name)s: %(message)s" if chosen.verbose else "%(message)s"
-    logging.basicConfig(level=logging.INFO, format=form, stream=sys.stderr)
+    logged = logging.StreamHandler()
+    logged.setFormatter(LogLines(form))
+    logging.basicConfig(level=logging.INFO, handlers=[logged])
     level = logging.ERROR if chosen.quiet else logging.DEBUG if chosen.verbose else logging.INFO
     logger.setLevel(level)
     for noisy in ("httpx", "huggingface_hub", "open_clip"):

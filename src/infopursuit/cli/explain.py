@@ -7,6 +7,7 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,6 +16,7 @@ from infopursuit.core.csv_tables import csv_text
 from infopursuit.core.errors import InputError, one_line, writable
 from infopursuit.core.files import check_writable, write_files
 from infopursuit.core.numbers import percent
+from infopursuit.core.terminal import show
 from infopursuit.datasets.given import image_files, is_rows, read_given
 from infopursuit.datasets.table_files import NUMBER
 from infopursuit.estimators.base import (
@@ -50,7 +52,12 @@ COLUMNS = (
     "entropy",
     "ending",
 )
-STYLE = "body{font:15px system-ui,sans-serif;margin:2rem;color:#1c2330}table{margin-bottom:2rem}"
+STYLE = (
+    "body{font:15px system-ui,sans-serif;margin:2rem;color:#1c2330}"
+    "article{display:flex;flex-wrap:wrap;gap:1rem;align-items:flex-start;margin-bottom:2rem}"
+)
+# Pixels of the longer side of a photo in a page.
+PHOTO = 224
 # Where --where puts figures if nothing else is said.
 FIGURES = Path("figures")
 # What a person may type, and what it means.
@@ -110,7 +117,7 @@ def explain(chosen: argparse.Namespace) -> int:
             raise InputError(f"--interactive is about one image; found {len(chosen.images)}")
         cost = () if chosen.ask_below is None else (1.0, chosen.ask_below)
         dialogue = model.dialogue(_one(model, chosen.images), *cost)
-        _write([converse(dialogue, stop, iter(sys.stdin), _show)], {}, chosen)
+        _write([converse(dialogue, stop, iter(sys.stdin), show)], {}, chosen)
         return 0
     if chosen.where and chosen.figures is None and chosen.format != "html":
         chosen.figures = FIGURES
@@ -121,7 +128,7 @@ def explain(chosen: argparse.Namespace) -> int:
         explained += _explained(model, read, stop, opinion, chosen)
         files += read.files or [None] * len(read.names)
         rejected |= read.rejected
-    _write(explained, rejected, chosen)
+    _write(explained, rejected, chosen, files)
     if chosen.figures is not None:
         _draw(explained, files, chosen)
     for name, reason in rejected.items():
@@ -172,7 +179,7 @@ def cover(chosen: argparse.Namespace) -> int:
     pictures, yes, marked, other = covering(model, files, seed=chosen.random_state)
     if marked is None or other is None:
         raise InputError(f"no yes among the answers of {pictures} images; expected at least one")
-    _show(
+    show(
         f"{yes} times yes in {pictures} images. Taken back: {percent(marked)} with the marked "
         f"fifth covered, {percent(other)} with another fifth.\n"
     )
@@ -271,18 +278,23 @@ def _pictures(model: PursuitClassifier, given: Sequence[str], where: bool) -> Re
 
 
 def _write(
-    explained: Sequence[Explanation], rejected: Mapping[str, str], chosen: argparse.Namespace
+    explained: Sequence[Explanation],
+    rejected: Mapping[str, str],
+    chosen: argparse.Namespace,
+    files: Sequence[Path | None] = (),
 ) -> None:
     write = FORMATS[chosen.format]
+    if write is as_html:
+        write = partial(as_html, files=files)
     if chosen.everything and write is as_text:
         write = as_whole_text
-    write_output(write(explained, rejected), chosen.out)
+    write_output(write(explained, rejected), chosen.out, chosen.format == "csv")
 
 
-def write_output(content: str, out: Path | None) -> None:
-    """Write to a file, or to the terminal."""
+def write_output(content: str, out: Path | None, table: bool) -> None:
+    """Write to a file, or to the terminal; `table` as for `show`."""
     if out is None:
-        _show(content)
+        show(content, table)
     else:
         write_out({out.name: writable(content).encode()}, out.parent, "--out", out)
 
@@ -321,13 +333,6 @@ def _draw(
 
 
 # -- a conversation -------------------------------------------------------------------------------
-
-
-def _show(text: str) -> None:
-    if sys.stdout is None:
-        raise InputError("the standard output is closed; expected it open, or --out")
-    sys.stdout.write(text)
-    sys.stdout.flush()
 
 
 def converse(
@@ -436,10 +441,25 @@ def as_csv(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> str
     return csv_text(table)
 
 
-def as_html(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> str:
-    """Return a page with a table for each image, and a list of the files not read."""
-    tables = "\n".join(each._repr_html_() for each in explained)
-    listed = "".join(f"<li>{escape(name)}: {escape(why)}</li>" for name, why in rejected.items())
+def as_html(
+    explained: Sequence[Explanation],
+    rejected: Mapping[str, str],
+    files: Sequence[Path | None] = (),
+) -> str:
+    """Return a page: the photo of each image, if it is a file, and its table; files not read."""
+    from infopursuit.datasets.decoding import thumbnail
+
+    photos = [
+        "" if file is None else f'<img src="{thumbnail(file, PHOTO)}" alt="">'
+        for file in files or [None] * len(explained)
+    ]
+    tables = "\n".join(
+        f"<article>{photo}{' '.join(each._repr_html_().splitlines())}</article>"
+        for photo, each in zip(photos, explained, strict=True)
+    )
+    listed = "".join(
+        f"<li>{escape(one_line(name))}: {escape(why)}</li>" for name, why in rejected.items()
+    )
     bad = f"<h2>Not explained</h2><ul>{listed}</ul>" if rejected else ""
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Explanations</title>'

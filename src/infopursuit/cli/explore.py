@@ -211,9 +211,9 @@ def blind(models: Mapping[str, PursuitClassifier]) -> str | None:
     return None
 
 
-def _answerer(model: PursuitClassifier) -> Callable[[Image.Image], Tensor]:
-    def answer(picture: Image.Image) -> Tensor:
-        rows = rows_of(model, [picture]).tensor().to(model.pursuit_.device)
+def _answerer(model: PursuitClassifier) -> Callable[[Sequence[Image.Image]], Tensor]:
+    def answer(pictures: Sequence[Image.Image]) -> Tensor:
+        rows = rows_of(model, list(pictures)).tensor().to(model.pursuit_.device)
         return model.pursuit_.answers(rows)
 
     return answer

@@ -44,7 +44,7 @@ def predict(chosen: argparse.Namespace) -> int:
         rejected |= unreadable
     noun = model.pursuit_.noun
     written = as_csv(predicted, noun) if chosen.format == "csv" else as_json(predicted, rejected)
-    write_output(written, chosen.out)
+    write_output(written, chosen.out, chosen.format == "csv")
     for name, reason in rejected.items():
         logger.error("not read: %s: %s", name, reason)
     return 1 if rejected else 0

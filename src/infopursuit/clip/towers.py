@@ -47,6 +47,8 @@ OPENAI_EXTRAS = ("input_resolution", "context_length", "vocab_size")
 # this size points anywhere in d = 512 dimensions, so it moves a cosine with another embedding by
 # about sqrt(2 * (1 - 0.999) / 512) = 0.002.
 MIN_COSINE = 0.999
+# How many times as long as wide a picture is resized as a whole; of a longer one, its middle is.
+MOST_LONG = 20
 
 Tower = Literal["texts", "images"]
 
@@ -203,7 +205,7 @@ class Preprocessing:
     """
 
     def __init__(self, whole: Any) -> None:
-        from torchvision.transforms import Compose, Normalize, ToTensor
+        from torchvision.transforms import CenterCrop, Compose, Normalize, ToTensor
 
         *resizing, to_tensor, normalize = whole.transforms
         if not (isinstance(to_tensor, ToTensor) and isinstance(normalize, Normalize)):
@@ -212,6 +214,7 @@ class Preprocessing:
             )
         self.whole: Callable[[Image], torch.Tensor] = whole
         self._resizing = Compose(resizing)
+        self._crops = any(isinstance(each, CenterCrop) for each in resizing)
         self._mean, self._std = (
             torch.as_tensor(values, dtype=torch.float32).view(-1, 1, 1)
             for values in (normalize.mean, normalize.std)
@@ -219,7 +222,17 @@ class Preprocessing:
 
     def pixels(self, image: Image) -> UInt8[np.ndarray, "3 h w"]:
         """Resize and crop an image, without torch, which would start threads in every thread."""
-        return np.asarray(self._resizing(image)).transpose(2, 0, 1).copy()
+        return np.asarray(self._resizing(self._middle(image))).transpose(2, 0, 1).copy()
+
+    def _middle(self, image: Image) -> Image:
+        """Cut off what cropping would, of a picture that is very long: resized, it fills memory."""
+        short, long = sorted(image.size)
+        if not self._crops or long <= MOST_LONG * short:
+            return image
+        kept = MOST_LONG * short + (long - MOST_LONG * short) % 2  # the middle stays the middle
+        width, height = (min(side, kept) for side in image.size)
+        left, top = (image.width - width) // 2, (image.height - height) // 2
+        return image.crop((left, top, left + width, top + height))
 
     def seen(self, width: int, height: int) -> tuple[float, float, float, float]:
         """Return the part of a picture that is left after resizing and cropping."""

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from jaxtyping import Float, Float32
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.files import check_regular
 
 
 def unit_rows(
@@ -60,6 +61,7 @@ def fixed_size_lists(column: pa.Array, where: str, first_row: int = 0) -> pa.Fix
 
 def read_arrays(path: Path, names: Collection[str] | None = None) -> dict[str, np.ndarray]:
     """Return the arrays of an .npz file by name, sorted, without pickled objects."""
+    check_regular(path)
     try:
         if not zipfile.is_zipfile(path):
             path.open("rb").close()  # a missing file has its own message
@@ -84,6 +86,7 @@ def array_names(path: Path) -> list[str]:
 
 def map_array(path: Path) -> np.ndarray:
     """Return the array of an .npy file, still on the disk."""
+    check_regular(path)
     try:
         array = np.load(path, mmap_mode="r")
     except Exception as error:

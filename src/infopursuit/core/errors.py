@@ -12,7 +12,7 @@ from pathlib import Path
 LONGEST, END = 2000, 400
 _LINE_ENDS = re.compile(r"[ ]*[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]\s*")
 # What a terminal obeys, what turns the order of letters round, and halves of surrogate pairs.
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

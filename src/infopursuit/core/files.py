@@ -231,6 +231,12 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def check_regular(path: Path) -> None:
+    """Raise InputError for a pipe or a device, which may end never or have no data."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise InputError(f"{path}: not a regular file; expected one")
+
+
 def suffix_of(path: str | Path, what: str, kinds: Mapping[str, str]) -> str:
     """Return the suffix of a file; InputError unless it is one of `kinds` (suffix to name)."""
     suffix = Path(path).suffix

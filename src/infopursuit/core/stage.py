@@ -50,6 +50,7 @@ from infopursuit.core.code_used import changed_since
 from infopursuit.core.errors import InputError, explain_os_error, is_user_error, one_line
 from infopursuit.core.files import read_text
 from infopursuit.core.settings import Section, read_settings, read_yaml
+from infopursuit.core.terminal import LogLines
 
 logger = logging.getLogger("infopursuit")
 
@@ -74,7 +75,9 @@ class RowCounts(NamedTuple):
 
 def run(main: Callable[..., RowCounts], params_file: str = "params.yaml") -> None:
     """Run a stage: read its settings, call `main`, log the closing line, exit 1 on bad input."""
-    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    logged = logging.StreamHandler()
+    logged.setFormatter(LogLines())
+    logging.basicConfig(level=logging.INFO, handlers=[logged])
     for noisy in ("httpx", "datasets", "fsspec"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     first, *keys = inspect.signature(main).parameters.values()

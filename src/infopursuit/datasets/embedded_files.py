@@ -25,7 +25,7 @@ from infopursuit.core.arrays import (
     unit_rows,
 )
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import read_text
+from infopursuit.core.files import check_regular, read_text
 from infopursuit.core.names import composed
 from infopursuit.core.tables import (
     EMBEDDED_IMAGES,
@@ -239,6 +239,7 @@ class GivenTable(NamedTuple):
 
 def read_given_table(path: Path, columns: Sequence[str], nulls: Sequence[str] = ()) -> GivenTable:
     """Read some columns of plain values, and `embedding`, of a Parquet file."""
+    check_regular(path)
     try:
         schema = pq.read_schema(path)
         if len(set(schema.names)) < len(schema.names):

@@ -17,16 +17,15 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import io
 import ipaddress
 import logging
+import re
 import socket
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from email.message import EmailMessage
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 import torch
@@ -44,7 +43,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from torch import Tensor
 
 from infopursuit.core.errors import InputError, one_line
-from infopursuit.datasets.decoding import DAMAGED, UnreadableError, thumbnail, to_rgb
+from infopursuit.datasets.decoding import DAMAGED, LimitedFile, UnreadableError, thumbnail, to_rgb
 from infopursuit.explorer import payload
 from infopursuit.explorer.annotating import Annotating
 from infopursuit.explorer.contents import Mapper, joined_answers
@@ -59,6 +58,14 @@ logger = logging.getLogger("infopursuit")
 T = TypeVar("T")
 
 NOT_SURE = 0.5
+# Pictures that wait for their turn, and those that are answered at once: as many as wait, up to
+# this number, or until they have this many pixels.
+MOST_WAITING, BATCH, BATCH_PIXELS = 200, 32, 32_000_000
+# Seconds after which a client may try again, if the server has too much to do.
+AGAIN = "5"
+# Characters of the type of a body, and parts of a form up to its first file.
+MAX_TYPE, MOST_PARTS = 200, 20
+BOUNDARY = re.compile(r';\s*boundary=(?:"([^"]+)"|([^\s;"]+))', re.IGNORECASE)
 # Histories in one request, and numbers in one answer; the page asks for no more at once.
 MOST = 4096
 MOST_VALUES = 500_000
@@ -189,13 +196,13 @@ class Served:
 
     Attributes:
         pursuit: the fitted model.
-        answer: computes the answers (1, k) of a picture; None if its CLIP is missing.
+        answer: computes the answers (n, k) of pictures; None if its CLIP is missing.
         maps: gives maps of pictures; None if there are none.
         stop: when it asks no more.
     """
 
     pursuit: Pursuit
-    answer: Callable[[Image.Image], Float[Tensor, "1 k"]] | None
+    answer: Callable[[Sequence[Image.Image]], Float[Tensor, "n k"]] | None
     maps: Mapper | None = None
     stop: StoppingRule = DEFAULT_STOP
 
@@ -226,17 +233,16 @@ def server(
     async def get_payload() -> Response:
         return Response(written, media_type="application/json")
 
-    async def of_picture(request: Request, make: Callable[[Sequence[Served], bytes], T]) -> T:
+    async def of_picture(request: Request, make: Made[T]) -> T:
         if any(model.answer is None for model in models):
             raise HTTPException(
                 409, "The CLIP of the model is not there; the server's log says why."
             )
-        sent = sent_picture(request.headers.get("content-type", ""), await request.body())
-        return await worker.result(request, make, models, sent)
+        return await worker.of_picture(request, make, models, await request.body())
 
     @app.post(PICTURES, openapi_extra=PICTURE)
     async def post_picture(request: Request) -> Answers:
-        return await of_picture(request, answer_picture)
+        return await of_picture(request, answer_pictures)
 
     @app.post(PREDICT, openapi_extra=PICTURE_OR_FORM)
     async def post_prediction(request: Request) -> Predictions:
@@ -320,39 +326,94 @@ async def _failure(request: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"error": one_line(sentence)}, status, headers)
 
 
-def answer_picture(models: Sequence[Served], sent: bytes) -> Answers:
-    """Return the answers of all models to a picture."""
-    picture = decoded(sent)
-    answers: list[str] = []
-    places: list[payload.Places | None] = []
+class Picture(NamedTuple):
+    """A picture that was sent, and what it is called."""
+
+    image: Image.Image
+    name: str
+
+
+# Makes the answer to each of some pictures.
+Made = Callable[[Sequence[Served], Sequence[Picture]], list[T]]
+
+
+def answer_pictures(models: Sequence[Served], pictures: Sequence[Picture]) -> list[Answers]:
+    """Return the answers of all models to each picture."""
+    found = [
+        Answers(id=each.name, thumbnail=thumbnail(each.image), answers=[], places=[])
+        for each in pictures
+    ]
+    images = [each.image for each in pictures]
     with clip_at_work():
         for model in models:
             if model.answer is None:
                 continue
-            found = model.answer(picture)
-            answers.append(joined_answers(model.pursuit, found))
-            places.append(None)
-            said_yes = (found[0] > NOT_SURE).nonzero().flatten().tolist()
-            if model.maps is not None and said_yes:
-                maps, seen = model.maps([picture])
-                places[-1] = payload.places(maps[0][said_yes], said_yes, seen[0])
-    return Answers(
-        id=name_of(sent),
-        thumbnail=thumbnail(picture),
-        answers=answers,
-        places=places,
-    )
+            answers = model.answer(images)
+            for row, of_picture in enumerate(found):
+                of_picture.answers.append(joined_answers(model.pursuit, answers[row : row + 1]))
+                of_picture.places.append(None)
+            said_yes = [(each > NOT_SURE).nonzero().flatten().tolist() for each in answers]
+            if model.maps is not None and any(said_yes):
+                for of_picture, yes, maps, seen in zip(
+                    found, said_yes, *model.maps(images), strict=True
+                ):
+                    if yes:
+                        of_picture.places[-1] = payload.places(maps[yes], yes, seen)
+    return found
 
 
-def predictions(models: Sequence[Served], sent: bytes) -> list[dict[str, Any]]:
-    """Return what each model that has its CLIP says of a picture, in words."""
-    picture, name = decoded(sent), name_of(sent)
+def predictions(
+    models: Sequence[Served], pictures: Sequence[Picture]
+) -> list[list[dict[str, Any]]]:
+    """Return what each model that has its CLIP says of each picture, in words."""
+    images, names = zip(*pictures, strict=True)
     with clip_at_work():
-        return [
-            prediction(model.pursuit.explain(model.answer(picture), model.stop, [name])[0])
+        said = [
+            map(prediction, model.pursuit.explain(model.answer(images), model.stop, names))
             for model in models
             if model.answer is not None
         ]
+    return [list(each) for each in zip(*said, strict=True)]
+
+
+def answered(
+    models: Sequence[Served], make: Made[T], sent: Sequence[tuple[str, bytes]]
+) -> list[T | Exception]:
+    """Return the answers to the first pictures that were sent, or why there are none.
+
+    As many are answered at once as memory allows. One that fails does not change another's answer.
+
+    Args:
+        models: those that answer.
+        make: makes the answers.
+        sent: the types and the bodies of requests.
+    """
+    found: list[T | Exception | None] = []
+    pictures: list[Picture] = []
+    for kind, body in sent:
+        try:
+            content = sent_picture(kind, body)
+            pictures.append(Picture(decoded(content), name_of(content)))
+            found.append(None)
+        except HTTPException as error:
+            found.append(error)
+        if sum(each.image.width * each.image.height for each in pictures) >= BATCH_PIXELS:
+            break
+    made = iter(_made(models, make, pictures))
+    return [next(made) if each is None else each for each in found]
+
+
+def _made(
+    models: Sequence[Served], make: Made[T], pictures: Sequence[Picture]
+) -> list[T | Exception]:
+    try:
+        return list(make(models, pictures)) if pictures else []
+    except HTTPException as error:
+        return [error] * len(pictures)
+    except Exception as error:
+        if len(pictures) == 1:
+            return [error]
+        return [each for alone in pictures for each in _made(models, make, [alone])]
 
 
 @contextmanager
@@ -374,13 +435,14 @@ def sent_picture(content_type: str, body: bytes) -> bytes:
     """Return the picture of a request: its body, or the first file of a form."""
     if not content_type.lower().startswith("multipart/form-data"):
         return body
-    header = EmailMessage()
-    header["content-type"] = content_type
-    boundary = str(header.get_param("boundary", "")).encode()
-    for part in (b"\r\n" + body).split(b"\r\n--" + boundary)[1:] if boundary else ():
-        head, _, content = part.partition(b"\r\n\r\n")
-        if b"filename" in head.lower():
-            return content
+    found = BOUNDARY.search(content_type)
+    if found is not None:
+        boundary = b"\r\n--" + (found[1] or found[2]).encode("latin-1")
+        parts = (b"\r\n" + body).split(boundary, MOST_PARTS + 1)
+        for part in parts[1 : MOST_PARTS + 1]:
+            head, _, content = part.partition(b"\r\n\r\n")
+            if b"filename" in head.lower():
+                return content
     raise HTTPException(400, "The form has no file; expected one picture.")
 
 
@@ -424,7 +486,7 @@ def decoded(content: bytes) -> Image.Image:
     try:
         Image.init()  # an older Pillow has no AVIF
         known = [name for name in FORMATS if name in Image.OPEN]
-        with Image.open(io.BytesIO(content), formats=known) as image:
+        with Image.open(LimitedFile(content), formats=known) as image:
             width, height = image.size
             if width * height > MAX_PIXELS:
                 raise HTTPException(413, f"The picture has {width} x {height} pixels; {pixels}")
@@ -441,6 +503,11 @@ def decoded(content: bytes) -> Image.Image:
         raise HTTPException(422, "The picture is damaged; expected a whole file.") from error
 
 
+def _too_busy() -> HTTPException:
+    sentence = "The server has too much to do; try again in a moment."
+    return HTTPException(503, sentence, {"Retry-After": AGAIN})
+
+
 def _too_large(most: int) -> HTTPException:
     return HTTPException(413, f"This is too large; expected at most {most // 10**6} MB.")
 
@@ -448,16 +515,28 @@ def _too_large(most: int) -> HTTPException:
 # -- work -----------------------------------------------------------------------------------------
 
 
+@dataclass(eq=False)
+class Waiting(Generic[T]):
+    """A picture that waits for its turn."""
+
+    request: Request
+    make: Made[T]
+    body: bytes
+    outcome: T | Exception | None = None
+
+
 class Worker:
-    """Does the work of requests one at a time, in the order asked.
+    """Does the work of requests in the order asked: one at a time, or pictures at once.
 
     A picture takes memory, and all cores. All work is done in the same thread, because each further
-    thread would hold its own memory.
+    thread would hold its own memory. Pictures that came while others were answered are answered
+    together: CLIP and the models take little longer for some than for one.
     """
 
     def __init__(self) -> None:
         self.thread = ThreadPoolExecutor(1, "model")
         self.turn = asyncio.Lock()
+        self.waiting: list[Waiting[Any]] = []
 
     async def result(self, request: Request, make: Callable[..., T], *given: object) -> T:
         """Return what `make` returns for `given`.
@@ -467,12 +546,58 @@ class Worker:
                 would make those who are still there wait.
         """
         async with self.turn:
-            # A client may have sent more bytes before it left. Each check reads some of them.
-            for _ in range(LOOKS):
-                if await request.is_disconnected():
-                    raise ClientDisconnect
-                await asyncio.sleep(0)
-            return await asyncio.get_running_loop().run_in_executor(self.thread, make, *given)
+            if await _has_left(request):
+                raise ClientDisconnect
+            return await self._run(make, *given)
+
+    async def of_picture(
+        self, request: Request, make: Made[T], models: Sequence[Served], body: bytes
+    ) -> T:
+        """Return what `make` returns for a picture, alone or with others that wait.
+
+        Raises:
+            ClientDisconnect: as above.
+            HTTPException: too many wait, or there is no answer to this picture.
+        """
+        if len(self.waiting) >= MOST_WAITING:
+            raise _too_busy()
+        mine = Waiting(request, make, body)
+        self.waiting.append(mine)
+        try:
+            async with self.turn:
+                while mine.outcome is None:
+                    await self._answer_first(make, models)
+        finally:
+            self.waiting.remove(mine)
+        if isinstance(mine.outcome, Exception):
+            raise mine.outcome
+        return mine.outcome
+
+    async def _answer_first(self, make: Made[Any], models: Sequence[Served]) -> None:
+        """Answer the first of the pictures that wait for this."""
+        wanted = [each for each in self.waiting if each.outcome is None and each.make is make]
+        there = []
+        for each in wanted[:BATCH]:
+            if await _has_left(each.request):
+                each.outcome = ClientDisconnect()
+            else:
+                there.append(each)
+        sent = [(each.request.headers.get("content-type", ""), each.body) for each in there]
+        outcomes = await self._run(answered, models, make, sent)
+        for each, outcome in zip(there, outcomes, strict=False):  # the others wait on
+            each.outcome = outcome
+
+    async def _run(self, make: Callable[..., T], *given: object) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self.thread, make, *given)
+
+
+async def _has_left(request: Request) -> bool:
+    """Whether a client has left. It may have sent more bytes before: each look reads some."""
+    for _ in range(LOOKS):
+        if await request.is_disconnected():
+            return True
+        await asyncio.sleep(0)
+    return False
 
 
 # -- middleware ------------------------------------------------------------------------------
@@ -519,7 +644,7 @@ class Guard:
         most = MAX_BYTES if scope["path"] in (PICTURES, PREDICT) else MAX_JSON_BYTES
         refusal = self._refusal(Headers(scope=scope), most)
         if refusal is not None:
-            answer = JSONResponse({"error": refusal.detail}, refusal.status_code)
+            answer = JSONResponse({"error": refusal.detail}, refusal.status_code, refusal.headers)
             await answer(scope, receive, send_in_pieces)
             return
         body = _Body(self, receive, most)
@@ -539,7 +664,9 @@ class Guard:
         if origin is not None and origin.partition("://")[2].lower() != host.lower():
             return HTTPException(403, "The request comes from a page of another site.")
         if self.held > MAX_BYTES_AT_ONCE:
-            return HTTPException(503, "The server has too much to do; try again in a moment.")
+            return _too_busy()
+        if len(headers.get("content-type", "")) > MAX_TYPE:
+            return HTTPException(400, f"The type of what is sent has over {MAX_TYPE} characters.")
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > most:
             return _too_large(most)
@@ -584,7 +711,7 @@ class _Body:
         if self.taken > self.most:
             raise _too_large(self.most)
         if self.guard.held > MAX_BYTES_AT_ONCE:
-            raise HTTPException(503, "The server has too much to do; try again in a moment.")
+            raise _too_busy()
         return message
 
 

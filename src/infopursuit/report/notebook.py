@@ -54,8 +54,9 @@ def explanation_html(explanation: Explanation) -> str:
     )
     caption += "".join(f"<br/>{escape(each)}" for each in notes(explanation))
     return (
-        f'<table><caption style="caption-side:bottom;text-align:left">{escape(explanation.image)}:'
-        f" {caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        f"<div><div>{escape(explanation.image)}</div>"
+        f'<table><caption style="caption-side:bottom;text-align:left">{caption}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
