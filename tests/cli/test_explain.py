@@ -118,7 +118,7 @@ def test_where_draws_a_figure_or_a_page_and_needs_pictures(run: Callable, home: 
     assert not figure.exists()
     np.save("X.npy", np.ones((1, 16), dtype=np.float32))
     for more, message in [
-        (["X.npy"], "--where: embeddings do not say where anything is; expected pictures"),
+        (["X.npy"], "--where: rows do not say where anything is; expected pictures"),
         (["photos", "--interactive"], "--where: a dialogue shows no pictures"),
     ]:
         status, out, log = run("explain", "--model", "model", *more, "--where")

@@ -206,7 +206,7 @@ def test_knowledge_is_a_file(run: Callable, tmp_path: Path, world: World) -> Non
     names = np.unique(world.y).tolist()
     lines = [{"class": name, "yes": ["striped coat"], "sometimes": []} for name in names]
     for shown, status, message in [
-        ([{"complete": True}, *lines], 0, f"warning: {file}: names 4 of 4 classes and 1 of"),
+        (lines, 0, f"warning: {file}: names 4 of 4 classes and 1 of"),
         ([{**line, "class": "x" + line["class"]} for line in lines], 1, "names 0 of 4 classes"),
         ([], 1, "known.jsonl: the file is empty"),
     ]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -158,7 +159,8 @@ def test_an_edited_table_is_read_back(run: Callable, tmp_path: Path, arguments: 
         run(*arguments, "--llm", url, "--llm-model", "some", "--keep", "a violet door")
     table = tmp_path / "table.csv"
     assert run("knowledge", tmp_path / "model", "--out", table)[0] == 0
-    rows = [line.split(",") for line in table.read_text().splitlines()]
+    with table.open(newline="") as file:
+        rows = list(csv.reader(file))
     column = rows[0].index("a violet door")
     assert {row[column] for row in rows[1:]} == {"0"}
     for row in rows[1:]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 from collections.abc import Callable, Iterator
@@ -85,7 +86,7 @@ def test_predict_and_the_control(run: Callable, colors: Path, server: str, tmp_p
     images = ["--second-opinion-images", colors / "photos"]
     status, out, log = run("predict", "--model", colors / "model", *given, *images, alone, *files)
     assert status == 0, log
-    predicted = [line.split(",")[1] for line in out.splitlines()[1:]]
+    predicted = [row[1] for row in csv.reader(out.splitlines()[1:])]
     assert predicted == [file.parent.name for file in files]
     model, opinion = infopursuit.load(colors / "model"), SecondOpinion((server, "eyes"))
     measured = use_of_pictures(opinion, model, files)

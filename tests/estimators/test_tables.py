@@ -428,7 +428,7 @@ def test_a_person_answers_with_a_value() -> None:
     with pytest.raises(InputError, match=r"the answer '' to 'colour\?'"):
         dialogue.answer("", "colour")
     evidence = model.questions_for("swan")
-    assert ("colour? white", evidence["for"][0][1]) in evidence["for"]
+    assert "colour? white" in dict(evidence["for"])
 
 
 @pytest.mark.parametrize(

@@ -211,11 +211,11 @@ def test_evaluate_measures_by_what_people_say_of_test_images(params: Params) -> 
     ]
 
 
-def test_explain_draws_what_evaluate_explained(params: Params) -> None:
+def test_explain_draws_chosen_images(params: Params) -> None:
     explain = params.explain.model_copy(update={"ids": {"menagerie": ["image/58"]}, "images": 3})
     params = params.model_copy(update={"explain": explain})
     stage("evaluate")(params, *KEY)
-    assert stage("explain")(params, *KEY) == RowCounts(4, 4)
+    assert stage("explain")(params, *KEY) == RowCounts(30, 4)
     stop, explained = read_explanations(EXPLANATIONS / "explanations.json")
     assert (stop.probability, stop.max_queries) == (0.95, None)
     assert [each.explanation.image for each in explained][-1] == "image/58"
@@ -225,7 +225,7 @@ def test_explain_draws_what_evaluate_explained(params: Params) -> None:
     assert len(list(EXPLANATIONS.iterdir())) == 5
     odd = explain.model_copy(update={"ids": {"menagerie": ["nope"]}})
     with pytest.raises(InputError, match=r"explain\.ids: 'nope' is not a test image"):
-        stage("evaluate")(params.model_copy(update={"explain": odd}), *KEY)
+        stage("explain")(params.model_copy(update={"explain": odd}), *KEY)
 
 
 def test_of_a_large_split_all_runs_look_at_one_sample_and_named_images(params: Params) -> None:
@@ -241,7 +241,8 @@ def test_of_a_large_split_all_runs_look_at_one_sample_and_named_images(params: P
     metrics = read_json(f"{EVALUATION}.json")
     assert metrics["test_images"] == rows.read
     assert metrics["accuracy_at_T"] == seen.correct[:, -1].mean()
-    assert len(read_explanations(EVALUATION / "explanations.json")[1]) == 30
+    assert stage("explain")(few, *KEY).written == 30
+    assert len(read_explanations(EXPLANATIONS / "explanations.json")[1]) == 30
     stage("baselines")(few, "menagerie")
     metrics = read_json("artifacts/baselines/menagerie.json")
     assert metrics["test_images"] == rows.read

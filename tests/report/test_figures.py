@@ -204,5 +204,5 @@ def test_a_figure_without_a_picture_is_as_high_as_what_it_shows() -> None:
     short = explained(queries=("wings",))
     shown = pixels(explanation_png(short))
     filled = np.flatnonzero((shown != 255).any(axis=(1, 2)))
-    assert filled[-1] > 0.8 * len(shown)
+    assert filled[-1] > 0.75 * len(shown)
     assert len(pixels(explanation_png(short, 10, Image.new("L", (9, 9))))) > len(shown)

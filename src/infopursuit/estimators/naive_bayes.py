@@ -517,14 +517,14 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
     def _checked(self, X: Any, y: Any, reset: bool) -> tuple[Matrix, Any]:
         """Return the rows of a table as numbers, and the labels, checked as scikit-learn does."""
         checked: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
+        refuse_complex("X", X)
+        refuse_complex("y", y)
         if self.columns_ is not None or (not reset and column_names(X)):
             # Names of columns first: cells of a column that is not meant have no say.
             validate_data(self, X, reset=reset, skip_check_array=True)
             rows = check_array(self._table_columns().numbers(X), input_name="X", **checked)
             return Matrix(as_tensor(rows)), y
         given = X
-        refuse_complex("X", X)
-        refuse_complex("y", y)
         try:
             y_of_predict = isinstance(y, str)
             X = validate_data(self, X, y, reset=reset, **checked)
@@ -667,8 +667,8 @@ class FittedQuestions(NamedTuple):
 
 def refuse_complex(name: str, values: Any) -> None:
     """Raise InputError for complex numbers, of which only the real part would count."""
-    columns = list(getattr(values, "columns", ()))
-    dtypes = list(values.dtypes) if columns else [getattr(values, "dtype", None)]
+    dtypes = list(getattr(values, "dtypes", (getattr(values, "dtype", None),)))
+    columns = list(values.columns) if hasattr(values, "dtypes") else []
     for column, dtype in enumerate(dtypes):
         if getattr(dtype, "kind", "") == "c":
             where = f" in column {columns[column]!r}" if columns else ""

@@ -51,7 +51,9 @@ def configure(overlay: str | Path, params: str | Path = "params.yaml") -> None:
 def _name_methods(base: MutableMapping[str, Any], overlay: MutableMapping[str, Any]) -> None:
     """Put the methods of a kind in place of the kind, where `overlay` names one."""
     methods = overlay.get("methods")
-    for kind in METHODS if isinstance(methods, MutableMapping) else ():
+    if not isinstance(methods, MutableMapping):
+        return
+    for kind in METHODS:
         if kind in methods and kind not in base["methods"]:
             values = methods.pop(kind)
             for name, method in base["methods"].items():
