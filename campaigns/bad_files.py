@@ -68,7 +68,7 @@ def _settings() -> list[Kind]:
         ("a section missing", "run: {}\n", "missing key"),
         ("an unknown key", changed("run:\n", "rum: 1\nrun:\n"), "rum: unknown key"),
         ("out of range", changed(fraction, fraction.replace("0", "1")), ": .*less than 1, found 1"),
-        ("10^9 threads", changed("  threads: null", f"  threads: {10**9}"), "compute.threads: "),
+        ("10^9 threads", changed("  threads: 2", f"  threads: {10**9}"), "compute.threads: "),
         ("a seed of 2^64", changed("  seeds: [", f"  seeds: [{2**64}, "), "run.seeds"),
         ("a name for a shell", changed("datasets:\n", 'datasets:\n  "$(x)": {}\n'), "datasets"),
     ]

@@ -667,8 +667,9 @@ class FittedQuestions(NamedTuple):
 
 def refuse_complex(name: str, values: Any) -> None:
     """Raise InputError for complex numbers, of which only the real part would count."""
-    dtypes = list(getattr(values, "dtypes", (getattr(values, "dtype", None),)))
-    columns = list(values.columns) if hasattr(values, "dtypes") else []
+    of_columns = hasattr(values, "columns") and hasattr(values, "dtypes")
+    columns = list(values.columns) if of_columns else []
+    dtypes = list(values.dtypes) if of_columns else [getattr(values, "dtype", None)]
     for column, dtype in enumerate(dtypes):
         if getattr(dtype, "kind", "") == "c":
             where = f" in column {columns[column]!r}" if columns else ""
