@@ -58,7 +58,7 @@ def main(settings: Settings, dataset: str, init: str, seed: int) -> RowCounts:
         texts = universe.texts_from(GIVEN[init].format(dataset))
         k = max(k, len(texts)) if init == "list" else k
         if init == "llm" and len(texts) < k:
-            logger.info("%d of k = %d queries; others are banned, or near others", len(texts), k)
+            logger.info("%d of k = %d queries; more are not in the universe", len(texts), k)
     elif init in ("random", "random_words"):
         texts = random_texts(universe, k, seed)
     elif init == "medoids":

@@ -125,7 +125,7 @@ def test_5000_questions_fit_into_a_page() -> None:
     assert len(found.images.test) == 40
     assert len(page(found).encode()) <= payload.LIMIT
     wide = naive_bayes(5000, [f"class {number}" for number in range(100)])
-    with pytest.raises(InputError, match="m has 5000 questions and 100 classes; expected fewer"):
+    with pytest.raises(InputError, match="m has 5,000 questions and 100 classes; expected fewer"):
         contents([(wide, Facts("m", STOP))], test, chosen=Chosen(limit=room("m")))
 
 

@@ -34,7 +34,12 @@ from infopursuit.queries.class_knowledge import (
 )
 from infopursuit.queries.class_queries import TOKENS_PER_QUERY, VARIABLES, ask_dictionary
 from infopursuit.queries.generation import RETRIES, UnusableAnswersError
-from infopursuit.queries.language_models import LanguageModel, Sampling, language_model_at
+from infopursuit.queries.language_models import (
+    LanguageModel,
+    NotRecordedError,
+    Sampling,
+    language_model_at,
+)
 from infopursuit.queries.language_models.vllm_engine import VllmEngine
 from infopursuit.queries.parsing import answer_pattern
 from infopursuit.queries.templates import PromptTemplate, load_template
@@ -121,6 +126,9 @@ class LanguageModelHelp:
         arguments = (classes, k, sampling, self.kept_in)
         try:
             return ask_dictionary(self.model, self.class_queries, *arguments, least=1)
+        except NotRecordedError as error:  # what is true of the texts may be recorded
+            logger.warning("%s", error)
+            return []
         except UnusableAnswersError as error:
             self.of_no_use = str(error)
             return []
@@ -161,7 +169,7 @@ class LanguageModelHelp:
         try:
             if self.of_no_use is None:
                 self._fit(model, X, y)
-        except UnusableAnswersError as error:
+        except (UnusableAnswersError, NotRecordedError) as error:
             self.of_no_use = str(error)
         identity = dict(self.model.identity or {})
         if self.of_no_use is not None:

@@ -36,7 +36,11 @@ from infopursuit.queries.class_queries import (
     read_dictionary,
 )
 from infopursuit.queries.corpora import given_corpus, has_captions, read_captions
-from infopursuit.queries.language_models import open_language_model
+from infopursuit.queries.language_models import (
+    AnswersFromRecord,
+    LanguageModel,
+    open_language_model,
+)
 from infopursuit.queries.settings import LanguageModelSettings, PictureModelSettings
 from infopursuit.queries.templates import load_template
 from infopursuit.texts import knowledge
@@ -55,16 +59,17 @@ def check(params_file: str | Path = "params.yaml") -> int:
     keys: list[str] = []
     mistakes: list[str] = []
 
-    def look(key: str, read: Callable[..., Any], *arguments: Any, made: str = "") -> None:
+    def look(key: str, read: Callable[..., Any], *arguments: Any, made: str = "") -> Any:
         """Read an input; it may be missing here if the file `made` of it is there."""
         keys.append(key)
         if made and (ARTIFACTS / made).exists() and not Path(str(arguments[0])).exists():
             logger.info("%s: %s: not here; artifacts/%s is", key, arguments[0], made)
-            return
+            return None
         try:
-            read(*arguments)
+            return read(*arguments)
         except InputError as error:
             mistakes.append(f"{params_file}: {key}: {error}")
+            return None
 
     if params.compute.device == "cuda":  # torch takes seconds
         from infopursuit.clip.towers import choose_device
@@ -77,26 +82,33 @@ def check(params_file: str | Path = "params.yaml") -> int:
     asked = [*queries.dictionaries.values(), *(each.knowledge for each in datasets.values())]
     if captions:
         look("queries.prompt", load_template, queries.prompt, ["caption"], ["max_concepts"])
+    model = None
     if captions or any(is_prompt(path) for path in asked):
-        look("language_model", _language_model, params.language_model, params.compute)
+        model = look("language_model", _language_model, params.language_model, params.compute)
+    record = model if isinstance(model, AnswersFromRecord) else None
     for name, path in queries.corpora.items():
-        if _given(path):
-            look(f"queries.corpora.{name}", _corpus, path, made=f"queries/{name}.parquet")
+        if _given(path) or (record is not None and has_captions(path)):
+            made = f"queries/{name}.parquet"
+            key = f"queries.corpora.{name}"
+            look(key, _corpus, path, queries.max_captions, record, made=made)
     for name, path in queries.dictionaries.items():
-        look(f"queries.dictionaries.{name}", _dictionary, path, datasets[name].k)
+        classes = datasets[name].classes
+        look(f"queries.dictionaries.{name}", _dictionary, path, datasets[name].k, classes, record)
     for name, path in queries.lists.items():
         look(f"queries.lists.{name}", read_text_list, path)
     for name, dataset in datasets.items():
         if _given(dataset.annotations):
             look(f"datasets.{name}.annotations", read_annotations, dataset.annotations)
         if not _given(dataset.classes):
+            if record is not None and knowledge.is_prompt(dataset.knowledge):
+                look(f"datasets.{name}.knowledge", record.recorded, class_knowledge.NEEDED[0])
             continue
         known = f"classes/{name}.txt"
         look(f"datasets.{name}.classes", read_class_names, dataset.classes, made=known)
         # The list that a stage made of them, where the classes themselves are not here.
         of = dataset.classes if Path(dataset.classes).exists() else str(ARTIFACTS / known)
         for key, read, made in (
-            ("knowledge", _knowledge, ""),
+            ("knowledge", partial(_knowledge, record), ""),
             ("judge", read_judge, ""),
             ("strict", read_strict, ""),
             ("images", partial(_images, params.clip), f"images/{name}.parquet"),
@@ -144,36 +156,43 @@ def _clip_width(path: str) -> tuple[int, str | None] | None:
 
 def _language_model(
     settings: LanguageModelSettings | PictureModelSettings, compute: ComputeSettings
-) -> None:
+) -> LanguageModel | None:
     if settings.backend != "vllm":
-        open_language_model(settings)
-    else:
-        python = compute.vllm_python
-        if python is not None and not Path(python).is_file():
-            raise InputError(f"compute.vllm_python: {python}: no such file; run make vllm")
-        if python is None and importlib.util.find_spec("vllm") is None:
-            raise InputError("vllm is not installed; expected it here, or compute.vllm_python")
+        return open_language_model(settings)
+    python = compute.vllm_python
+    if python is not None and not Path(python).is_file():
+        raise InputError(f"compute.vllm_python: {python}: no such file; run make vllm")
+    if python is None and importlib.util.find_spec("vllm") is None:
+        raise InputError("vllm is not installed; expected it here, or compute.vllm_python")
+    return None
 
 
-def _corpus(path: str) -> None:
-    if has_captions(path):
-        read_captions(path, None)
-    else:
+def _corpus(path: str, limit: int | None, record: AnswersFromRecord | None) -> None:
+    if not has_captions(path):
         given_corpus(path)
+        return
+    captions = read_captions(path, limit) if _given(path) else []
+    if record is not None:
+        record.recorded("caption", [caption.text for caption in captions])
 
 
-def _dictionary(path: str, k: int) -> None:
+def _dictionary(path: str, k: int, classes: str, record: AnswersFromRecord | None) -> None:
     if is_list(path):
         read_dictionary(path, k)
-    elif is_prompt(path):
+        return
+    if is_prompt(path):
         load_template(path, needed=["classes", "k"])
     else:
-        open_recorded_prompt(path)
+        record = open_recorded_prompt(path)[0]
+    if record is not None:
+        record.recorded("classes", read_class_names(classes) if _given(classes) else [])
 
 
-def _knowledge(path: str, classes: list[str]) -> None:
+def _knowledge(record: AnswersFromRecord | None, path: str, classes: list[str]) -> None:
     if knowledge.is_prompt(path):
         load_template(path, class_knowledge.NEEDED, class_knowledge.OFFERED)
+        if record is not None:
+            record.recorded(class_knowledge.NEEDED[0], classes)
     else:
         knowledge.check_classes(path, knowledge.open_knowledge(path), classes)
 

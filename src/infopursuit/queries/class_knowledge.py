@@ -27,10 +27,17 @@ from infopursuit.queries.generation import (
     answer_prompts,
     attempts,
 )
-from infopursuit.queries.language_models import Answer, LanguageModel, Sampling
+from infopursuit.queries.language_models import (
+    Answer,
+    AnswersFromRecord,
+    LanguageModel,
+    Sampling,
+)
+from infopursuit.queries.language_models.recorded import first_names
 from infopursuit.queries.parsing import without_thoughts
 from infopursuit.queries.templates import PromptTemplate
 from infopursuit.texts.knowledge import NOT_TRUE, SOMETIMES, TRUE, KnowledgeTable
+from infopursuit.texts.normalization import normalize
 
 logger = logging.getLogger(__name__)
 
@@ -71,6 +78,15 @@ class KnownTexts(NamedTuple):
 
     true: list[int]
     sometimes: list[int]
+
+
+class _Batch(NamedTuple):
+    """What one prompt asks: of a row, the names of some columns; -1 for those not wanted."""
+
+    row: int
+    columns: Sequence[int]
+    name: str
+    others: list[str]
 
 
 class AskedKnowledge(NamedTuple):
@@ -157,7 +173,8 @@ def ask_knowledge(
     """Ask a language model for the knowledge table of c classes and u texts.
 
     It is asked class by class, or text by text, as a judge is. Prompts about the same texts (or
-    classes) follow one another, so that engines can keep what they share.
+    classes) follow one another, so that engines can keep what they share. Of recorded answers those
+    that are about any of it are taken, for what they say of these classes and texts.
 
     Returns:
         The table with NaN where no answer could be used; `rejected` has a row for each answer that
@@ -166,18 +183,21 @@ def ask_knowledge(
     Raises:
         UnusableAnswersError: none of the first `FIRST` answers can be used, or fewer than half of
             those to the first attempt, or none at all. Of recorded answers the last alone counts.
+        NotRecordedError: no recorded answer is about any of these classes and texts.
     """
     rows, columns = (texts, classes) if by_text else (classes, texts)
-
-    def prompt(name: str, batch: list[str]) -> str:
-        if by_text:
-            return template.render(text=name, classes=batch)
-        return template.render(class_name=name, texts=batch, classes=list(classes))
-
-    starts = range(0, len(columns), TEXTS_PER_PROMPT)
-    batches = [list(columns[start : start + TEXTS_PER_PROMPT]) for start in starts]
-    waiting = [(batch, row) for batch in range(len(batches)) for row in range(len(rows))]
-    prompts = {(batch, row): prompt(rows[row], batches[batch]) for batch, row in waiting}
+    about, asked_with = JUDGE_NEEDED if by_text else NEEDED
+    offered = {} if by_text else {"classes": list(classes)}
+    if isinstance(model, AnswersFromRecord):
+        batches = _recorded_batches(model, about, rows, columns)
+        _name_unknown(batches, classes, texts, by_text)
+    else:
+        batches = _batches(rows, columns)
+    prompts = [
+        template.render(**offered, **{about: batch.name, asked_with: batch.others})
+        for batch in batches
+    ]
+    waiting = list(range(len(batches)))
     longest = (TEXTS_PER_PROMPT + 8) * TOKENS_PER_NUMBER
     values = np.full((len(rows), len(columns)), np.nan, np.float32)
     rejected: dict[str, list[Any]] = {field.name: [] for field in REJECTED_KNOWLEDGE.columns}
@@ -192,21 +212,22 @@ def ask_knowledge(
             answers = answer_prompts(
                 model, [prompts[each] for each in part], drawn, kept_in, workers
             )
-            for (batch, row), answer in zip(part, answers, strict=True):
+            for place, answer in zip(part, answers, strict=True):
+                row, asked_columns, _, others = batches[place]
                 endings[answer.finish_reason] += 1
-                known = parse_knowledge(answer, len(batches[batch]))
+                known = parse_knowledge(answer, len(others))
                 if isinstance(known, Unusable):
-                    waiting.append((batch, row))
+                    waiting.append(place)
                     unusable.append(answer)
-                    values_of = (rows[row], batches[batch], *answer[:2], known.value)
+                    values_of = (rows[row], others, *answer[:2], known.value)
                     for column, value in zip(rejected.values(), values_of, strict=True):
                         column.append(value)
                     continue
-                start = starts[batch]
-                cells = values[row, start : start + len(batches[batch])]
-                cells[:] = NOT_TRUE
+                cells = np.full(len(others), NOT_TRUE, np.float32)
                 cells[known.true] = TRUE
                 cells[known.sometimes] = SOMETIMES
+                wanted = np.array(asked_columns) >= 0
+                values[row, np.array(asked_columns)[wanted]] = cells[wanted]
             if len(part) == alone == len(waiting):
                 raise _of_no_use(unusable, alone, rejected)
         if not few and attempt == 0 and 2 * len(waiting) > len(asked):
@@ -225,6 +246,64 @@ def ask_knowledge(
     }
     table = values.T.copy() if by_text else values
     return AskedKnowledge(KnowledgeTable(tuple(classes), tuple(texts), table), rejected, counts)
+
+
+def _batches(rows: Sequence[str], columns: Sequence[str]) -> list[_Batch]:
+    """Return what to ask for a whole table."""
+    return [
+        _Batch(row, range(start, start + len(others)), name, others)
+        for start in range(0, len(columns), TEXTS_PER_PROMPT)
+        for others in [list(columns[start : start + TEXTS_PER_PROMPT])]
+        for row, name in enumerate(rows)
+    ]
+
+
+def _recorded_batches(
+    model: AnswersFromRecord, about: str, rows: Sequence[str], columns: Sequence[str]
+) -> list[_Batch]:
+    """Return the recorded answers that say something of a table.
+
+    Where answers overlap, those to the very prompts of this table count, then those recorded last.
+    """
+    row_of, column_of = _places(rows), _places(columns)
+    batches = [
+        _Batch(_place(row_of, name), [_place(column_of, each) for each in others], name, others)
+        for name, others in model.recorded(about, rows, columns)
+    ]
+    exact = {(row, *asked) for row, asked, _, _ in _batches(rows, columns)}
+    return sorted(batches, key=lambda batch: (batch.row, *batch.columns) in exact)
+
+
+def _places(names: Sequence[str]) -> dict[str, int]:
+    return {normalize(name): place for place, name in enumerate(names)} | {
+        name: place for place, name in enumerate(names)
+    }
+
+
+def _place(places: dict[str, int], name: str) -> int:
+    return places.get(name, places.get(normalize(name), -1))
+
+
+def _name_unknown(
+    batches: Sequence[_Batch], classes: Sequence[str], texts: Sequence[str], by_text: bool
+) -> None:
+    """Count and name, in the log, what no recorded answer is about."""
+    shape = (len(texts), len(classes)) if by_text else (len(classes), len(texts))
+    covered = np.zeros((shape[0], shape[1] + 1), bool)  # the last column for all not wanted
+    for batch in batches:
+        covered[batch.row, batch.columns] = True
+    covered = covered[:, :-1].T if by_text else covered[:, :-1]
+    some = covered.any(axis=1)
+    lost = [name for name, known in zip(classes, some, strict=True) if not known]
+    everywhere = covered[some].all(axis=0).tolist()
+    left = [text for text, known in zip(texts, everywhere, strict=True) if not known]
+    unknown = [
+        f"{len(names)} of {len(all_of)} {what} ({first_names(names)})"
+        for what, names, all_of in (("classes", lost, classes), ("texts", left, texts))
+        if names
+    ]
+    if unknown:
+        logger.warning("no answer is recorded about %s: unknown", " and ".join(unknown))
 
 
 def _of_no_use(

@@ -3,7 +3,7 @@
 The suffix of an entry of `queries.dictionaries` says which: a list (.txt) is taken as it is; a
 prompt (.jinja) is put to the language model of the settings; recorded answers (.jsonl, the format
 of `language_models.recorded`) hold a prompt and what was answered to it: the file is enough to have
-the dictionary, whatever language model there is.
+the dictionary of these classes, whatever language model there is. A smaller k takes the first ones.
 """
 
 from __future__ import annotations
@@ -17,7 +17,13 @@ from typing import Any
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text_list, suffix_of
 from infopursuit.queries.generation import UnusableAnswersError, answer_prompts, attempts
-from infopursuit.queries.language_models import Answer, LanguageModel, Sampling, open_language_model
+from infopursuit.queries.language_models import (
+    Answer,
+    AnswersFromRecord,
+    LanguageModel,
+    Sampling,
+    open_language_model,
+)
 from infopursuit.queries.language_models.recorded import RecordedAnswers
 from infopursuit.queries.parsing import parse_answer
 from infopursuit.queries.settings import LanguageModelSettings
@@ -30,10 +36,6 @@ LIST_SUFFIX, PROMPT_SUFFIX = ".txt", ".jinja"
 KINDS = {LIST_SUFFIX: "a list", PROMPT_SUFFIX: "a prompt", ".jsonl": "recorded answers"}
 VARIABLES = ("classes", "k")
 RECORDED_TEMPLATE = "class_queries"
-RECORDED_REMEDY = (
-    f"name a file in which the template {RECORDED_TEMPLATE!r} is answered for these classes and "
-    "this k, or a prompt (.jinja), which a language model answers"
-)
 
 # A line of a list, its number included, rarely takes more.
 TOKENS_PER_QUERY = 16
@@ -78,7 +80,7 @@ def open_prompt(
 
 def open_recorded_prompt(path: str | Path) -> tuple[RecordedAnswers, PromptTemplate]:
     """Return recorded answers and the prompt that they answer."""
-    model = RecordedAnswers(path, remedy=RECORDED_REMEDY)
+    model = RecordedAnswers(path)
     template = model.template(RECORDED_TEMPLATE)
     used = template.variables()
     if used != set(VARIABLES):
@@ -101,7 +103,8 @@ def ask_dictionary(
     """Return k distinct queries for classes, normalised, none the name of a class.
 
     If an answer has too few, the model is asked again (see `attempts`), and its new queries join
-    those before. In the end fewer than `least` (None for k) are an `UnusableAnswersError`.
+    those before. In the end fewer than `least` (None for k; of recorded answers one is enough) are
+    an `UnusableAnswersError`.
     """
     prompt = template.render(classes=list(classes), k=k)
     names = {normalize(name) for name in classes}
@@ -120,8 +123,13 @@ def ask_dictionary(
         if len(queries) >= k:
             logger.info("%d queries; lines rejected by reason: %s", k, dict(+reasons) or "none")
             return list(queries)[:k]
+    if isinstance(model, AnswersFromRecord):
+        least = 1
     if least is not None and len(queries) >= least:
-        logger.info("%d of %d queries; %s", len(queries), k, dict(+reasons) or "none rejected")
+        rejected = dict(+reasons) or "none"
+        logger.info(
+            "only %d of k = %d queries; lines rejected by reason: %s", len(queries), k, rejected
+        )
         return list(queries)
     raise UnusableAnswersError(
         f"{template.name}: expected k = {k} distinct queries for {len(classes)} classes, found "

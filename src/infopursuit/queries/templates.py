@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,12 @@ from infopursuit.core.files import read_text
 
 # A prompt file may be a stranger's: in the sandbox it cannot reach the inside of Python.
 _ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined, autoescape=False)
+
+
+class FilledPrompt(str):
+    """A prompt that remembers what it is about: the variables that filled its template."""
+
+    variables: Mapping[str, Any]
 
 
 class PromptTemplate:
@@ -36,15 +42,17 @@ class PromptTemplate:
         """Return the names of the variables that the template uses."""
         return meta.find_undeclared_variables(_ENVIRONMENT.parse(self.text))
 
-    def render(self, /, **variables: Any) -> str:
+    def render(self, /, **variables: Any) -> FilledPrompt:
         """Return the prompt, with every variable filled in."""
         try:
-            return self._template.render(variables)
+            prompt = FilledPrompt(self._template.render(variables))
         except Exception as error:  # a template computes: it can fail as any program can
             raise InputError(
                 f"{self.name}: {type(error).__name__}: {error}; given are "
                 f"{', '.join(sorted(variables))}"
             ) from error
+        prompt.variables = variables
+        return prompt
 
 
 def load_template(

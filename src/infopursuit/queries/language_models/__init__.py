@@ -9,9 +9,11 @@ from infopursuit.core.errors import InputError
 from infopursuit.queries.language_models.model import (
     Answer,
     AnswersAsTheyCome,
+    AnswersFromRecord,
     Cost,
     ImagePrompt,
     LanguageModel,
+    NotRecordedError,
     Prompt,
     Sampling,
     prompt_key,
@@ -29,9 +31,11 @@ from infopursuit.queries.settings import (
 __all__ = [
     "Answer",
     "AnswersAsTheyCome",
+    "AnswersFromRecord",
     "Cost",
     "ImagePrompt",
     "LanguageModel",
+    "NotRecordedError",
     "Prompt",
     "Sampling",
     "language_model_at",
@@ -42,6 +46,7 @@ __all__ = [
 VLLM, RECORDED = "vllm:", "recorded:"
 # A model that thinks on a CPU takes minutes for an answer.
 TIMEOUT_SECONDS = 300.0
+OTHER_MODEL = "record it, or name another language model, or none"
 
 
 def open_language_model(
@@ -78,7 +83,7 @@ def language_model_at(
                     f"{where} names its model; expected no other {what}, found {given!r}"
                 )
         if where.startswith(RECORDED):
-            return RecordedAnswers(where.removeprefix(RECORDED))
+            return RecordedAnswers(where.removeprefix(RECORDED), OTHER_MODEL)
         model, _, revision = where.removeprefix(VLLM).partition("@")
         return VllmEngine(VllmSettings(model=model, revision=revision or None, engine={}), {})
     if not where.startswith(("http://", "https://")):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from infopursuit.core.errors import InputError
 
 
 class ImagePrompt(NamedTuple):
@@ -125,6 +127,36 @@ class AnswersAsTheyCome(Protocol):
         self, prompts: Sequence[Prompt], sampling: Sampling
     ) -> Iterator[tuple[int, Answer]]:
         """Yield each answer with the place of its prompt, in any order."""
+        ...
+
+
+class NotRecordedError(InputError):
+    """Of all that recorded answers are asked, they answer nothing."""
+
+
+@runtime_checkable
+class AnswersFromRecord(Protocol):
+    """A backend that says again what was recorded, and knows nothing else."""
+
+    def recorded(
+        self, kind: str, names: Collection[str] = (), others: Collection[str] = ()
+    ) -> list[tuple[str, list[str]]]:
+        """Return what the answers about captions, classes or texts are about.
+
+        Args:
+            kind: the variable of prompts that says it: `caption`, `class_name` or `text`; or
+                `classes`, of prompts for queries.
+            names: those of interest, of `classes` all together; any if there are none. Case and
+                outer punctuation do not matter.
+            others: what each is asked with, the texts of `class_name`, the classes of `text`: one
+                of these at least; any if there are none.
+
+        Returns:
+            Names, each with the texts or classes that one answer is about, as they were recorded.
+
+        Raises:
+            NotRecordedError: there is none; the message says how to do without.
+        """
         ...
 
 
