@@ -112,7 +112,7 @@ def test_a_very_long_picture_is_resized_without_its_ends(clip: OpenClip) -> None
         picture = Image.fromarray(small).resize(size)
         whole = clip._loaded[1]._resizing(picture)
         found = clip.pixels(picture).transpose(1, 2, 0)
-        assert np.abs(found.astype(int) - np.asarray(whole)).mean() < 1
+        assert np.abs(found.astype(int) - np.asarray(whole)).mean() < 2  # of noise
     # As a whole it would take 3 GB at this CLIP's 16 pixels, and far more at the usual 224.
     line = Image.new("RGB", (2_000_000, 1), (0, 90, 0))
     assert np.unique(clip.pixels(line)[1]).tolist() == [90]
