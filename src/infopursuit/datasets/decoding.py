@@ -176,9 +176,9 @@ def is_picture(file: Path) -> bool:
     try:
         if not file.is_file():
             return False
-        with Image.open(file, formats=_formats()):
+        with Image.open(LimitedFile(_content(file)), formats=_formats()):
             return True
-    except (*DAMAGED, Image.DecompressionBombError):
+    except (UnreadableError, *DAMAGED, Image.DecompressionBombError):
         return False
 
 

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from infopursuit.core.csv_tables import read_csv_table
 from infopursuit.core.errors import InputError
+from infopursuit.core.files import check_regular
 from infopursuit.datasets.table_columns import MOST_CATEGORIES, is_dates
 
 EXPECTED = "expected a table with a row of names and a row for each thing"
@@ -122,6 +123,7 @@ def read_table(path: Path) -> TableFile:
         InputError: the file is no table, or two columns have one name.
     """
     if path.suffix.lower() == ".parquet":
+        check_regular(path)
         try:
             values = written = pq.read_table(path)
         except (OSError, pa.ArrowException) as error:
