@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -198,12 +199,19 @@ def test_a_setting_that_changes_meanwhile_is_not_recorded(
     assert (changed in caplog.text) == bool(status)
 
 
-def test_the_library_of_another_checkout_is_refused(ran, folder: Path) -> None:
-    (folder / "src/infopursuit").mkdir(parents=True)
-    status, [line] = ran(*MENAGERIE, "0")
-    assert status == 1
-    assert f"the code that runs is that of {ROOT / 'src'}" in line
-    assert "PYTHONPATH=src dvc repro" in line
+def test_the_library_beside_the_settings_runs_whatever_is_installed(folder: Path) -> None:
+    beside = folder / "src/infopursuit"
+    shutil.copytree(ROOT / "src/infopursuit/core", beside / "core")
+    (beside / "__init__.py").touch()
+    stage = beside / "core/stage.py"
+    stage.write_text(stage.read_text(encoding="utf-8").replace("rows in,", "rows taken,"))
+    (folder / "count.py").write_text(SCRIPT, encoding="utf-8")
+    command = [sys.executable, "count.py", "--seed", "0"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    first, *_, last = done.stderr.splitlines()
+    assert first == f"the code in {folder / 'src'} runs, not that of {ROOT / 'src'}"
+    assert last.startswith("count-0: 1 rows taken, 0 rows out")
 
 
 def test_code_that_changed_since_it_was_noted_is_not_recorded(

@@ -15,9 +15,10 @@ The arguments of `main` after the settings are the keys of the stage (`--dataset
 No command in dvc.yaml has them, for a shell would read what a person called a data set: a script
 that DVC starts takes them from the name of its stage, which DVC puts into the environment.
 
-What DVC records is what ran. A stage runs the library beside its params.yaml, or fails. It fails,
-too, if its code is not what the stage `check` has noted in artifacts/code, or if code or settings
-were changed while it ran: DVC records those at its end, which it did not compute with.
+What DVC records is what ran. A stage runs the library beside its params.yaml, whatever environment it
+was started in. It fails if its code is not what the stage `check` has noted in artifacts/code, or if
+code or settings were changed while it ran: DVC records those at its end, which it did not compute
+with.
 
 An InputError, a full or read-only disk, a missing file and Ctrl-C end the script with one line
 (status 1, and 130 for Ctrl-C). A script imports this module before all others, so that this holds
@@ -59,6 +60,8 @@ SCRATCH = Path(".scratch")
 CODE, KNOWN_CODE = Path("artifacts/code"), SCRATCH / "code.json"
 # The environment variable in which DVC gives a command the name of its stage.
 DVC_STAGE = "DVC_STAGE"
+# That in which a script that started itself again finds the library that it is to run.
+SOURCE = "INFOPURSUIT_SOURCE"
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
 STOPPED = (
     "stopped; finished stages are kept, and what this one generated, embedded or trained until its "
@@ -93,7 +96,7 @@ def run(main: Callable[..., RowCounts], params_file: str = "params.yaml") -> Non
         arguments = vars(parser.parse_args(_named_by_dvc(list(keys)) or None))
         name = "-".join([name, *map(str, arguments.values())])
         before = read_text(params_file, "run this from the folder that has it")
-        check_library()
+        run_code_beside(Path(params_file))
         _check_code()
         settings = read_settings(params_file, kind, partly=True)
         _check_keys(settings, arguments)
@@ -163,15 +166,21 @@ def _check_keys(settings: Section, arguments: dict[str, object]) -> None:
             raise InputError(f"--{key} {value}: expected one of {', '.join(names)}")
 
 
-def check_library() -> None:
-    """Raise InputError if this is the library of another checkout than the one of params.yaml."""
-    here, there = Path("src").resolve(), Path(__file__).resolve().parents[2]
-    if (here / "infopursuit").is_dir() and here != there:
-        raise InputError(
-            f"the code that runs is that of {there}, and params.yaml is that of {here.parent}; "
-            "expected the code beside it. Start DVC with PYTHONPATH=src: PYTHONPATH=src dvc repro "
-            "(or dvc queue start), or make an environment here (make env)"
-        )
+def run_code_beside(params_file: Path) -> None:
+    """Start again with the library beside params.yaml, if this is that of another checkout.
+
+    An environment may hold the library of one clone and run the stages of another, of a worktree or
+    of a queued experiment, whose code DVC records.
+    """
+    here, there = params_file.resolve().parent / "src", Path(__file__).resolve().parents[2]
+    if not (here / "infopursuit").is_dir() or here.resolve() == there:
+        return
+    if os.environ.get(SOURCE) == str(here):
+        raise InputError(f"the code that runs is that of {there}; expected that of {here}")
+    logger.info("the code in %s runs, not that of %s", here, there)
+    paths = [str(here), *filter(None, [os.environ.get("PYTHONPATH")])]
+    env = {**os.environ, SOURCE: str(here), "PYTHONPATH": os.pathsep.join(paths)}
+    os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], env)
 
 
 def _check_code() -> None:
