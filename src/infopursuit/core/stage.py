@@ -15,10 +15,10 @@ The arguments of `main` after the settings are the keys of the stage (`--dataset
 No command in dvc.yaml has them, for a shell would read what a person called a data set: a script
 that DVC starts takes them from the name of its stage, which DVC puts into the environment.
 
-What DVC records is what ran. A stage runs the library beside its params.yaml, whatever environment it
-was started in. It fails if its code is not what the stage `check` has noted in artifacts/code, or if
-code or settings were changed while it ran: DVC records those at its end, which it did not compute
-with.
+What DVC records is what ran. A stage runs the library beside its params.yaml, whatever environment
+it was started in. It fails if its code is not what the stage `check` has noted in artifacts/code,
+or if code or settings were changed while it ran: DVC records those at its end, which it did not
+compute with.
 
 An InputError, a full or read-only disk, a missing file and Ctrl-C end the script with one line
 (status 1, and 130 for Ctrl-C). A script imports this module before all others, so that this holds
