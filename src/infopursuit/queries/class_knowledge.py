@@ -293,9 +293,9 @@ def _name_unknown(
     for batch in batches:
         covered[batch.row, batch.columns] = True
     covered = covered[:, :-1].T if by_text else covered[:, :-1]
-    some = covered.any(axis=1)
+    some = np.asarray(covered.any(axis=1))
     lost = [name for name, known in zip(classes, some, strict=True) if not known]
-    everywhere = covered[some].all(axis=0).tolist()
+    everywhere = np.asarray(covered[some].all(axis=0))
     left = [text for text, known in zip(texts, everywhere, strict=True) if not known]
     unknown = [
         f"{len(names)} of {len(all_of)} {what} ({first_names(names)})"
