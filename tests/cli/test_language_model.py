@@ -13,11 +13,12 @@ import pytest
 
 import infopursuit
 from infopursuit.estimators import language_model
-from infopursuit.queries.language_models import openai_server
+from infopursuit.queries.language_models import Answer, openai_server
 from infopursuit.texts.knowledge import open_knowledge
 from tests.cli.conftest import tiny_clip as tiny_clip
 from tests.estimators.test_pictures import TEXTS, write_folder
 from tests.queries.language_models.test_openai_server import completion, prompt_of, serving
+from tests.queries.recordings import Recording, write_recorded
 
 # What the server says is true of which class, and sometimes.
 TRUE = {"red": ["red", "a red wall"], "green": ["green grass"], "blue": ["blue sky"]}
@@ -119,6 +120,29 @@ def test_a_stopped_fit_goes_on_where_it_was(
         before = len(requests)
         assert run(*arguments, *llm)[0] == 0
         assert all("Question about: " in prompt_of(each) for each in requests[before:])
+
+
+def test_recorded_knowledge_is_used_without_recorded_questions_and_judge(
+    run: Callable, tmp_path: Path, arguments: list[Any]
+) -> None:
+    known = {"red": "true: 1\nsometimes: none", "green": "true: none\nsometimes: 2"}
+    write_recorded(
+        tmp_path / "recorded.jsonl",
+        {"known": "{{ class_name }} {{ texts }}"},
+        [
+            Recording("known", {"class_name": name, "texts": TEXTS[:2]}, Answer(text, "stop"))
+            for name, text in known.items()
+        ],
+    )
+    status, _, log = run(*arguments, "--llm", f"recorded:{tmp_path / 'recorded.jsonl'}")
+    assert status == 1, "the judgement is missing"
+    assert "no answer is recorded about queries for classes such as 'blue, green, red'" in log
+    assert "about 1 of 3 classes ('blue') and" in log
+    assert re.search(r"its judgement is left out: .*which classes texts are true of", log)
+    table = infopursuit.load(tmp_path / "model").knowledge_
+    assert table is not None
+    values = table.for_classes_and_texts(["red", "green", "blue"], TEXTS[:2])
+    np.testing.assert_array_equal(values, [[1, 0], [0, 0.5], [np.nan, np.nan]])
 
 
 @pytest.mark.parametrize("useful", ["knowledge", "questions", "questions knowledge"])

@@ -30,7 +30,8 @@ from infopursuit.queries.class_queries import (
     open_recorded_prompt,
 )
 from infopursuit.queries.generation import UnusableAnswersError
-from infopursuit.queries.language_models import Answer, Sampling
+from infopursuit.queries.language_models import Answer, NotRecordedError, Sampling
+from infopursuit.queries.language_models.recorded import RecordedAnswers
 from infopursuit.queries.parsing import parse_answer
 from infopursuit.queries.templates import PromptTemplate, load_template
 from tests.queries.recordings import Recording, write_recorded
@@ -110,12 +111,35 @@ def test_a_recorded_dictionary_is_parsed_like_any_answer_and_kept_nowhere(tmp_pa
     assert not (tmp_path / "kept").exists()
 
 
-@pytest.mark.parametrize(("classes", "k"), [(["Zebra", "cow"], 2), (CLASSES, 5)])
-def test_classes_and_k_without_an_answer(tmp_path: Path, classes: list[str], k: int) -> None:
-    differs = f"no answer is recorded for the prompt that ends in '{k} for {', '.join(classes)}'"
-    remedy = "; name a file in which the template 'class_queries' is answered for these classes"
-    with pytest.raises(InputError, match=rf"zoo\.jsonl: {differs}{remedy}"):
-        ask_recorded(recorded(tmp_path, "1. stripes\n2. four legs"), classes, k, tmp_path)
+@pytest.mark.parametrize(
+    ("classes", "k", "found"),
+    [
+        (CLASSES, 1, ["stripes"]),
+        (CLASSES[::-1], 2, ["stripes", "four legs"]),
+        (CLASSES, 5, ["stripes", "four legs"]),
+    ],
+)
+def test_the_first_recorded_queries_of_the_same_classes(
+    tmp_path: Path,
+    classes: list[str],
+    k: int,
+    found: list[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO", "infopursuit")
+    path = recorded(tmp_path, "1. stripes\n2. four legs")
+    assert ask_recorded(path, classes, k, tmp_path) == found
+    assert ("only 2 of k = 5 queries" in caplog.text) == (k == 5)
+
+
+def test_other_classes_and_no_query_at_all_are_errors(tmp_path: Path) -> None:
+    message = (
+        r"zoo\.jsonl: no answer .* queries for classes such as 'Zebra, cow'; .*a list of your own"
+    )
+    with pytest.raises(InputError, match=message):
+        ask_recorded(recorded(tmp_path, "1. stripes"), ["Zebra", "cow"], 2, tmp_path)
+    with pytest.raises(UnusableAnswersError, match="k = 2 distinct queries for 2 classes, found 0"):
+        ask_recorded(recorded(tmp_path, "1. zebra"), CLASSES, 2, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -331,6 +355,97 @@ def test_a_few_prompts_are_all_asked_again_and_no_table_is_empty(tmp_path: Path)
     with pytest.raises(UnusableAnswersError, match=r"no answer': 2.*reasoning_effort=none"):
         ask(model, ["wheels"], tmp_path)
     assert len(model.asked) == most_prompts_for(2, 1) == 8
+
+
+NAN = np.nan
+
+
+def replayed(
+    folder: Path,
+    variables: tuple[str, str],
+    pieces: Sequence[tuple[str, list[str], str]],
+    classes: list[str],
+    texts: list[str],
+) -> np.ndarray:
+    """The table that answers to prompts about a class with texts, or a text with classes, give."""
+    template = PromptTemplate("p", "{{{{ {} }}}} and {{{{ {} }}}}".format(*variables))
+    recordings = [
+        Recording("known", dict(zip(variables, asked, strict=True)), Answer(answer, "stop"))
+        for *asked, answer in pieces
+    ]
+    write_recorded(folder / "known.jsonl", {"known": template.text}, recordings)
+    model, by_text = RecordedAnswers(folder / "known.jsonl"), variables[0] == "text"
+    asked = ask_knowledge(model, template, classes, texts, SAMPLING, folder, None, by_text)
+    assert (asked.knowledge.classes, asked.knowledge.texts) == (tuple(classes), tuple(texts))
+    return asked.knowledge.values
+
+
+@pytest.mark.parametrize(
+    ("classes", "texts", "expected", "said"),
+    [
+        (["zebra", "bus"], ["stripes", "wheels", "tail"], [[1, 0, 0.5], [0, 1, 0]], ""),
+        (["bus", "zebra"], ["Tail", "stripes!"], [[0, 0], [0.5, 1]], ""),
+        (
+            ["bus", "zebra"],
+            ["hat", "tail", "roof"],
+            [[NAN, 0, 1], [NAN, 0.5, NAN]],
+            "no answer is recorded about 2 of 3 texts ('hat', 'roof'): unknown",
+        ),
+        (
+            ["cow", "bus"],
+            ["roof", "wheels"],
+            [[NAN, NAN], [1, 1]],
+            "no answer is recorded about 1 of 2 classes ('cow'): unknown",
+        ),
+    ],
+    ids=["as recorded", "other order", "unknown texts", "an unknown class"],
+)
+@pytest.mark.parametrize("by_text", [False, True])
+def test_what_is_recorded_is_replayed_cell_by_cell(
+    tmp_path: Path,
+    classes: list[str],
+    texts: list[str],
+    expected: list[list[float]],
+    said: str,
+    by_text: bool,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    pieces = [
+        ("bus", ["wheels", "roof"], "true: 2\nsometimes: none"),
+        ("zebra", ["stripes", "tail"], "true: 1\nsometimes: 2"),
+        ("zebra", ["wheels"], "true: none\nsometimes: none"),
+        ("bus", ["stripes", "wheels", "tail"], "true: 2\nsometimes: none"),
+        ("bus", ["roof"], "true: 1\nsometimes: none"),
+    ]
+    if by_text:  # the same cells, text by text
+        pieces = [
+            ("stripes", ["zebra", "bus"], "true: 1\nsometimes: none"),
+            ("tail", ["bus", "zebra"], "true: none\nsometimes: 2"),
+            ("wheels", ["bus", "zebra"], "true: 1\nsometimes: none"),
+            ("roof", ["bus"], "true: 1\nsometimes: none"),
+        ]
+    name, others = ("text", "classes") if by_text else ("class_name", "texts")
+    known = replayed(tmp_path, (name, others), pieces, classes, texts)
+    np.testing.assert_array_equal(known, np.array(expected, np.float32))
+    assert ("unknown" in caplog.text) == bool(said)
+    assert said in caplog.text
+
+
+def test_of_overlapping_answers_the_very_prompt_counts_then_the_last(tmp_path: Path) -> None:
+    wheels = "true: 1\nsometimes: none"
+    pieces = [
+        ("bus", ["roof", "wheels"], wheels),
+        ("bus", ["wheels"], wheels),
+        ("bus", ["tail", "wheels"], "true: none\nsometimes: 2"),
+    ]
+    for texts, expected in ((["roof", "wheels"], [1, 0]), (["wheels", "roof"], [0.5, 1])):
+        known = replayed(tmp_path, NEEDED, pieces, ["bus"], texts)
+        np.testing.assert_array_equal(known, [expected])
+
+
+def test_a_table_of_which_nothing_is_recorded_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(NotRecordedError, match=r"'bus' with 'hat'; .*params/no_knowledge\.jsonl"):
+        replayed(tmp_path, NEEDED, [("bus", ["wheels"], AS_ASKED)], ["bus"], ["hat"])
 
 
 def test_the_shipped_prompt_says_which_form_its_example_has() -> None:
