@@ -269,7 +269,7 @@ def test_texts_and_what_is_true_of_them_are_as_recorded(
     assert (len(edited.universe) < len(default.universe)) == fewer
     known = edited.known(edited.universe)
     np.testing.assert_array_equal(known, default.known(edited.universe))
-    unknown = np.isnan(known).any(axis=0)
+    unknown = np.asarray(np.isnan(known).any(axis=0))
     assert [text for text, left in zip(edited.universe, unknown, strict=True) if left] == new
     named = f"recorded about 1 of {len(edited.universe)} texts ('a huge hat'): unknown"
     assert (named in caplog.text) == bool(new)

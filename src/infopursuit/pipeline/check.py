@@ -185,7 +185,7 @@ def _dictionary(path: str, k: int, classes: str, record: AnswersFromRecord | Non
     else:
         record = open_recorded_prompt(path)[0]
     if record is not None:
-        record.recorded("classes", read_class_names(classes) if _given(classes) else [])
+        record.recorded("classes", read_class_names(classes) if Path(classes).exists() else [])
 
 
 def _knowledge(record: AnswersFromRecord | None, path: str, classes: list[str]) -> None:
