@@ -69,8 +69,8 @@ def _settings() -> list[Kind]:
         ("an unknown key", changed("run:\n", "rum: 1\nrun:\n"), "rum: unknown key"),
         ("out of range", changed(fraction, fraction.replace("0", "1")), ": .*less than 1, found 1"),
         ("10^9 threads", changed("  threads: 2", f"  threads: {10**9}"), "compute.threads: "),
-        ("a seed of 2^64", changed("  seeds: [", f"  seeds: [{2**64}, "), "run.seeds"),
-        ("a name for a shell", changed("datasets:\n", 'datasets:\n  "$(x)": {}\n'), "datasets"),
+        ("a seed of 2^64", changed("  - 0\n", f"  - {2**64}\n"), "run.seeds"),
+        ("a name for a shell", changed("\ndatasets:\n", '\ndatasets:\n  "$(x)": {}\n'), "datasets"),
     ]
     pins = [
         ("a pin of no kind", "colour: red\n", "expected a pinned data set, with one of the keys"),

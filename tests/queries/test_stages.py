@@ -272,12 +272,15 @@ def test_a_killed_stage_resumes(raw: dict[str, Any], tmp_path: Path) -> None:
         killed.set()
         assert not OUT.exists(), "nothing appears before it is whole"
         time.sleep(0.5)  # requests of the dead process that were under way
-        before = set(prompts[:84])  # of 100 answers 16 may have been under way
+        kept = sum(
+            len(path.read_text(encoding="utf-8").splitlines())
+            for path in Path(".scratch/answers").rglob("*.jsonl")
+        )
+        assert kept > 20, "answers are kept as they come, not a chunk at a time"
         prompts.clear()
         assert subprocess.run(command, check=False).returncode == 0
         resumed = (OUT / "menagerie.parquet").read_bytes()
-        assert len(prompts) <= 2 * batches - 84, "each answer was kept when it came"
-        assert not before & set(prompts)
+        assert len(prompts) <= 2 * batches - kept, "none that was kept is asked again"
         (tmp_path / ".scratch").rename(tmp_path / "kept")
         assert subprocess.run(command, check=False).returncode == 0
     assert (OUT / "menagerie.parquet").read_bytes() == resumed
