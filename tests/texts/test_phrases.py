@@ -279,6 +279,7 @@ def test_a_remark_in_brackets_separates_meanings() -> None:
         ("airborne", "Is it airborne?"),
         ("can fly", "Can it fly?"),
         ("lays eggs", "Does it lay eggs?"),
+        ("no legs", "Does it have no legs?"),
         ("more than 4 legs", "Does it have more than 4 legs?"),
         ("at least two wheels", "Does it have at least two wheels?"),
         ("4 legs", "Does it have 4 legs?"),

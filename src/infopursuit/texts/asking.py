@@ -88,6 +88,8 @@ def sentence(query: str) -> str | None:
         return f"{asked.removesuffix('?')}{remark['remark']}?"
     if not _PHRASE.fullmatch(text):
         return None
+    if text.lower().startswith("no ") and sentence(text[len("no ") :]) is not None:
+        return f"Does it have no {text[len('no ') :]}?"
     if (kind := phrase_kinds().get(text.lower())) is None and _is_noun(text):
         kind = "thing"
     if kind is None:
