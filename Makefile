@@ -86,8 +86,8 @@ repro: env ## Run the pipeline; a second time only what has changed.
 # them at every call takes two thirds longer. All that computes is tested then a second time, with
 # the fewest instructions and with two threads: no test may hang on the last bits of a processor.
 SLOW := slow or vllm or cluster
-COMPUTING := $(addprefix tests/,benchmark cli clip datasets estimators evaluation meaning peers \
-  pursuit report texts)
+WITH_SHAPES := $(addprefix tests/,clip datasets estimators evaluation peers pursuit texts)
+WITHOUT := $(addprefix tests/,benchmark cli meaning report)
 FEWEST := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 OPENBLAS_CORETYPE=Sandybridge \
   OMP_NUM_THREADS=2
 
@@ -96,7 +96,10 @@ test: env lint ## Check the code and run the tests.
 
 test-all: env ## Run what `make test` leaves out: vLLM, Ray, sshd, `dvc repro`, campaigns, shapes.
 	@pytest -n 2 --dist loadfile --no-loadscope-reorder -m "$(SLOW)"
-	$(FEWEST) pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not ($(SLOW))" $(COMPUTING)
+	export $(FEWEST)
+	pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not ($(SLOW))" $(WITH_SHAPES)
+	JAXTYPING_DISABLE=1 pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not ($(SLOW))" \
+	  $(WITHOUT)
 
 # Node comes with basedpyright's wheel for it; ESLint, Prettier and TypeScript are pinned by a lock
 # that holds their hashes, and live in an ignored folder.

@@ -520,7 +520,7 @@ def test_a_column_is_the_same_after_a_csv_file(
     some = pd.DataFrame({"c": KINDS[kind], "n": [0.0, 1.0, 2.0, 3.0]})
     X = pd.concat([some] * 20, ignore_index=True)
     y = np.tile(["a", "b", "c", "d"], 20)
-    model = InformationPursuitClassifier(validation_fraction=0).fit(X, y)
+    model = InformationPursuitClassifier(validation_fraction=0.0).fit(X, y)
     model.save(tmp_path / "model")
     X[rows].to_csv(tmp_path / "table.csv", index=False)
     recwarn.clear()
@@ -550,7 +550,7 @@ def test_dates_are_refused_after_a_csv_file_as_before(dates: ArrayLike, tmp_path
 def test_a_category_is_found_as_it_is_written_first() -> None:
     """Two categories of one number stay two; a number tells them apart from neither."""
     X = pd.DataFrame({"code": ["1", "01", "x"] * 20})
-    model = InformationPursuitClassifier(validation_fraction=0).fit(X, ["a", "b", "c"] * 20)
+    model = InformationPursuitClassifier(validation_fraction=0.0).fit(X, ["a", "b", "c"] * 20)
     assert model.predict(X[:3]).tolist() == ["a", "b", "c"]
     with pytest.warns(UserWarning, match=r"1 values such as '1.0' were not there in fit"):
         assert model.answer(pd.DataFrame({"code": [1.0]})).item() == 0.5
