@@ -191,7 +191,7 @@ def test_before_any_answer_the_posterior_is_the_prior(
     of = replace(textbook.table(), evidence_weight=weight, spread=spread, prior_wear=wear)
     nothing, evidence = of.log_prior.expand(2, -1), drawn(2, 4).double()
     assert torch.equal(of.tempered(nothing, 0), nothing)
-    some = of.tempered(torch.stack([nothing[0], evidence[1]]), torch.tensor([[0], [3]]))
+    some = of.tempered(torch.stack([nothing[0], evidence[1]]), torch.tensor([[0.0], [3.0]]))
     assert torch.equal(some[0], nothing[0])
     torch.testing.assert_close(some[1], of.tempered(evidence, 3)[1])
 
