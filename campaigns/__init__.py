@@ -2,7 +2,7 @@
 
 Each campaign is a module NAME.py here, with a long form, `python -m campaigns.NAME`, that
 writes its tables to artifacts/campaigns/NAME.md. Its short form is test_NAME.py and runs in
-`make test`. `make campaign` runs every long form and puts the tables into docs/reliability.md.
+`make test`. `make campaign` runs every long form.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from pathlib import Path
 from infopursuit.core.files import write_text
 from infopursuit.core.numbers import table
 
-# In the order of docs/reliability.md, which has marks `<!-- tables NAME -->` for each.
 CAMPAIGNS: tuple[str, ...] = (
     "kills",
     "bad_inputs",
@@ -31,7 +30,7 @@ def tables_of(name: str) -> Path:
 def write_tables(
     name: str, header: Sequence[str], rows: Sequence[Sequence[str]], note: str = ""
 ) -> None:
-    """Write a table in Markdown for docs/reliability.md, and a note under it.
+    """Write a table in Markdown, and a note under it.
 
     A campaign calls it after each row: one that is cut off leaves what it saw.
     """

@@ -1,4 +1,4 @@
-"""Run the long form of every campaign, or of those that are named, and update the page.
+"""Run the long form of every campaign, or of those that are named.
 
     python -m campaigns [NAME ...]
 
@@ -10,10 +10,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from benchmarks.page import main as put_tables
 from campaigns import CAMPAIGNS, tables_of
-
-PAGE = "docs/reliability.md"
 
 
 def main(names: list[str]) -> int:
@@ -30,7 +27,7 @@ def main(names: list[str]) -> int:
         if subprocess.run([sys.executable, "-m", f"campaigns.{name}"], check=False).returncode:
             broken.append(name)
         if tables.exists():
-            put_tables(PAGE, name, str(tables))
+            print(f"its tables: {tables}")
     if broken:
         print(f"broken promises, or no end: {', '.join(broken)}")
     return int(bool(broken))
