@@ -3,7 +3,7 @@
     python stages/menagerie/point.py --dataset menagerie --init llm --method naive_bayes --seed 0
 
 Writes artifacts/evaluation/RUN.places.json. It is not a stage of the pipeline: it compares three
-ways of making maps, which takes longer than all other measures of a run (docs/where.md).
+ways of making maps, which takes longer than all other measures of a run (docs/explorer.md).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ values      each value alone (Zhou et al., MaskCLIP, ECCV 2022)
 keys        values averaged over patches with alike keys (after Lan et al., ClearCLIP, ECCV 2024)
 attention   each value, weighted by the attention that the picture's embedding pays to it
 
-docs/where.md measures all three; `values` is the best. A tower of open_clip is a vision
+lab/where.md measures all three; `values` is the best. A tower of open_clip is a vision
 transformer, a ResNet with attention pooling, or a model of timm without a class token, whose
 patches are pooled alone.
 """

@@ -205,7 +205,7 @@ class PursuitClassifier:
         A map has a number for each patch, in rows from the top left corner of the picture as the
         model sees it (resized, and cropped to a square by most CLIPs): the embedding of the patch,
         of unit norm, along the direction that gives the score of the question. Compare numbers of
-        one map: absence, counts and relations have no place (docs/where.md).
+        one map: absence, counts and relations have no place (docs/explorer.md).
 
         Args:
             X: pictures.
