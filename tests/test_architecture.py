@@ -33,6 +33,7 @@ ORDER = [
     "report",
     "pipeline",
     "cli",
+    "keys",
 ]
 # What a bare image with torch lacks, and the training engine does without.
 NOT_THERE = (

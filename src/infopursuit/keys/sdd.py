@@ -18,7 +18,7 @@ import numpy as np
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_bytes
 from infopursuit.core.numbers import counted
-from infopursuit.datasets.identification_keys import (
+from infopursuit.keys.key import (
     Character,
     Key,
     check_states,
