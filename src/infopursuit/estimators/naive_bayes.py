@@ -161,8 +161,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             `KnowledgeTable` that names both, or its file (`.jsonl`, `.csv`, `.parquet`). Texts that
             are true of no class are asked less, and about as many images get a yes as the table
             says. Answers still come from images alone. `clip` to let the CLIP draft it, from the
-            texts that the images of each class are closest to (at least 200 texts); `wordnet` for
-            the kinds and parts that WordNet names, if it knows two thirds of the classes. None if
+            texts that the images of each class are closest to (at least 200 texts). None if
             nothing is known.
         leakage: with `knowledge`, what information counts that the words of a question do not
             explain, from 0 to 1. Less makes explanations easier to follow, for some accuracy.
