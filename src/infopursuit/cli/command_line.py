@@ -41,7 +41,7 @@ logger = logging.getLogger("infopursuit")
 # Parts of messages of torch and of the system's loader if there is not enough memory.
 NO_MEMORY = ("can't allocate memory", "failed to map segment")
 # What brings commands and options of its own, in a folder that nothing else imports.
-ROOMS = ("infopursuit.keys.options",)
+ROOMS = ["infopursuit.keys.options"]
 # What the packages of `infopursuit[pipeline]` are imported as.
 PIPELINE = ("datasets", "dvc", "httpx", "jinja2", "polars", "pydantic", "ruamel")
 
