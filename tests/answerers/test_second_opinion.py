@@ -118,6 +118,7 @@ def test_a_server_that_refuses_structured_outputs_is_asked_without(colors: Path)
     [
         (["--second-opinion-alone"], "--second-opinion-alone: expected it with --second-opinion"),
         (["--second-opinion", "http://127.0.0.1:1/v1"], "the name of the model is missing"),
+        (["--second-opinion", "vllm:a/model@0"], "takes no pictures; expected the address of a"),
         (
             ["--second-opinion", "http://127.0.0.1:1/v1", "--second-opinion-model", "eyes"],
             "of 0 of the model's 6 questions; expected a model with a table that CLIP did not",

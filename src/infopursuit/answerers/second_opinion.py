@@ -46,6 +46,7 @@ from infopursuit.queries.language_models import (
     Sampling,
     language_model_at,
 )
+from infopursuit.queries.language_models.vllm_engine import VllmEngine
 from infopursuit.queries.parsing import without_thoughts
 from infopursuit.queries.templates import load_template
 from infopursuit.texts.knowledge import KnowledgeTable
@@ -104,6 +105,11 @@ class SecondOpinion:
             model = language_model_at(model)
         elif isinstance(model, tuple):
             model = language_model_at(*model)
+        if isinstance(model, VllmEngine):
+            raise InputError(
+                "a second opinion: vLLM in this process takes no pictures; expected the address of "
+                "a server, such as that of `vllm serve`"
+            )
         for name, value in (("most", most), ("per_class", per_class)):
             if isinstance(value, bool) or value != int(value) or value < 1:
                 raise InputError(f"{name} is {value!r}; expected a whole number from 1 on")

@@ -195,7 +195,7 @@ def _add_fit(commands: Any) -> None:
     _option(command, "--llm", "WHERE")
     _option(command, "--llm-model", "NAME")
     _option(command, "--llm-option", "KEY=VALUE", type=request_field, action="append")
-    _vllm(command)
+    _path(command, "--vllm", "PYTHON", type=str, dest="vllm_python")
     _option(command, "--first", "TEXT")
     _option(command, "--random-state", "SEED", type=int, default=0)
     _device(command)
@@ -325,11 +325,6 @@ def _second_opinion(command: argparse.ArgumentParser) -> None:
     _option(command, "--second-opinion-calls", "N", type=count)
     _path(command, "--second-opinion-images", "FOLDER", shtab.DIRECTORY)
     _option(command, "--second-opinion-alone", None, action="store_true")
-    _vllm(command)
-
-
-def _vllm(command: argparse.ArgumentParser) -> None:
-    _path(command, "--vllm", "PYTHON", type=str, dest="vllm_python")
 
 
 def _images_and_title(command: argparse.ArgumentParser) -> None:

@@ -183,7 +183,6 @@ def second_opinion(chosen: argparse.Namespace) -> SecondOpinion | None:
     """Return who looks at pictures, by --second-opinion and the options about it."""
     needed = {
         "--second-opinion-model": chosen.second_opinion_model,
-        "--vllm": chosen.vllm_python,
         "--second-opinion-option": chosen.second_opinion_option,
         "--second-opinion-calls": chosen.second_opinion_calls,
         "--second-opinion-images": chosen.second_opinion_images,
@@ -206,8 +205,8 @@ def second_opinion(chosen: argparse.Namespace) -> SecondOpinion | None:
 def language_model_of(option: str, where: str | None, needed: Mapping[str, Any]) -> Any:
     """Return the language model that an option names; None without it.
 
-    The first three options that need it are the model's name, the Python of vLLM and more fields of
-    requests. If vLLM is not installed here, this does not return: the command starts again there.
+    The first two options that need it are the model's name and more fields of requests. If vLLM is
+    not installed here, this does not return: the command starts again where --vllm says.
     """
     if where is None:
         for other, value in needed.items():
@@ -217,9 +216,9 @@ def language_model_of(option: str, where: str | None, needed: Mapping[str, Any])
     from infopursuit.queries.language_models import VLLM, language_model_at
     from infopursuit.queries.language_models.vllm_engine import run_where_vllm_is
 
-    name, vllm_python, extra, *_ = needed.values()
-    if where.startswith(VLLM):
-        run_where_vllm_is(vllm_python)
+    name, extra, *_ = needed.values()
+    if where.startswith(VLLM) and "--vllm" in needed:
+        run_where_vllm_is(needed["--vllm"])
     return language_model_at(where, name, None if extra is None else dict(extra))
 
 
