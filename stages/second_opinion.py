@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.answerers.second_opinion import PER_CLASS, SecondOpinion
 from infopursuit.core.files import atomic_folder
 from infopursuit.core.run_name import RunName
 from infopursuit.core.settings import ComputeSettings, Positive, Section
 from infopursuit.datasets.labelled_images import image_ids, load_images
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.base import load_fitted
-from infopursuit.estimators.second_opinion import PER_CLASS, SecondOpinion
 from infopursuit.evaluation.chosen_images import check_pictures, load_pictures, spread_rows
 from infopursuit.evaluation.files import write_json
 from infopursuit.evaluation.settings import ExplainSettings

@@ -18,7 +18,10 @@ COMMAND_LINE = "src/infopursuit/cli/command_line.py"
 COPIED = ("src", "tests", "stages", "benchmarks", "conftest.py", "pyproject.toml", "dvc.yaml",
           "params.yaml")  # fmt: skip
 # What goes with a room, beside its folder and that of its tests: scripts that measure it.
-WITH_IT = {"keys": ["benchmarks/keys.py"]}
+WITH_IT = {
+    "answerers": ["benchmarks/second_opinion.py", "stages/second_opinion.py"],
+    "keys": ["benchmarks/keys.py"],
+}
 # Tests that run in seconds: the order of imports, and what the command line says of itself.
 FEW = ["tests/test_architecture.py", "tests/cli/test_command_line.py", "-k",
        "one_way or has_its_place or example or unknown_option"]  # fmt: skip
