@@ -35,6 +35,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     assert "draw_menagerie" in ran
     # The log of a first run has no warning.
     assert re.search(r"(?i)warn|error|deprecat|frozen|random(ly| weights)", world.log) is None
+    # It ends with a table, a line for each run.
+    assert len(re.findall(r"(?m)^\| llm +\| (?:fixed|alternating|naive_bayes) ", world.log)) == 3
     world.commit("a first run")
     return world
 
