@@ -37,14 +37,12 @@ from infopursuit.clip.weights import ClipFiles, find_clip_files, read_pinned_wei
 from infopursuit.core.files import read_text_list
 from infopursuit.core.tables import ANSWERS, QUERIES, REJECTED_LINES, write_table
 from infopursuit.datasets.decoding import UnreadableError, to_rgb
-from infopursuit.datasets.embedded_files import (
-    read_embedded_images,
-    read_embedded_texts,
-    read_embeddings,
-)
-from infopursuit.datasets.given import Given, read_given
+from infopursuit.datasets.embedded_files import read_embedded_images
+from infopursuit.datasets.embedding_files import read_embedded_texts, read_embeddings
+from infopursuit.datasets.given import Given
 from infopursuit.datasets.open_images import has_embeddings, open_image_source
 from infopursuit.datasets.pinned_datasets import read_pinned_dataset
+from infopursuit.datasets.reading import read_given
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.persistence import DESCRIPTION, WEIGHTS
 from infopursuit.estimators.variational import VariationalInformationPursuit

@@ -27,7 +27,7 @@ from benchmarks.harness import memory_kb
 from campaigns.bad_inputs import Trial, measured
 from campaigns.findings import FINDINGS, ROOT, nodes
 from infopursuit.core.errors import InputError
-from infopursuit.datasets.embedded_files import read_embeddings
+from infopursuit.datasets.embedding_files import read_embeddings
 from infopursuit.estimators.hub import model_card
 from infopursuit.pursuit.dictionary.forward_selection import forward_selection
 from infopursuit.pursuit.vip.checkpoints import Checkpoint
