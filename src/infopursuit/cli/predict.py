@@ -8,7 +8,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from infopursuit.cli.explain import second_opinion, stopping_rule, write_output
+from infopursuit.cli.explain import stopping_rule, write_output
 from infopursuit.core.csv_tables import csv_text
 from infopursuit.core.files import check_writable
 from infopursuit.datasets.reading import read_each
@@ -34,7 +34,7 @@ def predict(chosen: argparse.Namespace) -> int:
         check_writable(chosen.out, "--out")
     model = load_fitted(chosen.model, chosen.clip, chosen.device)
     stop = stopping_rule(model, chosen)
-    opinion = second_opinion(chosen)
+    opinion = chosen.second_opinion_of(chosen)
     predicted = []
     rejected: dict[str, str] = {}
     for given in read_each(chosen.images, wanted_by(model)):
