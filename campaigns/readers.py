@@ -20,11 +20,8 @@ from campaigns.kinds import Reader, saved
 from infopursuit.clip.precomputed_texts import PrecomputedTexts
 from infopursuit.core.files import read_text_list
 from infopursuit.datasets.decoding import UnreadableError, to_rgb
-from infopursuit.datasets.embedded_files import (
-    read_embedded_images,
-    read_embedded_texts,
-    read_embeddings,
-)
+from infopursuit.datasets.embedded_files import read_embedded_images
+from infopursuit.datasets.embedding_files import read_embedded_texts, read_embeddings
 from infopursuit.datasets.open_images import has_embeddings, open_image_source
 from infopursuit.datasets.pinned_datasets import read_pinned_dataset
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
