@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import warnings
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from infopursuit.estimators.class_knowledge import BY_CLIP, drafted_by
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.pictures import labelled_pictures
 from infopursuit.estimators.plan import EmbeddedTexts, Embedding, Fitted, Plan, carry_out
+from infopursuit.estimators.provenance import measured
 from infopursuit.estimators.trained_on import remember
 from infopursuit.texts.annotations import Annotations, read_annotations
 from infopursuit.texts.text_table import read_texts
@@ -140,12 +142,9 @@ def summary(model: InformationPursuitClassifier) -> list[str]:
         f"{counted(facts['images'], noun)}, {counted(len(model.classes_), 'class')}, "
         f"{counted(len(model.queries_), 'question')}"
     ]
-    for split, key in (("test", "test"), ("held-out", "held_out")):
-        if f"{key}_accuracy" in facts:
-            share = percent(facts[f"{key}_accuracy"])
-            on = counted(facts[f"{key}_images"], f"{split} {noun}")
-            lines.append(f"accuracy on {on}: {share}")
-            break
+    for known in islice(measured(facts), 1):
+        on = counted(known.images, f"{known.split} {noun}")
+        lines.append(f"accuracy on {on}: {percent(known.accuracy)}")
     if drafted_by(facts.get("knowledge")) is not None and model.knowledge_ is not None:
         lines.append(
             "CLIP drafted what is true of the classes; `infopursuit knowledge` writes it as a table"
@@ -196,9 +195,9 @@ def _by_people(
         lines.append(f"annotators agree in {percent(same / pairs)} of {pairs} pairs of answers")
     if test is not None:
         of_test = said.of_images(test.ids)
-        measured = truth_by_people(model, test.rows, test.labels, of_test)
-        model.provenance_["judged_by_people"] = in_figures(measured)
-        lines += in_lines(measured)
+        by_people = truth_by_people(model, test.rows, test.labels, of_test)
+        model.provenance_["judged_by_people"] = in_figures(by_people)
+        lines += in_lines(by_people)
     return lines
 
 
