@@ -13,8 +13,8 @@ from menagerie.truths import CLAIMS
 
 from benchmarks.stand_in import standing_in
 from infopursuit.estimators.base import load_fitted
-from infopursuit.estimators.second_opinion import encoded
 from infopursuit.pursuit.explanation import question
+from infopursuit.queries.language_models import encoded
 from infopursuit.texts.knowledge import read_knowledge
 from tests.repro.world import World
 

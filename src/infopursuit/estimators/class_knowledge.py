@@ -22,8 +22,8 @@ from torch.nn import functional
 from infopursuit.core.errors import InputError
 from infopursuit.core.names import composed
 from infopursuit.datasets.matrix import UnitMatrix
-from infopursuit.pursuit.answers.columns import NO, YES
 from infopursuit.pursuit.answers.information import information_of_words
+from infopursuit.pursuit.answers.rules import NO, YES
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.texts.class_kinds import of_other_kinds, unknown_words
 from infopursuit.texts.knowledge import VALUES, KnowledgeTable, open_knowledge
