@@ -94,21 +94,11 @@ def test_no_column_is_taken_twice_and_none_that_adds_nothing() -> None:
     assert len({column % 3 for column in chosen}) == 3
 
 
-@pytest.mark.parametrize("ties", [0.0, 1e-6])
-def test_of_equal_columns_the_first_is_taken(ties: float) -> None:
+def test_of_equal_columns_the_first_is_taken() -> None:
     answers, labels = planted()
     column = forward_selection(answers, labels, 1)[0]
     copies = torch.cat([drawn(90, 2), answers[:, [column]], answers[:, [column]]], dim=1)
-    assert forward_selection(copies, labels, 1, ties=ties) == [2]
-
-
-def test_within_the_share_of_ties_the_first_is_taken() -> None:
-    labels = torch.arange(40) % 2
-    nearly = labels.double()
-    nearly[0] = 0.9
-    answers = torch.stack([nearly, labels.double()], dim=1)
-    assert forward_selection(answers, labels, 1) == [1]
-    assert forward_selection(answers, labels, 1, ties=0.1) == [0]
+    assert forward_selection(copies, labels, 1) == [2]
 
 
 def test_nothing_is_chosen_of_nothing() -> None:

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from infopursuit.cli.command_line import main
-from infopursuit.cli.key import open_key
-from infopursuit.datasets.identification_keys import Character, Key, read_csv
-from infopursuit.estimators.from_knowledge import key_model
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.keys.command import open_key
+from infopursuit.keys.key import Character, Key, read_csv
+from infopursuit.keys.models import key_model
+from infopursuit.keys.printed import printed_key
 from infopursuit.pursuit.dialogue import Dialogue
-from infopursuit.pursuit.printed_key import printed_key
-from tests.datasets.test_identification_keys import MADE, PLANTS
+from tests.keys.test_readers import MADE, PLANTS
 
 MORE = PLANTS + "Thistle,alternate,no,60-150\nIris,basal,yes,40-150\nPoppy,alternate,no,20-60\n"
 
@@ -154,19 +154,16 @@ def test_a_choice_among_states_takes_fewer_questions() -> None:
     assert "- whorled: *p" in text
 
 
-@pytest.mark.parametrize("columns", ["values", "cuts"])
-def test_models_become_keys(columns: str, tmp_path: Path) -> None:
+def test_models_become_keys(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     y = rng.integers(3, size=300)
     X = np.eye(3)[y] + rng.normal(0, 0.2, (300, 3))
-    model = InformationPursuitClassifier(n_queries=6, columns=columns)
+    model = InformationPursuitClassifier(n_queries=6)
     model.fit(X, np.array(["a", "b", "c"])[y]).save(tmp_path / "model")
     key, pursuit = open_key(tmp_path / "model", "Three")
     assert pursuit is not None
     assert key.classes == ("a", "b", "c")
     rates = model.pursuit_.classifier.table.log_likelihood.exp().numpy()
-    if columns == "cuts":
-        assert np.allclose(key.truth(), rates[1].T, atol=1e-6)
     for query, words in enumerate(model.pursuit_.words):
         assert key.characters[query].name == f"column {query}"
         for state, word in enumerate(key.characters[query].states):
