@@ -51,7 +51,8 @@ from infopursuit.meaning.worst_answers import write_worst
 from infopursuit.pipeline import paths
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.texts.annotations import Annotations, read_annotations
-from infopursuit.texts.knowledge import read_judge, read_knowledge, read_strict
+from infopursuit.texts.knowledge import read_judge, read_strict
+from infopursuit.texts.knowledge_tables import read_knowledge
 from infopursuit.texts.normalization import normalize
 from infopursuit.texts.text_table import TextTable
 

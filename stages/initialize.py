@@ -22,7 +22,7 @@ from infopursuit.pursuit.dictionary.initial import random_texts, with_kept
 from infopursuit.pursuit.dictionary.medoids import MedoidSearch, k_medoids
 from infopursuit.pursuit.dictionary.settings import INITS, InitializeSettings
 from infopursuit.queries.settings import QuestionsSettings
-from infopursuit.texts.knowledge import read_knowledge
+from infopursuit.texts.knowledge_tables import read_knowledge
 from infopursuit.texts.text_table import TextTable
 
 logger = logging.getLogger("infopursuit")

@@ -20,7 +20,8 @@ from infopursuit.datasets.labelled_images import load_images
 from infopursuit.peers.black_boxes import load_class_embeddings
 from infopursuit.peers.settings import BenchmarkSettings
 from infopursuit.pipeline import paths
-from infopursuit.texts.knowledge import read_judge, read_knowledge
+from infopursuit.texts.knowledge import read_judge
+from infopursuit.texts.knowledge_tables import read_knowledge
 from infopursuit.texts.text_table import TextTable
 
 # Fewer words are not a control: a table of precomputed texts has a handful of them by chance.

@@ -33,7 +33,8 @@ from infopursuit.pursuit.explanation import ExplainedImage, write_explanations
 from infopursuit.queries.language_models import open_language_model
 from infopursuit.queries.settings import SecondOpinionSettings
 from infopursuit.texts.annotations import read_annotations
-from infopursuit.texts.knowledge import read_knowledge, read_strict
+from infopursuit.texts.knowledge import read_strict
+from infopursuit.texts.knowledge_tables import read_knowledge
 
 
 class Settings(Section):

@@ -27,7 +27,7 @@ from infopursuit.pipeline import paths
 from infopursuit.pipeline.training import Training, described, fit_naive_bayes, fit_variational
 from infopursuit.queries.settings import QuestionsSettings
 from infopursuit.texts.annotations import Annotations, read_annotations
-from infopursuit.texts.knowledge import read_knowledge
+from infopursuit.texts.knowledge_tables import read_knowledge
 from infopursuit.texts.text_table import TextTable
 
 

@@ -17,7 +17,7 @@ from infopursuit.core.stage import RowCounts
 from infopursuit.core.tables import EMBEDDED_IMAGES, IMAGES, read_table, write_table
 from infopursuit.pipeline.params import Params
 from infopursuit.pursuit.explanation import question, read_explanations
-from infopursuit.texts.knowledge import read_knowledge
+from infopursuit.texts.knowledge_tables import read_knowledge
 from tests.evaluation.test_stages import CLASSES, IMAGES_OF, KEY, RUN, TEXTS, N, read_json
 from tests.evaluation.test_stages import params as params
 from tests.evaluation.test_stages import with_files as with_files

@@ -13,7 +13,7 @@ from infopursuit.core.files import write_text
 from infopursuit.core.stage import RowCounts
 from infopursuit.core.tables import EMBEDDED_CLASSES, EMBEDDED_IMAGES, EMBEDDED_TEXTS, write_table
 from infopursuit.pipeline.params import Params, load_params
-from infopursuit.texts.knowledge import write_knowledge
+from infopursuit.texts.knowledge_tables import write_knowledge
 from tests.benchmark.tasks import NAMES, small_task
 from tests.stage_scripts import ROOT, stage
 

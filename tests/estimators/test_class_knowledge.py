@@ -31,7 +31,8 @@ from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.class_kinds import of_other_kinds, unknown_words
-from infopursuit.texts.knowledge import KnowledgeTable, write_knowledge
+from infopursuit.texts.knowledge import KnowledgeTable
+from infopursuit.texts.knowledge_tables import write_knowledge
 from tests.estimators.conftest import CLASSES, PROPERTIES, World
 
 NOTHING = float("nan")

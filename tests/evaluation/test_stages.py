@@ -30,7 +30,8 @@ from infopursuit.evaluation.files import read_predictions
 from infopursuit.meaning.worst_answers import read_worst
 from infopursuit.pipeline.params import Params, load_params
 from infopursuit.pursuit.explanation import read_explanations
-from infopursuit.texts.knowledge import KnowledgeTable, write_knowledge
+from infopursuit.texts.knowledge import KnowledgeTable
+from infopursuit.texts.knowledge_tables import write_knowledge
 from tests.stage_scripts import ROOT, stage
 
 KEY = ("menagerie", "llm", "naive_bayes", 0)

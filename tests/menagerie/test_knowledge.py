@@ -14,7 +14,8 @@ from infopursuit.core.files import write_text_list
 from infopursuit.core.tables import UNIVERSE, read_table
 from infopursuit.pipeline.configure import configure
 from infopursuit.pipeline.params import Params, load_params
-from infopursuit.texts.knowledge import KnowledgeTable, read_judge, read_knowledge
+from infopursuit.texts.knowledge import KnowledgeTable, read_judge
+from infopursuit.texts.knowledge_tables import read_knowledge
 from tests.stage_scripts import ROOT, stage
 
 JUDGE = ROOT / "stages/menagerie/judge.jsonl"

@@ -18,7 +18,8 @@ from infopursuit.core.files import read_text_list, write_text_list
 from infopursuit.core.tables import UNIVERSE, read_table
 from infopursuit.pipeline.check import check
 from infopursuit.pipeline.params import load_params
-from infopursuit.texts.knowledge import KnowledgeTable, read_knowledge
+from infopursuit.texts.knowledge import KnowledgeTable
+from infopursuit.texts.knowledge_tables import read_knowledge
 from tests.stage_scripts import ROOT, stage
 
 PARAMS: dict[str, Any] = YAML(typ="safe").load((ROOT / "params.yaml").read_text(encoding="utf-8"))

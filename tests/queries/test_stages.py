@@ -28,7 +28,7 @@ from infopursuit.core.tables import (
 from infopursuit.pipeline.params import Params, load_params
 from infopursuit.queries.class_knowledge import TEXTS_PER_PROMPT
 from infopursuit.queries.language_models import Answer
-from infopursuit.texts.knowledge import read_knowledge
+from infopursuit.texts.knowledge_tables import read_knowledge
 from tests.queries.language_models.test_openai_server import completion, prompt_of, serving
 from tests.queries.recordings import Recording, write_recorded
 from tests.stage_scripts import ROOT, stage

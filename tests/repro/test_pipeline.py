@@ -15,7 +15,7 @@ from benchmarks.stand_in import standing_in
 from infopursuit.estimators.base import load_fitted
 from infopursuit.pursuit.explanation import question
 from infopursuit.queries.language_models import encoded
-from infopursuit.texts.knowledge import read_knowledge
+from infopursuit.texts.knowledge_tables import read_knowledge
 from tests.repro.world import World
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]

@@ -21,11 +21,10 @@ from infopursuit.texts.knowledge import (
     knowledge_of_universe,
     open_knowledge,
     read_judge,
-    read_knowledge,
     read_knowledge_lists,
     read_strict,
-    write_knowledge,
 )
+from infopursuit.texts.knowledge_tables import read_knowledge, write_knowledge
 
 NAN = float("nan")
 JUDGED = ["cat", "zebra"]

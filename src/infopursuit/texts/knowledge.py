@@ -3,7 +3,7 @@
 A value says how a text stands to a class: 1 if it is true of the class, 0.5 if it differs between
 pictures of the class, 0 if it is not true, NaN if it is unknown. Five kinds of file hold it:
 
-- a Parquet table with a row for each value that is known (`core.tables.KNOWLEDGE`);
+- a Parquet table with a row for each value that is known (`texts.knowledge_tables`);
 - a CSV table that a person edits, with a row for each class and a column for each text
   (`read_knowledge_csv`);
 - lists that a person writes, class by class (`read_knowledge_lists`):
@@ -34,7 +34,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import pyarrow as pa
 from jaxtyping import Float32
 from pydantic import AfterValidator, Field
 
@@ -42,7 +41,6 @@ from infopursuit.core.csv_tables import csv_text, read_csv_table
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import suffix_of
 from infopursuit.core.names import composed
-from infopursuit.core.tables import KNOWLEDGE, read_table, write_table
 from infopursuit.texts.checked_json import Entry, checked_lines
 from infopursuit.texts.normalization import distinct, normalize
 
@@ -126,46 +124,6 @@ class KnowledgeTable:
         return {**counts, "unknown": int(np.isnan(self.values).sum())}
 
 
-def write_knowledge(path: str | Path, knowledge: KnowledgeTable) -> None:
-    """Write a Parquet file (class, text, value), class by class, without what is unknown."""
-    rows, columns = np.nonzero(~np.isnan(knowledge.values))
-    values = {
-        "class": pa.array(knowledge.classes, pa.string()).take(pa.array(rows)),
-        "text": pa.array(knowledge.texts, pa.string()).take(pa.array(columns)),
-        "value": knowledge.values[rows, columns],
-    }
-    write_table(path, KNOWLEDGE, values)
-
-
-def read_knowledge(path: str | Path) -> KnowledgeTable:
-    """Read a Parquet file (class, text, value); what has no row is unknown."""
-    table = read_table(path, KNOWLEDGE)
-    value = table.column("value").to_numpy()
-    wrong = ~np.isin(value, VALUES)
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise InputError(f"{path}: the value of row {row} is {value[row]}; expected 0, 0.5 or 1")
-    classes, rows = _encoded(table.column("class"))
-    spellings, columns = _encoded(table.column("text"))
-    first_spelling: dict[str, str] = {}
-    for spelling in spellings:
-        first_spelling.setdefault(normalize(spelling), spelling)
-    place_of = {key: place for place, key in enumerate(first_spelling)}
-    places = np.array([place_of[normalize(spelling)] for spelling in spellings], np.int64)
-    cells = rows * len(place_of) + places[columns]
-    first = np.unique(cells, return_index=True)[1]
-    if len(first) < len(cells):
-        row = int(np.setdiff1d(np.arange(len(cells)), first)[0])
-        earlier = int((cells == cells[row]).argmax())
-        raise InputError(
-            f"{path}: row {row} gives a value to the class {classes[rows[row]]!r} and the text "
-            f"{spellings[columns[row]]!r}, as row {earlier} does; expected one row for both"
-        )
-    values = np.full((len(classes), len(place_of)), np.nan, np.float32)
-    values.flat[cells] = value
-    return KnowledgeTable(tuple(classes), tuple(first_spelling.values()), values)
-
-
 def knowledge_csv(knowledge: KnowledgeTable) -> str:
     """Return a table as CSV: a row for each class, a column for each text; empty if unknown."""
     rows = zip(knowledge.classes, knowledge.values.tolist(), strict=True)
@@ -203,13 +161,6 @@ def read_knowledge_csv(path: str | Path, content: bytes | None = None) -> Knowle
         raise InputError(f"{path}: {error}") from error
 
 
-def _encoded(column: pa.ChunkedArray) -> tuple[list[str], np.ndarray]:
-    """Return the distinct strings as they come, and for each row the number of its string."""
-    encoded = pa.chunked_array(column.chunks or [[]], pa.string()).combine_chunks()
-    encoded = encoded.dictionary_encode()
-    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)
-
-
 def is_prompt(path: str | Path) -> bool:
     """Return whether knowledge is a prompt for the language model, not a file that holds it."""
     return suffix_of(path, "knowledge", KINDS) == PROMPT_SUFFIX
@@ -226,6 +177,8 @@ def open_knowledge(path: str | Path, texts: Sequence[str] = ()) -> KnowledgeTabl
         InputError: the file is missing or has a mistake, or its suffix is another.
     """
     if Path(path).suffix == TABLE_SUFFIX:
+        from infopursuit.texts.knowledge_tables import read_knowledge
+
         return read_knowledge(path)
     if Path(path).suffix == LIST_SUFFIX:
         return read_knowledge_lists(path, texts)

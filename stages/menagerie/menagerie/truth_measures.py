@@ -21,7 +21,7 @@ from infopursuit.evaluation.agreement import (
 )
 from infopursuit.meaning.measures import rule_of_texts
 from infopursuit.pursuit.answers.rules import AnswerRule
-from infopursuit.texts.knowledge import read_knowledge
+from infopursuit.texts.knowledge_tables import read_knowledge
 from infopursuit.texts.text_table import TextTable
 from menagerie.counterfactuals import SwitchedPairs
 from menagerie.switch_measures import SwitchMeasures, switch_measures

@@ -10,7 +10,8 @@ import pytest
 from infopursuit.core.files import write_text_list
 from infopursuit.core.tables import EMBEDDED_IMAGES, EMBEDDED_TEXTS, write_table
 from infopursuit.pipeline.params import Params, load_params
-from infopursuit.texts.knowledge import KnowledgeTable, write_knowledge
+from infopursuit.texts.knowledge import KnowledgeTable
+from infopursuit.texts.knowledge_tables import write_knowledge
 from tests.stage_scripts import ROOT
 
 WIDTH = 8
