@@ -47,7 +47,7 @@ from infopursuit.estimators.class_knowledge import (
     drafted_by_clip,
     impossible_texts,
 )
-from infopursuit.estimators.from_knowledge import Counts, KnowledgeModel, read_knowledge_model
+from infopursuit.estimators.from_knowledge import KnowledgeModel, read_knowledge_model
 from infopursuit.estimators.one_clip import MOST, warn_unless_one_clip
 from infopursuit.estimators.trained_on import each_row, remember
 from infopursuit.pursuit.answers.annotated import AnnotatedTexts, CrossFittedAnswers
@@ -71,6 +71,7 @@ from infopursuit.pursuit.answers.rules import (
     ColumnValues,
     MinMaxAnswers,
 )
+from infopursuit.pursuit.answers.table import Counts
 from infopursuit.pursuit.answers.thresholds import THRESHOLD_IMAGES, ThresholdFit
 from infopursuit.pursuit.familiarity import KEPT, Familiarity
 from infopursuit.pursuit.naive_bayes.fit import (
