@@ -67,7 +67,7 @@ from infopursuit.queries.templates import load_template
 from infopursuit.texts.knowledge import open_knowledge, read_judge, read_knowledge, read_strict
 from infopursuit.texts.normalization import normalize
 from infopursuit.texts.wording import question
-from tests.explorer.made_up import STOP, images, naive_bayes, networks
+from tests.explorer.made_up import STOP, images, naive_bayes
 
 ROOT = Path(__file__).parents[1]
 TABLE = "table.parquet"  # the name of a table that `kinds.parquet` writes
@@ -148,7 +148,7 @@ PROMPT = "Concepts of {{ caption }}{% if max_concepts %}!{% endif %}"
 PIN = {"hub": "a/b", "revision": "0" * 40, "splits": {"train": "t"}, "counts": {"train": 3}}
 WEIGHTS_PIN = {"architecture": "RN50", "url": "https://example.org/x", "sha256": "0" * 64}
 CLIP_CONFIG = {"model_cfg": {"embed_dim": 8, "vision_cfg": {}, "text_cfg": {}}}
-HISTORIES = {"model": 0, "histories": [[{"query": 0, "answer": 1.0}, {"query": 2, "answer": 0}]]}
+HISTORIES = {"histories": [[{"query": 0, "answer": 1.0}, {"query": 2, "answer": 0}]]}
 ANSWER = "Sure! Here is a list:\n1. Four legs\n2) **feathers**\n- a long tail\n<think>x</think>\n"
 KNOWN_ANSWER = "<think>cats</think>\ntrue: 1, 3\nsometimes: none"
 KINDS = [None, "thing", "part", "color", "action", "state", "material", "picture", "no kind"]
@@ -259,14 +259,11 @@ def _clip(config: Path) -> ClipFiles:
 
 @cache
 def _served() -> TestClient:
-    """Return a client of the explorer's server with a table and networks."""
-    pursuits = [naive_bayes(), networks()]
-    models = [
-        Served(pursuit, lambda some, pursuit=pursuit: pursuit.answers(torch.zeros(len(some), 6)))
-        for pursuit in pursuits
-    ]
-    named = [(pursuit, Facts(f"m{number}", STOP)) for number, pursuit in enumerate(pursuits)]
-    app = server(models, contents(named, images(pursuits), served=True))
+    """Return a client of the explorer's server with a table."""
+    pursuit = naive_bayes()
+    model = Served(pursuit, lambda some: pursuit.answers(torch.zeros(len(some), 6)))
+    content = contents((pursuit, Facts("m0", STOP)), images(pursuit), served=True)
+    app = server(model, content)
     return TestClient(app, base_url="http://127.0.0.1:8000", raise_server_exceptions=False)
 
 

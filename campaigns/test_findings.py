@@ -139,7 +139,7 @@ def test_selection_takes_no_memory_for_images_times_classes() -> None:
 
 def _requests(address: str, picture: bytes) -> list[tuple[int, bytes]]:
     """Ask what a user asks: the page, a step of the model, and the answers to a picture."""
-    history = {"model": 0, "histories": [[{"query": 0, "answer": 1.0}]]}
+    history = {"histories": [[{"query": 0, "answer": 1.0}]]}
     with httpx.Client(base_url=address, timeout=300) as client:
         found = [
             client.get("/"),
@@ -156,7 +156,7 @@ def test_honest_users_are_served_next_to_hostile_ones(started: Callable, colors:
     expected = _requests(address, picture)
     assert [status for status, _ in expected] == [200] * 3
     before, stop, host = memory_kb("VmRSS", process.pid), Event(), urlsplit(address)
-    steps = json.dumps({"model": 0, "histories": [[]] * 4096}).encode()
+    steps = json.dumps({"histories": [[]] * 4096}).encode()
     head = f"Host: {host.netloc}\r\nContent-Type: application/json\r\nContent-Length: "
     posted = f"POST /api/steps HTTP/1.1\r\n{head}{len(steps)}\r\n\r\n".encode()
     # Half a head; half a body; an answer that is never read; a bomb; noise; someone who leaves.
