@@ -59,16 +59,15 @@ def cells(folder: Path) -> None:
     gaps = missing.isna().to_numpy()
     shown = (1, 2, 3, 4, 5, 6, 10)
     print("questions", *shown, "all", sep="\t")
-    for kind in ("values", "cuts"):
-        model = InformationPursuitClassifier(columns=kind)
-        model.fit(X["train"], y["train"], validation=(X["val"], y["val"]))
-        for name, table in (
-            ("as they are", X["test"]),
-            ("20 % at random", wrong),
-            ("30 % missing", missing),
-        ):
-            course = model.accuracy_by_budget(table, y["test"])
-            print(f"{kind}, {name}", *(f"{100 * course[t]:.1f}" for t in (*shown, -1)), sep="\t")
+    model = InformationPursuitClassifier()
+    model.fit(X["train"], y["train"], validation=(X["val"], y["val"]))
+    for name, table in (
+        ("as they are", X["test"]),
+        ("20 % at random", wrong),
+        ("30 % missing", missing),
+    ):
+        course = model.accuracy_by_budget(table, y["test"])
+        print(f"ours, {name}", *(f"{100 * course[t]:.1f}" for t in (*shown, -1)), sep="\t")
     # Trees are fitted on the table as it is, or on copies of it with gaps.
     copies = np.tile(encoder.transform(X["train"]), (5, 1))
     lost = rng.random(copies.shape) < 0.3
@@ -103,7 +102,6 @@ def columns() -> None:
         peers = {
             "ours": InformationPursuitClassifier(),
             "ours, all columns": InformationPursuitClassifier(stop=ALL),
-            "ours, yes/no": InformationPursuitClassifier(columns="cuts"),
             "ours, fitted rates": InformationPursuitClassifier(rates="fitted"),
             "decision tree": DecisionTreeClassifier(random_state=0),
             "logistic regression": make_pipeline(

@@ -39,7 +39,7 @@ from infopursuit.core.files import write_text
 from infopursuit.core.numbers import share, table
 from infopursuit.datasets.labelled_images import hold_out
 from infopursuit.peers.peer import Peer
-from infopursuit.peers.pursuits import Ours, PaperNetworks
+from infopursuit.peers.pursuits import PaperNetworks
 from infopursuit.peers.settings import TITLES
 from infopursuit.pursuit.answers.table import AnswerTable, count_yes, yes_rates
 from infopursuit.pursuit.naive_bayes.fit import fit_table
@@ -53,12 +53,12 @@ TRAIN, TEST, HELD_OUT, SEED = 10, 1000, 0.1, 0
 BUDGETS = (5, 10, 20, 30)
 # Images of each class that true rates are counted on.
 OTHERS = 60
-NETWORKS, SOME, GROUPED = "networks", "ours_told_some", "ours_grouped"
+NETWORKS, SOME = "networks", "ours_told_some"
 # Updates of the networks, half of them on random histories: the estimator's default number.
 UPDATES = 900
 PEERS = (
     "probe", "mlp", "descriptions", "sparse_logistic", "label_free", "labo", "ip_omp", "splice",
-    "tree", NETWORKS, "generative_ip", "ours", GROUPED, "ours_knowing", SOME,
+    "tree", NETWORKS, "generative_ip", "ours", "ours_knowing", SOME,
 )  # fmt: skip
 # The power of the classes that time grows with if only one size was measured: there are as many
 # images as classes, and a linear head has as many scores.
@@ -85,8 +85,6 @@ def entry_of(peer: str) -> Entry:
         return Entry(networks, controlled=False)
     if peer == SOME:
         return replace(ENTRIES["ours_knowing"], make=some_images)
-    if peer == GROUPED:
-        return Entry(lambda _, texts, rows: Ours(texts, rows, rates="grouped"), controlled=False)
     return replace(ENTRIES[peer], controlled=False)
 
 
@@ -199,8 +197,6 @@ def _title(peer: str) -> tuple[str, str]:
         return f"the paper's `fixed`, {UPDATES:,} updates", "questions"
     if peer == SOME:
         return "ours, told *of some images*", "questions"
-    if peer == GROUPED:
-        return "ours, grouped rates", "questions"
     return TITLES[peer].title, TITLES[peer].unit
 
 
@@ -215,16 +211,10 @@ def with_oracles(classes: int, answers: str, questions: int) -> str:
     train, held_out = hold_out(task.train, HELD_OUT, SEED)
     images, shown = task.test.embeddings, drawn.shown
     rows, tables = [], {}
-    for rates in ("counted", "grouped"):
-        model = InformationPursuitClassifier(
-            task.texts,
-            task.embeddings,
-            questions,
-            answers=answers,
-            rates=rates,
-            random_state=SEED,
-        ).fit(*named(train), validation=named(held_out))
-        tables[rates] = model.pursuit_.classifier.table
+    model = InformationPursuitClassifier(
+        task.texts, task.embeddings, questions, answers=answers, random_state=SEED
+    ).fit(*named(train), validation=named(held_out))
+    tables["counted"] = model.pursuit_.classifier.table
     rule, places = model.pursuit_.rule, np.searchsorted(model.classes_, task.train.class_names)
     labels = torch.from_numpy(places)[task.test.labels]
     others, truth = slice(TEST, None), labels[:TEST]
@@ -244,7 +234,6 @@ def with_oracles(classes: int, answers: str, questions: int) -> str:
     counted, totals = count_yes([(slice(None), shown[few][:, columns].float())], labels[few])
     for title, asked, judged, given in (
         ("ours", "counted", "counted", ours),
-        ("grouped rates", "grouped", "grouped", ours),
         (f"rates of {OTHERS} other images a class", "others", "others", ours),
         ("these rates to judge alone", "counted", "others", ours),
         ("these rates to ask alone", "others", "counted", ours),

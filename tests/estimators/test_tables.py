@@ -27,8 +27,6 @@ from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.pursuit.explanation import Explanation
 from infopursuit.pursuit.stopping import StoppingRule
 
-# Yes/no questions about columns.
-Cuts = partial(InformationPursuitClassifier, columns="cuts")
 CELLS = Path(__file__).parents[3] / "shared/data/tables"
 
 
@@ -37,21 +35,6 @@ def iris() -> tuple[pd.DataFrame, np.ndarray]:
     found = load_iris(as_frame=True)
     X = found.data.rename(columns=lambda name: name.removesuffix(" (cm)"))
     return X, found.target_names[found.target]
-
-
-def test_questions_name_columns_and_cuts(iris: tuple) -> None:
-    X, y = iris
-    model = Cuts(n_queries=12).fit(X, y)
-    assert len(model.queries_) == 12
-    for question, answers in zip(model.queries_, model.answer(X).T, strict=True):
-        name, cut = question.split(" > ")
-        assert np.array_equal(answers == 1, X[name] > float(cut))
-    explanation = model.explain(X[:1])[0]
-    assert explanation.predicted_class == "setosa"
-    assert f"{explanation.questions[0]}?" in str(explanation)
-    assert np.array_equal(model.predict(pl.from_pandas(X)), model.predict(X))
-    plain = Cuts(n_queries=12).fit(X.to_numpy(), y)
-    assert plain.queries_[0].startswith("column ")
 
 
 @pytest.mark.parametrize("kind", [int, float, bool, str])
@@ -73,44 +56,6 @@ def test_explanations_keep_the_type_of_the_labels(iris: tuple, kind: type, tmp_p
         assert f"Prediction: {kind(labels[0])}, " in str(again)
 
 
-def test_questions_can_be_written_by_hand(iris: tuple) -> None:
-    X, y = iris
-    queries = ["petal length > 2.45?", "petal width > 1.75"]
-    model = Cuts(queries=queries).fit(X, y)
-    assert model.queries_ == ("petal length > 2.45", "petal width > 1.75")
-    assert model.score(X, y) > 0.94
-    said = model.explain(X[:1], overrides={"petal length > 2.45?": "yes"})[0]
-    assert said.predicted_class != "setosa"
-
-
-def test_columns_can_be_banned_kept_and_asked_first(iris: tuple) -> None:
-    X, y = iris
-    first = "petal length > 2.5"
-    model = Cuts(ban=["sepal"], first_query=f"{first}?").fit(X, y)
-    assert not any("sepal" in question for question in model.queries_)
-    assert {each.questions[0] for each in model.explain(X)} == {first}
-    kept = "sepal width > 3.25"
-    model = Cuts(n_queries=4, keep=[f"{kept}?"]).fit(X, y)
-    assert kept in model.queries_
-    assert len(model.queries_) == 4
-    for keep in Cuts(n_queries=2).fit(X, y).queries_:
-        assert len(Cuts(n_queries=2, keep=[keep]).fit(X, y).queries_) == 2
-    assert Cuts(n_queries=1, keep=[kept]).fit(X, y).queries_ == (kept,)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"queries": ["petal > 2"]}, "'column > number' with one of the columns sepal length"),
-        ({"queries": ["petal length > 2", "sepal width > 3"], "ban": ["petal"]}, "is banned"),
-        ({"keep": ["sepal width > 3"], "ban": ["sepal"]}, "keep: .* is banned"),
-    ],
-)
-def test_bad_settings_are_refused(iris: tuple, settings: dict, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        Cuts(**settings).fit(*iris)
-
-
 def mixed_table(count: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
     """Animals: a category, a boolean, texts of yes and no, a number; a fifth of the cells empty."""
     rng = np.random.default_rng(seed)
@@ -130,50 +75,6 @@ def mixed_table(count: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 COLOURS = {"frog": "green", "swan": "white", "fox": "red"}
-
-
-def test_gaps_booleans_and_categories(tmp_path: Path) -> None:
-    X, y = mixed_table(600, 0)
-    model = Cuts(n_queries=12).fit(X, y)
-    assert {"colour is red", "lives in water?", "feathers?"} <= set(model.queries_)
-    unseen, labels = mixed_table(300, 1)
-    assert model.score(unseen, labels) > 0.95
-    answers = model.answer(unseen)
-    red = answers[:, model.queries_.index("colour is red")]
-    assert np.array_equal(red == 0.5, unseen["colour"].isna())
-    assert np.array_equal(red == 1, unseen["colour"] == "red")
-    # An empty row says nothing, whatever is asked.
-    empty = torch.from_numpy(model.answer(unseen[:1].assign(**dict.fromkeys(unseen, None))))
-    table = model.pursuit_.classifier.table.double()
-    said = table.evidence(empty, torch.ones_like(empty))[0] - table.log_prior
-    assert torch.allclose(said, said[:1], atol=1e-5)
-    model.save(tmp_path / "model")
-    for again in (infopursuit.load(tmp_path / "model"), load_fitted(tmp_path / "model")):
-        assert np.array_equal(again.predict_proba(unseen), model.predict_proba(unseen))
-        assert np.array_equal(again.familiarity(unseen), model.familiarity(unseen))
-    for other in (
-        pl.from_pandas(unseen.astype({"lives in water": "boolean"})),
-        unseen.astype({"colour": "category", "lives in water": "boolean", "weight": "Float64"}),
-    ):
-        assert np.array_equal(model.predict_proba(other), model.predict_proba(unseen))
-    with pytest.warns(UserWarning, match=r"'colour': 1 values such as 'violet'"):
-        violet = model.answer(unseen[:1].assign(colour="violet"))
-    assert violet[0, model.queries_.index("colour is red")] == 0.5
-
-
-def test_rates_of_questions_with_gaps_count_answered_rows_alone() -> None:
-    X, y = mixed_table(400, 2)
-    queries = ["colour is green", "lives in water", "weight > 5"]
-    model = Cuts(queries=queries, validation_fraction=0.0).fit(X, y)
-    rates = model.pursuit_.classifier.table.log_likelihood[1].exp().numpy()
-    said = np.stack([X["colour"] == "green", X["lives in water"] == True, X["weight"] > 5])  # noqa: E712
-    for query, column in enumerate(("colour", "lives in water", "weight")):
-        for number, name in enumerate(model.classes_):
-            rows = (y == name) & X[column].notna().to_numpy()
-            expected = (said[query][rows].sum() + 1) / (rows.sum() + 2)
-            assert rates[query, number] == pytest.approx(np.clip(expected, 0.01, 0.99), abs=1e-6)
-    shares = X[["colour", "lives in water", "weight"]].notna().mean()
-    assert np.allclose(model.pursuit_.querier.query_weights, shares)
 
 
 @pytest.mark.parametrize(
@@ -228,9 +129,8 @@ def test_a_cell_that_is_no_number_is_named(iris: tuple) -> None:
 def test_a_table_may_have_one_column(iris: tuple) -> None:
     """A column of a data frame whose rows lie apart in memory could not be fitted."""
     X, y = iris
-    for columns in ("values", "cuts"):
-        model = InformationPursuitClassifier(columns=columns).fit(X[["petal width"]], y)
-        assert model.score(X[["petal width"]], y) > 0.85
+    model = InformationPursuitClassifier().fit(X[["petal width"]], y)
+    assert model.score(X[["petal width"]], y) > 0.85
 
 
 # Who died and who survived on the Titanic: 1,316 passengers and 885 of the crew.
@@ -287,47 +187,6 @@ def test_columns_of_zero_and_one_are_as_good_as_yes_and_no() -> None:
     )
 
 
-def test_after_one_category_the_others_come_last() -> None:
-    X, y = mixed_table(600, 0)
-    model = Cuts(n_queries=12).fit(X, y)
-    redundant = model.pursuit_.querier.redundant
-    red, green = (model.queries_.index(f"colour is {each}") for each in ("red", "green"))
-    water = model.queries_.index("lives in water?")
-    for answer, expected in ((1.0, True), (0.0, False), (0.5, True)):
-        after = redundant.mask_after(torch.tensor([red]), torch.tensor([answer]))[0]
-        assert bool(after[green]) is expected
-        assert not after[water]
-
-
-def implied(asked: list[tuple[str, float, str]]) -> bool:
-    """Whether an answer follows from one before it, of (column, cut, answer)."""
-    for place, (column, cut, _) in enumerate(asked):
-        for before, known, answer in asked[:place]:
-            follows = known >= cut if answer == "yes" else known <= cut
-            if before == column and follows:
-                return True
-    return False
-
-
-def test_no_question_about_a_column_is_asked_whose_answer_is_known() -> None:
-    """Before, most explanations ended with a question whose answer followed."""
-    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    model = Cuts(n_queries=60).fit(X[::3], y[::3])
-    tested, everything = X[1::3], StoppingRule(probability=None, stability=None)
-    long = model.explain(tested, everything)
-    for explained in (model.explain(tested), long, model.decisive_answers(tested)):
-        for explanation in explained:
-            asked = [(*step.query.rsplit(" > ", 1), step.said) for step in explanation.steps]
-            assert not implied([(name, float(cut), said) for name, cut, said in asked])
-    assert max(len(explanation.steps) for explanation in long) < 60
-    answers = model.pursuit_.answers(torch.tensor(tested.to_numpy()))
-    ending = model.pursuit_.ask_until(answers, everything)
-    assert ending.length.tolist() == [len(explanation.steps) for explanation in long]
-    dialogue = model.dialogue(tested[:1])
-    assert dialogue.finish(everything).explanation().questions == long[0].questions
-    assert dialogue.next_question() is None
-
-
 # -- questions for the value of a column ----------------------------------------------------
 
 
@@ -352,6 +211,25 @@ def test_a_question_shows_the_value_of_its_column(tmp_path: Path) -> None:
         assert str(again) == str(explained[0])
 
 
+def test_gaps_booleans_and_categories() -> None:
+    X, y = mixed_table(600, 0)
+    model = InformationPursuitClassifier().fit(X, y)
+    unseen, _ = mixed_table(300, 1)
+    # An empty row says nothing, whatever is asked.
+    empty = torch.from_numpy(model.answer(unseen[:1].assign(**dict.fromkeys(unseen, None))))
+    table = model.pursuit_.classifier.table.double()
+    said = table.evidence(empty, torch.ones_like(empty))[0] - table.log_prior
+    assert torch.allclose(said, said[:1], atol=1e-5)
+    for other in (
+        pl.from_pandas(unseen.astype({"lives in water": "boolean"})),
+        unseen.astype({"colour": "category", "lives in water": "boolean", "weight": "Float64"}),
+    ):
+        assert np.array_equal(model.predict_proba(other), model.predict_proba(unseen))
+    with pytest.warns(UserWarning, match=r"'colour': 1 values such as 'violet'"):
+        violet = model.answer(unseen[:1].assign(colour="violet"))
+    assert violet[0, model.queries_.index("colour?")] == 0.5
+
+
 def shows(word: str, value: object) -> bool:
     """Whether an answer in words is true of a value."""
     if value is None or value != value:
@@ -370,7 +248,7 @@ def shows(word: str, value: object) -> bool:
     return low - 1e-3 <= value <= high + 1e-3  # the words are rounded
 
 
-@pytest.mark.parametrize("rates", ["counted", "fitted", "grouped"])
+@pytest.mark.parametrize("rates", ["counted", "fitted"])
 def test_rates_of_values(rates: str) -> None:
     X, y = mixed_table(400, 2)
     model = InformationPursuitClassifier(validation_fraction=0.0, rates=rates).fit(X, y)

@@ -41,7 +41,7 @@ logger = logging.getLogger("infopursuit")
 # Parts of messages of torch and of the system's loader if there is not enough memory.
 NO_MEMORY = ("can't allocate memory", "failed to map segment")
 # What brings commands and options of its own, in a folder that nothing else imports.
-ROOMS = ["infopursuit.keys.options"]
+ROOMS = ["infopursuit.answerers.options", "infopursuit.keys.options"]
 # What the packages of `infopursuit[pipeline]` are imported as.
 PIPELINE = ("datasets", "dvc", "httpx", "jinja2", "polars", "pydantic", "ruamel")
 
@@ -223,7 +223,7 @@ def _add_explain(commands: Any) -> None:
     _option(command, "--all", None, action="store_true", dest="everything")
     _option(command, "--decisive", None, action="store_true")
     _option(command, "--where", None, action="store_true")
-    _second_opinion(command)
+    command.set_defaults(second_opinion_of=lambda _: None)
     _device(command)
     _path(command, "images", "IMAGE", nargs="*", type=str)
 
@@ -234,7 +234,7 @@ def _add_predict(commands: Any) -> None:
     _model(command)
     _output(command, "csv", "json")
     _stopping(command)
-    _second_opinion(command)
+    command.set_defaults(second_opinion_of=lambda _: None)
     _device(command)
     _path(command, "images", "IMAGE", nargs="+", type=str)
 
@@ -316,15 +316,6 @@ def _output(command: argparse.ArgumentParser, *formats: str) -> None:
 def _stopping(command: argparse.ArgumentParser) -> None:
     _option(command, "--stop", "P", type=probability)
     _option(command, "--max-queries", "N", type=count)
-
-
-def _second_opinion(command: argparse.ArgumentParser) -> None:
-    _option(command, "--second-opinion", "WHERE")
-    _option(command, "--second-opinion-model", "NAME")
-    _option(command, "--second-opinion-option", "KEY=VALUE", type=request_field, action="append")
-    _option(command, "--second-opinion-calls", "N", type=count)
-    _path(command, "--second-opinion-images", "FOLDER", shtab.DIRECTORY)
-    _option(command, "--second-opinion-alone", None, action="store_true")
 
 
 def _images_and_title(command: argparse.ArgumentParser) -> None:

@@ -1,8 +1,7 @@
 """The columns of a table as people have them: numbers, yes or no, categories, and gaps.
 
 A table becomes numbers: a column of numbers stays one, a column of yes and no becomes 1 and 0, and
-each category of a column becomes a column of its own, 1 for the rows that have it; or, `coded`, the
-column holds the number of its category. A gap (None, NaN, NA, an empty text) is NaN.
+a column of categories holds their numbers. A gap (None, NaN, NA, an empty text) is NaN.
 
 A column that was written to a CSV file and read again is the same column, whatever its type is
 then: the column in `fit` decides what a cell is.
@@ -19,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from infopursuit.core.errors import InputError
 
@@ -42,12 +41,10 @@ class TableColumns:
         names: (d,).
         categories: (d,) of each column its categories in order; none of them for yes or no, None
             for numbers.
-        coded: whether a column of categories stays one, of their numbers.
     """
 
     names: tuple[str, ...]
     categories: tuple[tuple[str, ...] | None, ...]
-    coded: bool = False
 
     @classmethod
     def of(cls, X: Any, names: Sequence[str] | None = None) -> TableColumns | None:
@@ -73,30 +70,8 @@ class TableColumns:
         """Return columns of numbers."""
         return cls(tuple(names), (None,) * len(names))
 
-    @property
-    def parts(self) -> list[tuple[int, str | None]]:
-        """The w columns of numbers that they become: the column of each, and what a 1 says.
-
-        That is None for a column of numbers. Of two categories the second says all.
-        """
-        if self.coded:
-            return [(column, f"{name}?") for column, name in enumerate(self.names)]
-        parts: list[tuple[int, str | None]] = []
-        for column, (name, values) in enumerate(zip(self.names, self.categories, strict=True)):
-            if values is None or not values:
-                parts.append((column, None if values is None else f"{name}?"))
-            else:
-                shown = values[1:] if len(values) == 2 else values
-                parts += [(column, f"{name} is {value}") for value in shown]
-        return parts
-
-    @property
-    def sources(self) -> Int[np.ndarray, " w"]:
-        """The column that each of the w columns of numbers comes from."""
-        return np.array([column for column, _ in self.parts], dtype=np.int64)
-
-    def numbers(self, X: Any) -> Float[np.ndarray, "n w"]:
-        """Return a table of these columns as numbers.
+    def numbers(self, X: Any) -> Float[np.ndarray, "n d"]:
+        """Return a table of these columns as numbers, NaN for gaps.
 
         A category that is not among those of its column is a gap; a warning counts these.
 
@@ -124,11 +99,7 @@ class TableColumns:
                     "fit; they count as gaps",
                     stacklevel=4,
                 )
-            if not known or self.coded:
-                parts.append(codes)
-                continue
-            shown = range(1, 2) if len(known) == 2 else range(len(known))
-            parts += [np.where(np.isnan(codes), np.nan, codes == code) for code in shown]
+            parts.append(codes)
         return np.stack(parts, axis=1) if parts else np.zeros((0, 0))
 
 

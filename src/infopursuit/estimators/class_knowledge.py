@@ -22,8 +22,8 @@ from torch.nn import functional
 from infopursuit.core.errors import InputError
 from infopursuit.core.names import composed
 from infopursuit.datasets.matrix import UnitMatrix
-from infopursuit.pursuit.answers.columns import NO, YES
 from infopursuit.pursuit.answers.information import information_of_words
+from infopursuit.pursuit.answers.rules import NO, YES
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.texts.class_kinds import of_other_kinds, unknown_words
 from infopursuit.texts.knowledge import VALUES, KnowledgeTable, open_knowledge
@@ -42,7 +42,7 @@ BY_CLIP = "clip"
 # From how many texts on a draft by CLIP has a meaning.
 FEWEST_TEXTS = 200
 # The share of the texts that it takes as true of a class, and as true of some of its pictures; and
-# how much of the mean of all classes it leaves out (docs/findings.md, "A table by CLIP").
+# how much of the mean of all classes it leaves out (lab/findings.md, "A table by CLIP").
 CLOSEST, CLOSE, IN_COMMON = 0.005, 0.01, 0.25
 # Texts that decide of what kind a word is that WordNet lacks; such words that are compared at once.
 NEIGHBOURS, AT_ONCE = 5, 256

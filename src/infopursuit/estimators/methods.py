@@ -26,7 +26,7 @@ class NaiveBayesSettings:
     """
 
     answers: Literal["five_valued", "three_valued", "threshold", "minmax"] = "five_valued"
-    rates: Literal["counted", "fitted", "grouped"] = "counted"
+    rates: Literal["counted", "fitted"] = "counted"
     knowledge: bool = True
     leakage: float = 1.0
 

@@ -52,22 +52,15 @@ from infopursuit.estimators.one_clip import MOST, warn_unless_one_clip
 from infopursuit.estimators.trained_on import each_row, remember
 from infopursuit.pursuit.answers.annotated import AnnotatedTexts, CrossFittedAnswers
 from infopursuit.pursuit.answers.columns import (
-    column_questions,
-    column_texts,
     column_values,
-    given_questions,
-    implied_cuts,
     value_texts,
     value_words,
     values_named,
-    with_question,
 )
 from infopursuit.pursuit.answers.directions import TextDirections, score_scatter
 from infopursuit.pursuit.answers.rules import (
-    GAP,
     LEVELS,
     AnswerRule,
-    ColumnAnswers,
     ColumnValues,
     MinMaxAnswers,
 )
@@ -86,7 +79,6 @@ from infopursuit.pursuit.naive_bayes.fit import (
     fit_rates,
     fit_table,
     fit_tempering,
-    group_rates,
     spread_by,
     tempering_of_one,
 )
@@ -94,7 +86,6 @@ from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes, R
 from infopursuit.pursuit.naive_bayes.selection import (
     CandidateTexts,
     candidate_rows,
-    chosen_columns,
     credit_of,
     informative_rows,
 )
@@ -120,8 +111,6 @@ logger = logging.getLogger(__name__)
 
 # Questions about columns are chosen on at most this many rows.
 SELECTION_ROWS = 4096
-# Sums of many numbers differ by less, so that a repeated row and a row of weight two are one.
-ROUNDING = 1e-10
 # What is not known, as texts.
 NOT_LABELS = ("nan", "inf", "-inf", "None", "NaT", "<NA>")
 # The weight of a row that is not zero.
@@ -147,15 +136,12 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
         n_queries: k, the size of the dictionary; all questions if there are fewer.
         queries: the dictionary itself, some of `texts` (no selection); None to choose k.
         ban: texts or words that no question may contain.
-        keep: questions that are in the dictionary whatever is chosen, some of `texts`, columns, or
-            of the form `column > number` or `column is category`; no more than k.
+        keep: questions that are in the dictionary whatever is chosen, some of `texts` or columns;
+            no more than k.
         first_query: the question that every image is asked first; None for the best.
         answers: `five_valued`: no, probably not, not sure, probably or yes; `three_valued`: no,
             not sure or yes; `threshold`: no or yes. They depend on their own question and the image
             alone. `minmax`: the paper's rule.
-        columns: of a table: with `values` a question shows the value of a column: which category,
-            or in which of at most 12 intervals a number lies. With `cuts` it is answered with no or
-            yes: `petal length > 2.45?`, `colour is red?`.
         knowledge: (c, u) how true each text is of each class, in the order of `classes_` and
             `texts`: 1 true, 0.5 of some pictures, 0 not true, NaN not known; or a
             `KnowledgeTable` that names both, or its file (`.jsonl`, `.csv`, `.parquet`). Texts that
@@ -167,8 +153,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             explain, from 0 to 1. Less makes explanations easier to follow, for some accuracy.
         rates: `counted`: of each answer in each class, one question at a time; `fitted`: drawn from
             there to tell the classes apart (`pursuit.naive_bayes.fit`), on at most 32,768
-            images. Takes seconds more, and may pay off if there are many images. `grouped`: similar
-            classes share them, which may pay off if there are many classes with few images.
+            images. Takes seconds more, and may pay off if there are many images.
         annotations: what people say of single training images: of each text (n,) 1 yes, 0 no, NaN
             nothing, in the order of the rows of X. Cuts and directions of these texts follow the
             people (`pursuit.answers.annotated`); a text need not be among `texts`.
@@ -206,7 +191,6 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
     keep: Sequence[str] = ()
     first_query: str | None = None
     answers: str = "five_valued"
-    columns: str = "values"
     knowledge: Any = None
     leakage: float = 1.0
     rates: str = "counted"
@@ -482,31 +466,18 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
 
     def _fit_table(self, X: Any, y: Any, sample_weight: Any, validation: Any) -> None:
         seed = seed_of(self.random_state)
-        found = TableColumns.of(X)
-        self.columns_ = found and replace(found, coded=self.columns == "values")
+        self.columns_ = TableColumns.of(X)
         rows, y = self._checked(X, y, reset=True)
         data = training_set(rows, y, sample_weight, self.class_weight)
         self.classes_ = data.classes
         if validation is not None:
             validation = self._table(validation[0]), validation[1]
         names = self._table_columns()
-        known = [*names.names, *(text for _, text in names.parts if text)]
-        warn_of_idle_bans(known, [each.partition(" >")[0] for each in self.ban])
+        warn_of_idle_bans([*names.names, *(f"{each}?" for each in names.names)], self.ban)
 
         def fitted(train: TrainingSet) -> FittedQuestions:
             assert isinstance(train, InMemorySet)
-            if self.columns == "values":
-                return value_questions(self, train, names, seed)
-            questions = table_questions(self, train, names, seed)
-            forced = None
-            if self.first_query is not None:
-                questions, forced = with_question(questions, self.first_query, names)
-            table = fit_table(questions, train.rows.blocks(), train.labels, train.weights)
-            implied = RedundantQuestions(implied_cuts(questions, names), len(questions.columns))
-            querier = InformationGain(table, answered_shares(questions, train), implied)
-            if self.rates != "counted":
-                querier = with_rates(self.rates, querier, questions, train, seed)
-            return FittedQuestions(column_texts(questions, names), questions, querier, forced)
+            return value_questions(self, train, names, seed)
 
         self._finish(self._split(data, validation), fitted, seed)
         remember(self.provenance_, each_row(data.rows))
@@ -808,8 +779,7 @@ def validation_set(
 WORDS = {
     "answers": (*LEVELS, "minmax"),
     "certified_by": (None, "annotations"),
-    "columns": ("values", "cuts"),
-    "rates": ("counted", "fitted", "grouped"),
+    "rates": ("counted", "fitted"),
 }
 SHARES = {
     "validation_fraction": (lambda share: 0 <= share < 1, "0 or more and less than 1"),
@@ -927,7 +897,7 @@ class TextQuestions:
         self.candidates = CandidateTexts(
             texts.unit_matrix,
             TextDirections(reference, data.moments.discounted, truth),
-            # Texts chosen by three answers tell more early (docs/findings.md, "Five answers").
+            # Texts chosen by three answers tell more early (lab/findings.md, "Five answers").
             thresholds._replace(levels=min(thresholds.levels, 3)),
             weights,
             texts.shared(),
@@ -1052,7 +1022,7 @@ class TextQuestions:
         counted = InformationGain(table, weights, redundant)
         if self.model.rates == "counted":
             return counted
-        return with_rates(self.model.rates, counted, rule, self.data, seed)
+        return with_fitted_rates(counted, rule, self.data, seed)
 
 
 def value_questions(
@@ -1091,84 +1061,18 @@ def value_questions(
     table = fit_table(rule, data.rows.blocks(), data.labels, data.weights)
     querier = InformationGain(table)
     if model.rates != "counted":
-        querier = with_rates(model.rates, querier, rule, data, seed)
+        querier = with_fitted_rates(querier, rule, data, seed)
     words = value_words(rule, names)
     return FittedQuestions([texts[row] for row in rows], rule, querier, place, words=words)
 
 
-def table_questions(
-    model: InformationPursuitClassifier, data: InMemorySet, names: TableColumns, seed: int
-) -> ColumnAnswers:
-    """Return the questions given, or the most informative ones and those to keep."""
-    if model.queries is not None:
-        questions = given_questions(model.queries, names)
-        texts = column_texts(questions, names)
-        refuse_banned(texts, not_banned(texts, model.ban))
-        return _with_kept(questions, names, model)
-    room = model.n_queries - len(model.keep)
-    check_room(len(model.keep), model.n_queries)
-    questions = column_questions(data.rows.tensor(), data.weights)
-    if not len(questions.columns):
-        return questions
-    texts = column_texts(questions, names)
-    allowed = not_banned(texts, model.ban)
-    if model.keep:  # not chosen a second time
-        kept = column_texts(given_questions(model.keep, names), names)
-        allowed &= torch.tensor([text not in kept for text in texts])
-    questions = questions.select(allowed.nonzero().squeeze(1))
-    rows = chosen_questions(questions, data, room, seed) if room else torch.arange(0)
-    return _with_kept(questions.select(rows), names, model)
-
-
-def _with_kept(
-    questions: ColumnAnswers, names: TableColumns, model: InformationPursuitClassifier
-) -> ColumnAnswers:
-    """Return the questions and those that the classifier is to keep."""
-    for query in model.keep:
-        questions, _ = with_question(questions, query, names)
-    texts = column_texts(questions, names)
-    refuse_banned(texts, not_banned(texts, model.ban), "keep")
-    return questions
-
-
-def chosen_questions(
-    questions: ColumnAnswers, data: InMemorySet, k: int, seed: int
-) -> Int[Tensor, " m"]:
-    """Return the rows of the k questions whose answers together tell most of the class."""
-    sample = data.sample(SELECTION_ROWS, seed)
-    rows = sample.rows.tensor()
-    answers = questions.answers(rows).double()
-    if answers.shape[1] <= k:
-        return torch.arange(answers.shape[1])
-    table = fit_table(questions, [(slice(None), rows)], sample.labels, sample.weights)
-    generator = torch.Generator().manual_seed(seed)
-    chosen = chosen_columns(answers, table, sample.labels, sample.weights, k, generator, ROUNDING)
-    return chosen.sort().values
-
-
-def answered_shares(questions: ColumnAnswers, data: InMemorySet) -> Float[Tensor, " k"] | None:
-    """Return the share of rows without a gap, of each question; None if there are no gaps.
-
-    A question tells what it tells if it is answered, so its gain counts by this share.
-    """
-    weights = torch.ones(len(data)) if data.weights is None else data.weights.float()
-    known = torch.zeros(len(questions.columns))
-    for place, rows in data.rows.blocks():
-        known += weights[place] @ (questions.answers(rows) != GAP).float()
-    shares = known / weights.sum()
-    return None if (shares == 1).all() else shares
-
-
-def with_rates(
-    rates: str, counted: InformationGain, rule: AnswerRule, data: TrainingSet, seed: int
+def with_fitted_rates(
+    counted: InformationGain, rule: AnswerRule, data: TrainingSet, seed: int
 ) -> InformationGain:
-    """Return the querier with rates that are fitted, or grouped, on at most FITTED_ON rows."""
+    """Return the querier with rates that are fitted on at most FITTED_ON rows."""
     shown = data.sample(FITTED_ON, seed)
     answers = rule.answers(shown.rows.tensor())
-    if rates == "fitted":
-        table = fit_rates(counted, answers, shown.labels, shown.weights, seed)
-    else:
-        table = group_rates(counted.table, answers, shown.labels, shown.weights)
+    table = fit_rates(counted, answers, shown.labels, shown.weights, seed)
     if isinstance(rule, ColumnValues):  # a gap tells nothing, whatever was fitted
         fitted, gap = table.log_likelihood.exp(), rule.levels // 2
         gaps = counted.table.log_likelihood[gap].exp()

@@ -300,9 +300,8 @@ def load(folder: str | Path, device: torch.device | str = "cpu") -> SavedModel:
         model = _restored(described, values, weights, device)
         # A question about nothing: what does not fit is reported now, not at the first picture.
         # A width that is only claimed takes no memory.
-        width = model.width if model.table is None else len(model.table.parts)
-        nothing = torch.zeros(1, 1, device=device).expand(1, width)
-        model.pursuit.roll_out(nothing, 1)
+        nothing = torch.zeros(1, 1, device=device).expand(1, model.width)
+        model.pursuit.roll_out(nothing, min(1, len(model.pursuit.queries)))
         model.clip_source = _from_folder(model.clip_source, folder)
     for name in described.said:
         path = folder / TABLES[name]
@@ -431,13 +430,12 @@ def _restored(
         raise ValueError("queries: a question is there twice; expected distinct ones")
     if first is not None and first >= len(queries):
         raise ValueError(f"the first question {first} is none of {len(queries)}")
-    table = _table(described.table, described.width, described.rule == "values")
+    table = _table(described.table, described.width)
     hidden = None
     if estimator == NETWORKS:
         first_width, second_width = settings["hidden"]
         hidden = first_width, second_width
-    read = described.width if table is None else len(table.parts)
-    _check(weights, described.rule, (len(queries), len(classes), read), hidden)
+    _check(weights, described.rule, (len(queries), len(classes), described.width), hidden)
     familiar, counts = _part(weights, "familiarity"), _part(weights, "counts")
     pursuit = Pursuit(
         queries,
@@ -465,14 +463,14 @@ def _restored(
     )
 
 
-def _table(described: _Table | None, width: int, coded: bool) -> TableColumns | None:
+def _table(described: _Table | None, width: int) -> TableColumns | None:
     """Return what is in the columns of a table."""
     if described is None:
         return None
     if not len(described.names) == len(described.categories) == width:
         raise ValueError(f"table: expected names and categories of {width} columns")
     kinds = tuple(None if each is None else tuple(each) for each in described.categories)
-    return TableColumns(tuple(described.names), kinds, coded)
+    return TableColumns(tuple(described.names), kinds)
 
 
 def _classes(described: _Classes) -> np.ndarray:

@@ -80,7 +80,6 @@ def key_model(key: Key, reliability: float = OF_A_PERSON) -> Pursuit:
             None if each.ranges is not None else tuple(names)
             for each, names in zip(characters, states, strict=True)
         ),
-        coded=True,
     )
     return Pursuit(
         tuple(value_texts(rule, columns)),

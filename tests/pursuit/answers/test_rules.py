@@ -12,19 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from infopursuit.core.errors import InputError
 from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.pursuit.answers import thresholds
-from infopursuit.pursuit.answers.columns import (
-    CUTS,
-    column_questions,
-    column_texts,
-    given_questions,
-    with_question,
-)
+from infopursuit.pursuit.answers.columns import CELLS, column_values
 from infopursuit.pursuit.answers.rules import (
+    NO_CUT,
     AnswerRule,
     ColumnAnswers,
+    ColumnValues,
     MinMaxAnswers,
     ThresholdAnswers,
     in_words,
@@ -320,8 +315,9 @@ def test_equal_scores_answer_alike() -> None:
 NAMES = TableColumns.numbers_only(["petal length", "petal width"])
 
 
-def of_column(questions: ColumnAnswers, column: int) -> list[float]:
-    return questions.cuts[questions.columns == column].tolist()
+def of_column(questions: ColumnValues, column: int) -> list[float]:
+    cuts = questions.cuts[questions.columns == column]
+    return cuts[cuts < NO_CUT].tolist()
 
 
 def cuts_slowly(values: list[float], weights: list[float]) -> list[float]:
@@ -330,11 +326,11 @@ def cuts_slowly(values: list[float], weights: list[float]) -> list[float]:
     distinct = sorted(set(values))
     total = sum(weights)
     found = []
-    for step in range(1, CUTS + 1):
+    for step in range(1, CELLS):
         for low, high in itertools.pairwise(distinct):
             below = sum(weight for value, weight in rows if value <= low)
             last = high == distinct[-1]
-            if below / total >= step / (CUTS + 1) - 1e-12 or last:
+            if below / total >= step / CELLS - 1e-12 or last:
                 found.append((low + high) / 2)
                 break
     return sorted(set(found))
@@ -345,7 +341,7 @@ def test_cuts_are_between_neighbours_at_even_steps_of_the_weight(seed: int, rows
     generator = torch.Generator().manual_seed(seed)
     table = torch.randint(20, (rows, 2), generator=generator).double()
     weights = counts(rows, seed=seed).double()
-    questions = column_questions(table, weights)
+    questions = column_values(table, NAMES, weights)
     for column in range(2):
         expected = cuts_slowly(table[:, column].tolist(), weights.tolist())
         assert of_column(questions, column) == expected
@@ -365,60 +361,6 @@ def test_neighbours_that_nearly_touch_or_lie_far_apart_are_separated(
     low: float, high: float
 ) -> None:
     table = torch.tensor([[low], [high]], dtype=torch.float64)
-    questions = column_questions(table)
+    questions = column_values(table, TableColumns.numbers_only(["x"]))
     assert math.isfinite(questions.cuts.item())
     assert questions.answers(table).tolist() == [[0.0], [1.0]]
-
-
-def test_texts_name_column_and_cut_with_as_many_digits_as_tell_them_apart() -> None:
-    questions = given_questions(["petal length > 2.45", "petal width > 0.80001"], NAMES)
-    assert column_texts(questions, NAMES) == ["petal length > 2.45", "petal width > 0.8"]
-    close = ColumnAnswers(torch.tensor([0, 0]), torch.tensor([0.80001, 0.80002]).double())
-    assert len(set(column_texts(close, NAMES))) == 2
-    closest = ColumnAnswers(torch.tensor([0, 0]), torch.tensor([1, np.nextafter(1, 2)]))
-    assert len(set(column_texts(closest, NAMES))) == 2
-    assert column_texts(close, TableColumns.numbers_only(["x", "x"])) == [
-        "x > 0.80001",
-        "x > 0.80002",
-    ]
-    of_two = ColumnAnswers(torch.tensor([0, 1]), torch.tensor([0.5, 0.5]).double())
-    assert column_texts(of_two, TableColumns.numbers_only(["x", "x"])) == [
-        "column 0: x > 0.5",
-        "column 1: x > 0.5",
-    ]
-
-
-def same(questions: ColumnAnswers, columns: list[int], cuts: list[float]) -> bool:
-    found: list[Tensor] = [questions.columns, questions.cuts]
-    return [each.tolist() for each in found] == [columns, cuts]
-
-
-def test_given_questions_are_read_as_written() -> None:
-    read = given_questions([" petal width>1e-1 ? ", "petal length > -2"], NAMES)
-    assert same(read, [1, 0], [0.1, -2.0])
-    assert same(given_questions(["a > b > 3"], TableColumns.numbers_only(["a > b"])), [0], [3.0])
-
-
-@pytest.mark.parametrize(
-    ("queries", "message"),
-    [
-        (["sepal > 1"], "'sepal > 1'; expected 'column > number' with one of the columns petal"),
-        (["petal width"], "'petal width'; expected 'column > number'"),
-        (["petal width > much"], "'petal width > much'; expected a finite number after '>'"),
-        (["petal width > nan"], "'petal width > nan'; expected a finite number after '>'"),
-        (["petal width > -inf"], "'petal width > -inf'; expected a finite number after '>'"),
-        (["petal width > 1", "petal width>1.0"], "'petal width>1.0' is there twice"),
-    ],
-)
-def test_what_is_not_a_question_is_refused(queries: list[str], message: str) -> None:
-    with pytest.raises(InputError, match=f"queries: {message}"):
-        given_questions(queries, NAMES)
-
-
-def test_one_more_question_is_added_unless_it_is_there() -> None:
-    questions = given_questions(["petal length > 2.45", "petal width > 0.8"], NAMES)
-    found, number = with_question(questions, "petal width > 0.80", NAMES)
-    assert (found, number) == (questions, 1)
-    found, number = with_question(questions, "petal width > 1", NAMES)
-    assert number == 2
-    assert same(found, [0, 1, 1], [2.45, 0.8, 1.0])

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from infopursuit.datasets.matrix import Matrix, UnitMatrix
-from infopursuit.pursuit.answers.columns import column_questions
+from infopursuit.datasets.table_columns import TableColumns
+from infopursuit.pursuit.answers.columns import column_values
 from infopursuit.pursuit.answers.directions import TextDirections
 from infopursuit.pursuit.answers.moments import class_moments
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
@@ -47,7 +48,9 @@ FITS: dict[str, Fit] = {
         each for each in fit_graded(images, labels, weights) if each is not None
     ],
     "columns": lambda images, _, weights: (
-        column_questions(images.double(), weights).tensors().values()
+        column_values(images.double(), TableColumns.numbers_only(["x"] * images.shape[1]), weights)
+        .tensors()
+        .values()
     ),
     "directions": directions,
     "table": table,

@@ -17,7 +17,6 @@ from infopursuit.datasets.matrix import Matrix
 from infopursuit.pursuit.answers.moments import class_moments
 from infopursuit.pursuit.answers.rules import (
     AnswerRule,
-    ColumnAnswers,
     MinMaxAnswers,
     ThresholdAnswers,
 )
@@ -30,7 +29,6 @@ from infopursuit.pursuit.naive_bayes.fit import (
     fit_rates,
     fit_table,
     fit_tempering,
-    group_rates,
     spread_by,
     tempering_of_one,
 )
@@ -45,7 +43,6 @@ SURE = 0.6
 RULES: dict[str, AnswerRule] = {
     "minmax": MinMaxAnswers(unit(K, D, seed=1)),
     "threshold": ThresholdAnswers(unit(K, D, seed=1), 0.2 * drawn(K, seed=2)),
-    "columns": ColumnAnswers(torch.arange(K) % D, 0.2 * drawn(K, seed=2).double()),
 }
 
 
@@ -334,36 +331,3 @@ def test_the_same_seed_gives_the_same_bytes_and_images_count_by_their_weights() 
     hardly = fit_rates(querier, answers, labels, weights, seed=1)
     third = answers[labels == 2], labels[labels == 2]
     assert accuracy(hardly, *third) < accuracy(first, *third)
-
-
-@pytest.mark.parametrize("levels", [2, 5])
-def test_grouped_rates_of_few_images_are_nearer_to_the_truth(levels: int) -> None:
-    generator = torch.Generator().manual_seed(0)
-    c, k, images = 60, 8, 5
-    rates = torch.rand(3, k, levels, generator=generator).square() + 0.02
-    rates = rates / rates.sum(dim=2, keepdim=True)
-    truth = rates[torch.randint(3, (c, k), generator=generator), torch.arange(k)]  # (c, k, v)
-    labels = torch.arange(c).repeat_interleave(images)
-    drawn = torch.multinomial(truth[labels].flatten(0, 1), 1, generator=generator)
-    answers = drawn.view(-1, k).float() / (levels - 1)
-    even = torch.full((levels, k, c), 1 / levels).log()
-    found = group_rates(AnswerTable(even, torch.zeros(c)), answers, labels)
-    steps = torch.arange(levels).view(-1, 1, 1, 1)
-    level = (answers * (levels - 1)).round().view(c, images, k)
-    counted = ((level == steps).sum(dim=2) + 2 / levels) / (images + 2)  # (v, c, k)
-    error, plain = (
-        (each - truth.permute(2, 1, 0)).abs().mean()
-        for each in (found.log_likelihood.exp(), counted.mT)
-    )
-    assert error < 0.7 * plain
-    twice = group_rates(AnswerTable(even, torch.zeros(c)), answers.repeat(2, 1), labels.repeat(2))
-    weighted = group_rates(
-        AnswerTable(even, torch.zeros(c)), answers, labels, torch.full((len(labels),), 2.0)
-    )
-    torch.testing.assert_close(weighted.log_likelihood, twice.log_likelihood)
-    # A gap tells nothing: half between two levels, as a number of its own.
-    gaps = torch.cat([answers, torch.full((1, k), 0.5 / (levels - 1))])
-    with_gaps = group_rates(
-        AnswerTable(even, torch.zeros(c)), gaps, torch.cat([labels, labels[:1]])
-    )
-    torch.testing.assert_close(with_gaps.log_likelihood, found.log_likelihood)

@@ -195,7 +195,7 @@ def test_pruning_leaves_out_what_is_never_worth_asking() -> None:
     assert chosen(12) == list(range(12))
     query_weights = torch.ones(12)
     query_weights[9] = 0.01
-    assert 9 not in chosen(3, 0.0, query_weights)
+    assert 9 not in chosen(3, query_weights)
 
 
 GENERATOR = np.random.default_rng(0)

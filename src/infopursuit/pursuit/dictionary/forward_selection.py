@@ -23,7 +23,6 @@ def forward_selection(
     labels: Int[Tensor, " n"],
     count: int,
     weights: Float[Tensor, " n"] | None = None,
-    ties: float = 0.0,
     query_weights: Float[Tensor, " m"] | None = None,
 ) -> list[int]:
     """Choose `count` of m columns, the most useful first; fewer if the rest adds nothing.
@@ -32,8 +31,6 @@ def forward_selection(
     one-hot labels (n, c) are never made: only sums over classes of what they multiply.
 
     Args:
-        ties: columns whose gains differ by no more than this share are equal, and the first of
-            equals is chosen.
         query_weights: factors on the gain of each column; None for 1 each.
     """
     if weights is None:
@@ -54,7 +51,6 @@ def forward_selection(
     left = columns.square().sum(dim=0)  # squared norm of each column beyond those chosen
     enough = NOTHING_NEW * left
     correlation = (sums(columns * root) * scale).T.contiguous()
-    least = ties * (classes - 1)
     most = min(count, len(columns))
     # All products at once, if that is less work than the products with each column chosen.
     all_products = _products(columns) if GEMM * most > len(left) else None
@@ -69,9 +65,9 @@ def forward_selection(
         if query_weights is not None:
             gain = gain * query_weights.to(gain.dtype)
         gain = gain.masked_fill(~usable, -torch.inf)
-        if gain.max() <= least:
+        if gain.max() <= 0:
             break
-        best = int((gain >= gain.max() * (1 - ties)).int().argmax())
+        best = int((gain == gain.max()).int().argmax())  # the first of equals
         # The direction is what the best column adds to those chosen; it is never computed itself.
         products = columns.T @ columns[:, best] if all_products is None else all_products[best]
         before = shares[: len(chosen)]

@@ -17,8 +17,6 @@ the first t that the querier of the counted table asks for, t drawn from 1 to LO
 a table of probabilities, as the counted one is: evidence still adds up, one answer at a time, and
 queries can still be left out.
 
-Few images of a class tell better which classes it is like than what its rates are. Grouped rates
-take the classes, for each query, to be a mixture of GROUPS whose classes have equal rates.
 """
 
 from __future__ import annotations
@@ -36,15 +34,12 @@ from torch.nn import functional
 
 from infopursuit.pursuit.answers.moments import ClassMoments
 from infopursuit.pursuit.answers.rules import (
-    GAP,
     AnswerRule,
-    ColumnAnswers,
     ColumnValues,
     ThresholdAnswers,
 )
 from infopursuit.pursuit.answers.table import (
     LEAST,
-    LEAST_OF_MANY,
     LEVEL,
     MOST,
     AnswerTable,
@@ -98,8 +93,6 @@ HELD = 1.0
 LONGEST = 64
 # Adam's; the rate falls to zero in a line.
 UPDATES, BATCH, RATE = 200, 1024, 0.02
-# Grouped rates: groups of classes, and steps of expectation maximisation that find them.
-GROUPS, STEPS = 6, 25
 
 Blocks = Iterable[tuple[slice, Float[Tensor, "m d"]]]
 
@@ -142,10 +135,6 @@ def table_of_counts(
     prior = (totals / totals.sum()).squeeze(1)
     if isinstance(rule, ColumnValues):
         return AnswerTable(value_rates(rule, sums, totals).log(), prior.log())
-    if isinstance(rule, ColumnAnswers):
-        yes, answered = sums.chunk(2, dim=1)
-        rates = [yes_rates(yes, answered)]
-        return AnswerTable(answer_probabilities(*rates).log(), prior.log())
     counts = sums.chunk(rule.levels - 1, dim=1)
     if moments is None or not isinstance(rule, ThresholdAnswers):
         rates = [yes_rates(each, totals) for each in counts]
@@ -201,7 +190,7 @@ def levels_reached(
 ) -> Iterator[tuple[slice, Tensor]]:
     """Yield (place, (m, (v - 1) k) if an answer is at least at level 1, ..., v - 1), m at a time.
 
-    Of two answers, those themselves; of columns (m, 2k): if a yes, and if there is an answer.
+    Of two answers, those themselves.
 
     Args:
         rule: how images answer.
@@ -212,8 +201,6 @@ def levels_reached(
     for start in range(0, len(answers), COUNTED):
         rows = answers[start : start + COUNTED]
         place = slice(first + start, first + start + len(rows))
-        if isinstance(rule, ColumnAnswers) and rule.levels == 2:
-            rows = torch.cat([rows == 1, rows != GAP], dim=1).to(rows.dtype)
         if rule.levels > 2:
             reached = rows.new_empty(len(rows), len(steps), rows.shape[1])
             rows = torch.gt(rows.unsqueeze(1), steps.unsqueeze(1), out=reached).flatten(1)
@@ -244,7 +231,7 @@ class Tempering(NamedTuple):
         return powers / self.evidence_weight
 
 
-# Without images to fit it on (docs/findings.md, "Few images").
+# Without images to fit it on (lab/findings.md, "Few images").
 ASSUMED_TEMPERING = Tempering(6.0, 0.7, 0.5)
 
 
@@ -439,45 +426,6 @@ def fit_rates(
         schedule.step()
     with torch.no_grad():
         return replace(counted, log_likelihood=logits.log_softmax(dim=0))
-
-
-def group_rates(
-    counted: AnswerTable,
-    answers: Float[Tensor, "n k"],
-    labels: Int[Tensor, " n"],
-    weights: Float[Tensor, " n"] | None = None,
-) -> AnswerTable:
-    """Return the table in which similar classes share their rates, untempered.
-
-    A latent class model for each query, fitted by expectation maximisation. The rates of a class
-    are those of the groups, weighted by how probable it is in each.
-
-    Args:
-        counted: the table of counted rates.
-        answers: of training images; each is taken as the nearest level.
-        labels: their classes 0..c-1.
-        weights: of the images; None for 1 each.
-    """
-    level = counted.level_of(answers)
-    known = ((answers * (counted.levels - 1) - level).abs() < LEVEL).float()
-    known = known if weights is None else known * weights.float().unsqueeze(1)
-    counts = answers.new_zeros(counted.log_likelihood.mT.shape)  # (v, c, k)
-    for number, each in enumerate(counts):
-        each.index_add_(0, labels, known * (level == number))
-    steps = torch.arange(counted.levels, dtype=counts.dtype)
-    means = torch.einsum("v,vck->ck", steps, counts) / counts.sum(dim=0).clamp_min(1)
-    least, most = means.amin(dim=0), means.amax(dim=0)
-    centres = least + (most - least) * torch.linspace(0, 1, GROUPS).unsqueeze(1)
-    width = ((most - least) / GROUPS).clamp_min(LEVEL)
-    member = (-((means - centres.unsqueeze(1)) / width).square() / 2).softmax(dim=0)
-    rates = torch.empty(0)
-    for _ in range(STEPS):
-        rates = torch.einsum("ack,vck->avk", member, counts) + 0.5
-        rates = rates / rates.sum(dim=1, keepdim=True)
-        evidence = torch.einsum("vck,avk->ack", counts, rates.log())
-        member = (evidence + member.mean(dim=1, keepdim=True).log()).softmax(dim=0)
-    shared = torch.einsum("ack,avk->vkc", member, rates).clamp(LEAST_OF_MANY)
-    return replace(counted, log_likelihood=(shared / shared.sum(dim=0)).log())
 
 
 def _prefixes(

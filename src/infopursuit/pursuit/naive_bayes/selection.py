@@ -114,7 +114,7 @@ def informative_rows(
     counts = count_yes(levels_reached(rule, answers), labels, weights)
     table = table_of_counts(rule, *counts, images.moments)
     query_weights = None if texts.query_weights is None else texts.query_weights(rows, auroc, table)
-    chosen = chosen_columns(answers, table, labels, weights, k, generator, 0.0, query_weights)
+    chosen = chosen_columns(answers, table, labels, weights, k, generator, query_weights)
     return rows[chosen].sort().values
 
 
@@ -244,7 +244,6 @@ def chosen_columns(
     weights: Float[Tensor, " n"] | None,
     k: int,
     generator: torch.Generator,
-    ties: float = 0.0,
     query_weights: Float[Tensor, " m"] | None = None,
 ) -> Int[Tensor, " k"]:
     """Return k of m questions (all if m <= k): forward selection, then pruning by what is asked.
@@ -256,10 +255,9 @@ def chosen_columns(
         weights: of the images; None for 1 each.
         k: how many.
         generator: draws the images that are rolled out, if there are many.
-        ties: questions whose gains differ by no more than this share are equal.
         query_weights: of the information of each question; None for 1 each.
     """
-    chosen = _useful_columns(answers, labels, POOL * k, weights, ties, query_weights)
+    chosen = _useful_columns(answers, labels, POOL * k, weights, query_weights)
     if len(chosen) <= k:
         return chosen
     shown = even_sample(labels, ROLLED_OUT, generator)
@@ -298,7 +296,6 @@ def _useful_columns(
     labels: Tensor,
     count: int,
     weights: Tensor | None,
-    ties: float,
     query_weights: Tensor | None,
 ) -> Int[Tensor, " m"]:
     """Return `count` columns by forward selection, begun again on the others when it ends.
@@ -309,9 +306,7 @@ def _useful_columns(
     left, chosen = torch.arange(answers.shape[1]), torch.arange(0)
     while len(chosen) < count and len(left):
         these = None if query_weights is None else query_weights[left]
-        found = forward_selection(
-            answers[:, left], labels, count - len(chosen), weights, ties, these
-        )
+        found = forward_selection(answers[:, left], labels, count - len(chosen), weights, these)
         if not found:  # no answer differs among the images: any of the rest will do
             return torch.cat([chosen, left[: count - len(chosen)]])
         chosen = torch.cat([chosen, left[found]])
