@@ -4,7 +4,10 @@ import atexit
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from typing import Any
 
+import pytest
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
@@ -21,6 +24,20 @@ if os.environ.get("JAXTYPING_DISABLE") != "1":
 # Tests measure no time, and examples are the same in every run.
 settings.register_profile("infopursuit", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("infopursuit")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Start one browser for all tests of a process, which cannot have a second Playwright."""
+    from playwright.sync_api import sync_playwright
+
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.skip("there is no chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path)
+        yield browser
+        browser.close()
 
 
 def pytest_collection_modifyitems(items: list) -> None:

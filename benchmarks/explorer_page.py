@@ -52,9 +52,9 @@ def document(pictures: int) -> str:
     answers = pursuit.answers(unit(1000, 2))
     labels = np.arange(1000) % C
     ids = [f"image {row}" for row in range(1000)]
-    images = AnsweredImages(ids, labels, [answers], drawn + [None] * (1000 - pictures))
+    images = AnsweredImages(ids, labels, answers, drawn + [None] * (1000 - pictures))
     facts = Facts("made up", StoppingRule(0.95, 20))
-    return page(contents([(pursuit, facts)], images, title="Speed", chosen=Chosen(pictures, 0)))
+    return page(contents((pursuit, facts), images, title="Speed", chosen=Chosen(pictures, 0)))
 
 
 def measured(browser: Browser, path: Path) -> tuple[float, list[float]]:

@@ -132,7 +132,6 @@ def _requests() -> list[Kind]:
     steps = [
         ("lists in lists", b"[" * 5000, "4.. "),
         ("a list", b"[]", "422 The request is malformed: body"),
-        ("no model", changed(model=7), "422 .*model"),
         ("5000 histories", changed(histories=[[]] * 5000), "422 .*histories"),
         ("an unknown query", changed(histories=[[unknown]]), "422 .*no query 99; expected 0 to"),
         ("a query twice", changed(histories=[[first, first]]), "422 .*twice"),

@@ -42,7 +42,7 @@ from infopursuit.queries.language_models.recorded import RecordedAnswers
 from infopursuit.queries.templates import load_template
 from infopursuit.texts.knowledge import open_knowledge, read_judge, read_strict
 from infopursuit.texts.knowledge_tables import read_knowledge
-from tests.explorer.made_up import STOP, images, naive_bayes, networks
+from tests.explorer.made_up import STOP, images, naive_bayes
 
 ROOT = Path(__file__).parents[1]
 TABLE = "table.parquet"  # the name of a table that `kinds.parquet` writes
@@ -114,7 +114,7 @@ RECORDED = [
     },
 ]
 CLIP_CONFIG = {"model_cfg": {"embed_dim": 8, "vision_cfg": {}, "text_cfg": {}}}
-HISTORIES = {"model": 0, "histories": [[{"query": 0, "answer": 1.0}, {"query": 2, "answer": 0}]]}
+HISTORIES = {"histories": [[{"query": 0, "answer": 1.0}, {"query": 2, "answer": 0}]]}
 # Models: naive Bayes of texts, of columns, and networks.
 TEXTS, COLUMNS, NETWORKS = ("texts", "columns", "networks")
 
@@ -172,14 +172,11 @@ def _rendered(path: Path) -> str:
 
 @cache
 def _served() -> TestClient:
-    """Return a client of the explorer's server with a table and networks."""
-    pursuits = [naive_bayes(), networks()]
-    models = [
-        Served(pursuit, lambda some, pursuit=pursuit: pursuit.answers(torch.zeros(len(some), 6)))
-        for pursuit in pursuits
-    ]
-    named = [(pursuit, Facts(f"m{number}", STOP)) for number, pursuit in enumerate(pursuits)]
-    app = server(models, contents(named, images(pursuits), served=True))
+    """Return a client of the explorer's server with a table."""
+    pursuit = naive_bayes()
+    model = Served(pursuit, lambda some: pursuit.answers(torch.zeros(len(some), 6)))
+    content = contents((pursuit, Facts("m0", STOP)), images(pursuit), served=True)
+    app = server(model, content)
     return TestClient(app, base_url="http://127.0.0.1:8000", raise_server_exceptions=False)
 
 

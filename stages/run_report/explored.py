@@ -81,7 +81,7 @@ def write_explorer(
     facts = Facts(name, stop, origins(sources), known, **shown)
     some = spread(train.labels.numpy())[:TRAIN]
     content = contents(
-        [(pursuit, facts)],
+        (pursuit, facts),
         _answered(pursuit, test, source),
         _answered(pursuit, train.subset(torch.tensor(sorted(some))), source),
         name,
@@ -114,4 +114,4 @@ def _answered(pursuit: Pursuit, images: LabelledImages, source: str | Path) -> A
         by_id = load_pictures(source, images.class_names, ids)
         return [by_id.get(name) for name in ids]
 
-    return AnsweredImages(images.ids, images.labels.numpy(), [torch.cat(answers)], pictures)
+    return AnsweredImages(images.ids, images.labels.numpy(), torch.cat(answers), pictures)

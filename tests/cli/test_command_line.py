@@ -168,21 +168,17 @@ def fetch(address: str, content: bytes | None = None) -> tuple[int, bytes]:
 
 
 def test_the_server_answers_pictures_that_a_user_sends(started: Callable, colors: Path) -> None:
-    process, address, _ = started(
-        "--model", colors / "model", "--model", colors / "model", "--images", colors / "photos"
-    )
+    process, address, _ = started("--model", colors / "model", "--images", colors / "photos")
     content = json.loads(fetch(f"{address}api/payload")[1])
-    assert [each["name"] for each in content["models"]] == ["model", "model again"]
-    assert [each["sees"] for each in content["models"]] == [True, True]
+    assert (content["model"]["name"], content["model"]["sees"]) == ("model", True)
     assert len(content["images"]["test"]) == 12
     picture = colors / "photos/red/0.png"
     status, answer = fetch(f"{address}api/images", picture.read_bytes())
     assert status == 200
     model = infopursuit.load(colors / "model")
-    for answers in json.loads(answer)["answers"]:
-        levels = read_levels(answers, len(model.queries_), 5)[0]
-        # Embedded alone, a training image whose score is a cut may answer one step away.
-        assert np.abs(levels / 4 - model.answer([str(picture)])[0]).max() <= 0.25
+    levels = read_levels(json.loads(answer)["answers"], len(model.queries_), 5)[0]
+    # Embedded alone, a training image whose score is a cut may answer one step away.
+    assert np.abs(levels / 4 - model.answer([str(picture)])[0]).max() <= 0.25
     assert fetch(address)[1].startswith(b"<!doctype html>")
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 130
@@ -198,7 +194,7 @@ def test_a_model_without_a_clip_is_served_and_takes_no_pictures(
     status, answer = fetch(f"{address}api/images", b"x")
     assert status == 409
     assert json.loads(answer)["error"].startswith("The CLIP of the model is not there")
-    assert json.loads(fetch(f"{address}api/payload")[1])["models"][0]["sees"] is False
+    assert json.loads(fetch(f"{address}api/payload")[1])["model"]["sees"] is False
 
 
 def test_a_table_of_texts_has_no_eyes(tmp_path: Path, world: World) -> None:
@@ -207,16 +203,16 @@ def test_a_table_of_texts_has_no_eyes(tmp_path: Path, world: World) -> None:
     write_table(table, EMBEDDED_TEXTS, columns | {"embedding": world.embeddings}, "a clip")
     model = world.fitted()
     model.clip_, model.clip_source_ = "a clip", str(table)
-    assert "texts.parquet" in (blind({"m": model}) or "")
+    assert "texts.parquet" in (blind(model) or "")
 
 
-def test_missing_packages_and_three_models_are_refused(
+def test_missing_packages_and_two_models_are_refused(
     run: Callable, colors: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = ("--model", colors / "model")
-    status, _, log = run("serve", "--port", "0", *given, *given, *given)
+    status, _, log = run("serve", "--port", "0", *given, *given)
     assert status == 1
-    assert "3 models; expected one, or two to compare" in log
+    assert "--model: 2 models; expected one, and another server" in log
     monkeypatch.setattr("infopursuit.cli.explore.find_spec", lambda name: None)
     status, _, log = run("serve", *given)
     assert status == 1

@@ -52,7 +52,7 @@ def test_a_folder_of_classes_becomes_a_page(export: Callable, colors: Path, home
     assert status == 0
     assert "page.html: 12 test images and 0 training images with" in log
     model = infopursuit.load(colors / "model")
-    (shown,) = found.models
+    shown = found.model
     assert (found.title, found.served, shown.sees) == ("model", False, False)
     assert tuple(shown.queries) == model.queries_
     assert shown.stop.probability == 0.95
@@ -65,7 +65,7 @@ def test_a_folder_of_classes_becomes_a_page(export: Callable, colors: Path, home
         assert each.thumbnail is not None
         assert each.label is not None
         assert shown.classes[each.label] == each.id.split("/")[0]
-        levels = read_levels(each.answers[0], len(shown.queries), 5)[0]
+        levels = read_levels(each.answers, len(shown.queries), 5)[0]
         assert (levels / 4).tolist() == answers[colors / "photos" / each.id].tolist()
     first = (home / "page.html").read_bytes()
     export(colors / "photos")
@@ -82,7 +82,7 @@ def test_a_key_shows_the_surest_training_picture_of_each_class(
     found = payload_of(home / "key.html")
     assert (found.key, found.images.train, found.images.scored.labels) == (True, [], "")
     model = infopursuit.load(colors / "model")
-    assert [each.queries for each in found.models] == [list(model.queries_)]
+    assert found.model.queries == list(model.queries_)
     # All pictures in one batch, and of each class the one with the largest probability.
     files = sorted((home / "photos" / "train").rglob("*.png"))
     posterior = model.predict_proba(

@@ -29,9 +29,8 @@ def main(page: Path = PAGE) -> None:
     text = page.read_text(encoding="utf-8")
     start = text.index(BEGIN) + len(BEGIN)
     content = payload.read(text[start : text.index(END, start)])
-    (model,) = content.models
-    named = model.model_copy(update={"name": NAME})
-    shown = content.model_copy(update={"title": TITLE, "models": [named]})
+    named = content.model.model_copy(update={"name": NAME})
+    shown = content.model_copy(update={"title": TITLE, "model": named})
     write_text(PAYLOAD, payload.written(shown) + "\n")
 
 

@@ -1,8 +1,7 @@
-"""One real browser for all tests of the page, and the server as `infopursuit serve` runs it."""
+"""Pages in a real browser, and the server as `infopursuit serve` runs it."""
 
 from __future__ import annotations
 
-import shutil
 import socket
 import threading
 import time
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from starlette.types import ASGIApp
 
 from infopursuit.explorer import payload
@@ -22,17 +21,6 @@ from infopursuit.explorer.server import configured
 HEIGHT = 900
 
 Opened = Callable[..., Page]
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.skip("there is no chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(params=[360, 1280])

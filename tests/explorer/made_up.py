@@ -70,7 +70,7 @@ def networks(k: int = 9, classes: Sequence[str] = PLAIN, hard: bool = True) -> P
 
 
 def images(
-    pursuits: Sequence[Pursuit], count: int = 20, seed: int = 2, pictures: bool = True
+    pursuit: Pursuit, count: int = 20, seed: int = 2, pictures: bool = True
 ) -> AnsweredImages:
     """Random images of all classes in turn, each a picture of one colour."""
     rows = unit(count, seed)
@@ -78,8 +78,8 @@ def images(
     drawn = [Image.new("RGB", (40, 30), tuple(each)) for each in colors.tolist()]
     return AnsweredImages(
         [f"image {number}" for number in range(count)],
-        np.arange(count) % len(pursuits[0].class_names),
-        [pursuit.answers(rows) for pursuit in pursuits],
+        np.arange(count) % len(pursuit.class_names),
+        pursuit.answers(rows),
         drawn if pictures else None,
     )
 
@@ -87,13 +87,13 @@ def images(
 def small_payload(names: Sequence[str] = PLAIN, limit: int | None = None) -> payload.Payload:
     """A page's payload; class names, queries and ids are `names`."""
     pursuit = naive_bayes(len(names), names, queries=tuple(names))
-    test = images([pursuit])
+    test = images(pursuit)
     test = AnsweredImages(
         [names[row % len(names)] for row in range(20)], test.labels, test.answers, test.pictures
     )
     facts = Facts(names[0], STOP)
     return contents(
-        [(pursuit, facts)], test, images([pursuit], seed=3), names[1], chosen=Chosen(limit=limit)
+        (pursuit, facts), test, images(pursuit, seed=3), names[1], chosen=Chosen(limit=limit)
     )
 
 

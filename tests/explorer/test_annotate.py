@@ -36,12 +36,10 @@ def pictures(tmp_path: Path) -> list[Path]:
 
 def application(path: Path, pictures: list[Path], by: str = "anna") -> Guard:
     pursuit = naive_bayes()
-    empty = no_images([pursuit])
-    content = contents([(pursuit, Facts("model", STOP))], empty, served=True)
+    empty = no_images(pursuit)
+    content = contents((pursuit, Facts("model", STOP)), empty, served=True)
     asking = Annotating(path, NAMES, pictures, pursuit, CELLS, by)
-    return server(
-        [Served(pursuit, None)], content.model_copy(update={"annotate": True}), (), asking
-    )
+    return server(Served(pursuit, None), content.model_copy(update={"annotate": True}), (), asking)
 
 
 def rows(path: Path) -> list[list[str]]:

@@ -68,41 +68,41 @@ def test_large_networks_stay_at_the_server() -> None:
     assert (found.kind, found.networks) == ("networks", None)
 
 
-def test_samples_are_spread_over_the_classes_and_all_others_are_scored() -> None:
-    pursuits = [naive_bayes(), naive_bayes(levels=5)]
-    test = images(pursuits, 25)
-    named = [(pursuit, Facts(f"m{n}", STOP)) for n, pursuit in enumerate(pursuits)]
-    found = contents(named, test, images(pursuits, 9, 3), chosen=Chosen(test=8, train=3))
+@pytest.mark.parametrize("levels", [3, 5])
+def test_samples_are_spread_over_the_classes_and_all_others_are_scored(levels: int) -> None:
+    pursuit = naive_bayes(levels=levels)
+    test = images(pursuit, 25)
+    named = (pursuit, Facts("m", STOP))
+    found = contents(named, test, images(pursuit, 9, 3), chosen=Chosen(test=8, train=3))
     assert [each.label for each in found.images.test] == [0, 1, 2, 3, 4, 5, 0, 1]
     assert len({each.id for each in found.images.test}) == 8
     assert [each.label for each in found.images.train] == [0, 1, 2]
-    for number, (pursuit, steps) in enumerate(zip(pursuits, (2, 4), strict=True)):
-        for each in found.images.test:
-            row = int(each.id.split()[1])
-            levels = read_levels(each.answers[number], 9, steps + 1)[0]
-            assert levels.tolist() == (steps * test.answers[number][row]).tolist()
-        others = read_levels(found.images.scored.answers[number], 9, steps + 1)
-        assert others.shape == (17, 9)
-        left = [row for row in range(25) if f"image {row}" not in {e.id for e in found.images.test}]
-        assert np.array_equal(others, (steps * test.answers[number][left]).numpy())
-        assert read_labels(found.images.scored.labels).tolist() == [r % 6 for r in left]
-        assert pursuit.class_names == PLAIN
+    for each in found.images.test:
+        row = int(each.id.split()[1])
+        written = read_levels(each.answers, 9, levels)[0]
+        assert written.tolist() == ((levels - 1) * test.answers[row]).tolist()
+    others = read_levels(found.images.scored.answers, 9, levels)
+    assert others.shape == (17, 9)
+    left = [row for row in range(25) if f"image {row}" not in {e.id for e in found.images.test}]
+    assert np.array_equal(others, ((levels - 1) * test.answers[left]).numpy())
+    assert read_labels(found.images.scored.labels).tolist() == [r % 6 for r in left]
+    assert found.model.classes == list(PLAIN)
 
 
 def test_images_without_a_class_are_shown_and_not_scored() -> None:
     pursuit = naive_bayes()
-    test = replace(images([pursuit], 12), labels=np.full(12, UNKNOWN))
-    found = contents([(pursuit, Facts("m", STOP))], test, chosen=Chosen(test=5))
+    test = replace(images(pursuit, 12), labels=np.full(12, UNKNOWN))
+    found = contents((pursuit, Facts("m", STOP)), test, chosen=Chosen(test=5))
     assert [each.label for each in found.images.test] == [None] * 5
     assert found.images.scored.labels == ""
 
 
 def test_the_limit_holds_and_what_is_left_out_is_reported(caplog: pytest.LogCaptureFixture) -> None:
     pursuit = naive_bayes()
-    named = [(pursuit, Facts("m", STOP))]
+    named = (pursuit, Facts("m", STOP))
     generator = np.random.default_rng(0)
     noise = [generator.integers(0, 256, (128, 128, 3), dtype=np.uint8) for _ in range(40)]
-    test = replace(images([pursuit], 40), pictures=noise)
+    test = replace(images(pursuit, 40), pictures=noise)
     whole = contents(named, test, test, chosen=Chosen(test=40, train=40))
     limit = len(payload.written(whole)) // 2
     with caplog.at_level(logging.WARNING, "infopursuit"):
@@ -119,43 +119,41 @@ def test_the_limit_holds_and_what_is_left_out_is_reported(caplog: pytest.LogCapt
 
 def test_5000_questions_fit_into_a_page() -> None:
     pursuit = naive_bayes(5000, PLAIN[:6])
-    test = images([pursuit], 40)
-    found = contents([(pursuit, Facts("m", STOP))], test, chosen=Chosen(limit=room("m")))
-    assert len(found.models[0].queries) == 5000
+    test = images(pursuit, 40)
+    found = contents((pursuit, Facts("m", STOP)), test, chosen=Chosen(limit=room("m")))
+    assert len(found.model.queries) == 5000
     assert len(found.images.test) == 40
     assert len(page(found).encode()) <= payload.LIMIT
     wide = naive_bayes(5000, [f"class {number}" for number in range(100)])
     with pytest.raises(InputError, match="m has 5,000 questions and 100 classes; expected fewer"):
-        contents([(wide, Facts("m", STOP))], test, chosen=Chosen(limit=room("m")))
+        contents((wide, Facts("m", STOP)), test, chosen=Chosen(limit=room("m")))
 
 
 def test_bad_input_is_refused() -> None:
-    pursuits = [naive_bayes(), naive_bayes(classes=PLAIN[::-1])]
-    named = [(pursuit, Facts(f"m{n}", STOP)) for n, pursuit in enumerate(pursuits)]
-    with pytest.raises(InputError, match=r"m1: 6 classes .* expected those of m0"):
-        contents(named, images(pursuits))
+    pursuit = naive_bayes()
+    named = (pursuit, Facts("m", STOP))
     with pytest.raises(InputError, match=r"m: 0 questions and 6 classes; expected at least one"):
-        described(replace(pursuits[0], queries=()), Facts("m", STOP))
-    damaged = replace(images(pursuits[:1], 2), pictures=[b"no picture", None])
+        described(replace(pursuit, queries=()), Facts("m", STOP))
+    damaged = replace(images(pursuit, 2), pictures=[b"no picture", None])
     with pytest.raises(InputError, match=r"the image 'image 0' is not an image of a known format"):
-        page_images(named[:1], damaged)
+        page_images(named, damaged)
     bare = replace(damaged, pictures=[None, None])
-    assert page_images(named[:1], bare)[0].thumbnail is None
+    assert page_images(named, bare)[0].thumbnail is None
 
 
 def test_each_yes_that_is_asked_has_its_place() -> None:
-    pursuit, shown = naive_bayes(), images([naive_bayes()], 12)
+    pursuit, shown = naive_bayes(), images(naive_bayes(), 12)
     rng = np.random.default_rng(0)
     maps = rng.integers(256, size=(12, 9, 3, 4), dtype=np.uint8)
 
     def mapper(pictures: list) -> tuple:
         return maps[: len(pictures)], [(0.25, 0.0, 0.75, 1.0)] * len(pictures)
 
-    found = page_images([(pursuit, Facts("m", STOP, maps=mapper))], shown)
-    explained = pursuit.explain(shown.answers[0], STOP, shown.ids)
+    found = page_images((pursuit, Facts("m", STOP, maps=mapper)), shown)
+    explained = pursuit.explain(shown.answers, STOP, shown.ids)
     for row, (image, explanation) in enumerate(zip(found, explained, strict=True)):
         asked = [pursuit.number(step.query) for step in explanation.steps if step.yes]
-        (places,) = image.places or [None]
+        places = image.places
         assert (places is None) == (not asked)
         if places is not None:
             assert places.size == (3, 4)
@@ -164,7 +162,7 @@ def test_each_yes_that_is_asked_has_its_place() -> None:
             written = np.frombuffer(b64decode(places.maps), dtype=np.uint8)
             assert np.array_equal(written.reshape(-1, 3, 4), maps[row, asked])
     assert any(image.places for image in found)
-    assert not any(image.places for image in page_images([(pursuit, Facts("m", STOP))], shown))
+    assert not any(image.places for image in page_images((pursuit, Facts("m", STOP)), shown))
 
 
 def test_a_thumbnail_is_small_and_bare() -> None:
@@ -182,9 +180,9 @@ def test_a_thumbnail_is_small_and_bare() -> None:
 
 def test_a_third_of_the_samples_may_be_wrong_predictions() -> None:
     pursuit = naive_bayes()
-    test = images([pursuit], 300, pictures=False)
-    found = contents([(pursuit, Facts("m", STOP))], test, chosen=Chosen(30, 0)).images.test
-    predicted = pursuit.ask_until(test.answers[0], STOP).posterior.argmax(dim=1).numpy()
+    test = images(pursuit, 300, pictures=False)
+    found = contents((pursuit, Facts("m", STOP)), test, chosen=Chosen(30, 0)).images.test
+    predicted = pursuit.ask_until(test.answers, STOP).posterior.argmax(dim=1).numpy()
     rows = [int(each.id.split()[1]) for each in found]
     assert rows[:20] == list(range(20))  # spread over the classes, as the images are
     assert (predicted[rows[20:]] != test.labels[rows[20:]]).all()

@@ -52,9 +52,9 @@ def test_images_and_labels_are_those_given(
     for each in found.images.test:
         row = int(each.id.removeprefix("image "))
         assert each.label is not None
-        assert found.models[0].classes[each.label] == world.unseen_y[row]
+        assert found.model.classes[each.label] == world.unseen_y[row]
         count = model.pursuit_.rule.levels
-        levels = read_levels(each.answers[0], 6, count)[0].astype(int)
+        levels = read_levels(each.answers, 6, count)[0].astype(int)
         assert (levels / (count - 1)).tolist() == answers[row].tolist()
     unlabelled = payload_of(model.explore(world.unseen[:3]).html)
     assert [each.label for each in unlabelled.images.test] == [None] * 3

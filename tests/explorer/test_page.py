@@ -110,7 +110,7 @@ def test_names_are_texts_wherever_they_stand(name: str) -> None:
     (title,) = [content for tag, _, content in elements.texts if tag == "title"]
     assert title == name
     (data,) = [content for tag, each, content in elements.texts if each.get("id") == "payload"]
-    assert json.loads(data)["models"][0]["classes"][0] == name
+    assert json.loads(data)["model"]["classes"][0] == name
 
 
 # -- the document in the page ----------------------------------------------------------------
@@ -155,7 +155,7 @@ def test_a_payload_survives_a_round_trip_and_cannot_leave_its_script() -> None:
     assert "<" not in text
     assert text.isascii()
     assert payload.written(payload.read(text)) == text
-    assert json.loads(text)["models"][0]["classes"] == list(HOSTILE)
+    assert json.loads(text)["model"]["classes"] == list(HOSTILE)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_a_payload_survives_a_round_trip_and_cannot_leave_its_script() -> None:
     [
         ({"format": 2}, "format"),
         ({"more": 1}, "more"),
-        ({"models": []}, "models"),
+        ({"model": {}}, "model.name"),
         ({"title": 3}, "title"),
     ],
 )

@@ -18,23 +18,18 @@ from infopursuit.texts.knowledge import KnowledgeTable
 from tests.explorer.conftest import Opened
 from tests.explorer.made_up import PLAIN, images, naive_bayes
 
-VIEWS = ("image", "you", "classes", "dictionary", "failures", "compare")
+VIEWS = ("image", "you", "classes", "dictionary", "failures")
 STOP = StoppingRule(0.8, 8)
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
 @cache
 def document() -> payload.Payload:
-    both = naive_bayes(), naive_bayes(seed=9)
+    pursuit = naive_bayes()
     known = KnowledgeTable(PLAIN, ("query 0",), np.ones((len(PLAIN), 1), np.float32))
     truth = {"query 0": payload.Truth(right=0.75, answered=1.0)}
     facts = Facts("first", STOP, truth=truth, knowledge=known)
-    return contents(
-        [(both[0], facts), (both[1], Facts("second", STOP))],
-        images(both, 40),
-        images(both, 20, seed=3),
-        "Access",
-    )
+    return contents((pursuit, facts), images(pursuit, 40), images(pursuit, 20, seed=3), "Access")
 
 
 def states(page: Page) -> Any:

@@ -31,10 +31,10 @@ from tests.explorer.made_up import naive_bayes, networks, unit
 CLASSES = tuple(f"class {number}" for number in range(16))
 STOP = StoppingRule(0.95, 20)
 PLANS = """
-async ([model, whatIf]) => {
+async (whatIf) => {
   const plans = [];
   for (const image of explorer.scorable) {
-    const plan = await explorer.plan(model, image, {
+    const plan = await explorer.plan(image, {
       stop: whatIf.stop,
       struck: new Set(whatIf.struck ?? []),
       chosen: new Map(whatIf.chosen ?? []),
@@ -60,19 +60,19 @@ def document(pursuit: Pursuit, answers: Tensor, stop: StoppingRule = STOP) -> pa
     labels = np.arange(len(answers)) % len(pursuit.class_names)
     half = len(answers) // 2
     test = [
-        payload.Image(id=f"image {row}", label=int(labels[row]), thumbnail=None, answers=[written])
+        payload.Image(id=f"image {row}", label=int(labels[row]), thumbnail=None, answers=written)
         for row, written in enumerate(
             joined_answers(pursuit, each) for each in answers[:half].split(1)
         )
     ]
     scored = payload.Scored(
-        labels=payload.labels(labels[half:]), answers=[joined_answers(pursuit, answers[half:])]
+        labels=payload.labels(labels[half:]), answers=joined_answers(pursuit, answers[half:])
     )
     return payload.Payload(
         format=1,
         title="Agreement",
         served=False,
-        models=[described(pursuit, Facts("model", stop))],
+        model=described(pursuit, Facts("model", stop)),
         images=payload.Images(test=test, train=[], scored=scored),
     )
 
@@ -205,7 +205,7 @@ CASES: dict[str, Callable[[], Case]] = {
 def test_images_are_asked_and_judged_as_in_python(open_page: Opened, name: str) -> None:
     pursuit, count, stop, close = CASES[name]()
     answers = pursuit.answers(unit(count, 5))
-    plans = open_page(document(pursuit, answers, stop)).evaluate(PLANS, [0, {}])
+    plans = open_page(document(pursuit, answers, stop)).evaluate(PLANS, {})
     assert_agree(plans, pursuit, answers, stop, close)
     if name == "two answers":
         assert len({tuple(plan["queries"]) for plan in plans}) > count / 10  # they differ
@@ -226,7 +226,7 @@ def test_a_changed_answer_acts_like_an_override_in_python(
     pursuit = naive_bayes(24, CLASSES, levels)
     answers = pursuit.answers(unit(60, 5))
     page = open_page(document(pursuit, answers))
-    plans = page.evaluate(PLANS, [0, {"given": [*given.items()]}])
+    plans = page.evaluate(PLANS, {"given": [*given.items()]})
     for query, answer in given.items():
         answers[:, query] = answer
     assert_agree(plans, pursuit, answers, STOP, 1e-6)
@@ -246,7 +246,7 @@ def test_struck_questions_act_like_a_model_without_them(open_page: Opened) -> No
     page = open_page(document(pursuit, answers))
     struck = [4, 11, 20]
     kept = [query for query in range(24) if query not in struck]
-    plans = page.evaluate(PLANS, [0, {"struck": struck}])
+    plans = page.evaluate(PLANS, {"struck": struck})
     for plan in plans:
         plan["queries"] = [kept.index(query) for query in plan["queries"]]
         plan["runnersUp"] = [[kept.index(each) for each in step] for step in plan["runnersUp"]]
@@ -257,7 +257,7 @@ def test_a_chosen_question_acts_like_a_dialogue_in_python(open_page: Opened) -> 
     pursuit = naive_bayes(24, CLASSES)
     answers = pursuit.answers(unit(8, 5))
     page = open_page(document(pursuit, answers))
-    plans = page.evaluate(PLANS, [0, {"chosen": [[1, 17]]}])
+    plans = page.evaluate(PLANS, {"chosen": [[1, 17]]})
     for row, plan in enumerate(plans):
         dialogue = Dialogue(pursuit, answers[row], stop=STOP)
         dialogue.step()

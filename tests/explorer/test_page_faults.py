@@ -26,14 +26,14 @@ STOP = StoppingRule(0.9, 8)
 
 
 def changed(**parts: Any) -> str:
-    """An exported page whose payload is damaged: parts of its first model replaced."""
+    """An exported page whose payload is damaged: parts of its model replaced."""
     text = exported(small_payload())
     head, rest = text.split('<script type="application/json" id="payload">')
     content, tail = rest.split("</script>", 1)
     document = json.loads(content)
     for path, value in parts.items():
         *way, last = path.split("__")
-        place = document["models"][0]
+        place = document["model"]
         for name in way:
             place = place[name]
         place[last] = value
@@ -44,13 +44,13 @@ def changed(**parts: Any) -> str:
 @pytest.mark.parametrize(
     ("parts", "named"),
     [
-        ({"queries": [], "questions": []}, "models.0.queries: the model has no question"),
-        ({"classes": []}, "models.0.classes: the model has no class"),
-        ({"table__log_prior": "AAAA"}, "models.0.table.log_prior: 0.75 numbers; expected 6"),
-        ({"table__log_prior": "no base64!"}, "models.0.table.log_prior: no base64 text"),
-        ({"answers": 1}, "models.0.answers: 1; expected 2 to 255, or null"),
-        ({"table": None}, "models.0.kind: naive_bayes without a table"),
-        ({"first": 99}, "models.0.first: 99; expected the number of a question"),
+        ({"queries": [], "questions": []}, "model.queries: the model has no question"),
+        ({"classes": []}, "model.classes: the model has no class"),
+        ({"table__log_prior": "AAAA"}, "model.table.log_prior: 0.75 numbers; expected 6"),
+        ({"table__log_prior": "no base64!"}, "model.table.log_prior: no base64 text"),
+        ({"answers": 1}, "model.answers: 1; expected 2 to 255, or null"),
+        ({"table": None}, "model.kind: naive_bayes without a table"),
+        ({"first": 99}, "model.first: 99; expected the number of a question"),
     ],
 )
 def test_a_damaged_payload_is_refused_by_name(
@@ -71,7 +71,7 @@ def test_a_file_that_was_cut_off(open_page: Opened) -> None:
 
 def test_no_images_at_all(open_page: Opened) -> None:
     content = small_payload()
-    empty = payload.Images(test=[], train=[], scored=payload.Scored(labels="", answers=[""]))
+    empty = payload.Images(test=[], train=[], scored=payload.Scored(labels="", answers=""))
     page = open_page(content.model_copy(update={"images": empty}))
     expect(page.locator("main")).to_contain_text("This page holds no image")
     for part in (".talk", ".sliders", ".mind-change"):
@@ -147,30 +147,30 @@ def answered(pursuit: Pursuit) -> Any:
 def remote_payload(pursuit: Pursuit, count: int = 12) -> payload.Payload:
     """A page of networks that stay on the server."""
     facts = Facts("remote", STOP, sees=True)
-    content = contents([(pursuit, facts)], images([pursuit], count), None, "Served", served=True)
-    model = content.models[0].model_copy(update={"networks": None})
-    return content.model_copy(update={"models": [model]})
+    content = contents((pursuit, facts), images(pursuit, count), None, "Served", served=True)
+    model = content.model.model_copy(update={"networks": None})
+    return content.model_copy(update={"model": model})
 
 
 def test_a_model_that_computes_on_the_server(open_page: Opened, width: int) -> None:
     pursuit = networks(9, PLAIN)
-    app = server([Served(pursuit, answered(pursuit))], remote_payload(pursuit))
+    app = server(Served(pursuit, answered(pursuit)), remote_payload(pursuit))
     with serving(app) as address:
         page = open_page(address, width=width)
-        expected = pursuit.explain(images([pursuit], 12).answers[0][:1], STOP, ["image 0"])[0]
+        expected = pursuit.explain(images(pursuit, 12).answers[:1], STOP, ["image 0"])[0]
         expect(page.locator(".step")).to_have_count(len(expected.steps))
         assert page.locator(".step input:checked + span").all_inner_texts() == list(
             expected.answers
         )
         page.get_by_role("link", name="Failures").click()
-        ending = pursuit.ask_until(images([pursuit], 12).answers[0], STOP)
+        ending = pursuit.ask_until(images(pursuit, 12).answers, STOP)
         right = (ending.posterior.argmax(dim=1) == torch.arange(12) % 6).double().mean()
         expect(page.locator(".lead")).to_contain_text(f"{100 * right:.1f}\u00a0% of 12")
 
 
 def test_a_server_that_stops_answering(open_page: Opened, width: int) -> None:
     pursuit = networks(9, PLAIN)
-    app = server([Served(pursuit, answered(pursuit))], remote_payload(pursuit))
+    app = server(Served(pursuit, answered(pursuit)), remote_payload(pursuit))
     with serving(app) as address:
         page = open_page(address, width=width)
         expect(page.locator(".ending")).to_contain_text("Prediction")
@@ -189,12 +189,12 @@ def test_a_server_that_stops_answering(open_page: Opened, width: int) -> None:
 def test_a_picture_of_the_reader(open_page: Opened, width: int, tmp_path: Path) -> None:
     pursuit = naive_bayes(9, PLAIN)
     content = contents(
-        [(pursuit, Facts("sees", STOP, sees=True))], images([pursuit], 12), None, "Own", served=True
+        (pursuit, Facts("sees", STOP, sees=True)), images(pursuit, 12), None, "Own", served=True
     )
     answer = answered(pursuit)
     path = tmp_path / "my <b>cat.png"
     Image.new("RGB", (80, 60), (200, 30, 30)).save(path)
-    with serving(server([Served(pursuit, answer)], content)) as address:
+    with serving(server(Served(pursuit, answer), content)) as address:
         page = open_page(address, width=width)
         with page.expect_file_chooser() as chooser:
             page.get_by_text("choose a file").click()

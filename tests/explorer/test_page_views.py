@@ -37,7 +37,7 @@ def model(seed: int = 4) -> Pursuit:
 
 @cache
 def split(name: str) -> AnsweredImages:
-    return images([model()], 60 if name == "test" else 40, seed=2 if name == "test" else 3)
+    return images(model(), 60 if name == "test" else 40, seed=2 if name == "test" else 3)
 
 
 @cache
@@ -48,12 +48,12 @@ def document(stop: StoppingRule = STOP) -> payload.Payload:
         origins={QUERIES[0]: "captions"},
         truth={QUERIES[0]: payload.Truth(right=0.75, answered=1.0)},
     )
-    return contents([(model(), facts)], split("test"), split("train"), "Zoo", chosen=Chosen(40, 40))
+    return contents((model(), facts), split("test"), split("train"), "Zoo", chosen=Chosen(40, 40))
 
 
 def explained(image: str, stop: StoppingRule = STOP, **overrides: float) -> Explanation:
     """What Python says of a test image; `overrides` by number: q3=1.0."""
-    answers = split("test").answers[0][split("test").ids.index(image)].clone()
+    answers = split("test").answers[split("test").ids.index(image)].clone()
     for name, value in overrides.items():
         answers[int(name[1:])] = value
     return model().explain(answers.unsqueeze(0), stop, [image])[0]
@@ -71,7 +71,7 @@ def questions(explanation: Explanation) -> list[str]:
 
 @cache
 def texts() -> tuple[str, ...]:
-    return tuple(document().models[0].questions)
+    return tuple(document().model.questions)
 
 
 def step(page: Page, number: int) -> Locator:
@@ -88,7 +88,7 @@ def checked(page: Page) -> list[str]:
 
 def predictions() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return predicted classes, probabilities and lengths of all test images."""
-    ending = model().ask_until(split("test").answers[0], STOP)
+    ending = model().ask_until(split("test").answers, STOP)
     best = ending.posterior.max(dim=1)
     return best.indices.numpy(), best.values.numpy(), ending.length.numpy()
 
@@ -323,7 +323,7 @@ def test_a_picture_and_a_person_answer_together(open_page: Opened) -> None:
         said = {}
         image = split("test").ids[place]
         page = open_page(document(), hash=f"view=image&image={image}")
-        dialogue = Dialogue(model(), split("test").answers[0][place], image, STOP, 1, 0.8)
+        dialogue = Dialogue(model(), split("test").answers[place], image, STOP, 1, 0.8)
         for _ in range(20):
             if page.locator(".ending button").is_visible():
                 break
@@ -419,7 +419,7 @@ def test_what_is_known_of_the_classes_is_corrected_and_saved(
     texts = ("Feathers", 'a "crest", red', "four legs")
     values = np.array([[0, 1, np.nan], [0.5, 0, 1]] * 3, np.float32)
     known = KnowledgeTable(PLAIN, texts, values)
-    content = contents([(model(), Facts("m", STOP, knowledge=known))], split("test"))
+    content = contents((model(), Facts("m", STOP, knowledge=known)), split("test"))
     page = open_page(content, hash="view=dictionary", width=width)
     save = page.get_by_role("button", name="Save the table")
     expect(save).to_be_disabled()
@@ -449,7 +449,7 @@ def test_what_is_known_of_the_classes_is_corrected_and_saved(
 
 def explained_often() -> list[tuple[float, int]]:
     """How often each query is asked, the most often first."""
-    answers = split("test").answers[0]
+    answers = split("test").answers
     explanations = model().explain(answers, STOP, list(split("test").ids))
     counts = torch.zeros(len(QUERIES))
     for each in explanations:
@@ -466,7 +466,7 @@ def test_accuracy_without_struck_questions(open_page: Opened, width: int) -> Non
     for query in (0, 1, 4):
         page.locator(f'[data-query="{query}"] .strike input').check()
     kept = [query for query in range(len(QUERIES)) if query not in (0, 1, 4)]
-    answers = split("test").answers[0][:, kept]
+    answers = split("test").answers[:, kept]
     ending = model().without([0, 1, 4]).ask_until(answers, STOP)
     right = (ending.posterior.argmax(dim=1).numpy() == split("test").labels).mean()
     effect = page.locator(".effect")
@@ -553,32 +553,3 @@ def test_what_is_below_the_gallery_stays_in_its_place_as_pictures_come_into_view
             top,
         )
     assert page.evaluate(place) == before
-
-
-# 7. Two models.
-
-
-def test_two_models_on_the_same_image(open_page: Opened, width: int) -> None:
-    both = model(), model(9)
-    test = images(both, 60)
-    content = contents(
-        [(both[0], Facts("first", STOP)), (both[1], Facts("second", STOP))], test, None, "Two"
-    )
-    page = open_page(content, hash="view=compare&image=image%207&long=1", width=width)
-    for number, side in enumerate(page.locator(".side").all()):
-        expected = both[number].explain(test.answers[number][7:8], STOP, ["image 7"])[0]
-        expect(side.locator("h2")).to_have_text(("first", "second")[number])
-        expect(side.locator(".said li")).to_have_count(len(expected.steps))
-        expect(side.locator(".outcome")).to_contain_text(expected.predicted_class)
-        assert side.locator(".said .answer").all_inner_texts() == list(expected.answers)
-    ends = [
-        each.ask_until(test.answers[n], STOP).posterior.argmax(dim=1) for n, each in enumerate(both)
-    ]
-    same = (ends[0] == ends[1]).double().mean()
-    expect(page.locator(".compare-view")).to_contain_text(f"They agree on {100 * same:.1f}\u00a0%")
-    expect(page.locator(".gallery > li:not(.end)")).to_have_count(int((ends[0] != ends[1]).sum()))
-    page.get_by_label("Model").select_option("second")
-    page.get_by_role("link", name="Image").click()
-    expected = both[1].explain(test.answers[1][7:8], STOP, ["image 7"])[0]
-    expect(page.locator(".step")).to_have_count(len(expected.steps))
-    assert checked(page) == list(expected.answers)

@@ -60,18 +60,16 @@ def seen(pursuit: Pursuit) -> Served:
     return Served(pursuit, answer, stop=STOP)
 
 
-def client(models: list[Served], names: tuple[str, ...] = (), **more: str) -> TestClient:
-    pursuits = [each.pursuit for each in models]
-    named = [(pursuit, Facts(f"m{n}", STOP)) for n, pursuit in enumerate(pursuits)]
-    content = contents(named, images(pursuits), served=True)
-    app = server(models, content, names, **more)
+def client(model: Served, names: tuple[str, ...] = (), **more: str) -> TestClient:
+    content = contents((model.pursuit, Facts("m0", STOP)), images(model.pursuit), served=True)
+    app = server(model, content, names, **more)
     return TestClient(app, base_url=LOCAL, raise_server_exceptions=False)
 
 
 @pytest.fixture(scope="module")
-def both() -> TestClient:
-    """Two models: a table, and networks."""
-    return client([seen(naive_bayes()), seen(networks())])
+def there() -> TestClient:
+    """A client of a table."""
+    return client(seen(naive_bayes()))
 
 
 def png(width: int = 40, height: int = 30, color: str = "red") -> bytes:
@@ -104,13 +102,13 @@ def refused(response: object, status: int) -> str:
     return content["error"]
 
 
-def test_the_page_and_its_payload_are_served(both: TestClient) -> None:
-    page, content = both.get("/"), both.get("/api/payload")
+def test_the_page_and_its_payload_are_served(there: TestClient) -> None:
+    page, content = there.get("/"), there.get("/api/payload")
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert content.headers["content-type"] == "application/json"
     given = payload.read(content.text)
     assert given.served
-    assert [each.kind for each in given.models] == ["naive_bayes", "networks"]
+    assert given.model.kind == "naive_bayes"
     assert content.text in page.text  # the same, inside the page
 
 
@@ -126,8 +124,8 @@ def test_the_page_and_its_payload_are_served(both: TestClient) -> None:
         "/api/steps",
     ],
 )
-def test_every_answer_has_the_headers(both: TestClient, path: str) -> None:
-    headers = both.get(path).headers
+def test_every_answer_has_the_headers(there: TestClient, path: str) -> None:
+    headers = there.get(path).headers
     policy = headers["content-security-policy"]
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     assert "connect-src 'self'" in policy
@@ -140,35 +138,37 @@ def test_every_answer_has_the_headers(both: TestClient, path: str) -> None:
     assert "server" not in headers
 
 
-def test_a_picture_is_answered_by_all_models(both: TestClient) -> None:
-    found = both.post("/api/images", content=png()).json()
+@pytest.mark.parametrize(("model", "count"), [(naive_bayes(), 3), (networks(), 2)])
+def test_a_picture_is_answered(model: Pursuit, count: int) -> None:
+    there = client(seen(model))
+    found = there.post("/api/images", content=png()).json()
     row = torch.tensor([[1.0, 0, 0, 0, 1, 1]]) / 3**0.5
-    table, hard = naive_bayes(), networks()
-    levels = (2 * table.answers(row)).int().numpy(), hard.answers(row).int().numpy()
-    expected = [payload.levels(each, count) for each, count in zip(levels, (3, 2), strict=True)]
-    assert found["answers"] == expected
+    levels = ((count - 1) * model.answers(row)).int().numpy()
+    assert found["answers"] == payload.levels(levels, count)
     assert found["thumbnail"].startswith("data:image/webp;base64,")
     assert found["id"].startswith("your image ")
-    again = both.post("/api/images", content=png()).json()
+    again = there.post("/api/images", content=png()).json()
     assert again == found
-    assert both.post("/api/images", content=png(color="blue")).json()["id"] != found["id"]
+    assert there.post("/api/images", content=png(color="blue")).json()["id"] != found["id"]
 
 
-def test_a_form_with_a_picture_is_predicted_in_words(both: TestClient) -> None:
+@pytest.mark.parametrize("model", [naive_bayes(), networks()])
+def test_a_form_with_a_picture_is_predicted_in_words(model: Pursuit) -> None:
+    there = client(seen(model))
     for picture in (png(), png() + b"\r\n\r\n--x\r\n"):
-        form = both.post("/api/predict", files={"image": ("a.png", picture, "image/png")})
-        found = both.post("/api/predict", content=picture).json()
+        form = there.post("/api/predict", files={"image": ("a.png", picture, "image/png")})
+        found = there.post("/api/predict", content=picture).json()
         assert form.json() == found
-    assert list(found["predictions"]) == ["m0", "m1"]
+    assert list(found["predictions"]) == ["m0"]
+    said = found["predictions"]["m0"]
     row = torch.tensor([[1.0, 0, 0, 0, 1, 1]]) / 3**0.5
-    for model, said in zip((naive_bayes(), networks()), found["predictions"].values(), strict=True):
-        expected = model.explain(model.answers(row), STOP, ["any"])[0]
-        assert said["class"] == expected.predicted_class
-        assert [each["answer"] for each in said["answers"]] == list(expected.answers)
-    no_file = both.post("/api/predict", files={"image": (None, "x")})
+    expected = model.explain(model.answers(row), STOP, ["any"])[0]
+    assert said["class"] == expected.predicted_class
+    assert [each["answer"] for each in said["answers"]] == list(expected.answers)
+    no_file = there.post("/api/predict", files={"image": (None, "x")})
     assert "has no file" in refused(no_file, 400)
     head = {"content-type": "multipart/form-data"}
-    assert "has no file" in refused(both.post("/api/predict", content=png(), headers=head), 400)
+    assert "has no file" in refused(there.post("/api/predict", content=png(), headers=head), 400)
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
@@ -190,11 +190,11 @@ FILE = b'Content-Disposition: form-data; name="image"; filename="a.png"'
 
 
 @pytest.mark.parametrize("kind", ["boundary=x", 'boundary="x"', "charset=utf-8;Boundary=x; a=b"])
-def test_the_boundary_of_a_form_is_found(both: TestClient, kind: str) -> None:
+def test_the_boundary_of_a_form_is_found(there: TestClient, kind: str) -> None:
     head = {"content-type": f"multipart/form-data; {kind}"}
-    expected = both.post("/api/predict", content=png()).json()
+    expected = there.post("/api/predict", content=png()).json()
     for before in (b"", b"some words\r\n", b"--x\r\nContent-Disposition: form-data\r\n\r\nno\r\n"):
-        found = both.post("/api/predict", content=before + form(FILE), headers=head)
+        found = there.post("/api/predict", content=before + form(FILE), headers=head)
         assert found.json() == expected
 
 
@@ -215,11 +215,11 @@ def test_the_boundary_of_a_form_is_found(both: TestClient, kind: str) -> None:
     ids=range(10),
 )
 def test_others_are_answered_while_a_strange_form_is_read(
-    both: TestClient, kind: str, body: bytes, status: int
+    there: TestClient, kind: str, body: bytes, status: int
 ) -> None:
     head = {"content-type": f"multipart/form-data; {kind}"}
     body *= MAX_BYTES // len(body) if body else 0
-    with serving(both.app) as address, ThreadPoolExecutor() as pool:
+    with serving(there.app) as address, ThreadPoolExecutor() as pool:
         sent = pool.submit(
             httpx.post, f"{address}api/predict", content=body, headers=head, timeout=60
         )
@@ -236,7 +236,7 @@ def test_pictures_that_wait_are_answered_together(monkeypatch: pytest.MonkeyPatc
     """Each as if it were alone, whatever is wrong with the others."""
     working, ready, sizes = Event(), Event(), []
     model = seen(naive_bayes())
-    alone = client([model])
+    alone = client(model)
 
     def answer(pictures: Sequence[Image.Image]) -> torch.Tensor:
         assert model.answer is not None
@@ -252,8 +252,8 @@ def test_pictures_that_wait_are_answered_together(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("infopursuit.explorer.server.BATCH", 6)
     monkeypatch.setattr("infopursuit.explorer.server.BATCH_PIXELS", 100 * 100)
     pursuit = naive_bayes()
-    content = contents([(pursuit, Facts("m0", STOP))], images([pursuit]), served=True)
-    app = server([Served(pursuit, answer, stop=STOP)], content)
+    content = contents((pursuit, Facts("m0", STOP)), images(pursuit), served=True)
+    app = server(Served(pursuit, answer, stop=STOP), content)
     sent = [
         ("predict", png(9, color="red")),
         ("predict", png(10, color="green")),
@@ -293,9 +293,9 @@ def test_only_so_many_pictures_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("infopursuit.explorer.server.Worker", lambda: worker)
     monkeypatch.setattr("infopursuit.explorer.server.MOST_WAITING", 2)
     pursuit = naive_bayes()
-    content = contents([(pursuit, Facts("m", STOP))], images([pursuit]), served=True)
+    content = contents((pursuit, Facts("m", STOP)), images(pursuit), served=True)
     with (
-        serving(server([Served(pursuit, answer)], content)) as address,
+        serving(server(Served(pursuit, answer), content)) as address,
         ThreadPoolExecutor() as pool,
     ):
         url = f"{address}api/images"
@@ -315,19 +315,19 @@ def test_each_yes_of_a_picture_has_its_place() -> None:
     model = seen(naive_bayes())
     maps = np.arange(9 * 6, dtype=np.uint8).reshape(1, 9, 2, 3)
     mapped = replace(model, maps=lambda pictures: (maps, [(0.0, 0.0, 1.0, 1.0)]))
-    found = client([mapped]).post("/api/images", content=png()).json()
+    found = client(mapped).post("/api/images", content=png()).json()
     row = torch.tensor([[1.0, 0, 0, 0, 1, 1]]) / 3**0.5
     yes = (model.pursuit.answers(row)[0] > 0.5).nonzero().flatten().tolist()
     assert yes
-    (places,) = found["places"]
+    places = found["places"]
     assert places["size"] == [2, 3]
     assert np.frombuffer(b64decode(places["queries"]), dtype="<u2").tolist() == yes
     assert b64decode(places["maps"]) == maps[0, yes].tobytes()
-    assert client([model]).post("/api/images", content=png()).json()["places"] == [None]
+    assert client(model).post("/api/images", content=png()).json()["places"] is None
 
 
 def test_nothing_that_is_sent_is_stored(
-    both: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    there: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -339,7 +339,7 @@ def test_nothing_that_is_sent_is_stored(
             opened.extend([arguments] if set(arguments[1]) & set("wax+") else [])
 
     sys.addaudithook(hook)  # it stays for good, so that a flag stops it
-    assert both.post("/api/images", content=png(1000, 1000)).status_code == 200
+    assert there.post("/api/images", content=png(1000, 1000)).status_code == 200
     watching = False
     assert not opened
     assert not list(tmp_path.iterdir())
@@ -358,12 +358,12 @@ def test_nothing_that_is_sent_is_stored(
     ],
 )
 def test_what_is_not_a_picture_is_refused(
-    both: TestClient, content: bytes, status: int, message: str
+    there: TestClient, content: bytes, status: int, message: str
 ) -> None:
-    assert message in refused(both.post("/api/images", content=content), status)
+    assert message in refused(there.post("/api/images", content=content), status)
 
 
-def test_a_body_of_unknown_length_is_limited(both: TestClient) -> None:
+def test_a_body_of_unknown_length_is_limited(there: TestClient) -> None:
     taken = []
 
     def chunks() -> Iterator[bytes]:
@@ -371,21 +371,21 @@ def test_a_body_of_unknown_length_is_limited(both: TestClient) -> None:
             taken.append(1)
             yield bytes(10**6)
 
-    assert "at most 20 MB" in refused(both.post("/api/images", content=chunks()), 413)
+    assert "at most 20 MB" in refused(there.post("/api/images", content=chunks()), 413)
     headers = {"Content-Type": "application/json"}
     assert "at most 2 MB" in refused(
-        both.post("/api/steps", content=chunks(), headers=headers), 413
+        there.post("/api/steps", content=chunks(), headers=headers), 413
     )
-    assert "at most 2 MB" in refused(both.post("/api/steps", content=bytes(2_000_001)), 413)
+    assert "at most 2 MB" in refused(there.post("/api/steps", content=bytes(2_000_001)), 413)
 
 
 def test_an_answer_has_a_limit() -> None:
     pursuit = naive_bayes(500)
-    there = client([seen(pursuit)])
+    there = client(seen(pursuit))
     values = 500 + len(pursuit.class_names)
     most = MOST_VALUES // values
     for count, status in ((most, 200), (most + 1, 422)):
-        asked = {"model": 0, "histories": [[]] * count}
+        asked = {"histories": [[]] * count}
         response = there.post("/api/steps", json=asked)
         assert response.status_code == status
     assert f"are too many for {values} queries and classes" in response.json()["error"]
@@ -403,8 +403,8 @@ def test_requests_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None
     content = png(300, 300)
     monkeypatch.setattr("infopursuit.explorer.server.MAX_BYTES_AT_ONCE", len(content) * 3 // 2)
     pursuit = naive_bayes()
-    there = [Served(pursuit, answer)]
-    app = server(there, contents([(pursuit, Facts("m", STOP))], images([pursuit]), served=True))
+    there = Served(pursuit, answer)
+    app = server(there, contents((pursuit, Facts("m", STOP)), images(pursuit), served=True))
     with serving(app) as address, ThreadPoolExecutor() as pool:
         first = pool.submit(httpx.post, f"{address}api/images", content=content, timeout=60)
         assert working.wait(30)
@@ -420,10 +420,10 @@ def test_an_answer_that_is_not_taken_counts(monkeypatch: pytest.MonkeyPatch) -> 
     """Who reads slowly keeps an answer in the memory of the server."""
     monkeypatch.setattr("infopursuit.explorer.server.MAX_BYTES_AT_ONCE", 10**6)
     pursuit = naive_bayes(500)
-    content = contents([(pursuit, Facts("m", STOP))], images([pursuit]), served=True)
-    body = json.dumps({"model": 0, "histories": [[]] * 900}).encode()
+    content = contents((pursuit, Facts("m", STOP)), images(pursuit), served=True)
+    body = json.dumps({"histories": [[]] * 900}).encode()
     head = f"POST /api/steps HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n"
-    with serving(server([seen(pursuit)], content)) as address:
+    with serving(server(seen(pursuit), content)) as address:
         slow = socket.create_connection(("127.0.0.1", urlsplit(address).port or 0))
         slow.sendall(head.encode() + b"Content-Type: application/json\r\n\r\n" + body)
         assert slow.recv(15) == b"HTTP/1.1 200 OK"
@@ -447,8 +447,8 @@ def test_no_work_is_done_for_clients_who_left_before_their_turn() -> None:
         return torch.ones(len(given), 9)
 
     pursuit = naive_bayes()
-    there = [Served(pursuit, answer)]
-    app = server(there, contents([(pursuit, Facts("m", STOP))], images([pursuit]), served=True))
+    there = Served(pursuit, answer)
+    app = server(there, contents((pursuit, Facts("m", STOP)), images(pursuit), served=True))
     with serving(app) as address, ThreadPoolExecutor() as pool:
         first = pool.submit(httpx.post, f"{address}api/images", content=png(1), timeout=60)
         assert working.wait(30)
@@ -481,10 +481,10 @@ def test_clients_who_leave_are_no_lines_in_the_log(caplog: pytest.LogCaptureFixt
 @pytest.mark.parametrize("make", [naive_bayes, networks])
 def test_steps_are_those_of_a_dialogue(make: object) -> None:
     pursuit = make()  # type: ignore[operator]
-    there = client([seen(pursuit)])
+    there = client(seen(pursuit))
     histories = [[], [(3, 1.0)], [(8, 0.0), (0, 1.0)], [(q, 1.0) for q in range(9)]]
     asked = [[{"query": query, "answer": answer} for query, answer in each] for each in histories]
-    found = there.post("/api/steps", json={"model": 0, "histories": asked}).json()["steps"]
+    found = there.post("/api/steps", json={"histories": asked}).json()["steps"]
     for history, step in zip(histories, found, strict=True):
         answers, mask = torch.zeros(1, 9), torch.zeros(1, 9)
         for query, answer in history:
@@ -499,12 +499,12 @@ def test_steps_are_those_of_a_dialogue(make: object) -> None:
         assert np.allclose([step["values"][q] for q in left], [values[q] for q in left])
 
 
-def test_malformed_json_is_refused(both: TestClient) -> None:
+def test_malformed_json_is_refused(there: TestClient) -> None:
     headers = {"Content-Type": "application/json"}
     for content in (b"{", b'{"model": NaN', b"\xff\xfe"):
-        refused(both.post("/api/steps", content=content, headers=headers), 422)
-    refused(both.post("/api/steps", content=b"[" * 100_000, headers=headers), 400)
-    refused(both.post("/api/steps", content=b"{}", headers={"Content-Type": "text/plain"}), 422)
+        refused(there.post("/api/steps", content=content, headers=headers), 422)
+    refused(there.post("/api/steps", content=b"[" * 100_000, headers=headers), 400)
+    refused(there.post("/api/steps", content=b"{}", headers={"Content-Type": "text/plain"}), 422)
 
 
 @pytest.mark.parametrize(
@@ -526,7 +526,7 @@ def test_malformed_json_is_refused(both: TestClient) -> None:
     ],
 )
 def test_only_known_names_of_the_server_are_answered(host: str, status: int) -> None:
-    there = client([seen(naive_bayes())], names=("Lab.example.org",))
+    there = client(seen(naive_bayes()), names=("Lab.example.org",))
     for path in ("/", "/api/payload"):
         response = there.get(path, headers={"Host": host})
         assert response.status_code == status
@@ -534,11 +534,11 @@ def test_only_known_names_of_the_server_are_answered(host: str, status: int) -> 
             assert "--allow" in refused(response, 421)
 
 
-def test_pages_of_other_sites_cannot_ask(both: TestClient) -> None:
-    own = both.post("/api/images", content=png(), headers={"Origin": LOCAL})
+def test_pages_of_other_sites_cannot_ask(there: TestClient) -> None:
+    own = there.post("/api/images", content=png(), headers={"Origin": LOCAL})
     assert own.status_code == 200
     for origin in ("https://evil.example", "null", "http://127.0.0.1:9000", "http://[", ""):
-        other = both.post("/api/images", content=png(), headers={"Origin": origin})
+        other = there.post("/api/images", content=png(), headers={"Origin": origin})
         assert "another site" in refused(other, 403)
     assert "access-control-allow-origin" not in own.headers
 
@@ -556,8 +556,8 @@ def test_pages_of_other_sites_cannot_ask(both: TestClient) -> None:
         "/<script>alert(1)</script>",
     ],
 )
-def test_no_files_can_be_fetched(both: TestClient, path: str) -> None:
-    assert refused(both.get(path), 404) == "There is nothing here."
+def test_no_files_can_be_fetched(there: TestClient, path: str) -> None:
+    assert refused(there.get(path), 404) == "There is nothing here."
 
 
 def test_an_error_of_the_server_reveals_nothing() -> None:
@@ -573,7 +573,7 @@ def test_an_error_of_the_server_reveals_nothing() -> None:
         def fails(pictures: Sequence[Image.Image], error: Exception = error) -> torch.Tensor:
             raise error
 
-        response = client([Served(naive_bayes(), fails)]).post("/api/images", content=png())
+        response = client(Served(naive_bayes(), fails)).post("/api/images", content=png())
         assert refused(response, status) == sentence
         assert response.headers["x-content-type-options"] == "nosniff"
 

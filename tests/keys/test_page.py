@@ -46,7 +46,7 @@ def answer(page: Page, word: str) -> None:
 
 def probabilities(page: Page, classes: tuple[str, ...]) -> np.ndarray:
     found = page.evaluate(
-        "async () => { const {explorer} = window; const p = explorer.predictors[0];"
+        "async () => { const {explorer} = window; const p = explorer.predictor;"
         "return Array.from(p.predict(explorer.state.you).posterior); }"
     )
     assert len(found) == len(classes)

@@ -98,7 +98,7 @@ def shown() -> payload.Payload:
 def test_the_page_knows_what_the_pipeline_knows(trained: Params) -> None:
     assert stage("explore")(trained, "menagerie") == RowCounts(N, N)
     found = shown()
-    (model,) = found.models
+    model = found.model
     assert (found.title, model.name, model.sees) == (NAME, NAME, False)
     assert (model.stop.probability, model.stop.max_queries) == (
         0.95,
@@ -128,7 +128,7 @@ def test_answers_are_those_of_the_model(trained: Params) -> None:
     images = load_images("artifacts/images/menagerie.parquet", "test")
     answers = load(MODELS / NAME).answer(images.embeddings.numpy())
     for each in shown().images.test:
-        levels = read_levels(each.answers[0], K, 5)[0].astype(np.int64)
+        levels = read_levels(each.answers, K, 5)[0].astype(np.int64)
         assert (levels / 4).tolist() == answers[images.ids.index(each.id)].tolist()
 
 
@@ -139,7 +139,7 @@ def test_without_truth_and_pictures_the_page_has_the_rest(trained: Params) -> No
     )
     stage("explore")(without.model_copy(update={"datasets": {"menagerie": dataset}}), "menagerie")
     found = shown()
-    assert found.models[0].truth is None
+    assert found.model.truth is None
     assert {each.thumbnail for each in found.images.test} == {None}
 
 

@@ -178,12 +178,12 @@ def _add_fit(commands: Any) -> None:
     kept = "no model was written; embeddings are kept, so run the same command again"
     command = _command(commands, "fit", run, kept)
     _path(command, "images", "IMAGES")
-    _path(command, "--out", "FOLDER", shtab.DIRECTORY, required=True)
+    _out(command, "FOLDER", shtab.DIRECTORY, required=True)
     _path(command, "--texts", "FILE")
     _path(command, "--labels", "FILE")
     _option(command, "--label", "COLUMN")
     _option(command, "--queries", "K", type=count, default=128, dest="n_queries")
-    _option(command, "--clip", "CLIP")
+    _clip(command)
     _option(command, "--pretrained", "TAG", default="openai")
     _option(command, "--classes", "CLASS", nargs="+")
     _option(command, "--test-fraction", "SHARE", type=float, default=0.2)
@@ -197,16 +197,15 @@ def _add_fit(commands: Any) -> None:
     _option(command, "--llm-option", "KEY=VALUE", type=request_field, action="append")
     _path(command, "--vllm", "PYTHON", type=str, dest="vllm_python")
     _option(command, "--first", "TEXT")
-    _option(command, "--random-state", "SEED", type=int, default=0)
+    _random_state(command)
     _device(command)
 
 
 def _add_knowledge(commands: Any) -> None:
     run = _run("infopursuit.cli.knowledge", "knowledge")
     command = _command(commands, "knowledge", run, "no table was written")
-    _path(command, "--model", "MODEL", shtab.DIRECTORY, type=str)
-    command.model_first = True
-    _path(command, "--out", "FILE", required=True)
+    _model(command, first=True)
+    _out(command, required=True)
 
 
 def _add_explain(commands: Any) -> None:
@@ -214,6 +213,7 @@ def _add_explain(commands: Any) -> None:
     kept = "what was shown is complete, a file of --out was not written"
     command = _command(commands, "explain", run, kept)
     _model(command)
+    _clip(command)
     _output(command, "text", "json", "csv", "html")
     _path(command, "--figures", "FOLDER", shtab.DIRECTORY)
     _stopping(command)
@@ -232,6 +232,7 @@ def _add_predict(commands: Any) -> None:
     run = _run("infopursuit.cli.predict", "predict")
     command = _command(commands, "predict", run, "no file of --out was written")
     _model(command)
+    _clip(command)
     _output(command, "csv", "json")
     _stopping(command)
     command.set_defaults(second_opinion_of=lambda _: None)
@@ -243,6 +244,7 @@ def _add_export(commands: Any) -> None:
     run = _run("infopursuit.cli.explore", "export")
     command = _command(commands, "export", run, "no page was written")
     _model(command)
+    _clip(command)
     _images_and_title(command)
     _device(command)
     _option(command, "--key", None, action="store_true")
@@ -253,6 +255,7 @@ def _add_serve(commands: Any) -> None:
     run = _run("infopursuit.cli.explore", "serve")
     command = _command(commands, "serve", run, "nothing was stored")
     _model(command, action="append", dest="models")
+    _clip(command)
     _images_and_title(command)
     _listening(command)
     _option(command, "--allow", "NAME", action="append", default=[])
@@ -262,14 +265,13 @@ def _add_serve(commands: Any) -> None:
 def _add_annotate(commands: Any) -> None:
     run = _run("infopursuit.cli.explore", "annotate")
     command = _command(commands, "annotate", run, "all answers given are saved")
-    _path(command, "--model", "MODEL", shtab.DIRECTORY, type=str)
-    command.model_first = True
+    _model(command, first=True)
     _path(command, "images", "PHOTOS", shtab.DIRECTORY)
-    _path(command, "--out", "FILE", default=Path("annotations.csv"))
+    _out(command, default=Path("annotations.csv"))
     _option(command, "--by", "NAME", default="")
     _option(command, "--unsure", None, action="store_true")
-    _option(command, "--random-state", "SEED", type=int, default=0)
-    _option(command, "--clip", "CLIP")
+    _random_state(command)
+    _clip(command)
     _listening(command)
     _device(command)
 
@@ -303,14 +305,29 @@ def _prune(chosen: argparse.Namespace) -> None:
     import_module("infopursuit.pipeline.prune").prune()
 
 
-def _model(command: argparse.ArgumentParser, **options: Any) -> None:
-    _path(command, "--model", "MODEL", shtab.DIRECTORY, required=True, type=str, **options)
+def _model(command: Any, first: bool = False, **options: Any) -> None:
+    """Add the model; with `first` it may also be the first word."""
+    command.model_first = first
+    _path(command, "--model", "MODEL", shtab.DIRECTORY, required=not first, type=str, **options)
+
+
+def _clip(command: argparse.ArgumentParser) -> None:
     _option(command, "--clip", "CLIP")
+
+
+def _out(
+    command: argparse.ArgumentParser, what: str = "FILE", complete: Any = shtab.FILE, **options: Any
+) -> None:
+    _path(command, "--out", what, complete, **options)
 
 
 def _output(command: argparse.ArgumentParser, *formats: str) -> None:
     _option(command, "--format", None, choices=formats, default=formats[0])
-    _path(command, "--out", "FILE")
+    _out(command)
+
+
+def _random_state(command: argparse.ArgumentParser) -> None:
+    _option(command, "--random-state", "SEED", type=int, default=0)
 
 
 def _stopping(command: argparse.ArgumentParser) -> None:

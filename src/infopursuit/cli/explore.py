@@ -1,4 +1,4 @@
-"""`infopursuit export`, `serve` and `annotate`: a page to explore models, and images for it.
+"""`infopursuit export`, `serve` and `annotate`: a page to explore a model, and images for it.
 
 Images, or rows of a table, come in the forms of `infopursuit.datasets.given`.
 Without a split, all of them are test images, but those that the model was trained on are training
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -68,26 +68,25 @@ def export(chosen: argparse.Namespace) -> int:
         The exit status: 1 if images could not be read.
     """
     check_writable(chosen.page, "PAGE")
-    models = load_models([chosen.model], chosen.clip, chosen.device)
-    (name,) = models
-    title = chosen.title or name
-    pursuits = [(model.pursuit_, facts(name, model)) for name, model in models.items()]
-    if chosen.key and not isinstance(pursuits[0][0].classifier, NaiveBayes):
+    name, model = load_named(chosen.model, chosen.clip, chosen.device)
+    title, pursuit = chosen.title or name, model.pursuit_
+    if chosen.key and not isinstance(pursuit.classifier, NaiveBayes):
         raise InputError("--key: networks have no table of answers; expected a naive Bayes model")
-    test, train, rejected = _images(models, chosen.images)
+    test, train, rejected = _images(model, chosen.images)
     if chosen.key:
-        test, train = surest(pursuits[0][0], test if train is None else train), None
+        test, train = surest(pursuit, test if train is None else train), None
     limit = Chosen(limit=room(title))
-    content = contents(pursuits, test, train, title, chosen=limit, key=chosen.key)
+    shown = pursuit, facts(name, model)
+    content = contents(shown, test, train, title, chosen=limit, key=chosen.key)
     written = page(content).encode()
     write_out({chosen.page.name: written}, chosen.page.parent, "PAGE", chosen.page)
-    noun = pursuits[0][0].noun
+    noun = pursuit.noun
     logger.info(
         "%s: %s and %s with %s, %.1f MB",
         chosen.page,
         counted(len(content.images.test), f"test {noun}"),
         counted(len(content.images.train), f"training {noun}"),
-        counted(len(content.models[0].queries), "question"),
+        counted(len(content.model.queries), "question"),
         len(written) / 1e6,
     )
     return 1 if rejected else 0
@@ -95,7 +94,7 @@ def export(chosen: argparse.Namespace) -> int:
 
 def surest(pursuit: Pursuit, images: AnsweredImages) -> AnsweredImages:
     """Return of each class the image that the model is surest of, after all its answers."""
-    answers = images.answers[0].to(pursuit.device)
+    answers = images.answers.to(pursuit.device)
     posterior = full_posterior(cast(NaiveBayes, pursuit.classifier), answers).cpu().numpy()
     rows = []
     for label in np.unique(images.labels[images.labels != UNKNOWN]):
@@ -113,7 +112,7 @@ def annotate(chosen: argparse.Namespace) -> int:
     check_writable(chosen.out, "--out")
     suffix_of(chosen.out, "annotations", {".csv": "a table of a spreadsheet"})
     with bound(chosen.host, chosen.port) as listening:
-        ((name, model),) = load_models([chosen.model], chosen.clip, chosen.device).items()
+        name, model = load_named(chosen.model, chosen.clip, chosen.device)
         if model.pursuit_.noun != IMAGE:
             raise InputError(f"{name}: asks about a table; expected a model of images")
         listed = image_files([str(chosen.images)])
@@ -127,8 +126,8 @@ def annotate(chosen: argparse.Namespace) -> int:
         cells = worth_answering(model.pursuit_, images, model.stop or DEFAULT_STOP, *how)
         short = [writable(Path(each).relative_to(chosen.images).as_posix()) for each in files]
         asking = Annotating(chosen.out, short, files, model.pursuit_, cells, chosen.by)
-        empty = no_images([model.pursuit_])
-        content = contents([(model.pursuit_, facts(name, model))], empty, title=name, served=True)
+        empty = no_images(model.pursuit_)
+        content = contents((model.pursuit_, facts(name, model)), empty, title=name, served=True)
         content = content.model_copy(update={"annotate": True})
         for each, reason in rejected.items():
             logger.error("left out: %s: %s", each, reason)
@@ -137,7 +136,7 @@ def annotate(chosen: argparse.Namespace) -> int:
         logger.info(
             "%s about %s, %d answered; answers are saved in %s", *about, answered, chosen.out
         )
-        served = [Served(model.pursuit_, None)]
+        served = Served(model.pursuit_, None)
         run(server(served, content, [chosen.host], asking), listening)
     return 1 if rejected else 0
 
@@ -156,47 +155,33 @@ def serve(chosen: argparse.Namespace) -> int:
     _check_server_packages("serve")
     from infopursuit.explorer.server import Served, bound, run, server
 
+    if len(chosen.models) > 1:
+        raise InputError(
+            f"--model: {len(chosen.models)} models; expected one, and another server, with another "
+            "--port, for each of the others"
+        )
     with bound(chosen.host, chosen.port) as listening:  # fails before minutes of work
-        models = load_models(chosen.models, chosen.clip, chosen.device)
-        reason = blind(models)
-        pursuits = [
-            (model.pursuit_, facts(name, model, reason is None)) for name, model in models.items()
-        ]
-        test, train, _ = _images(models, chosen.images)
-        title = chosen.title or " and ".join(models)
-        content = contents(pursuits, test, train, title, served=True)
+        name, model = load_named(chosen.models[0], chosen.clip, chosen.device)
+        reason = blind(model)
+        test, train, _ = _images(model, chosen.images)
+        shown = model.pursuit_, facts(name, model, reason is None)
+        content = contents(shown, test, train, chosen.title or name, served=True)
         if reason is not None:
             logger.info("pictures of your own are refused: %s", reason)
-        served = [
-            Served(
-                model.pursuit_,
-                None if reason else _answerer(model),
-                mapper(model),
-                model.stop or DEFAULT_STOP,
-            )
-            for model in models.values()
-        ]
+        answerer, stop = None if reason else _answerer(model), model.stop or DEFAULT_STOP
+        served = Served(model.pursuit_, answerer, mapper(model), stop)
         names = [chosen.host, *chosen.allow]
         run(server(served, content, names), listening)
     return 0
 
 
-# -- models ---------------------------------------------------------------------------------------
+# -- the model ------------------------------------------------------------------------------------
 
 
-def load_models(
-    given: Sequence[str], clip: str | None, device: str
-) -> dict[str, PursuitClassifier]:
-    """Return models by the names that the page calls them: the last parts of their paths."""
-    if len(given) > 2:
-        raise InputError(f"--model: {len(given)} models; expected one, or two to compare")
-    models: dict[str, PursuitClassifier] = {}
-    for path in given:
-        name = Path(path).resolve().name if Path(path).exists() else path
-        while name in models:
-            name += " again"
-        models[name] = load_fitted(path, clip, device)
-    return models
+def load_named(given: str, clip: str | None, device: str) -> tuple[str, PursuitClassifier]:
+    """Return what the page calls a model, the last part of its path, and the model."""
+    name = Path(given).resolve().name if Path(given).exists() else given
+    return name, load_fitted(given, clip, device)
 
 
 def facts(name: str, model: PursuitClassifier, sees: bool = False) -> Facts:
@@ -206,13 +191,12 @@ def facts(name: str, model: PursuitClassifier, sees: bool = False) -> Facts:
     return Facts(name, stop, where, sees=sees, maps=mapper(model), knowledge=known)
 
 
-def blind(models: Mapping[str, PursuitClassifier]) -> str | None:
-    """Return why one of the models cannot take pictures; None if all can."""
-    for model in models.values():
-        try:
-            image_tower(clip_of(model))
-        except InputError as error:
-            return str(error)
+def blind(model: PursuitClassifier) -> str | None:
+    """Return why a model cannot take pictures; None if it can."""
+    try:
+        image_tower(clip_of(model))
+    except InputError as error:
+        return str(error)
     return None
 
 
@@ -230,34 +214,32 @@ def _answerer(model: PursuitClassifier) -> Callable[[Sequence[Image.Image]], Ten
 Answered = tuple[AnsweredImages, AnsweredImages | None, dict[str, str]]
 
 
-def _images(models: Mapping[str, PursuitClassifier], given: Sequence[str]) -> Answered:
+def _images(model: PursuitClassifier, given: Sequence[str]) -> Answered:
     """Return test and training images (None without any), and why others cannot be read.
 
-    All models answer them. Of many test images they are an even sample over the classes.
+    Of many test images they are an even sample over the classes.
     """
     if not given:
-        return no_images([model.pursuit_ for model in models.values()]), None, {}
-    answering = list(models.values())
+        return no_images(model.pursuit_), None, {}
     parts: dict[str, list[AnsweredImages]] = {split: [] for split in SPLITS}
     rejected: dict[str, str] = {}
     for path in given:
-        source = read_given(path, wanted_by(answering[0]))
-        source = replace(source, classes=_labels(source, answering[0]))
-        splits = _splits(source, answering)
+        source = read_given(path, wanted_by(model))
+        source = replace(source, classes=_labels(source, model))
+        splits = _splits(source, model)
         for split, most in ((TESTED, TEST + SCORED), (TRAINING, TRAIN)):
             rows = [row for row, of_row in enumerate(splits) if of_row == split]
             if rows:
                 rows = sorted(rows[place] for place in spread(source.labels[rows])[:most])
-                parts[split].append(_answered(source, rows, answering, rejected))
+                parts[split].append(_answered(source, rows, model, rejected))
     test = _joined(parts[TESTED]) if parts[TESTED] else None
     training = _joined(parts[TRAINING]) if parts[TRAINING] else None
     if (test is None or not test.ids) and training is not None and training.ids:
-        noun = answering[0].pursuit_.noun
-        logger.warning("no test %s: the page has no accuracy", noun)
-        test = no_images([model.pursuit_ for model in answering])
+        logger.warning("no test %s: the page has no accuracy", model.pursuit_.noun)
+        test = no_images(model.pursuit_)
     if test is None or (not test.ids and not training):
         why = next((f": {name}: {reason}" for name, reason in rejected.items()), "")
-        noun = answering[0].pursuit_.noun
+        noun = model.pursuit_.noun
         raise InputError(f"{', '.join(given)}: no test {noun} that can be read{why}")
     for name, reason in list(rejected.items())[:LISTED]:
         logger.error("left out: %s: %s", name, reason)
@@ -266,17 +248,16 @@ def _images(models: Mapping[str, PursuitClassifier], given: Sequence[str]) -> An
     return test, training, rejected
 
 
-def _splits(source: Given, models: Sequence[PursuitClassifier]) -> list[str]:
-    """Return the splits of the images; whatever a model was trained on is a training image."""
+def _splits(source: Given, model: PursuitClassifier) -> list[str]:
+    """Return the splits of the images; whatever the model was trained on is a training image."""
     splits = list(source.splits or [TESTED] * len(source.ids))
     rows = [row for row, split in enumerate(splits) if split == TESTED]
-    known = [model.provenance_ for model in models if KEY in model.provenance_]
     trained = 0
-    for start in range(0, len(rows), BLOCK) if known else ():
+    for start in range(0, len(rows), BLOCK) if KEY in model.provenance_ else ():
         here = rows[start : start + BLOCK]
         marks = source.marks
         images = source.some(here) if marks is None else [marks[row] for row in here]
-        for row, each in zip(here, np.any([seen(of, images) for of in known], axis=0), strict=True):
+        for row, each in zip(here, seen(model.provenance_, images), strict=True):
             if each:
                 splits[row], trained = TRAINING, trained + 1
     if trained:
@@ -285,7 +266,7 @@ def _splits(source: Given, models: Sequence[PursuitClassifier]) -> list[str]:
             source.where,
             trained,
             len(rows),
-            models[0].pursuit_.noun,
+            model.pursuit_.noun,
             len(rows) - trained,
         )
     return splits
@@ -312,17 +293,15 @@ def _labels(source: Given, model: PursuitClassifier) -> np.ndarray:
 
 
 def _answered(
-    source: Given, rows: list[int], models: Sequence[PursuitClassifier], rejected: dict[str, str]
+    source: Given, rows: list[int], model: PursuitClassifier, rejected: dict[str, str]
 ) -> AnsweredImages:
     """Return those of the rows that can be read; add why the others cannot to `rejected`."""
     parts = []
     for start in range(0, len(rows), BLOCK):
         here = source.subset(rows[start : start + BLOCK])
-        # One decoder for all: a picture that one CLIP cannot read, no other can.
-        read = [readable(model, here) for model in models]
-        rejected.update(read[0].rejected)
-        given = read[0].given
-        answers = [_answers(of, each.given.rows) for of, each in zip(models, read, strict=True)]
+        read = readable(model, here)
+        rejected.update(read.rejected)
+        given, answers = read.given, _answers(model, read.given.rows)
         labels = given.labels.astype(np.int64)
         parts.append(AnsweredImages(given.ids, labels, answers, given.pictures))
     return _joined(parts)
@@ -346,6 +325,6 @@ def _joined(parts: Sequence[AnsweredImages]) -> AnsweredImages:
     return AnsweredImages(
         [each for part in parts for each in part.ids],
         np.concatenate([part.labels for part in parts]),
-        [torch.cat(blocks) for blocks in zip(*(part.answers for part in parts), strict=True)],
+        torch.cat([part.answers for part in parts]),
         pictures,
     )

@@ -34,9 +34,9 @@ from infopursuit.texts.text_table import read_texts
 logger = logging.getLogger("infopursuit")
 
 LISTED = 20
-# Options that say nothing about a table.
-ABOUT_IMAGES = ("--texts", "--labels", "--clip", "--classes", "--knowledge", "--annotations",
-                "--certified", "--llm", "--llm-model")  # fmt: skip
+# Options that say nothing about a table, as argparse calls their values.
+ABOUT_IMAGES = ("texts", "labels", "clip", "classes", "knowledge", "annotations", "certified",
+                "llm", "llm_model")  # fmt: skip
 # Rows of a table are known again if at least this share of them differ from one another.
 DISTINCT = 0.9
 # The folder, in that of the model, where answers of a language model are kept.
@@ -221,8 +221,9 @@ def _table(chosen: argparse.Namespace) -> TableFile | None:
         )
     if not about_tables:
         raise InputError(f"--label: expected it with a table ({', '.join(TABLES)}); found {path}")
-    for option in ABOUT_IMAGES:
-        if getattr(chosen, option.removeprefix("--").replace("-", "_")):
+    for name in ABOUT_IMAGES:
+        if getattr(chosen, name):
+            option = f"--{name.replace('_', '-')}"
             raise InputError(f"{option}: about images; expected it without --label")
     return read_table(path)
 

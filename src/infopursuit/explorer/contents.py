@@ -1,4 +1,4 @@
-"""What goes into a page: models, samples of their images, and all within the limit of its size."""
+"""What goes into a page: a model, samples of its images, and all within the limit of its size."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Chosen:
 
 
 def contents(
-    models: Sequence[tuple[Pursuit, Facts]],
+    model: tuple[Pursuit, Facts],
     test: AnsweredImages,
     train: AnsweredImages | None = None,
     title: str = "Explorer",
@@ -84,30 +84,23 @@ def contents(
     all fit into the limit, the last ones are left out, which is logged; test images that are not
     shown count in accuracies.
     """
-    pursuits = [pursuit for pursuit, _ in models]
-    for pursuit, facts in models:
-        if pursuit.class_names != pursuits[0].class_names:
-            raise InputError(
-                f"{facts.name}: {len(pursuit.class_names)} classes from "
-                f"{pursuit.class_names[:3]} on; expected those of {models[0][1].name}: "
-                f"{len(pursuits[0].class_names)} from {pursuits[0].class_names[:3]} on"
-            )
-    order = _samples_first(models[0], test, chosen.test)
+    pursuit = model[0]
+    order = _samples_first(model, test, chosen.test)
     wanted = order[: chosen.test]
-    rest = scored(pursuits, test.rows(sorted(order[len(wanted) :])))
+    rest = scored(pursuit, test.rows(sorted(order[len(wanted) :])))
     empty = payload.Payload(
         format=payload.FORMAT,
         title=writable(title),
         served=served,
         key=key,
-        noun=pursuits[0].noun,
-        models=[described(pursuit, facts) for pursuit, facts in models],
+        noun=pursuit.noun,
+        model=described(*model),
         images=payload.Images(test=[], train=[], scored=rest),
     )
     room = _room(empty, chosen)
-    first = page_images(models, test.rows(wanted), None if room is None else int(TEST_SHARE * room))
+    first = page_images(model, test.rows(wanted), None if room is None else int(TEST_SHARE * room))
     if len(first) < len(wanted):  # what has no picture is counted all the same
-        rest = scored(pursuits, test.rows(sorted(order[len(first) :])))
+        rest = scored(pursuit, test.rows(sorted(order[len(first) :])))
         empty = empty.model_copy(update={"images": payload.Images(test=[], train=[], scored=rest)})
         room = _room(empty, chosen)
     if room is not None:
@@ -115,7 +108,7 @@ def contents(
     second: list[payload.Image] = []
     if train is not None:
         others = spread(train.labels)[: chosen.train]
-        second = page_images(models, train.rows(others), room)
+        second = page_images(model, train.rows(others), room)
         _log_left_out("training", len(second), len(others))
     _log_left_out("test", len(first), len(wanted))
     images = payload.Images(test=first, train=second, scored=rest, fitted=test.fitted)
@@ -128,7 +121,7 @@ def _samples_first(model: tuple[Pursuit, Facts], test: AnsweredImages, count: in
     pursuit, facts = model
     if len(order) <= count:
         return order
-    ending = pursuit.ask_until(test.answers[0].to(pursuit.device), facts.stop)
+    ending = pursuit.ask_until(test.answers.to(pursuit.device), facts.stop)
     predicted = ending.posterior.argmax(dim=1).cpu().numpy()
     labels = test.labels
     wrong = {row for row in order if labels[row] not in (UNKNOWN, predicted[row])}
@@ -137,10 +130,9 @@ def _samples_first(model: tuple[Pursuit, Facts], test: AnsweredImages, count: in
     return order[:plain] + sorted(order[plain:], key=lambda row: row not in wrong)
 
 
-def no_images(pursuits: Sequence[Pursuit]) -> AnsweredImages:
+def no_images(pursuit: Pursuit) -> AnsweredImages:
     """Return no images, for the page of a model without them."""
-    answers = [torch.zeros(0, len(pursuit.queries)) for pursuit in pursuits]
-    return AnsweredImages([], np.zeros(0, dtype=np.int64), answers)
+    return AnsweredImages([], np.zeros(0, dtype=np.int64), torch.zeros(0, len(pursuit.queries)))
 
 
 def _room(empty: payload.Payload, chosen: Chosen) -> int | None:
@@ -149,14 +141,12 @@ def _room(empty: payload.Payload, chosen: Chosen) -> int | None:
         return None
     taken = len(payload.written(empty))
     if taken > chosen.limit:
-        sizes = ", ".join(
-            f"{each.name} has {counted(len(each.queries), 'question')} and "
-            f"{counted(len(each.classes), 'class')}"
-            for each in empty.models
-        )
+        model = empty.model
         raise InputError(
             f"without any picture the page is {taken / 1e6:.1f} MB too large for "
-            f"{chosen.limit / 1e6:.1f} MB: {sizes}; expected fewer, or `infopursuit serve`"
+            f"{chosen.limit / 1e6:.1f} MB: {model.name} has "
+            f"{counted(len(model.queries), 'question')} and "
+            f"{counted(len(model.classes), 'class')}; expected fewer, or `infopursuit serve`"
         )
     return chosen.limit - taken
 
@@ -178,15 +168,15 @@ class AnsweredImages:
     Attributes:
         ids: what the page calls them.
         labels: (n,) numbers of their classes, -1 where a class is not known.
-        answers: for each model (n, k), in [0, 1].
+        answers: (n, k), in [0, 1].
         pictures: of any kind that `to_rgb` takes, None for an image without one; or a function that
             gives those of some rows, so that the others are never read. None for no pictures.
-        fitted: on how many of these images, or equal ones, a model was fitted.
+        fitted: on how many of these images, or equal ones, the model was fitted.
     """
 
     ids: Sequence[str]
     labels: Integer[np.ndarray, " n"]
-    answers: Sequence[Float[Tensor, "n k"]]
+    answers: Float[Tensor, "n k"]
     pictures: Sequence[Any] | Pictures | None = None
     fitted: int = 0
 
@@ -196,7 +186,7 @@ class AnsweredImages:
         return AnsweredImages(
             [self.ids[place] for place in places],
             self.labels[chosen.numpy()],
-            [each[chosen.to(each.device)] for each in self.answers],
+            self.answers[chosen.to(self.answers.device)],
             None if self.pictures is None else lambda rows: self.given([places[r] for r in rows]),
         )
 
@@ -210,19 +200,17 @@ class AnsweredImages:
 
 
 def page_images(
-    models: Sequence[tuple[Pursuit, Facts]], images: AnsweredImages, room: int | None = None
+    model: tuple[Pursuit, Facts], images: AnsweredImages, room: int | None = None
 ) -> list[payload.Image]:
     """Return the first images with their thumbnails, as many as fit into `room` bytes.
 
-    Of the questions that a model asks of an image, each yes has its place.
+    Of the questions that the model asks of an image, each yes has its place.
     """
     fitting: list[payload.Image] = []
     taken = 0
     pictures = images.given(range(len(images.ids)))
-    of_models = [
-        _asked_places(*model, answers, pictures)
-        for model, answers in zip(models, images.answers, strict=True)
-    ]
+    pursuit, facts = model
+    of_images = _asked_places(pursuit, facts, images.answers, pictures)
     for row, name in enumerate(images.ids):
         label = int(images.labels[row])
         try:
@@ -233,11 +221,8 @@ def page_images(
             id=writable(name),
             label=None if label == UNKNOWN else label,
             thumbnail=small,
-            answers=[
-                joined_answers(pursuit, answers[row : row + 1])
-                for (pursuit, _), answers in zip(models, images.answers, strict=True)
-            ],
-            places=[each[row] for each in of_models] if any(map(any, of_models)) else [],
+            answers=joined_answers(pursuit, images.answers[row : row + 1]),
+            places=of_images[row],
         )
         taken += len(image.model_dump_json()) + 1
         if room is not None and taken > room:
@@ -263,18 +248,14 @@ def _asked_places(
     return found
 
 
-def scored(pursuits: Sequence[Pursuit], images: AnsweredImages) -> payload.Scored:
+def scored(pursuit: Pursuit, images: AnsweredImages) -> payload.Scored:
     """Return labels and answers of images with a class; of many an even sample of `SCORED`."""
     places = np.flatnonzero(images.labels != UNKNOWN)
     if len(places) > SCORED:
         places = places[np.linspace(0, len(places) - 1, SCORED).round().astype(np.int64)]
     chosen = images.rows(places.tolist())
     return payload.Scored(
-        labels=payload.labels(chosen.labels),
-        answers=[
-            joined_answers(pursuit, answers)
-            for pursuit, answers in zip(pursuits, chosen.answers, strict=True)
-        ],
+        labels=payload.labels(chosen.labels), answers=joined_answers(pursuit, chosen.answers)
     )
 
 

@@ -209,7 +209,7 @@ def answered(
             if label not in numbers:
                 raise InputError(f"y[{row}] is {label!r}; expected one of {list(classes)[:10]}")
             labels[row] = numbers[label]
-    return AnsweredImages(list(names), labels, [answers.cpu()], pictures, fitted)
+    return AnsweredImages(list(names), labels, answers.cpu(), pictures, fitted)
 
 
 def explored(
@@ -224,8 +224,8 @@ def explored(
 ) -> FramedPage:
     """Return the page of one model; test and training images may be None."""
     content = contents(
-        [(pursuit, Facts(title, stop, origins(provenance.get("sources", {})), maps=maps))],
-        no_images([pursuit]) if test is None else test,
+        (pursuit, Facts(title, stop, origins(provenance.get("sources", {})), maps=maps)),
+        no_images(pursuit) if test is None else test,
         train,
         title,
         chosen=Chosen(limit=room(title)),

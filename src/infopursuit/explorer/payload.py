@@ -226,33 +226,32 @@ class Places(Part):
 
 
 class Image(Part):
-    """An image that the page can show: path or id, class, picture, and for each model its answers.
+    """An image that the page can show: path or id, class, picture, and its answers.
 
-    Answers are levels, or float32 (k,) of soft answers; `places` is empty, or has the places of
-    each model, null if it has none.
+    Answers are levels, or float32 (k,) of soft answers; `places` is null if there are none.
     """
 
     id: str
     label: int | None
     thumbnail: Thumbnail | None
-    answers: list[Base64]
-    places: list[Places | None] = []
+    answers: Base64
+    places: Places | None = None
 
 
 class Scored(Part):
     """More test images, without pictures: for accuracies.
 
-    Labels are uint16 (n,); answers, for each model, are n rows of levels, or float32 (n, k).
+    Labels are uint16 (n,); answers are n rows of levels, or float32 (n, k).
     """
 
     labels: Base64
-    answers: list[Base64]
+    answers: Base64
 
 
 class Images(Part):
-    """Test samples, training images to compare with, and further test images, of all models.
+    """Test samples, training images to compare with, and further test images.
 
-    On `fitted` of the test images, or on equal ones, a model was fitted: they are no test.
+    On `fitted` of the test images, or on equal ones, the model was fitted: they are no test.
     """
 
     test: list[Image]
@@ -275,7 +274,7 @@ class Payload(Part):
     key: bool = False
     annotate: bool = False
     noun: str = "image"
-    models: Annotated[list[Model], Field(min_length=1, max_length=2)]
+    model: Model
     images: Images
 
 

@@ -1,4 +1,4 @@
-"""The page with a server: your own pictures, and models that are too large for the page.
+"""The page with a server: your own pictures, and a model that is too large for the page.
 
 GET  /                  the page
 GET  /api/payload       what it shows (payload.Payload)
@@ -120,9 +120,8 @@ class AskedQuestion(Part):
 
 
 class Histories(Part):
-    """Histories of one model, each in the order asked."""
+    """Histories, each in the order asked."""
 
-    model: Annotated[int, Field(ge=0, le=1)]
     # The first mistake is enough: to describe millions takes minutes.
     histories: Annotated[
         list[Annotated[list[AskedQuestion], FailFast()]],
@@ -149,12 +148,12 @@ class Answers(Part):
 
     id: str
     thumbnail: Thumbnail
-    answers: list[Base64]
-    places: list[payload.Places | None]
+    answers: Base64
+    places: payload.Places | None
 
 
 class Predictions(Part):
-    """What each model says of a picture, as `pursuit.prediction` has it."""
+    """What the model, by its name, says of a picture, as `pursuit.prediction` has it."""
 
     predictions: dict[str, dict[str, Any]]
 
@@ -208,7 +207,7 @@ class Served:
 
 
 def server(
-    models: Sequence[Served],
+    model: Served,
     content: payload.Payload,
     names: Collection[str] = (),
     annotating: Annotating | None = None,
@@ -234,11 +233,11 @@ def server(
         return Response(written, media_type="application/json")
 
     async def of_picture(request: Request, make: Made[T]) -> T:
-        if any(model.answer is None for model in models):
+        if model.answer is None:
             raise HTTPException(
                 409, "The CLIP of the model is not there; the server's log says why."
             )
-        return await worker.of_picture(request, make, models, await request.body())
+        return await worker.of_picture(request, make, model, await request.body())
 
     @app.post(PICTURES, openapi_extra=PICTURE)
     async def post_picture(request: Request) -> Answers:
@@ -247,14 +246,11 @@ def server(
     @app.post(PREDICT, openapi_extra=PICTURE_OR_FORM)
     async def post_prediction(request: Request) -> Predictions:
         found = await of_picture(request, predictions)
-        names = [model.name for model in content.models]
-        return Predictions(predictions=dict(zip(names, found, strict=True)))
+        return Predictions(predictions={content.model.name: found})
 
     @app.post("/api/steps", response_model=Steps)
     async def post_histories(asked: Histories, request: Request) -> Response:
-        if asked.model >= len(models):
-            raise HTTPException(422, f"There is no model {asked.model}.")
-        pursuit, count = models[asked.model].pursuit, len(asked.histories)
+        pursuit, count = model.pursuit, len(asked.histories)
         values = len(pursuit.queries) + len(pursuit.class_names)
         if count > 1 and count * values > MOST_VALUES:
             raise HTTPException(
@@ -334,57 +330,52 @@ class Picture(NamedTuple):
 
 
 # Makes the answer to each of some pictures.
-Made = Callable[[Sequence[Served], Sequence[Picture]], list[T]]
+Made = Callable[[Served, Sequence[Picture]], list[T]]
 
 
-def answer_pictures(models: Sequence[Served], pictures: Sequence[Picture]) -> list[Answers]:
-    """Return the answers of all models to each picture."""
-    found = [
-        Answers(id=each.name, thumbnail=thumbnail(each.image), answers=[], places=[])
-        for each in pictures
-    ]
-    images = [each.image for each in pictures]
+def answer_pictures(model: Served, pictures: Sequence[Picture]) -> list[Answers]:
+    """Return the answers of the model to each picture."""
+    assert model.answer is not None
+    images, pursuit = [each.image for each in pictures], model.pursuit
+    places: list[payload.Places | None] = [None] * len(pictures)
     with clip_at_work():
-        for model in models:
-            if model.answer is None:
-                continue
-            answers = model.answer(images)
-            for row, of_picture in enumerate(found):
-                of_picture.answers.append(joined_answers(model.pursuit, answers[row : row + 1]))
-                of_picture.places.append(None)
-            said_yes = [(each > NOT_SURE).nonzero().flatten().tolist() for each in answers]
-            if model.maps is not None and any(said_yes):
-                for of_picture, yes, maps, seen in zip(
-                    found, said_yes, *model.maps(images), strict=True
-                ):
-                    if yes:
-                        of_picture.places[-1] = payload.places(maps[yes], yes, seen)
-    return found
+        answers = model.answer(images)
+        said_yes = [(each > NOT_SURE).nonzero().flatten().tolist() for each in answers]
+        if model.maps is not None and any(said_yes):
+            for row, (yes, maps, seen) in enumerate(
+                zip(said_yes, *model.maps(images), strict=True)
+            ):
+                if yes:
+                    places[row] = payload.places(maps[yes], yes, seen)
+    return [
+        Answers(
+            id=each.name,
+            thumbnail=thumbnail(each.image),
+            answers=joined_answers(pursuit, answers[row : row + 1]),
+            places=places[row],
+        )
+        for row, each in enumerate(pictures)
+    ]
 
 
-def predictions(
-    models: Sequence[Served], pictures: Sequence[Picture]
-) -> list[list[dict[str, Any]]]:
-    """Return what each model that has its CLIP says of each picture, in words."""
+def predictions(model: Served, pictures: Sequence[Picture]) -> list[dict[str, Any]]:
+    """Return what the model says of each picture, in words."""
+    assert model.answer is not None
     images, names = zip(*pictures, strict=True)
     with clip_at_work():
-        said = [
-            map(prediction, model.pursuit.explain(model.answer(images), model.stop, names))
-            for model in models
-            if model.answer is not None
-        ]
-    return [list(each) for each in zip(*said, strict=True)]
+        said = model.pursuit.explain(model.answer(images), model.stop, names)
+        return [prediction(each) for each in said]
 
 
 def answered(
-    models: Sequence[Served], make: Made[T], sent: Sequence[tuple[str, bytes]]
+    model: Served, make: Made[T], sent: Sequence[tuple[str, bytes]]
 ) -> list[T | Exception]:
     """Return the answers to the first pictures that were sent, or why there are none.
 
     As many are answered at once as memory allows. One that fails does not change another's answer.
 
     Args:
-        models: those that answer.
+        model: answers them.
         make: makes the answers.
         sent: the types and the bodies of requests.
     """
@@ -399,21 +390,19 @@ def answered(
             found.append(error)
         if sum(each.image.width * each.image.height for each in pictures) >= BATCH_PIXELS:
             break
-    made = iter(_made(models, make, pictures))
+    made = iter(_made(model, make, pictures))
     return [next(made) if each is None else each for each in found]
 
 
-def _made(
-    models: Sequence[Served], make: Made[T], pictures: Sequence[Picture]
-) -> list[T | Exception]:
+def _made(model: Served, make: Made[T], pictures: Sequence[Picture]) -> list[T | Exception]:
     try:
-        return list(make(models, pictures)) if pictures else []
+        return list(make(model, pictures)) if pictures else []
     except HTTPException as error:
         return [error] * len(pictures)
     except Exception as error:
         if len(pictures) == 1:
             return [error]
-        return [each for alone in pictures for each in _made(models, make, [alone])]
+        return [each for alone in pictures for each in _made(model, make, [alone])]
 
 
 @contextmanager
@@ -530,7 +519,7 @@ class Worker:
 
     A picture takes memory, and all cores. All work is done in the same thread, because each further
     thread would hold its own memory. Pictures that came while others were answered are answered
-    together: CLIP and the models take little longer for some than for one.
+    together: CLIP and the model take little longer for some than for one.
     """
 
     def __init__(self) -> None:
@@ -550,9 +539,7 @@ class Worker:
                 raise ClientDisconnect
             return await self._run(make, *given)
 
-    async def of_picture(
-        self, request: Request, make: Made[T], models: Sequence[Served], body: bytes
-    ) -> T:
+    async def of_picture(self, request: Request, make: Made[T], model: Served, body: bytes) -> T:
         """Return what `make` returns for a picture, alone or with others that wait.
 
         Raises:
@@ -566,14 +553,14 @@ class Worker:
         try:
             async with self.turn:
                 while mine.outcome is None:
-                    await self._answer_first(make, models)
+                    await self._answer_first(make, model)
         finally:
             self.waiting.remove(mine)
         if isinstance(mine.outcome, Exception):
             raise mine.outcome
         return mine.outcome
 
-    async def _answer_first(self, make: Made[Any], models: Sequence[Served]) -> None:
+    async def _answer_first(self, make: Made[Any], model: Served) -> None:
         """Answer the first of the pictures that wait for this."""
         wanted = [each for each in self.waiting if each.outcome is None and each.make is make]
         there = []
@@ -583,7 +570,7 @@ class Worker:
             else:
                 there.append(each)
         sent = [(each.request.headers.get("content-type", ""), each.body) for each in there]
-        outcomes = await self._run(answered, models, make, sent)
+        outcomes = await self._run(answered, model, make, sent)
         for each, outcome in zip(there, outcomes, strict=False):  # the others wait on
             each.outcome = outcome
 

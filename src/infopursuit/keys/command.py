@@ -103,10 +103,10 @@ def write_page(pursuit: Pursuit, read: Key, out: Path) -> None:
     truth = torch.from_numpy(np.nan_to_num(read.truth(), nan=0.0) > 0.5)
     rows = [read.classes.index(name) for name in names]
     pictures = AnsweredImages(
-        names, np.array(rows, np.int64), [truth[rows].float()], [read.pictures[n] for n in names]
+        names, np.array(rows, np.int64), truth[rows].float(), [read.pictures[n] for n in names]
     )
     content = contents(
-        [(pursuit, Facts(read.title, SURE))],
+        (pursuit, Facts(read.title, SURE)),
         pictures,
         title=read.title,
         chosen=Chosen(test=len(names), limit=room(read.title, LARGEST)),

@@ -1,5 +1,5 @@
 // @ts-check
-// What all views share: the models and images, the state, and what follows from both.
+// What all views share: the model and images, the state, and what follows from both.
 
 import { announce, button, h, inRow } from "./dom.js";
 import { Networks } from "./networks.js";
@@ -16,27 +16,25 @@ import { answersTo } from "./words.js";
 
 /**
  * @typedef {{id: string, label: number | null, thumbnail: string | null, split: Split,
- *   answers: (model: number) => Float32Array, places: (Places | null)[]}} Image
+ *   answers: () => Float32Array, places: Places | null}} Image
  * @typedef {"test" | "train" | "scored" | "yours"} Split
  */
 
 // How many past states can be taken back.
 const REMEMBERED = 500;
 
-/** @param {Model} model @param {number} number @returns {Predictor} */
-function predictorOf(model, number) {
+/** @param {Model} model @returns {Predictor} */
+function predictorOf(model) {
   if (model.table) return new NaiveBayes(model);
-  return model.networks
-    ? new Networks(model)
-    : new RemoteMind(number, model.k + model.classes.length);
+  return model.networks ? new Networks(model) : new RemoteMind(model.k + model.classes.length);
 }
 
 export class App {
   /** @param {Payload} payload */
   constructor(payload) {
     this.payload = payload;
-    this.predictors = payload.models.map(predictorOf);
-    this.remembering = payload.models.map((model, i) => new Remembering(this.predictors[i], model));
+    this.predictor = predictorOf(payload.model);
+    this.remembering = new Remembering(this.predictor, payload.model);
     this.test = payload.test.map((each) => this.imageOf(each, "test"));
     this.train = payload.train.map((each) => this.imageOf(each, "train"));
     this.scored = this.scoredImages();
@@ -47,10 +45,10 @@ export class App {
     this.past = [];
     /** @type {() => void} */
     this.onChange = () => {};
-    /** @type {Map<number, Promise<Outcomes>>} */
-    this.known = new Map();
-    /** @type {Map<number, Float64Array>} */
-    this.rateTables = new Map();
+    /** @type {Promise<Outcomes> | null} */
+    this.known = null;
+    /** @type {Float64Array | null} */
+    this.rateTable = null;
   }
 
   /** What an image is called: of a table a row. */
@@ -59,22 +57,15 @@ export class App {
   }
 
   get model() {
-    return this.payload.models[this.state.model];
+    return this.payload.model;
   }
 
-  /** Reads the answers of rows of images to a model when they are first needed.
-   * @param {string[]} packed for each model @param {number} rows @param {string} where */
+  /** Reads the answers of rows of images when they are first needed.
+   * @param {string} packed @param {number} rows @param {string} where */
   reader(packed, rows, where) {
-    /** @type {Map<number, Float32Array>} */
-    const read = new Map();
-    return (/** @type {number} */ model) => {
-      let values = read.get(model);
-      if (!values) {
-        values = answersOf(packed[model], this.payload.models[model], rows, where);
-        read.set(model, values);
-      }
-      return values;
-    };
+    /** @type {Float32Array | null} */
+    let values = null;
+    return () => (values ??= answersOf(packed, this.model, rows, where));
   }
 
   /** @param {Picture} picture @param {Split} split @returns {Image} */
@@ -91,12 +82,9 @@ export class App {
       id: `more-${row + 1}`,
       label,
       thumbnail: null,
-      places: [],
+      places: null,
       split: /** @type {const} */ ("scored"),
-      answers: (/** @type {number} */ number) => {
-        const { k } = this.payload.models[number];
-        return all(number).subarray(row * k, (row + 1) * k);
-      },
+      answers: () => all().subarray(row * this.model.k, (row + 1) * this.model.k),
     }));
   }
 
@@ -126,58 +114,53 @@ export class App {
     return image === null ? (this.test[0] ?? this.train[0] ?? null) : this.image(image);
   }
 
-  /** The stopping rule with what the sliders say. @param {Model} [model] @returns {Stop} */
-  stop(model = this.model) {
+  /** The stopping rule with what the sliders say. @returns {Stop} */
+  stop() {
     const { sure, most } = this.state;
+    const { stop } = this.model;
     return {
-      ...model.stop,
-      probability: sure === null ? model.stop.probability : sure / 100,
-      max_queries: most === null ? model.stop.max_queries : most === "all" ? null : most,
+      ...stop,
+      probability: sure === null ? stop.probability : sure / 100,
+      max_queries: most === null ? stop.max_queries : most === "all" ? null : most,
     };
   }
 
-  /** @param {number} model @param {Image} image @param {Partial<WhatIf>} whatIf @returns {Promise<Plan>} */
-  plan(model, image, whatIf) {
-    return plan(this.payload.models[model], this.remembering[model], image.answers(model), whatIf);
+  /** @param {Image} image @param {Partial<WhatIf>} whatIf @returns {Promise<Plan>} */
+  plan(image, whatIf) {
+    return plan(this.model, this.remembering, image.answers(), whatIf);
   }
 
   /** What the model makes of all test images by its own stopping rule; computed once.
-   * @param {number} number of the model @returns {Promise<Outcomes>} */
-  outcomes(number = this.state.model) {
-    let found = this.known.get(number);
-    if (!found) {
-      const answers = this.scorable.map((image) => image.answers(number));
-      found = outcomesOf(this.payload.models[number], this.predictors[number], answers);
-      found.catch(() => this.known.delete(number));
-      this.known.set(number, found);
+   * @returns {Promise<Outcomes>} */
+  outcomes() {
+    if (!this.known) {
+      const answers = this.scorable.map((image) => image.answers());
+      this.known = outcomesOf(this.model, this.predictor, answers);
+      this.known.catch(() => {
+        this.known = null;
+      });
     }
-    return found;
+    return this.known;
   }
 
-  /**
-   * How often each class gives each answer, (levels, k, c): by the model's table, or else counted
-   * on the test images.
-   * @param {number} [number]
-   */
-  rates(number = this.state.model) {
-    let rates = this.rateTables.get(number);
-    if (rates) return rates;
-    const model = this.payload.models[number];
-    const predictor = this.predictors[number];
-    rates = predictor instanceof NaiveBayes ? predictor.likelihood : this.counted(model, number);
-    this.rateTables.set(number, rates);
-    return rates;
+  /** How often each class gives each answer, (levels, k, c): by the model's table, or else counted
+   * on the test images. */
+  rates() {
+    const { predictor } = this;
+    this.rateTable ??= predictor instanceof NaiveBayes ? predictor.likelihood : this.counted();
+    return this.rateTable;
   }
 
-  /** @param {Model} model @param {number} number @returns {Float64Array} */
-  counted({ k, c, levels }, number) {
+  /** @returns {Float64Array} */
+  counted() {
+    const { k, c, levels } = this.model;
     const [v, size] = [levels ?? 2, k * c];
     const rates = new Float64Array(v * size);
     const seen = new Float64Array(c);
     for (const image of this.scorable) {
       if (image.label === null) continue;
       seen[image.label]++;
-      const answers = image.answers(number);
+      const answers = image.answers();
       for (let query = 0; query < k; query++) {
         const place = query * c + image.label;
         if (levels === null) {
@@ -191,10 +174,10 @@ export class App {
     return rates.map((count, i) => (seen[i % c] ? count / seen[i % c] : 1 / v));
   }
 
-  /** How often a class answers yes. @param {number} query @param {number} y @param {number} [number] */
-  yesRate(query, y, number = this.state.model) {
-    const { k, c, levels } = this.payload.models[number];
-    const rates = this.rates(number);
+  /** How often a class answers yes. @param {number} query @param {number} y */
+  yesRate(query, y) {
+    const { k, c, levels } = this.model;
+    const rates = this.rates();
     let share = 0;
     for (let level = (levels ?? 2) - 1; 2 * level > (levels ?? 2) - 1; level--) {
       share += rates[(level * k + query) * c + y];
@@ -233,7 +216,7 @@ export class App {
    * known. @param {Image} image @returns {number | null} */
   familiarity(image) {
     const { familiar } = this.model;
-    return familiar && familiarity(familiar, this.model, image.answers(this.state.model));
+    return familiar && familiarity(familiar, this.model, image.answers());
   }
 
   /**

@@ -52,7 +52,7 @@ export class ChangesPanel {
         : "Nothing is changed.",
     );
     this.outcome.classList.toggle("another", largest(own.posterior) !== largest(plan.posterior));
-    const answers = image.answers(app.state.model);
+    const answers = image.answers();
     const predicted = largest(plan.posterior);
     /** What an answer that was not asked for would have done. @param {number} query */
     const wouldHave = (query) => {

@@ -2,12 +2,11 @@
 // The page: reads the payload, shows the view that the address names, and hears keys.
 
 import { App } from "./app.js";
-import { button, choice, fill, h, inRow } from "./dom.js";
+import { button, fill, h, inRow } from "./dom.js";
 import { PayloadError, readPayload } from "./payload.js";
-import { emptyState, hashOf, viewsOf } from "./state.js";
+import { hashOf, viewsOf } from "./state.js";
 import { ANNOTATING, AnnotateView } from "./view_annotate.js";
 import { ClassesView } from "./view_classes.js";
-import { CompareView } from "./view_compare.js";
 import { DictionaryView } from "./view_dictionary.js";
 import { FailuresView } from "./view_failures.js";
 import { ImageView } from "./view_image.js";
@@ -27,7 +26,6 @@ const MADE = {
   classes: { name: "Classes", make: ClassesView },
   dictionary: { name: "Dictionary", make: DictionaryView },
   failures: { name: "Failures", make: FailuresView },
-  compare: { name: "Two models", make: CompareView },
   annotate: { name: "Annotate", make: AnnotateView },
 };
 
@@ -54,8 +52,6 @@ class Page {
     /** @type {ViewName | null} */
     this.shown = null;
     this.keysOn = true;
-    this.model = 0;
-    this.models = app.payload.models.length > 1 ? this.modelSelect() : null;
     this.names = viewsOf(app.payload);
     this.links = new Map(
       this.names.map((name) => [name, h("a", { href: "#" }, this.nameOf(name))]),
@@ -81,11 +77,6 @@ class Page {
         this.names.map((name) => h("li", {}, this.links.get(name))),
       ),
     );
-    if (this.models) {
-      byId("views").before(
-        h("p", { class: "models" }, h("label", { for: "model" }, "Model "), this.models),
-      );
-    }
     this.buildBottom();
     const skip = byId("skip");
     skip.addEventListener("click", (event) => {
@@ -96,17 +87,6 @@ class Page {
     document.addEventListener("keydown", (event) => this.key(event));
     window.addEventListener("hashchange", () => this.readAddress());
     this.readAddress();
-  }
-
-  modelSelect() {
-    const { app } = this;
-    const names = app.payload.models.map((each) => each.name);
-    // Questions of another model have other numbers.
-    const pick = (/** @type {number | null} */ model) => {
-      const { view, image, long } = app.state;
-      app.change({ ...emptyState(), view, image, long, model: model ?? 0 });
-    };
-    return choice(names, pick, { id: "model" });
   }
 
   /** In a frame without an address, as in notebooks, a link would lead to the page around it.
@@ -134,14 +114,6 @@ class Page {
   update() {
     const { app } = this;
     const name = app.state.view;
-    if (app.state.model !== this.model) {
-      // Views are made for one model.
-      if (this.shown) this.views.get(this.shown)?.leave?.();
-      this.views.clear();
-      this.shown = null;
-      this.model = app.state.model;
-      if (this.models) this.models.value = String(this.model);
-    }
     let view = this.views.get(name);
     if (!view) {
       view = new MADE[name].make(app);
@@ -194,14 +166,13 @@ class Page {
       "aria-label": "Link to this state",
       hidden: true,
     });
-    const models = app.payload.models.map((each) => each.name).join(", ");
     fill(
       byId("bottom"),
       inRow(link, keys, this.address),
       h(
         "p",
         {},
-        h("bdi", {}, models),
+        h("bdi", {}, app.model.name),
         app.payload.annotate
           ? ""
           : app.payload.served

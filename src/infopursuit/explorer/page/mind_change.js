@@ -40,7 +40,7 @@ export class MindChange {
     const turn = ++this.turn;
     const { app } = this;
     // On a server each would be a request for every question.
-    if (app.predictors[app.state.model].remote) {
+    if (app.predictor.remote) {
       fill(this.body, quiet("This model thinks on the server: turn answers round above."));
       return;
     }
@@ -99,7 +99,7 @@ export class MindChange {
       for (const answer of model.words ? values : opposite) {
         const turned = [{ query, answer }];
         const given = givenWith(whatIf.given, turned);
-        const after = await this.app.plan(this.app.state.model, image, {
+        const after = await this.app.plan(image, {
           ...whatIf,
           given,
           chosen,
@@ -150,7 +150,7 @@ export class MindChange {
     const { classes, questions } = app.model;
     const top = largest(after.posterior);
     const apply = () => {
-      const answers = image.answers(app.state.model);
+      const answers = image.answers();
       const given = givenWith(app.state.given, turned);
       for (const { query, answer } of turned) if (answers[query] === answer) given.delete(query);
       const place = plan.steps.findIndex((each) => each.query === turned[0].query);

@@ -26,12 +26,12 @@
  * @typedef {{texts: string[], columns: number[], values: Uint8Array}} Knowledge  values (c, u): 0 not
  *   true, 1 true of some pictures, 2 true, 3 not known
  * @typedef {{id: string, label: number | null, thumbnail: string | null,
- *   packed: string[], places: (Places | null)[]}} Picture  `packed`: its answers, for each model
+ *   packed: string, places: Places | null}} Picture  `packed`: its answers
  * @typedef {{size: [number, number], seen: number[], maps: Map<number, Uint8Array>}} Places  where
  *   answers yes come from: a map (h, w) by query, of the part left, top, right, bottom of a picture
- * @typedef {{labels: Uint16Array, packed: string[]}} Scored
+ * @typedef {{labels: Uint16Array, packed: string}} Scored
  * @typedef {{title: string, served: boolean, key: boolean, annotate: boolean, noun: string,
- *   models: Model[],
+ *   model: Model,
  *   test: Picture[], train: Picture[], scored: Scored, fitted: number}} Payload
  *   `fitted`: on how many of the test images a model was fitted
  */
@@ -220,6 +220,12 @@ export function answersOf(text, model, rows, where) {
   return answers;
 }
 
+/** @param {any} value @param {string} where @returns {string} */
+function textOf(value, where) {
+  expect(typeof value === "string", where, "expected a text");
+  return value;
+}
+
 /**
  * @param {any} value
  * @param {string} where
@@ -295,7 +301,7 @@ function stopOf(raw, where) {
  */
 function modelOf(raw, where) {
   expect(isRecord(raw), where, "expected a model");
-  expect(typeof raw.name === "string", `${where}.name`, "expected a text");
+  textOf(raw.name, `${where}.name`);
   const classes = textsOf(raw.classes, `${where}.classes`, -1);
   const queries = textsOf(raw.queries, `${where}.queries`, -1);
   expect(
@@ -404,11 +410,10 @@ function knowledgeOf(raw, k, c, where) {
 
 /**
  * @param {any} raw
- * @param {number} models
  * @param {string} where
  * @returns {Picture}
  */
-export function pictureOf(raw, models, where) {
+export function pictureOf(raw, where) {
   expect(isRecord(raw) && typeof raw.id === "string", where, "expected an image with an id");
   const { id, thumbnail } = raw;
   const label = raw.label ?? null;
@@ -419,10 +424,8 @@ export function pictureOf(raw, models, where) {
     `${where}.thumbnail`,
     "expected a picture as data",
   );
-  const packed = textsOf(raw.answers, `${where}.answers`, models);
-  const places = (raw.places ?? []).map((/** @type {any} */ each) =>
-    each ? placesOf(each, `${where}.places`) : null,
-  );
+  const packed = textOf(raw.answers, `${where}.answers`);
+  const places = raw.places ? placesOf(raw.places, `${where}.places`) : null;
   return { id, label, thumbnail, packed, places };
 }
 
@@ -454,16 +457,12 @@ export function readPayload(text) {
   }
   expect(isRecord(raw), "payload", "expected a document");
   expect(raw.format === FORMAT, "format", `${raw.format}; expected ${FORMAT}`);
-  expect(Array.isArray(raw.models) && raw.models.length > 0, "models", "expected at least one");
-  const models = raw.models.map((/** @type {any} */ each, /** @type {number} */ i) =>
-    modelOf(each, `models.${i}`),
-  );
   expect(isRecord(raw.images), "images", "expected images");
   /** @type {(split: "test" | "train") => Picture[]} */
   const split = (name) => {
     expect(Array.isArray(raw.images[name]), `images.${name}`, "expected a list");
     return raw.images[name].map((/** @type {any} */ each, /** @type {number} */ i) =>
-      pictureOf(each, models.length, `images.${name}.${i}`),
+      pictureOf(each, `images.${name}.${i}`),
     );
   };
   const { labels, answers } = raw.images.scored ?? {};
@@ -473,12 +472,12 @@ export function readPayload(text) {
     key: raw.key === true,
     annotate: raw.annotate === true,
     noun: String(raw.noun ?? "image"),
-    models,
+    model: modelOf(raw.model, "model"),
     test: split("test"),
     train: split("train"),
     scored: {
       labels: numbersOf(labels, "images.scored.labels"),
-      packed: textsOf(answers, "images.scored.answers", models.length),
+      packed: textOf(answers, "images.scored.answers"),
     },
     fitted: Number(raw.images.fitted ?? 0),
   };

@@ -96,8 +96,7 @@ export class Picker {
     });
     this.count = h("span", { class: "quiet" });
     this.growing = new Growing(this.list, (/** @type {Image} */ image) => this.option(image));
-    const { classes } = app.payload.models[0];
-    this.filter = choice(classes, () => this.show(true), { any: "all classes" });
+    this.filter = choice(app.model.classes, () => this.show(true), { any: "all classes" });
     const random = button(() => this.random(), `Random ${app.noun}`);
     const label = h("label", {}, "Show ", this.filter);
     this.element = h("div", { class: "picker" }, inRow(label, random, this.count), this.list);

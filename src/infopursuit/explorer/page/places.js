@@ -25,7 +25,7 @@ export function showPlace(app, figure, image, query) {
   const line = figure.querySelector(".place-line");
   if (!frame || !picture || !line) return;
   frame.querySelector("canvas")?.remove();
-  const places = image?.places[app.state.model];
+  const places = image?.places;
   const map = query === null ? undefined : places?.maps.get(query);
   frame.classList.toggle("marked", map !== undefined);
   fill(line, HINT);

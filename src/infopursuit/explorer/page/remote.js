@@ -1,5 +1,5 @@
 // @ts-check
-// The server's part: new images, and models whose networks are too large for the page.
+// The server's part: new images, and a model whose networks are too large for the page.
 
 import { pictureOf } from "./payload.js";
 /** @import { Picture } from "./payload.js" */
@@ -39,18 +39,17 @@ async function ask(path, options) {
 }
 
 /**
- * Let the models answer a picture. The server keeps none.
+ * Let the model answer a picture. The server keeps none.
  * @param {Blob} file
- * @param {number} models how many
  * @returns {Promise<Picture>}
  */
-export async function sendPicture(file, models) {
+export async function sendPicture(file) {
   const content = await ask("api/images", {
     method: "POST",
     body: file,
     headers: { "Content-Type": file.type || "application/octet-stream" },
   });
-  return pictureOf({ label: null, ...content }, models, "the server's answer");
+  return pictureOf({ label: null, ...content }, "the server's answer");
 }
 
 /**
@@ -79,12 +78,11 @@ export async function saveAnswer(place, answer) {
 
 /** A model that thinks on the server. @implements {Predictor} */
 export class RemoteMind {
-  /** @param {number} number of the model @param {number} values of one history: questions and classes */
-  constructor(number, values) {
+  /** @param {number} values of one history: questions and classes */
+  constructor(values) {
     this.name = /** @type {const} */ ("querier probability");
     this.rounding = 0;
     this.remote = true;
-    this.number = number;
     this.values = values;
   }
 
@@ -120,7 +118,7 @@ export class RemoteMind {
     const content = await ask("api/steps", {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ model: this.number, histories }),
+      body: JSON.stringify({ histories }),
     });
     return histories.map((history, place) => {
       const { posterior, values } = content.steps[place];

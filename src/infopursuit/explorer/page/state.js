@@ -5,8 +5,8 @@
 /** @import { Answered } from "./pursuit.js" */
 
 /**
- * @typedef {"image" | "you" | "classes" | "dictionary" | "failures" | "compare" | "annotate"} ViewName
- * @typedef {{view: ViewName, model: number, image: string | null,
+ * @typedef {"image" | "you" | "classes" | "dictionary" | "failures" | "annotate"} ViewName
+ * @typedef {{view: ViewName, image: string | null,
  *   given: Map<number, number>, struck: Set<number>, chosen: Map<number, number>,
  *   sure: number | null, most: number | "all" | null,
  *   you: Answered[], was: number | null, shown: number | null, beside: number | null,
@@ -21,13 +21,13 @@
  */
 
 /** @type {ViewName[]} */
-export const VIEWS = ["image", "you", "classes", "dictionary", "failures", "compare"];
+export const VIEWS = ["image", "you", "classes", "dictionary", "failures"];
 
 /** The views of a page: a key only asks, as annotating does. @param {Payload} payload @returns {ViewName[]} */
-export function viewsOf({ key, annotate, models }) {
+export function viewsOf({ key, annotate }) {
   if (annotate) return ["annotate"];
   if (key) return ["you"];
-  return VIEWS.filter((each) => each !== "compare" || models.length > 1);
+  return VIEWS;
 }
 
 const LETTERS = /** @type {Record<string, number>} */ ({ y: 1, n: 0, u: 0.5, p: 0.75, q: 0.25 });
@@ -49,7 +49,6 @@ const ASK_BELOW = 80;
 export function emptyState() {
   return {
     view: "image",
-    model: 0,
     image: null,
     given: new Map(),
     struck: new Set(),
@@ -84,7 +83,6 @@ export function hashOf(state) {
     if (value !== null && value !== "") parts.set(key, String(value));
   };
   put("view", state.view);
-  put("model", state.model || null);
   put("image", state.image);
   put("set", answersText(state.given));
   put("strike", [...state.struck].sort((a, b) => a - b).join("."));
@@ -139,8 +137,7 @@ export function readHash(hash, payload) {
   const view = /** @type {ViewName} */ (parts.get("view") ?? views[0]);
   if (views.includes(view)) state.view = view;
   else wrong("view");
-  state.model = whole("model", payload.models.length) ?? 0;
-  const { k, c, levels, words } = payload.models[state.model];
+  const { k, c, levels, words } = payload.model;
   /** @param {string} letter @param {string} thousandths */
   const valueOf = (letter, thousandths) => {
     const top = (levels ?? 2) - 1;

@@ -191,7 +191,7 @@ export class Steps {
     if (!why.open || !step) return;
     const { app } = this;
     const { questions } = app.model;
-    const gain = app.predictors[app.state.model].name === "information gain";
+    const gain = app.predictor.name === "information gain";
     const show = (/** @type {number} */ value) => (gain ? nats(value) : percent(value));
     const most = Math.max(step.value, ...step.runnersUp.map((each) => each.value), 1e-12);
     const rows = [{ query, value: step.value }, ...step.runnersUp];
@@ -240,11 +240,10 @@ export class Steps {
   /** Who else answers so, where the answer is odd or not. @param {Step} step */
   alike(step) {
     const { app } = this;
-    const { model } = app.state;
     const label = this.image?.label ?? null;
     const text = (/** @type {number} */ value) => answerText(value, app.model, step.query);
     const answer = text(step.answer);
-    const same = app.train.filter((each) => text(each.answers(model)[step.query]) === answer);
+    const same = app.train.filter((each) => text(each.answers()[step.query]) === answer);
     // Of the same class first: they may be odd in the same way.
     same.sort((a, b) => Number(b.label === label) - Number(a.label === label));
     const words = [];
@@ -287,7 +286,7 @@ export class Steps {
     const { app } = this;
     const place = this.plan?.steps.findIndex((each) => each.query === query) ?? 0;
     const given = new Map(app.state.given);
-    if (this.image?.answers(app.state.model)[query] === answer) given.delete(query);
+    if (this.image?.answers()[query] === answer) given.delete(query);
     else given.set(query, answer);
     app.change({ given, chosen: chosenUpTo(app.state.chosen, place) }, { undoable: true });
   }

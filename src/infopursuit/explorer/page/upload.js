@@ -57,7 +57,7 @@ export class Upload {
     const { app } = this;
     this.status.textContent = "The model looks at it …";
     try {
-      const picture = await sendPicture(file, app.payload.models.length);
+      const picture = await sendPicture(file);
       // Two pictures may have one name.
       const name = file.name || "picture";
       const image = app.imageOf({ ...picture, id: `${name} (yours ${++this.count})` }, "yours");

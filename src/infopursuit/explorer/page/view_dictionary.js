@@ -137,7 +137,7 @@ export class DictionaryView {
   /** Accuracy on the test images without the struck questions. */
   async measure() {
     const { app } = this;
-    const { struck, model: number } = app.state;
+    const { struck } = app.state;
     const key = [...struck].sort((a, b) => a - b).join();
     if (key === this.measured && this.effect.childElementCount) return;
     this.measured = key;
@@ -160,8 +160,8 @@ export class DictionaryView {
         this.show(own, null);
         return;
       }
-      const answers = app.scorable.map((each) => each.answers(number));
-      const outcomes = await outcomesOf(app.model, app.predictors[number], answers, {
+      const answers = app.scorable.map((each) => each.answers());
+      const outcomes = await outcomesOf(app.model, app.predictor, answers, {
         struck,
         signal: running.signal,
         progress,

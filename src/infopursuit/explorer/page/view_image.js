@@ -49,9 +49,7 @@ export class ImageView {
     this.mindChange = new MindChange(app);
     this.sliders = new Sliders(app, () => this.update());
     this.upload =
-      app.payload.served && app.payload.models.every((each) => each.sees)
-        ? new Upload(app, (image) => this.took(image))
-        : null;
+      app.payload.served && app.model.sees ? new Upload(app, (image) => this.took(image)) : null;
     this.figure = h("figure", { class: "picture" });
     this.when = quiet();
     this.steps = new Steps(app, (query) => showPlace(app, this.figure, this.image, query));
@@ -158,8 +156,8 @@ export class ImageView {
       chosen: state.chosen,
     };
     const changed = state.given.size + state.struck.size + state.chosen.size > 0;
-    const own = await app.plan(state.model, image, { stop: whatIf.stop });
-    const plan = changed ? await app.plan(state.model, image, whatIf) : own;
+    const own = await app.plan(image, { stop: whatIf.stop });
+    const plan = changed ? await app.plan(image, whatIf) : own;
     if (turn !== this.turn) return;
     const before = this.plan;
     this.plan = plan;
@@ -198,7 +196,7 @@ export class ImageView {
     if (another) {
       const picture = pictureOfImage(image, `The ${app.noun} ${pictureName(app, image)}`);
       fill(this.figure, h("div", { class: "seen" }, picture), caption);
-      if (image.places.some(Boolean)) this.figure.insertBefore(placeLine(), caption);
+      if (image.places) this.figure.insertBefore(placeLine(), caption);
     } else this.figure.lastElementChild?.replaceWith(caption);
     const plan = /** @type {Plan} */ (this.plan);
     const predicted = largest(plan.posterior);

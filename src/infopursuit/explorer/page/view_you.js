@@ -160,8 +160,8 @@ export class YouView {
     const stop = image
       ? app.stop()
       : { ...(this.isKey ? app.stop() : model.stop), max_queries: most };
-    const picture = image && { answers: image.answers(state.model), sure: state.below / 100 };
-    const said = await dialogue(model, app.remembering[state.model], state.you, stop, picture);
+    const picture = image && { answers: image.answers(), sure: state.below / 100 };
+    const said = await dialogue(model, app.remembering, state.you, stop, picture);
     if (turn !== this.turn) return;
     const you = said.history;
     fill(
@@ -378,7 +378,7 @@ export class YouView {
   because(you, y, other) {
     const { app } = this;
     const { classes, questions } = app.model;
-    const predictor = app.predictors[app.state.model];
+    const predictor = app.predictor;
     if (!you.length || !(predictor instanceof NaiveBayes)) {
       return quiet("There is no answer yet.");
     }

@@ -204,20 +204,6 @@ export function ending({ prior, steps, ended, posterior }) {
   return `not certain${common}: ${reasons[ended]}`;
 }
 
-/** When the questions end. @param {Stop} stop */
-export function stopsWhen(stop) {
-  const conditions = [];
-  if (stop.probability !== null) {
-    conditions.push(`at a probability of ${Number((100 * stop.probability).toFixed(2))}${SPACE}%`);
-  }
-  if (stop.entropy !== null) conditions.push(`at an entropy of ${stop.entropy} nats`);
-  if (stop.stability !== null && stop.stability < (stop.max_queries ?? Infinity)) {
-    conditions.push(`when ${counted(stop.stability, "question")} did not change the prediction`);
-  }
-  if (stop.max_queries !== null) conditions.push(`after ${counted(stop.max_queries, "question")}`);
-  return conditions.length ? conditions.join(" or ") : "when all questions have been asked";
-}
-
 /**
  * The most probable classes in words: "zebra 50 %, horse 45 %".
  * @param {Model} model @param {ArrayLike<number>} posterior @param {number} [count]
