@@ -74,6 +74,19 @@ def test_an_unknown_option_gets_the_usage_of_its_command(
     assert log.endswith("arguments: --n-queries 64; did you mean --queries?\n")
 
 
+@pytest.mark.parametrize(
+    ("name", "instead"), [("explains", r".*key.*\)\n"), ("cover", r".*; explain --where .*\n")]
+)
+def test_an_unknown_command_gets_those_that_exist(
+    name: str, instead: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([name, "--model", "model"])
+    log = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert re.search(rf"invalid choice: '{name}' \(choose from '?fit{instead}$", log)
+
+
 def test_an_interruption_is_one_line(run: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     import infopursuit.cli.fit as module
 

@@ -18,10 +18,8 @@ from PIL import Image
 import infopursuit
 from infopursuit.cli.explain import image_files
 from infopursuit.core.errors import InputError
-from infopursuit.core.numbers import percent
 from infopursuit.estimators.base import rows_of
 from infopursuit.estimators.variational import VariationalInformationPursuit
-from infopursuit.meaning.covering import covering
 from infopursuit.pursuit.explanation import Explanation
 from tests.estimators.conftest import World
 
@@ -124,19 +122,6 @@ def test_where_draws_a_figure_or_a_page_and_needs_pictures(run: Callable, home: 
         status, out, log = run("explain", "--model", "model", *more, "--where")
         assert (status, out) == (1, "")
         assert message in log
-
-
-def test_cover_says_what_is_taken_back(run: Callable, home: Path, tmp_path: Path) -> None:
-    status, out, _ = run("cover", "--model", "model", "photos")
-    found = covering(infopursuit.load("model"), image_files(["photos"]))
-    assert status == 0
-    assert found.marked is not None
-    assert out.startswith(f"{found.yes} times yes in {found.pictures} images. Taken back: ")
-    assert f"{percent(found.marked)} with the marked fifth covered" in out
-    (tmp_path / "bad.png").write_text("no picture")
-    status, out, log = run("cover", "--model", "model", tmp_path / "bad.png")
-    assert (status, out) == (1, "")
-    assert "bad.png" in log
 
 
 def test_bad_files_are_listed_and_the_others_explained(

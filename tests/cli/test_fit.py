@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import infopursuit
-from tests.estimators.conftest import World, unit
+from tests.estimators.conftest import World
 from tests.estimators.test_pictures import TEXTS, picture, write_folder
 
 
@@ -218,28 +218,6 @@ def test_knowledge_is_a_file(run: Callable, tmp_path: Path, world: World) -> Non
         assert message in log
 
 
-def test_wordnet_writes_the_table(run: Callable, tmp_path: Path) -> None:
-    generator = np.random.default_rng(0)
-    texts = ["animal", "bird", "tail", "vehicle", "car", "striped"]
-    rows = unit(generator.standard_normal((len(texts), 24)))
-    np.savez(tmp_path / "texts.npz", texts=texts, embeddings=rows)
-    names = np.repeat(["dog", "parrot", "jeep", "Kurt"], 40)
-    X = unit(rows[np.repeat([0, 1, 4, 5], 40)] + generator.standard_normal((160, 24)) / 10)
-    np.savez(tmp_path / "X.npz", X=X, y=names)
-    fit = "fit", tmp_path / "X.npz", "--texts", tmp_path / "texts.npz", "--queries", 4
-    status, _, log = run(*fit, "--knowledge", "wordnet", "--out", tmp_path / "model")
-    assert status == 0
-    assert log.count("WordNet knows 3 of 4 classes") == 1, "folds of the calibration say nothing"
-    assert "WordNet drafted what is true of the classes but Kurt; `infopursuit knowledge`" in log
-    status, _, log = run("knowledge", tmp_path / "model", "--out", tmp_path / "table.csv")
-    assert (status, "4 classes, 5 texts" in log) == (0, True)
-    assert '"Kurt","","","",""' in (tmp_path / "table.csv").read_text()
-    assert run(*fit, "--knowledge", tmp_path / "table.csv", "--out", tmp_path / "again")[0] == 0
-    np.savez(tmp_path / "X.npz", X=X, y=np.where(names == "jeep", "Meier", names))
-    status, _, log = run(*fit, "--knowledge", "wordnet", "--out", tmp_path / "none")
-    assert status == 1 and "expected two thirds of them; not 'Kurt', 'Meier'" in log
-
-
 def test_a_mistake_is_told_before_images_are_embedded(
     run: Callable, tmp_path: Path, tiny_clip: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,6 +233,7 @@ def test_a_mistake_is_told_before_images_are_embedded(
         (["--out", out, "--first", "wheles"], "'wheles' is not among the texts"),
         (["--out", out, "--queries", 1, "--keep", "fur", "wood"], "2 questions; expected at most"),
         (["--out", out, "--knowledge", tmp_path / "known.jsonl"], "names 0 of 3 classes"),
+        (["--out", out, "--knowledge", "wordnet"], "'wordnet': expected clip .* file"),
         (["--out", out, "--classes", "red"], "one class, 'red'; expected two or more"),
         (["--out", tmp_path / "code.py"], "code.py: is a file; expected a folder, or nothing"),
         (["--out", tmp_path / "code.py" / "model"], "code.py is a file; expected a folder"),

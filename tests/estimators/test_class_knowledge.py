@@ -31,7 +31,7 @@ from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.class_kinds import of_other_kinds, unknown_words
-from infopursuit.texts.knowledge import KnowledgeTable, knowledge_csv, write_knowledge
+from infopursuit.texts.knowledge import KnowledgeTable, write_knowledge
 from tests.estimators.conftest import CLASSES, PROPERTIES, World
 
 NOTHING = float("nan")
@@ -366,53 +366,10 @@ def test_what_no_class_can_be_is_not_true_and_hardly_asked(tmp_path: Path) -> No
     )
 
 
-NAMED = {"dog": 0, "parrot": 1, "jeep": 2}
-NOUNS = ["animal", "mammal", "tail", "bird", "feather", "car", "motor vehicle", "wheels", "striped"]
-
-
-def named_things() -> tuple[infopursuit.InformationPursuitClassifier, np.ndarray, np.ndarray]:
-    """A model that WordNet is to help, and images of three classes."""
-    generator = np.random.default_rng(0)
-    embeddings = generator.standard_normal((len(NOUNS), 24))
-    embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
-    labels = np.repeat(list(NAMED), 60)
-    X = embeddings[np.repeat([0, 3, 5], 60)] + 0.1 * generator.standard_normal((180, 24))
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    return infopursuit.InformationPursuitClassifier(NOUNS, embeddings, 4), X, labels
-
-
-def test_wordnet_drafts_the_table(tmp_path: Path) -> None:
-    """A person's correction of the draft is read back."""
-    model, X, labels = named_things()
-    model.set_params(knowledge="wordnet").fit(X, labels)
-    assert model.provenance_["knowledge"] == "wordnet"
-    drafted = model.knowledge_
-    assert drafted is not None and drafted.texts == tuple(NOUNS[:-1]), "what is true of a class"
-    rows = dict(zip(drafted.classes, drafted.values.tolist(), strict=True))
-    assert rows["dog"] == [1, 1, 1, 0, 0, 0, 0, 0]
-    assert rows["parrot"] == [1, 0, 1, 1, 1, 0, 0, 0]
-    assert rows["jeep"] == [0, 0, 0, 0, 0, 1, 1, 1]
-    model.save(tmp_path / "model")
-    again = infopursuit.load(tmp_path / "model")
-    assert again.provenance_["knowledge"] == "wordnet"
-    assert np.array_equal(again.knowledge_.values, drafted.values)
-    file = tmp_path / "table.csv"
-    corrected = knowledge_csv(drafted).replace('"parrot","1","0","1"', '"parrot","1","0","0"')
-    assert corrected != knowledge_csv(drafted)
-    file.write_text(corrected)
-    model.set_params(knowledge=str(file)).fit(X, labels)
-    assert model.knowledge_ is not None and "knowledge" not in model.provenance_
-    assert model.knowledge_.values[list(model.classes_).index("parrot"), 2] == 0
-
-
-def test_wordnet_refuses_classes_without_names_before_any_work() -> None:
-    model, X, labels = named_things()
-    names = np.array([f"class {NAMED[each]}" for each in labels])
-    with pytest.raises(InputError, match=r"'wordnet': WordNet knows 0 of 3 .* 'class 0', "):
-        model.set_params(knowledge="wordnet").fit(X, names)
-
-
 def test_a_malformed_table_is_refused(world: World) -> None:
+    for word in ("wordnet", "CLIP"):
+        with pytest.raises(InputError, match=f"knowledge '{word}': expected clip to let .* file"):
+            world.fitted(knowledge=word)
     with pytest.raises(InputError, match=r"knowledge has the shape \(4, 2\); expected \(4, "):
         world.fitted(knowledge=np.zeros((4, 2)))
     bad = table(world)

@@ -1,4 +1,4 @@
-"""Knowledge tables from WordNet: the shipped nouns, senses, texts, and when there is no table."""
+"""The nouns of WordNet that ship, and the senses of classes."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ import os
 from importlib.resources import files
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from infopursuit.core.errors import InputError
 from infopursuit.texts.normalization import number_forms
 from infopursuit.texts.wordnet import (
     FILE,
     class_senses,
     packaged_nouns,
     read_nouns,
-    wordnet_knowledge,
 )
 from tests.texts.wordnet_file import noun_lines, packed
 
@@ -48,17 +45,16 @@ def test_the_file_of_a_small_dict(tmp_path: Path) -> None:
     (tmp_path / "index.noun").write_text(HEAD + INDEX)
     lines = noun_lines(tmp_path)
     assert lines == [
-        "entity\t\t",
-        "physical_entity\t-1\t",
-        "bat:2 chiropteran\t-1\t3",
-        "batman\t-1=\t",
-        "bat\t-3\t",
-        "wing\t-4\t",
+        "entity\t",
+        "physical_entity\t-1",
+        "bat:2 chiropteran\t-1",
+        "batman\t-1=",
+        "bat\t-3",
+        "wing\t-4",
     ]
     assert packed(lines) == packed(noun_lines(tmp_path))
     nouns = read_nouns(lzma.decompress(packed(lines)).decode().splitlines())
     assert nouns.senses("bat") == [4, 2]
-    assert nouns.parts_of(2) == {5}
     assert nouns.is_instance(3) and not nouns.is_instance(2)
     assert nouns.kinds(3) == {3, 2, 1, 0}
     assert nouns.things("bats") == [[4, 2]] and nouns.things("wombat") == []
@@ -120,38 +116,3 @@ def test_senses_of_classes(name: str, others: list[str], kind: str | None) -> No
         assert sense is None
     else:
         assert sense is not None and not nouns.kinds(sense).isdisjoint(nouns.things(kind)[0])
-
-
-def values(name: str, texts: list[str], *others: str) -> list[float]:
-    """The row of a class; of texts that make it known, too."""
-    known = ["animal", "dog", "mammal", "vehicle", "car", "wheel", "furniture", "seat", "artifact"]
-    table, _ = wordnet_knowledge([name, *others], [*texts, *known])
-    return table.for_classes_and_texts([name], texts)[0].tolist()
-
-
-def test_kinds_and_parts_are_true() -> None:
-    texts = ["animal", "a photo of tails", "the paw", "vehicle", "puppy", "blue", "seen from above"]
-    assert values("dog", texts) == [1, 1, 1, 0, 0.5, 0, 0]
-    assert values("jeep", ["car", "wheels", "a wheel", "beak"]) == [1, 1, 1, 0]
-    assert values("chair", ["armchair", "seat", "striped seat"]) == [0.5, 1, 0]
-
-
-def test_a_remark_chooses_the_sense() -> None:
-    texts = ["dog", "dog (animal)", "dog (support)", "bird of prey"]
-    assert values("dog", texts) == [1, 1, 0, 0]
-
-
-def test_without_enough_classes_there_is_no_table() -> None:
-    classes, texts = ["zebra", "dog", "waving", "Kurt Meier"], ["animal", "mammal", "vehicle"]
-    message = (
-        "knowledge 'wordnet': WordNet knows 2 of 4 classes, with at least 2 texts that are true of "
-        "each; expected two thirds of them; not 'waving', 'Kurt Meier'"
-    )
-    with pytest.raises(InputError) as raised:
-        wordnet_knowledge(classes, texts)
-    assert str(raised.value) == message
-    with pytest.raises(InputError, match="knows 0 of 2 classes"):
-        wordnet_knowledge(classes[:2], texts[1:])
-    table, said = wordnet_knowledge(classes[:3], texts)
-    assert np.isnan(table.values[2]).all() and table.classes == tuple(classes[:3])
-    assert "WordNet knows 2 of 3 classes" in said and said.endswith("; not 'waving'")

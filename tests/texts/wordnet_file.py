@@ -2,10 +2,9 @@
 
     python -m tests.texts.wordnet_file DICT
 
-DICT is WordNet 3.1's dict folder, with index.noun and data.noun. Lemmas, hypernyms, instance
-hypernyms and parts are kept, glosses and all other relations are not. `infopursuit.texts.wordnet`
-says what the lines hold. Sets of synonyms come after one that they are a kind of, which makes the
-file small.
+DICT is WordNet 3.1's dict folder, with index.noun and data.noun. Lemmas, hypernyms and instance
+hypernyms are kept, glosses and all other relations are not. `infopursuit.texts.wordnet` says what
+the lines hold. Sets of synonyms come after one that they are a kind of, which makes the file small.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from infopursuit.texts.wordnet import FILE
 
 HOME = Path(__file__).parents[2] / "src/infopursuit/texts"
 # How a pointer is marked in the file.
-HYPERNYMS, PARTS = {"@": "", "@i": "="}, {"%p": ""}
+HYPERNYMS = {"@": "", "@i": "="}
 
 
 def lines_of(path: Path) -> Iterator[list[str]]:
@@ -35,13 +34,12 @@ def noun_lines(folder: Path) -> list[str]:
     senses = {}
     for lemma, _, _, pointers, *fields in lines_of(folder / "index.noun"):
         senses[lemma] = fields[int(pointers) + 2 :]
-    lemmas, above, below = {}, {}, {}
+    lemmas, above = {}, {}
     for name, _, _, count, *fields in lines_of(folder / "data.noun"):
         end = 2 * int(count, 16)
         lemmas[name] = [lemma.lower() for lemma in fields[:end:2]]
         pointers = list(zip(fields[end + 1 :: 4], fields[end + 2 :: 4], strict=False))
         above[name] = {other: HYPERNYMS[kind] for kind, other in pointers if kind in HYPERNYMS}
-        below[name] = {other: PARTS[kind] for kind, other in pointers if kind in PARTS}
     kinds: dict[str, list[str]] = {name: [] for name in lemmas}
     for name, others in above.items():
         for other in others:
@@ -65,7 +63,6 @@ def noun_lines(folder: Path) -> list[str]:
         "\t".join([
             " ".join(numbered(lemma, name) for lemma in lemmas[name]),
             from_here(name, above[name]),
-            from_here(name, below[name]),
         ])
         for name in order
     ]  # fmt: skip

@@ -126,7 +126,9 @@ class _Parser(argparse.ArgumentParser):
     model_first = False
 
     def error(self, message: str) -> NoReturn:
-        super().error(one_line(message))
+        gone = HELP["gone"].items()
+        instead = "".join(f"; {use}" for name, use in gone if f"choice: '{name}'" in message)
+        super().error(one_line(message + instead))
 
     def parse_known_args(self, *arguments: Any, **named: Any) -> Any:
         """Refuse unknown arguments here: argparse would show the usage of the whole program."""
@@ -162,7 +164,7 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = whole.add_subparsers(required=True, metavar="COMMAND", title="commands")
     for add in (
-        _add_fit, _add_knowledge, _add_explain, _add_predict, _add_cover, _add_export, _add_serve,
+        _add_fit, _add_knowledge, _add_explain, _add_predict, _add_export, _add_serve,
         _add_annotate, _add_key, _add_configure, _add_check, _add_prune,
     ):  # fmt: skip
         add(commands)
@@ -231,15 +233,6 @@ def _add_predict(commands: Any) -> None:
     _output(command, "csv", "json")
     _stopping(command)
     _second_opinion(command)
-    _device(command)
-    _path(command, "images", "IMAGE", nargs="+", type=str)
-
-
-def _add_cover(commands: Any) -> None:
-    run = _run("infopursuit.cli.explain", "cover")
-    command = _command(commands, "cover", run, "nothing was written")
-    _model(command)
-    _option(command, "--random-state", "SEED", type=int, default=0)
     _device(command)
     _path(command, "images", "IMAGE", nargs="+", type=str)
 

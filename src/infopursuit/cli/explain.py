@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from infopursuit.core.csv_tables import csv_text
 from infopursuit.core.errors import InputError, one_line, writable
 from infopursuit.core.files import check_writable, write_files
-from infopursuit.core.numbers import percent
 from infopursuit.core.terminal import show
 from infopursuit.datasets.given import image_files, is_rows, read_given
 from infopursuit.datasets.table_files import NUMBER
@@ -168,22 +167,6 @@ def _explained(
     from infopursuit.estimators.places import located
 
     return located(model, explained, read.maps, read.files)
-
-
-def cover(chosen: argparse.Namespace) -> int:
-    """Say how many answers yes are taken back if their places are covered."""
-    from infopursuit.meaning.covering import covering
-
-    model = load_fitted(chosen.model, chosen.clip, chosen.device)
-    files = image_files(chosen.images)
-    pictures, yes, marked, other = covering(model, files, seed=chosen.random_state)
-    if marked is None or other is None:
-        raise InputError(f"no yes among the answers of {pictures} images; expected at least one")
-    show(
-        f"{yes} times yes in {pictures} images. Taken back: {percent(marked)} with the marked "
-        f"fifth covered, {percent(other)} with another fifth.\n"
-    )
-    return 0
 
 
 def stopping_rule(model: PursuitClassifier, chosen: argparse.Namespace) -> StoppingRule:

@@ -20,7 +20,7 @@ from infopursuit.datasets.embedded_files import Embeddings, read_embedded_texts,
 from infopursuit.datasets.given import ROWS as EMBEDDED
 from infopursuit.datasets.given import TABLES
 from infopursuit.datasets.table_files import WHOLE, TableFile, read_table
-from infopursuit.estimators.class_knowledge import BY_WORDNET, DRAFTS, drafted_by
+from infopursuit.estimators.class_knowledge import BY_CLIP, drafted_by
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier, check_before_work
 from infopursuit.estimators.trained_on import remember
 from infopursuit.texts.annotations import Annotations, read_annotations
@@ -58,7 +58,7 @@ def fit(chosen: argparse.Namespace) -> int:
     if chosen.knowledge is not None and chosen.llm is not None:
         raise InputError("--knowledge and --llm: both say what is true; expected one of them")
     if chosen.knowledge is not None:
-        words = {"none": None, **{each: each for each in DRAFTS}}
+        words = {"none": None, BY_CLIP: BY_CLIP}
         settings["knowledge"] = words.get(str(chosen.knowledge), chosen.knowledge)
     if chosen.certified:
         settings["certified_by"] = "annotations"
@@ -151,14 +151,9 @@ def summary(model: InformationPursuitClassifier) -> list[str]:
             on = counted(facts[f"{key}_images"], f"{split} {noun}")
             lines.append(f"accuracy on {on}: {share}")
             break
-    drafted = drafted_by(facts.get("knowledge"))
-    if drafted is not None and model.knowledge_ is not None:
-        who = "WordNet" if drafted == BY_WORDNET else "CLIP"
-        unknown = np.isnan(model.knowledge_.values).all(axis=1)
-        but = f" but {', '.join(map(str, model.classes_[unknown]))}" if unknown.any() else ""
+    if drafted_by(facts.get("knowledge")) is not None and model.knowledge_ is not None:
         lines.append(
-            f"{who} drafted what is true of the classes{but}; `infopursuit knowledge` writes it "
-            "as a table"
+            "CLIP drafted what is true of the classes; `infopursuit knowledge` writes it as a table"
         )
     return lines
 

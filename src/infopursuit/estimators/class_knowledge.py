@@ -2,8 +2,7 @@
 
 The knowledge table never answers a question: answers come from images alone. It says which
 questions are worth asking, and of how many images an answer should be yes. If nobody has written
-one, the CLIP drafts it: a class is what its training images are closest to. Or WordNet does: a
-class is what its name says.
+one, the CLIP drafts it: a class is what its training images are closest to.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.texts.class_kinds import of_other_kinds, unknown_words
 from infopursuit.texts.knowledge import VALUES, KnowledgeTable, open_knowledge
 from infopursuit.texts.normalization import normalize
-from infopursuit.texts.wordnet import wordnet_knowledge
 
 # A text is true of a class, at least sometimes, from this value on.
 TRUE_OF_A_CLASS = 0.5
@@ -39,8 +37,8 @@ CERTAINLY_TRUE = 0.9
 UNEXPLAINED = 0.35
 # A table that names a smaller share of the classes or texts was probably made for others.
 FEW = 0.5
-# Who drafts a table that nobody has written, by the word of `knowledge` that asks for it.
-BY_CLIP, BY_WORDNET = DRAFTS = "clip", "wordnet"
+# The word of `knowledge` that lets the CLIP draft a table that nobody has written.
+BY_CLIP = "clip"
 # From how many texts on a draft by CLIP has a meaning.
 FEWEST_TEXTS = 200
 # The share of the texts that it takes as true of a class, and as true of some of its pictures; and
@@ -63,7 +61,7 @@ class ClassKnowledge:
     Attributes:
         values: (c, u) in [0, 1]; NaN if nothing is known.
         leakage: the weight, from 0 to 1, of information that the words of a text do not explain.
-        drafted: whether nobody has written it: the CLIP (`drafted_by_clip`) or WordNet drafted it.
+        drafted: whether nobody has written it: the CLIP drafted it (`drafted_by_clip`).
         coverage: how many classes and texts a table names, in a sentence; None without names.
         impossible: (u,) which texts cannot be true of any class, by their words; None for none.
     """
@@ -79,11 +77,14 @@ class ClassKnowledge:
     ) -> None:
         """Check and align what a person gave."""
         self.impossible = impossible
-        self.drafted = drafted or drafted_by(knowledge) == BY_WORDNET
+        self.drafted = drafted
         self.coverage: str | None = None
-        if drafted_by(knowledge) == BY_WORDNET:
-            knowledge, self.coverage = wordnet_knowledge([str(each) for each in classes], texts)
-        elif isinstance(knowledge, str | Path):
+        if isinstance(knowledge, str | Path):
+            if not Path(knowledge).suffix:
+                raise InputError(
+                    f"knowledge {str(knowledge)!r}: expected {BY_CLIP} to let the CLIP draft it, "
+                    "a file (.jsonl, .csv, .parquet), or none"
+                )
             named, where = open_knowledge(knowledge), str(knowledge)
             knowledge = open_knowledge(knowledge, texts)
             complete = set(knowledge.texts) >= set(map(normalize, texts))
@@ -198,8 +199,8 @@ class ClassKnowledge:
 
 
 def drafted_by(knowledge: Any) -> str | None:
-    """Return who is to draft the knowledge table, one of `DRAFTS`; None if somebody wrote it."""
-    return knowledge if isinstance(knowledge, str) and knowledge in DRAFTS else None
+    """Return who is to draft the knowledge table, `BY_CLIP`; None if somebody wrote it."""
+    return BY_CLIP if isinstance(knowledge, str) and knowledge == BY_CLIP else None
 
 
 def impossible_texts(

@@ -11,15 +11,13 @@ P(yes) = s (1 - r) / (1 - s), s being the share of yes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.numbers import counted
@@ -35,10 +33,7 @@ from infopursuit.pursuit.answers.rules import (
     ColumnValues,
     ThresholdAnswers,
 )
-from infopursuit.pursuit.answers.table import (
-    AnswerTable,
-    answer_probabilities,
-)
+from infopursuit.pursuit.answers.table import AnswerTable, Counts
 from infopursuit.pursuit.naive_bayes.fit import ASSUMED_TEMPERING
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes, RedundantQuestions
 from infopursuit.pursuit.pursuit import Pursuit
@@ -68,54 +63,6 @@ OF_DEGREES = np.array(
 UNSURE, NEVER = 1e-3, 1e-30
 # The largest key: states of the character with the most, times characters, times classes.
 MOST_RATES = 2**25
-
-
-class Counts(NamedTuple):
-    """What has been counted of each class and question; a start that the table says is `strength`.
-
-    Attributes:
-        yes: (c, k) answers yes.
-        answered: (c, k) answers yes and no.
-        images: (c,).
-    """
-
-    yes: Float[Tensor, "c k"]
-    answered: Float[Tensor, "c k"]
-    images: Float[Tensor, " c"]
-
-    def plus(
-        self, answers: Float[Tensor, "n k"], labels: Tensor, weights: Float[Tensor, " n"]
-    ) -> Counts:
-        """Return the counts with n more images; an answer that is neither yes nor no is none."""
-        one_hot = (
-            torch.nn.functional.one_hot(labels, len(self.images)).to(self.yes) * weights[:, None]
-        )
-        yes, no = (answers == 1).to(self.yes), (answers == 0).to(self.yes)
-        return Counts(
-            self.yes + one_hot.T @ yes,
-            self.answered + one_hot.T @ (yes + no),
-            self.images + one_hot.sum(dim=0),
-        )
-
-    def without(self, dropped: Collection[int]) -> Counts:
-        """Return the counts of the other questions."""
-        kept = [number for number in range(self.yes.shape[1]) if number not in dropped]
-        return Counts(self.yes[:, kept], self.answered[:, kept], self.images)
-
-    def tensors(self) -> dict[str, Tensor]:
-        """Return the counts by name."""
-        return self._asdict()
-
-    def table(self, like: AnswerTable | None = None) -> AnswerTable:
-        """Return the rates, with the tempering of another table."""
-        rates = self.yes / self.answered
-        table = AnswerTable(
-            answer_probabilities(rates).log().float(),
-            (self.images / self.images.sum()).log().float(),
-        )
-        if like is None:
-            return table
-        return replace(like, log_likelihood=table.log_likelihood, log_prior=table.log_prior)
 
 
 class KnowledgeModel(NamedTuple):

@@ -47,7 +47,7 @@ from infopursuit.estimators.class_knowledge import (
     drafted_by_clip,
     impossible_texts,
 )
-from infopursuit.estimators.from_knowledge import Counts, KnowledgeModel, read_knowledge_model
+from infopursuit.estimators.from_knowledge import KnowledgeModel, read_knowledge_model
 from infopursuit.estimators.one_clip import MOST, warn_unless_one_clip
 from infopursuit.estimators.trained_on import each_row, remember
 from infopursuit.pursuit.answers.annotated import AnnotatedTexts, CrossFittedAnswers
@@ -64,6 +64,7 @@ from infopursuit.pursuit.answers.rules import (
     ColumnValues,
     MinMaxAnswers,
 )
+from infopursuit.pursuit.answers.table import Counts
 from infopursuit.pursuit.answers.thresholds import THRESHOLD_IMAGES, ThresholdFit
 from infopursuit.pursuit.familiarity import KEPT, Familiarity
 from infopursuit.pursuit.naive_bayes.fit import (
@@ -146,8 +147,7 @@ class InformationPursuitClassifier(DecidingClassifier, ClassifierMixin, BaseEsti
             `KnowledgeTable` that names both, or its file (`.jsonl`, `.csv`, `.parquet`). Texts that
             are true of no class are asked less, and about as many images get a yes as the table
             says. Answers still come from images alone. `clip` to let the CLIP draft it, from the
-            texts that the images of each class are closest to (at least 200 texts); `wordnet` for
-            the kinds and parts that WordNet names, if it knows two thirds of the classes. None if
+            texts that the images of each class are closest to (at least 200 texts). None if
             nothing is known.
         leakage: with `knowledge`, what information counts that the words of a question do not
             explain, from 0 to 1. Less makes explanations easier to follow, for some accuracy.

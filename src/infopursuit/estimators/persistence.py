@@ -40,7 +40,6 @@ from infopursuit.core.errors import InputError, explain_os_error, is_user_error,
 from infopursuit.core.files import is_file, read_bytes, read_json, write_files
 from infopursuit.core.settings import Section, Share, first_mistake
 from infopursuit.datasets.table_columns import TableColumns
-from infopursuit.estimators.from_knowledge import Counts
 from infopursuit.pursuit.answers.columns import value_words
 from infopursuit.pursuit.answers.rules import (
     ANY,
@@ -52,7 +51,7 @@ from infopursuit.pursuit.answers.rules import (
     ThresholdAnswers,
     value_levels,
 )
-from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.answers.table import AnswerTable, Counts
 from infopursuit.pursuit.familiarity import NOT_KNOWN, Familiarity
 from infopursuit.pursuit.naive_bayes.model import (
     InformationGain,

@@ -1,7 +1,7 @@
 """Whether the place of a yes matters: cover it, and ask again.
 
 Of each yes the fifth of the picture that its map marks is covered with the mean colour of the rest,
-and, to compare, a fifth of the same shape somewhere else. `infopursuit cover` does it for photos.
+and, to compare, a fifth of the same shape somewhere else.
 """
 
 from __future__ import annotations

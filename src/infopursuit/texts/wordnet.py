@@ -1,15 +1,9 @@
-"""A knowledge table of classes that are named things, from WordNet's kinds and parts of nouns.
-
-A text is true of a class if it names what the class is a kind of ("animal", of a zebra), or a part
-of the class or of what it is a kind of ("wheel", of a bus). It is true of some pictures if it names
-a kind of the class ("armchair", of a chair), and not true otherwise. A text that is not a noun of
-WordNet ("striped coat") is not true of any class. Parts are compared by the most frequent sense of
-a text, kinds by all of its senses.
+"""The nouns of WordNet and what each is a kind of; classes and texts as senses of them.
 
 `wordnet_nouns.xz` has a line for each set of synonyms of WordNet 3.1 (licence in
-`wordnet_licence.txt`), with three columns: its lemmas, with their number among the senses of the
-lemma if it is not the first; its hypernyms, with = if it is an instance of them; its parts. Sets
-are named by the number of lines from this one to theirs.
+`wordnet_licence.txt`), with two columns: its lemmas, with their number among the senses of the
+lemma if it is not the first; its hypernyms, with = if it is an instance of them. Sets are named by
+the number of lines from this one to theirs.
 """
 
 from __future__ import annotations
@@ -20,20 +14,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
-from itertools import chain
 from typing import NamedTuple
 
-import numpy as np
-
-from infopursuit.core.errors import InputError
-from infopursuit.texts.knowledge import NOT_TRUE, SOMETIMES, TRUE, KnowledgeTable
-from infopursuit.texts.normalization import distinct, normalize, number_forms
+from infopursuit.texts.normalization import normalize, number_forms
 from infopursuit.texts.wording import words_and_remark
 
 FILE = "wordnet_nouns.xz"
-# A class is known if at least this many texts are true of it, and a table is made if at least this
-# share of the classes is known.
-SEVERAL, MOST = 2, 2 / 3
 # A kind that at least this share of the classes are of decides between the senses of a name.
 COMMON = 0.5
 _PICTURE_OF = re.compile(r"^(?:an? )?(?:photo|picture|image) of ")
@@ -47,13 +33,11 @@ class Nouns(NamedTuple):
         first: of a lemma, without what separates its words, the most frequent sense.
         others: of a lemma, its other senses with their numbers.
         hypernyms: of each set, the sets that it is a kind of, as the file has them: few are read.
-        parts: of each set, its parts, as the file has them.
     """
 
     first: dict[str, int]
     others: dict[str, list[tuple[int, int]]]
     hypernyms: list[str]
-    parts: list[str]
 
     def senses(self, phrase: str) -> list[int]:
         """Return the sets of a phrase, the most frequent sense first."""
@@ -64,10 +48,6 @@ class Nouns(NamedTuple):
     def is_instance(self, sense: int) -> bool:
         """Whether a sense is an instance of its hypernyms, as proper names are."""
         return "=" in self.hypernyms[sense]
-
-    def parts_of(self, sense: int) -> set[int]:
-        """Return the sets that are parts of a sense."""
-        return {sense + int(each) for each in self.parts[sense].split()}
 
     def kinds(self, sense: int) -> set[int]:
         """Return a sense and all that it is a kind of."""
@@ -104,9 +84,9 @@ def read_nouns(lines: Iterable[str]) -> Nouns:
     """Return what the lines of `wordnet_nouns.xz` say."""
     first: dict[str, int] = {}
     others: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-    hypernyms, parts = [], []
+    hypernyms = []
     for place, line in enumerate(lines):
-        lemmas, above, below = line.split("\t")
+        lemmas, above = line.split("\t")
         for lemma in lemmas.split(" "):
             name, _, number = lemma.partition(":")
             if not number and (joined := _joined(name)) not in first:
@@ -114,8 +94,7 @@ def read_nouns(lines: Iterable[str]) -> Nouns:
             else:
                 others[_joined(name)].append((int(number or 1), place))
         hypernyms.append(above)
-        parts.append(below)
-    return Nouns(first, dict(others), hypernyms, parts)
+    return Nouns(first, dict(others), hypernyms)
 
 
 @cache
@@ -132,7 +111,7 @@ def is_noun(phrase: str) -> bool:
 @cache
 def _common() -> frozenset[str]:
     """Return the lemmas that ship with the library, without proper names; faster than all."""
-    lemmas = (line.split("\t", 2)[:2] for line in _packaged_lines())
+    lemmas = (line.split("\t") for line in _packaged_lines())
     names = " ".join(names for names, above in lemmas if "=" not in above)
     return frozenset(re.sub(r":\d+|[^\w ]|_", "", names.lower()).split(" "))
 
@@ -189,47 +168,3 @@ def senses_of(nouns: Nouns, text: str) -> list[list[int]]:
     meant = {sense for senses in nouns.things(remark) for sense in senses}
     chosen = [[each for each in senses if nouns.kinds(each) & meant] for senses in found]
     return [senses for senses in chosen if senses] or found
-
-
-def wordnet_knowledge(classes: Sequence[str], texts: Sequence[str]) -> tuple[KnowledgeTable, str]:
-    """Return the knowledge table of classes and texts by WordNet, and how many classes it knows.
-
-    Nothing is known of a class that WordNet lacks or of which fewer than two texts are true.
-
-    Raises:
-        InputError: less than two thirds of the classes are known.
-    """
-    nouns, texts = packaged_nouns(), distinct(texts)
-    senses_of_texts = [senses_of(nouns, text) for text in texts]
-    values = np.full((len(classes), len(texts)), np.nan, np.float32)
-    unknown = []
-    for row, (name, sense) in enumerate(zip(classes, class_senses(nouns, classes), strict=True)):
-        cells = [] if sense is None else _cells(nouns, sense, senses_of_texts)
-        if cells.count(TRUE) < SEVERAL:
-            unknown.append(name)
-        else:
-            values[row] = cells
-    known = len(classes) - len(unknown)
-    said = (
-        f"knowledge 'wordnet': WordNet knows {known} of {len(classes)} classes, with at least "
-        f"{SEVERAL} texts that are true of each"
-    )
-    others = f"; not {', '.join(map(repr, unknown))}" if unknown else ""
-    if known < MOST * len(classes):
-        raise InputError(f"{said}; expected two thirds of them{others}")
-    return KnowledgeTable(tuple(classes), tuple(texts), values), said + others
-
-
-def _cells(nouns: Nouns, sense: int, texts: Sequence[list[list[int]]]) -> list[float]:
-    """Return how true texts, given by their senses, are of a class."""
-    kinds = nouns.kinds(sense)
-    parts = {part for kind in kinds for part in nouns.parts_of(kind)}
-    cells = []
-    for forms in texts:
-        firsts = [senses[0] for senses in forms]
-        if not (kinds.isdisjoint(chain(*forms)) and parts.isdisjoint(firsts)):
-            cells.append(TRUE)
-        else:
-            is_kind = any(sense in nouns.kinds(first) for first in firsts)
-            cells.append(SOMETIMES if is_kind else NOT_TRUE)
-    return cells

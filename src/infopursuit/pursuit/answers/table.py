@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -156,6 +156,54 @@ class AnswerTable:
             float(tensors.get("prior_wear", 1.0)),
         )
         return cls(tensors["log_likelihood"], tensors["log_prior"], *tempering)
+
+
+class Counts(NamedTuple):
+    """What has been counted of each class and question; a start that the table says is `strength`.
+
+    Attributes:
+        yes: (c, k) answers yes.
+        answered: (c, k) answers yes and no.
+        images: (c,).
+    """
+
+    yes: Float[Tensor, "c k"]
+    answered: Float[Tensor, "c k"]
+    images: Float[Tensor, " c"]
+
+    def plus(
+        self, answers: Float[Tensor, "n k"], labels: Tensor, weights: Float[Tensor, " n"]
+    ) -> Counts:
+        """Return the counts with n more images; an answer that is neither yes nor no is none."""
+        one_hot = (
+            torch.nn.functional.one_hot(labels, len(self.images)).to(self.yes) * weights[:, None]
+        )
+        yes, no = (answers == 1).to(self.yes), (answers == 0).to(self.yes)
+        return Counts(
+            self.yes + one_hot.T @ yes,
+            self.answered + one_hot.T @ (yes + no),
+            self.images + one_hot.sum(dim=0),
+        )
+
+    def without(self, dropped: Collection[int]) -> Counts:
+        """Return the counts of the other questions."""
+        kept = [number for number in range(self.yes.shape[1]) if number not in dropped]
+        return Counts(self.yes[:, kept], self.answered[:, kept], self.images)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return the counts by name."""
+        return self._asdict()
+
+    def table(self, like: AnswerTable | None = None) -> AnswerTable:
+        """Return the rates, with the tempering of another table."""
+        rates = self.yes / self.answered
+        table = AnswerTable(
+            answer_probabilities(rates).log().float(),
+            (self.images / self.images.sum()).log().float(),
+        )
+        if like is None:
+            return table
+        return replace(like, log_likelihood=table.log_likelihood, log_prior=table.log_prior)
 
 
 def yes_rates(
