@@ -37,7 +37,6 @@ from infopursuit import InformationPursuitClassifier
 from infopursuit.core.files import read_text_list
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
-from infopursuit.estimators.class_knowledge import BY_CLIP
 from infopursuit.meaning.measures import (
     FIRST,
     Shuffles,
@@ -52,6 +51,7 @@ from infopursuit.meaning.measures import (
 from infopursuit.meaning.questions import FITS, plausible_questions
 from infopursuit.meaning.truth import truth_of_answers
 from infopursuit.pursuit.answers.rules import NOT_SURE
+from infopursuit.questions.knowledge import BY_CLIP
 from infopursuit.texts.knowledge import KnowledgeTable, open_knowledge, read_judge, read_strict
 
 # The knowledge table of params/precomputed/knowledge.

@@ -25,6 +25,7 @@ ORDER = [
     "texts",
     "queries",
     "pursuit",
+    "questions",
     "estimators",
     "peers",
     "evaluation",

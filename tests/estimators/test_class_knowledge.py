@@ -15,7 +15,12 @@ import infopursuit
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.estimators import class_knowledge
-from infopursuit.estimators.class_knowledge import (
+from infopursuit.pursuit.answers.directions import STRENGTHS, fit_score_maps
+from infopursuit.pursuit.answers.moments import class_moments
+from infopursuit.pursuit.answers.rules import ThresholdAnswers
+from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.questions.knowledge import (
     CERTIFIED,
     CLOSE,
     CLOSEST,
@@ -25,11 +30,6 @@ from infopursuit.estimators.class_knowledge import (
     ClassKnowledge,
     impossible_texts,
 )
-from infopursuit.pursuit.answers.directions import STRENGTHS, fit_score_maps
-from infopursuit.pursuit.answers.moments import class_moments
-from infopursuit.pursuit.answers.rules import ThresholdAnswers
-from infopursuit.pursuit.answers.table import AnswerTable
-from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.class_kinds import of_other_kinds, unknown_words
 from infopursuit.texts.knowledge import KnowledgeTable, write_knowledge
 from tests.estimators.conftest import CLASSES, PROPERTIES, World

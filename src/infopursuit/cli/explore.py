@@ -27,9 +27,9 @@ from infopursuit.core.files import check_writable, suffix_of
 from infopursuit.core.numbers import counted
 from infopursuit.datasets.given import Given, read_given
 from infopursuit.datasets.image_source import SPLITS, spelled
+from infopursuit.datasets.trained_on import KEY, seen
 from infopursuit.estimators.base import PursuitClassifier, load_fitted, rows_of, wanted_by
 from infopursuit.estimators.places import mapper
-from infopursuit.estimators.trained_on import KEY, seen
 from infopursuit.explorer.contents import (
     SCORED,
     TEST,

@@ -20,9 +20,9 @@ from infopursuit.datasets.embedded_files import Embeddings, read_embedded_texts,
 from infopursuit.datasets.given import ROWS as EMBEDDED
 from infopursuit.datasets.given import TABLES
 from infopursuit.datasets.table_files import WHOLE, TableFile, read_table
-from infopursuit.estimators.class_knowledge import BY_CLIP, drafted_by
+from infopursuit.datasets.trained_on import remember
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier, check_before_work
-from infopursuit.estimators.trained_on import remember
+from infopursuit.questions.knowledge import BY_CLIP, drafted_by
 from infopursuit.texts.annotations import Annotations, read_annotations
 from infopursuit.texts.text_table import read_texts
 

@@ -355,8 +355,8 @@ class PursuitClassifier:
         """
         self._check_fitted()
         from infopursuit.datasets.decoding import picture_list
+        from infopursuit.datasets.trained_on import each_row, seen
         from infopursuit.estimators.places import mapper
-        from infopursuit.estimators.trained_on import each_row, seen
 
         shows_pictures = pictures is not None or (X is not None and is_pictures(X))
         answered = renderer("answered")

@@ -17,8 +17,8 @@ from huggingface_hub import HfApi, snapshot_download
 from infopursuit.core.errors import InputError
 from infopursuit.core.markdown import plain
 from infopursuit.core.numbers import counted, percent
+from infopursuit.datasets.trained_on import KEY
 from infopursuit.estimators.persistence import FILES, SavedModel, pins_weights, save
-from infopursuit.estimators.trained_on import KEY
 from infopursuit.pursuit.answers.rules import ColumnAnswers
 
 ACCURACIES = {

@@ -38,18 +38,9 @@ from infopursuit.core.names import composed
 from infopursuit.datasets.labelled_images import EmbeddedShards, ImageShards
 from infopursuit.datasets.matrix import Matrix, UnitMatrix, as_tensor
 from infopursuit.datasets.table_columns import TableColumns, check_numbers
-from infopursuit.estimators.annotated_texts import fit_annotations
+from infopursuit.datasets.trained_on import each_row, remember
 from infopursuit.estimators.base import DecidingClassifier, column_names, other_labels
-from infopursuit.estimators.class_knowledge import (
-    BY_CLIP,
-    ClassKnowledge,
-    drafted_by,
-    drafted_by_clip,
-    impossible_texts,
-)
 from infopursuit.estimators.from_knowledge import KnowledgeModel, read_knowledge_model
-from infopursuit.estimators.one_clip import MOST, warn_unless_one_clip
-from infopursuit.estimators.trained_on import each_row, remember
 from infopursuit.pursuit.answers.annotated import AnnotatedTexts, CrossFittedAnswers
 from infopursuit.pursuit.answers.columns import (
     column_values,
@@ -92,6 +83,15 @@ from infopursuit.pursuit.naive_bayes.selection import (
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, ShardedSet, TrainingSet
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.questions.annotations import fit_annotations
+from infopursuit.questions.knowledge import (
+    BY_CLIP,
+    ClassKnowledge,
+    drafted_by,
+    drafted_by_clip,
+    impossible_texts,
+)
+from infopursuit.questions.one_clip import MOST, warn_unless_one_clip
 from infopursuit.texts.asking import questions
 from infopursuit.texts.class_kinds import comparable_texts
 from infopursuit.texts.knowledge import KnowledgeTable

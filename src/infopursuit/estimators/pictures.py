@@ -31,10 +31,10 @@ from infopursuit.datasets.image_folders import (
     read_image_folder,
     with_splits,
 )
+from infopursuit.datasets.trained_on import remember
 from infopursuit.estimators.base import names_of
-from infopursuit.estimators.class_knowledge import BY_CLIP
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier, check_before_work
-from infopursuit.estimators.trained_on import remember
+from infopursuit.questions.knowledge import BY_CLIP
 from infopursuit.texts.annotations import Annotations, read_annotations
 from infopursuit.texts.knowledge import CSV_SUFFIX, read_knowledge_csv
 from infopursuit.texts.normalization import distinct

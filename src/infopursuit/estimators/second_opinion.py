@@ -30,7 +30,6 @@ from torch import Tensor
 from infopursuit.clip.embed import cache_folder
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.decoding import picture_list, to_rgb
-from infopursuit.estimators.class_knowledge import BY_CLIP
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.answers.table import LEAST_OF_MANY, PSEUDO_IMAGES
 from infopursuit.pursuit.explanation import Explanation, question
@@ -48,6 +47,7 @@ from infopursuit.queries.language_models import (
 )
 from infopursuit.queries.parsing import without_thoughts
 from infopursuit.queries.templates import load_template
+from infopursuit.questions.knowledge import BY_CLIP
 from infopursuit.texts.knowledge import KnowledgeTable
 
 logger = logging.getLogger("infopursuit")

@@ -27,6 +27,7 @@ from infopursuit.datasets.labelled_images import (
     held_out_by_seed,
 )
 from infopursuit.datasets.matrix import BLOCK, Matrix, UnitMatrix
+from infopursuit.datasets.trained_on import each_row, remember
 from infopursuit.estimators.base import PursuitClassifier, other_labels
 from infopursuit.estimators.naive_bayes import (
     LARGEST_SEED,
@@ -37,8 +38,6 @@ from infopursuit.estimators.naive_bayes import (
     training_set,
     validation_set,
 )
-from infopursuit.estimators.one_clip import MOST, warn_unless_one_clip
-from infopursuit.estimators.trained_on import each_row, remember
 from infopursuit.pursuit.answers.rules import AnswerRule
 from infopursuit.pursuit.answers.table import AnswerTable, count_yes
 from infopursuit.pursuit.dictionary.initial import random_rows
@@ -52,6 +51,7 @@ from infopursuit.pursuit.vip.checkpoints import Checkpoint
 from infopursuit.pursuit.vip.distributed import ALONE, Execution, Processes
 from infopursuit.pursuit.vip.settings import VariationalSettings
 from infopursuit.pursuit.vip.training import InitialDictionary, Trainer, TrainingImages
+from infopursuit.questions.one_clip import MOST, warn_unless_one_clip
 from infopursuit.texts.text_table import TextTable
 
 # Weights are selected by the accuracy after 1 to at most this many questions.
