@@ -37,7 +37,7 @@ def peaks(sizes: Sequence[int], width: int, rows: int) -> list[int]:
     with memory_watched() as peak:
         for n in sizes:
             shards = GeneratedShards(n, CLASSES, width, rows=rows)
-            model = InformationPursuitClassifier(texts, embeddings, K).fit_shards(shards)
+            model = InformationPursuitClassifier(texts, embeddings, K).fit(shards)
             assert model.provenance_["images"] == n
             largest.append(peak["own"] * 1024)
     return largest

@@ -50,10 +50,12 @@ from infopursuit.estimators.methods import Method, NaiveBayesSettings, build_met
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.variational import VariationalInformationPursuit
 from infopursuit.pursuit.naive_bayes.fit import HELD_OUT
+from infopursuit.pursuit.naive_bayes.training_set import ShardedSet
 from infopursuit.pursuit.vip.checkpoints import Checkpoint
 from infopursuit.pursuit.vip.distributed import Processes, restart_as_group, started_by_torchrun
 from infopursuit.pursuit.vip.settings import VariationalSettings
 from infopursuit.queries.settings import QuestionsSettings
+from infopursuit.questions.knowledge import Knowledge
 from infopursuit.texts.annotations import Annotations, read_annotations
 from infopursuit.texts.knowledge import read_knowledge
 from infopursuit.texts.text_table import TextTable
@@ -115,26 +117,28 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         "texts": texts.texts,
         "text_embeddings": texts.embeddings,
         "queries": queries,
-        "reference_embeddings": None if texts is universe else universe.embeddings,
         "random_state": seed,
     }
+    relative_to = None if texts is universe else universe.embeddings
     first = None if init == "random_words" else settings.questions.first
     if isinstance(how, NaiveBayesSettings):
         if how.knowledge:
             paths["knowledge"] = f"artifacts/knowledge/{dataset}.parquet"
             known = read_knowledge(paths["knowledge"])
-            given["knowledge"] = known.for_classes_and_texts(images.class_names, texts.texts)
-            given["leakage"] = how.leakage
+            values = known.for_classes_and_texts(images.class_names, texts.texts)
+            given["knowledge"] = Knowledge(values, how.leakage)
             provenance["inputs"]["knowledge"] = file_sha256(paths["knowledge"])
         people = f"artifacts/annotations/{dataset}.csv"
         said = read_annotations(people)
         if said.rows:
             said = said.of_pictures(image_ids(paths["images"]))
             provenance["inputs"]["annotations"] = file_sha256(people)
-        model, log = fit_naive_bayes(settings, how, given, images, budget, first, said)
+        model, log = fit_naive_bayes(settings, how, given, images, budget, first, said, relative_to)
     else:
         test = paths["images"] if how.select_on == "test" else None
-        model, log = fit_variational(settings, how, given, images, test, budget, provenance)
+        model, log = fit_variational(
+            settings, how, given, images, test, budget, provenance, relative_to
+        )
     read = images_of(model)
     model = model.with_class_names(images.class_names)
     model.clip_, model.clip_source_ = universe.clip, clip_source(settings.clip)
@@ -167,6 +171,7 @@ def fit_naive_bayes(
     budget: int,
     first: str | None,
     said: Annotations,
+    relative_to: Any,
 ) -> tuple[PursuitClassifier, list[dict[str, Any]]]:
     """Passes over the training images; held-out ones calibrate, of shards a sample of them."""
     share, seed = settings.validation_fraction, given["random_state"]
@@ -176,13 +181,18 @@ def fit_naive_bayes(
         if said.rows:
             raise InputError(f"{said.where}: annotations need images that are read as a whole")
         shown, out = held_out_sample(images, share, seed)
-        model.fit_shards(images, shown, out, choose_cluster(settings.compute))
+        shards = ShardedSet(images, out, choose_cluster(settings.compute))
+        model.fit(shards, validation=shown, reference_embeddings=relative_to)
     else:
         train, held_out = hold_out(images, share, seed)
         shown = held_out.embeddings, held_out.labels.numpy()
-        if said.about(train.ids):
-            model.annotations = said.of_images(train.ids)
-        model.fit(train.embeddings, train.labels.numpy(), validation=shown)
+        model.fit(
+            train.embeddings,
+            train.labels.numpy(),
+            validation=shown,
+            annotations=said.of_images(train.ids) if said.about(train.ids) else None,
+            reference_embeddings=relative_to,
+        )
     area = float(model.accuracy_by_budget(*shown, budget)[1:].mean())
     facts = {"phase": "naive_bayes", "updates": 0, "validation_auc": area}
     same = list(model.queries_)
@@ -214,6 +224,7 @@ def fit_variational(
     test: str | None,
     budget: int,
     provenance: dict[str, Any],
+    relative_to: Any,
 ) -> tuple[PursuitClassifier, list[dict[str, Any]]]:
     """Train from the last checkpoint on, in as many processes as asked for.
 
@@ -225,6 +236,7 @@ def fit_variational(
         test: the table whose test split selects; None for the images held out.
         budget: of the selection.
         provenance: what the checkpoint depends on.
+        relative_to: embeddings of the texts that scores are relative to; None for `given`'s.
     """
     compute, share, seed = settings.compute, settings.validation_fraction, given["random_state"]
     group = Processes(count=compute.processes)
@@ -250,12 +262,25 @@ def fit_variational(
     )
     if isinstance(images, EmbeddedShards):
         shown = None if test is None else all_images(EmbeddedShards(test, "test"))
-        model.fit_shards(images, shown, checkpoint, processes)
+        model.fit(
+            images,
+            validation=shown,
+            checkpoint=checkpoint,
+            processes=processes,
+            reference_embeddings=relative_to,
+        )
     else:
         assert both is not None
         train, held_out = both
         shown = held_out.embeddings, held_out.labels.numpy()
-        model.fit(train.embeddings, train.labels.numpy(), shown, checkpoint, processes)
+        model.fit(
+            train.embeddings,
+            train.labels.numpy(),
+            shown,
+            checkpoint,
+            processes,
+            reference_embeddings=relative_to,
+        )
     processes.leave()
     if processes.rank > 0:
         sys.exit(0)  # the first process writes

@@ -21,8 +21,8 @@ from infopursuit.datasets.given import ROWS as EMBEDDED
 from infopursuit.datasets.given import TABLES
 from infopursuit.datasets.table_files import WHOLE, TableFile, read_table
 from infopursuit.datasets.trained_on import remember
-from infopursuit.estimators.naive_bayes import InformationPursuitClassifier, check_before_work
-from infopursuit.questions.knowledge import BY_CLIP, drafted_by
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.questions.knowledge import BY_CLIP
 from infopursuit.texts.annotations import Annotations, read_annotations
 from infopursuit.texts.text_table import read_texts
 
@@ -61,7 +61,7 @@ def fit(chosen: argparse.Namespace) -> int:
         words = {"none": None, BY_CLIP: BY_CLIP}
         settings["knowledge"] = words.get(str(chosen.knowledge), chosen.knowledge)
     if chosen.certified:
-        settings["certified_by"] = "annotations"
+        settings["certified"] = True
     said = None
     if chosen.annotations is not None:
         said = settings["annotations"] = read_annotations(chosen.annotations)
@@ -151,7 +151,7 @@ def summary(model: InformationPursuitClassifier) -> list[str]:
             on = counted(facts[f"{key}_images"], f"{split} {noun}")
             lines.append(f"accuracy on {on}: {share}")
             break
-    if drafted_by(facts.get("knowledge")) is not None and model.knowledge_ is not None:
+    if facts.get("knowledge") == BY_CLIP and model.knowledge_ is not None:
         lines.append(
             "CLIP drafted what is true of the classes; `infopursuit knowledge` writes it as a table"
         )
@@ -281,11 +281,16 @@ def _fit_embedded(
 
     source = None if chosen.clip is None else clip_source(chosen.clip, chosen.pretrained)
     train, test = read_embeddings(chosen.images, chosen.labels)
-    said = settings.pop("annotations", None)
+    said, certified, teaching = (
+        settings.pop("annotations", None),
+        settings.pop("certified", False),
+        {},
+    )
     if said is not None:
         said = said.of_pictures([*train.ids, *(() if test is None else test.ids)])
         # Of test images alone they measure, and teach nothing.
-        settings["annotations"] = said.of_images(train.ids) if said.about(train.ids) else None
+        teaching["annotations"] = said.of_images(train.ids) if said.about(train.ids) else None
+    teaching["certified"] = certified
     if chosen.texts.suffix in (".parquet", ".npz"):
         texts, embeddings, name = read_embedded_texts(chosen.texts)
     else:
@@ -299,19 +304,19 @@ def _fit_embedded(
                 f"{chosen.texts}: texts without embeddings; expected --clip, which embeds them"
             )
         model = InformationPursuitClassifier(texts).set_params(**settings)
-        check_before_work(model, texts, train.labels)
+        model.check_before_fit(train.labels)
         clip = load_clip(source, chosen.device)
         embeddings, name = embed_texts(clip, read.values()), clip.name
     model = InformationPursuitClassifier(texts, embeddings).set_params(**settings)
     if language_model is None:
-        model.fit(train.rows, train.labels)
+        model.fit(train.rows, train.labels, **teaching)
     else:
         from infopursuit.estimators.language_model import LanguageModelHelp
 
         helper = LanguageModelHelp(language_model, chosen.out / ANSWERS)
         names = sorted({str(each) for each in train.labels})
         logger.info("%s", helper.announce(names, model.n_queries, len(texts), False))
-        helper.fit(model, train.rows, train.labels)
+        helper.fit(model, train.rows, train.labels, **teaching)
     model.clip_, model.clip_source_ = name, source
     remember(model.provenance_, train.rows)
     if test is not None:

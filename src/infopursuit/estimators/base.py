@@ -34,7 +34,7 @@ from infopursuit.pursuit.naive_bayes.sufficient import (
     sufficient_counts,
     sufficient_subset,
 )
-from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.pursuit.pursuit import Pursuit, other_labels
 from infopursuit.pursuit.rollout import RollOut, images_at_once
 from infopursuit.pursuit.stopping import DEFAULT_STOP, Ended, StoppingRule
 from infopursuit.texts.knowledge import KnowledgeTable
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from infopursuit.core.renderers import FramedPage
 
 # Settings that are data, and are not saved: the chosen questions are.
-DATA = ("texts", "text_embeddings", "queries", "reference_embeddings", "knowledge", "annotations")
+DATA = ("texts", "text_embeddings", "queries", "knowledge")
 
 # Columns that a message names.
 NAMED = 3
@@ -468,9 +468,6 @@ class PursuitClassifier:
             for name, value in cast(Any, self).get_params(deep=False).items()
             if name not in DATA
         }
-        heavy = settings.get("class_weight")
-        if isinstance(heavy, Mapping):  # labels may be numbers, which cannot be keys in JSON
-            settings["class_weight"] = {"labels": list(heavy), "weights": list(heavy.values())}
         return SavedModel(
             type(self).__name__,
             settings,
@@ -767,12 +764,6 @@ def rows_of(model: PursuitClassifier, X: Any) -> Matrix:
             names, or they are pictures and the model does not know its CLIP.
     """
     return model._rows(X)
-
-
-def other_labels(classes: np.ndarray) -> tuple[Any, ...] | None:
-    """Return labels (c,) that are not texts, as plain values; None if they are their own names."""
-    labels = tuple(classes.tolist())
-    return None if all(isinstance(each, str) for each in labels) else labels
 
 
 def column_names(X: Any) -> list[str]:

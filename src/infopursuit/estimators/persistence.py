@@ -72,6 +72,8 @@ FILES = (DESCRIPTION, WEIGHTS, CLIP, *TABLES.values())
 FORMAT, REQUIRES = 4, "infopursuit>=0.1.0"
 # Formats that no release ever wrote.
 UNRELEASED = (1, 2, 3)
+# Settings that no release had, with the values of models that are read all the same.
+GONE = {"columns": "values", "certified_by": None, "class_weight": None, "leakage": 1.0}
 NAIVE_BAYES, NETWORKS = "InformationPursuitClassifier", "VariationalInformationPursuit"
 # Bytes that `load` reads of a file; more is refused before it is read.
 LARGEST_DESCRIPTION, LARGEST_WEIGHTS = 2**28, 2**34
@@ -98,18 +100,12 @@ class _Stop(Section):
     stability: int | None = None
 
 
-class _ClassWeight(Section):
-    labels: list[str | bool | int | float]
-    weights: list[float]
-
-
 class _Settings(Section):
     """The settings that a model is asked with; the others are those of its next fit."""
 
     model_config = ConfigDict(extra="allow")
     stop: _Stop | None
     hidden: Annotated[list[int], Field(min_length=2, max_length=2)] | None = None
-    class_weight: _ClassWeight | str | None = None
 
 
 class _Provenance(Section):
@@ -292,6 +288,12 @@ def load(folder: str | Path, device: torch.device | str = "cpu") -> SavedModel:
         described = Description.model_validate(values)
     except ValidationError as error:
         raise InputError(f"{folder / DESCRIPTION}: {first_mistake(error)}") from error
+    for name, usual in GONE.items():
+        if (value := values["settings"].get(name, usual)) != usual:
+            raise InputError(
+                f"{folder / DESCRIPTION}: settings.{name} is {value!r}, which no release had; "
+                "train the model again"
+            )
     try:
         weights = parsed(files[WEIGHTS])
     except (SafetensorError, OSError, ValueError) as error:
@@ -416,12 +418,10 @@ def _restored(
     weights: dict[str, Tensor],
     device: torch.device | str,
 ) -> SavedModel:
-    estimator, settings, first = described.estimator, dict(values["settings"]), described.first
+    estimator, first = described.estimator, described.first
+    settings = {name: value for name, value in values["settings"].items() if name not in GONE}
     stop = described.settings.stop
     settings["stop"] = None if stop is None else StoppingRule(**stop.model_dump()).checked()
-    heavy = described.settings.class_weight
-    if isinstance(heavy, _ClassWeight):
-        settings["class_weight"] = dict(zip(heavy.labels, heavy.weights, strict=True))
     queries, classes = tuple(described.queries), _classes(described.classes)
     # A dictionary that networks learned may hold a text twice.
     if described.wording and len(described.wording) != len(queries):

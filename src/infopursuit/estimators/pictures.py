@@ -33,7 +33,7 @@ from infopursuit.datasets.image_folders import (
 )
 from infopursuit.datasets.trained_on import remember
 from infopursuit.estimators.base import names_of
-from infopursuit.estimators.naive_bayes import InformationPursuitClassifier, check_before_work
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.questions.knowledge import BY_CLIP
 from infopursuit.texts.annotations import Annotations, read_annotations
 from infopursuit.texts.knowledge import CSV_SUFFIX, read_knowledge_csv
@@ -109,7 +109,8 @@ def fit(
         given, reference = list(read_knowledge_csv(table).texts), given
     if language_model is not None and table is not None:
         raise InputError("knowledge and language_model: both say what is true; expected one")
-    said = settings.get("annotations")
+    said, teaching = settings.pop("annotations", None), {}
+    certified = settings.pop("certified", False)
     if isinstance(said, str | Path):
         said = read_annotations(said)
     helper = None
@@ -122,7 +123,7 @@ def fit(
     if len(wanted) < 2:
         raise InputError(f"one class, {train.labels[0]!r}; expected two or more classes")
     model = InformationPursuitClassifier(list(given), None, n_queries, **settings)
-    check_before_work(model, model.texts or [], sorted(wanted))
+    model.check_before_fit(sorted(wanted))
     tower = load_clip(source, device)
     rows, train, rejected, digests = _embedded(tower, train, batch_size, progress)
     missing = sorted(wanted - set(train.labels))
@@ -138,19 +139,22 @@ def fit(
     embedded = [own.get(each, each) for each in given]
     model.texts, model.text_embeddings = given, embed_texts(tower, embedded, batch_size, progress)
     if reference is not None:
-        model.reference_embeddings = embed_texts(tower, reference, batch_size, progress)
+        teaching["reference_embeddings"] = embed_texts(tower, reference, batch_size, progress)
     labels = np.array(train.labels)
     if isinstance(said, Annotations):
         names = names_of(train.pictures, len(train.pictures))
         others = [] if test is None else names_of(test.pictures, len(test.pictures))
         said = said.of_pictures([*names, *others])
         # Of test images alone they measure, and teach nothing.
-        model.annotations = said.of_images(names) if said.about(names) else None
+        said = said.of_images(names) if said.about(names) else None
+    teaching |= {"annotations": said, "certified": certified}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "ban: nothing to ban")  # that was said before
         draft = BY_CLIP if texts is None else None
         model = (
-            model.fit(rows, labels) if helper is None else helper.fit(model, rows, labels, draft)
+            model.fit(rows, labels, **teaching)
+            if helper is None
+            else helper.fit(model, rows, labels, draft, **teaching)
         )
     remember(model.provenance_, train.pictures)
     model.clip_, model.clip_source_, model.clip_device_ = tower.name, source, device

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -394,3 +395,9 @@ class Pursuit:
 
 def _bare(question: str) -> str:
     return " ".join(question.casefold().split()).rstrip(" ?")
+
+
+def other_labels(classes: np.ndarray) -> tuple[Any, ...] | None:
+    """Return labels (c,) that are not texts, as plain values; None if they are their own names."""
+    labels = tuple(classes.tolist())
+    return None if all(isinstance(each, str) for each in labels) else labels

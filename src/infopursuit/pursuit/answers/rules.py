@@ -42,9 +42,18 @@ class AnswerRule(ABC):
 
     Attributes:
         noun: what one of the things that answer is called, wherever a person reads of it.
+        of_tables: whether those are rows of a table, not embeddings.
+        has_gaps: whether the middle answer stands for none, and tells nothing.
     """
 
     noun: ClassVar[str] = "image"
+    of_tables: ClassVar[bool] = False
+    has_gaps: ClassVar[bool] = False
+
+    @property
+    def final(self) -> AnswerRule:
+        """The rule that new images are answered by, once all is fitted."""
+        return self
 
     @property
     def levels(self) -> int:
@@ -175,6 +184,7 @@ class ColumnAnswers(AnswerRule):
     """
 
     noun: ClassVar[str] = "row"
+    of_tables: ClassVar[bool] = True
 
     columns: Int[Tensor, " k"]
     cuts: Float[Tensor, " k"]
@@ -209,6 +219,8 @@ class ColumnValues(ColumnAnswers):
         cuts: (k, q) float64, ascending; NO_CUT where a column has fewer.
         numeric: (k,) bool: whether cells are intervals of numbers, not categories.
     """
+
+    has_gaps: ClassVar[bool] = True
 
     cuts: Float[Tensor, "k q"]
     numeric: Bool[Tensor, " k"]

@@ -142,6 +142,11 @@ class InMemorySet:
             self.subset(torch.from_numpy(np.flatnonzero(held))),
         )
 
+    @property
+    def distinct(self) -> int:
+        """How many different rows there are."""
+        return len(np.unique(self.keys))
+
     def folds(self, count: int, least: int) -> Iterator[tuple[InMemorySet, InMemorySet]]:
         """Yield rows to learn from and others: each row is among the others once.
 
@@ -172,7 +177,8 @@ class InMemorySet:
 
     def table(self, rule: AnswerRule) -> AnswerTable:
         """Return the rates of each answer in each class."""
-        return fit_table(rule, self.rows.blocks(), self.labels, self.weights, self.moments)
+        moments = None if rule.of_tables else self.moments
+        return fit_table(rule, self.rows.blocks(), self.labels, self.weights, moments)
 
     def subset(self, places: Int[Tensor, " m"]) -> InMemorySet:
         """Return some of the rows."""
@@ -242,6 +248,15 @@ class ShardedSet:
         self._sample, held_out, self.moments = self._samples(wanted)
         self._held_images = int(out.counts.sum())
         return self, self._in_memory(held_out) if len(held_out.labels) else None
+
+    @property
+    def distinct(self) -> int:
+        """How many images there are to learn from: equal ones are not told apart."""
+        return self.total
+
+    def folds(self, count: int, least: int) -> Iterator[tuple[InMemorySet, InMemorySet]]:
+        """Yield nothing: images of shards are too many to be learned from again."""
+        return iter(())
 
     def sample(self, size: int, seed: int = 0) -> InMemorySet:
         """Return at most `size` images: of each class those whose keys come first, for any seed."""
