@@ -31,9 +31,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from infopursuit.cli.key import open_key, write_page
-from infopursuit.estimators.from_knowledge import key_model
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.keys.command import open_key, write_page
+from infopursuit.keys.models import key_model
 from infopursuit.pursuit.stopping import StoppingRule
 
 ALL = StoppingRule(None, stability=None)

@@ -26,11 +26,12 @@ import torch
 from benchmarks.annotations import drawn_world
 from benchmarks.stand_in import standing_in
 from infopursuit import InformationPursuitClassifier
+from infopursuit.answerers.second_opinion import SecondOpinion
 from infopursuit.clip.embed import embed_texts
 from infopursuit.clip.towers import load_clip
-from infopursuit.estimators.second_opinion import SecondOpinion, encoded
 from infopursuit.meaning.second_opinion import use_of_pictures
 from infopursuit.pursuit.explanation import Explanation, question
+from infopursuit.queries.language_models import encoded
 from infopursuit.texts.knowledge import read_judge
 
 logger = logging.getLogger("benchmarks")

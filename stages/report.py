@@ -20,6 +20,7 @@ from run_report.summary import write_metrics, write_summary
 
 from infopursuit.core.run_name import RunName
 from infopursuit.core.settings import ComputeSettings, Section
+from infopursuit.core.terminal import show
 from infopursuit.evaluation.settings import EvaluateSettings, RunSettings
 
 logger = logging.getLogger("infopursuit")
@@ -52,7 +53,8 @@ def main(settings: Settings) -> RowCounts:
     write_curves(REPORT / "curves", datasets)
     write_metrics(REPORT / "metrics.json", datasets)
     write_plots(REPORT / "plots", datasets)
-    logger.info("\n%s", write_summary(REPORT / "results.md", datasets, resamples))
+    summary = write_summary(REPORT / "results.md", datasets, resamples)
+    show(f"\n{summary}\n")
     logger.info("report: open %s", REPORT / "index.html")
     return RowCounts(read=sum(len(results.runs) for results in datasets), written=1)
 

@@ -18,20 +18,19 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.answerers.second_opinion import PER_CLASS, SecondOpinion
 from infopursuit.core.files import atomic_folder
 from infopursuit.core.run_name import RunName
 from infopursuit.core.settings import ComputeSettings, Positive, Section
 from infopursuit.datasets.labelled_images import image_ids, load_images
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.base import load_fitted
-from infopursuit.estimators.second_opinion import PER_CLASS, SecondOpinion
 from infopursuit.evaluation.chosen_images import check_pictures, load_pictures, spread_rows
 from infopursuit.evaluation.files import write_json
 from infopursuit.evaluation.settings import ExplainSettings
 from infopursuit.meaning.second_opinion import explanation_figures, truth_of_images, use_of_pictures
 from infopursuit.pursuit.explanation import ExplainedImage, write_explanations
 from infopursuit.queries.language_models import open_language_model
-from infopursuit.queries.language_models.vllm_engine import run_where_vllm_is
 from infopursuit.queries.settings import SecondOpinionSettings
 from infopursuit.texts.annotations import read_annotations
 from infopursuit.texts.knowledge import read_knowledge, read_strict
@@ -48,17 +47,15 @@ class Settings(Section):
 
 
 def main(settings: Settings, dataset: str, init: str, method: str, seed: int) -> RowCounts:
-    name, compute = RunName(dataset, init, method, seed), settings.compute
+    name = RunName(dataset, init, method, seed)
     wanted, stop = settings.second_opinion, settings.explain.stop
     source = settings.datasets[dataset].images
     check_pictures(dataset, source)
-    if wanted.model.backend == "vllm":
-        run_where_vllm_is(compute.vllm_python)
-    model = load_fitted(f"artifacts/models/{name}", device=compute.torch_device())
+    model = load_fitted(f"artifacts/models/{name}", device=settings.compute.torch_device())
     test = load_images(f"artifacts/images/{dataset}.parquet", "test", wanted.images)
     shown = list(load_pictures(source, test.class_names, test.ids).values())
     opinion = SecondOpinion(
-        open_language_model(wanted.model, compute.vllm_engine),
+        open_language_model(wanted.model),
         wanted.calls,
         images=training_pictures(settings, dataset),
         per_class=wanted.per_class or PER_CLASS,

@@ -128,7 +128,7 @@ def test_all_mistakes_are_told_at_once_with_their_keys(project: Path) -> None:
     ("keys", "value", "message"),
     [
         (("model", "openai", "base_url"), "localhost", r"second_opinion\.model: openai\.base_url"),
-        (("model", "backend"), "vllm", r"second_opinion\.model: vllm is not installed"),
+        (("model", "backend"), "vllm", r"second_opinion\.model\.backend: .*'openai'"),
         (("methods",), ["maybe"], r"second_opinion\.methods: 'maybe' is not among run\.methods"),
         (
             ("images",),

@@ -96,6 +96,7 @@ MISTAKES = {
     r"classes such as 'zebra'.*run\.inits to \[informative\].*needs no server",
     "datasets.menagerie.classes": r"queries\.dictionaries\.menagerie: .*no answer is recorded "
     r"about queries for classes such as 'airplane'.*queries\.dictionaries to \{\}",
+    "second_opinion.model.backend": r"expected 'openai'|should be 'openai'",
     "methods.threshold.dictionary": "a threshold belongs to a text",
     "methods.threshold.quantize_queries": "a threshold belongs to a text",
     **{f"methods.{name}.method": rf"methods\.{name} with datasets" for name in PARAMS["methods"]},

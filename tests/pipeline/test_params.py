@@ -39,7 +39,6 @@ FREE = {
     ("queries", "lists"),
     ("explain", "ids"),
     ("language_model", "vllm", "engine"),
-    ("second_opinion", "model", "vllm", "engine"),
     ("language_model", "openai", "extra"),
     ("second_opinion", "model", "openai", "extra"),
     ("compute", "vllm_engine"),

@@ -18,7 +18,6 @@ from typing import Any
 
 import httpx
 import pytest
-from PIL import Image
 from ruamel.yaml import YAML
 
 from infopursuit.core.tables import ANSWERS, read_table
@@ -269,27 +268,3 @@ def test_a_server_of_the_same_model(
     check_form(project.answers())
     assert {answer.finish_reason for answer in project.answers()} == {"stop", "length"}
     assert len(project.asked()) == 80
-
-
-def test_pictures_reach_the_model(tmp_path: Path, environment: dict[str, str]) -> None:
-    model = made_on_the_spot(tmp_path, "tiny_idefics.py", environment)
-    pictures = [tmp_path / f"{name}.png" for name in ("red", "white", "red_again")]
-    for picture, color in zip(pictures, ("red", "white", "red"), strict=True):
-        Image.new("RGB", (80, 60), color).save(picture)
-    script = Path(__file__).with_name("seen_by_vllm.py")
-    run = subprocess.run(
-        [VLLM_PYTHON, script, model, *pictures], env=environment, capture_output=True, text=True
-    )
-    assert run.returncode == 0, run.stderr[-3000:]
-    answers = json.loads(run.stdout.splitlines()[-1])
-    assert len(answers) == 6, "two questions about each"
-    red, white, again = answers[:2], answers[2:4], answers[4:]
-    for text, reason, probability, read, written, seconds in answers:
-        assert text in ("yes", "no", "unclear")
-        assert (reason, written > 0, seconds > 0) == ("stop", True, True)
-        assert 0 < probability <= 1
-        assert read > 20, "question and picture"
-    probabilities = [[answer[2] for answer in each] for each in (red, white, again)]
-    assert probabilities[0] == pytest.approx(probabilities[2], abs=1e-4), "the same picture"
-    for of_red, of_white in zip(*probabilities[:2], strict=True):
-        assert abs(of_red - of_white) > 0.002

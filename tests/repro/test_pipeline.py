@@ -13,8 +13,8 @@ from menagerie.truths import CLAIMS
 
 from benchmarks.stand_in import standing_in
 from infopursuit.estimators.base import load_fitted
-from infopursuit.estimators.second_opinion import encoded
 from infopursuit.pursuit.explanation import question
+from infopursuit.queries.language_models import encoded
 from infopursuit.texts.knowledge import read_knowledge
 from tests.repro.world import World
 
@@ -35,6 +35,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     assert "draw_menagerie" in ran
     # The log of a first run has no warning.
     assert re.search(r"(?i)warn|error|deprecat|frozen|random(ly| weights)", world.log) is None
+    # It ends with a table, a line for each run.
+    assert len(re.findall(r"(?m)^\| llm +\| (?:fixed|alternating|naive_bayes) ", world.log)) == 3
     world.commit("a first run")
     return world
 

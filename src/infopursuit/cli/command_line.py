@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
 import logging
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
@@ -22,16 +21,27 @@ from typing import Any, NoReturn
 
 import shtab
 
+from infopursuit.cli.options import (
+    HELP,
+    count,
+    given_path,
+    port,
+    probability,
+    request_field,
+)
+from infopursuit.cli.options import add_command as _command
+from infopursuit.cli.options import add_option as _option
+from infopursuit.cli.options import add_path as _path
+from infopursuit.cli.options import runs as _run
 from infopursuit.core.errors import InputError, explain_os_error, is_user_error, one_line
-from infopursuit.core.files import packaged_toml
 from infopursuit.core.terminal import LogLines
 
 logger = logging.getLogger("infopursuit")
 
 # Parts of messages of torch and of the system's loader if there is not enough memory.
 NO_MEMORY = ("can't allocate memory", "failed to map segment")
-# What the commands and their options say of themselves.
-HELP = packaged_toml("infopursuit.cli", "help.toml")
+# What brings commands and options of its own, in a folder that nothing else imports.
+ROOMS = ["infopursuit.answerers.options", "infopursuit.keys.options"]
 # What the packages of `infopursuit[pipeline]` are imported as.
 PIPELINE = ("datasets", "dvc", "httpx", "jinja2", "polars", "pydantic", "ruamel")
 
@@ -107,15 +117,6 @@ def _log_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     logger.warning("warning: %s", one_line(str(message)))
 
 
-def _run(module: str, function: str) -> Callable[[argparse.Namespace], int | None]:
-    """Return a command, whose module is imported when it runs: torch takes seconds."""
-
-    def run(chosen: argparse.Namespace) -> int | None:
-        return getattr(import_module(module), function)(chosen)
-
-    return run
-
-
 class _Parser(argparse.ArgumentParser):
     """A parser whose messages are one line, whatever they quote.
 
@@ -165,7 +166,8 @@ def parser() -> argparse.ArgumentParser:
     commands = whole.add_subparsers(required=True, metavar="COMMAND", title="commands")
     for add in (
         _add_fit, _add_knowledge, _add_explain, _add_predict, _add_export, _add_serve,
-        _add_annotate, _add_key, _add_configure, _add_check, _add_prune,
+        _add_annotate, *(import_module(room).add for room in ROOMS), _add_configure, _add_check,
+        _add_prune,
     ):  # fmt: skip
         add(commands)
     return whole
@@ -193,7 +195,7 @@ def _add_fit(commands: Any) -> None:
     _option(command, "--llm", "WHERE")
     _option(command, "--llm-model", "NAME")
     _option(command, "--llm-option", "KEY=VALUE", type=request_field, action="append")
-    _vllm(command)
+    _path(command, "--vllm", "PYTHON", type=str, dest="vllm_python")
     _option(command, "--first", "TEXT")
     _option(command, "--random-state", "SEED", type=int, default=0)
     _device(command)
@@ -221,7 +223,7 @@ def _add_explain(commands: Any) -> None:
     _option(command, "--all", None, action="store_true", dest="everything")
     _option(command, "--decisive", None, action="store_true")
     _option(command, "--where", None, action="store_true")
-    _second_opinion(command)
+    command.set_defaults(second_opinion_of=lambda _: None)
     _device(command)
     _path(command, "images", "IMAGE", nargs="*", type=str)
 
@@ -232,7 +234,7 @@ def _add_predict(commands: Any) -> None:
     _model(command)
     _output(command, "csv", "json")
     _stopping(command)
-    _second_opinion(command)
+    command.set_defaults(second_opinion_of=lambda _: None)
     _device(command)
     _path(command, "images", "IMAGE", nargs="+", type=str)
 
@@ -272,17 +274,6 @@ def _add_annotate(commands: Any) -> None:
     _device(command)
 
 
-def _add_key(commands: Any) -> None:
-    command = _command(commands, "key", _run("infopursuit.cli.key", "key"), "no key was written")
-    _path(command, "table", "TABLE")
-    _path(command, "--out", "FILE", required=True)
-    _option(command, "--title", "TEXT")
-    _option(command, "--reliability", "P", type=probability, default=0.9)
-    _option(command, "--error", "P", type=probability, default=0.05)
-    _option(command, "--creator", "NAME")
-    _option(command, "--license", "URL")
-
-
 def _add_configure(commands: Any) -> None:
     command = _command(commands, "configure", _configure, "the parameters are as they were")
     _path(command, "settings", "FILE")
@@ -312,46 +303,6 @@ def _prune(chosen: argparse.Namespace) -> None:
     import_module("infopursuit.pipeline.prune").prune()
 
 
-def _command(
-    commands: Any, name: str, run: Callable[[argparse.Namespace], int | None], kept: str
-) -> _Parser:
-    """Add a command; its words are in help.toml. `kept` says what is left if it is interrupted."""
-    words = HELP[name]
-    command = commands.add_parser(
-        name,
-        help=words["about"],
-        description=words.get("description", f"{words['about'].capitalize()}."),
-        epilog=f"\n{words['examples']}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    volume = command.add_mutually_exclusive_group()
-    quiet = "say nothing but errors, and show no progress"
-    volume.add_argument("-q", "--quiet", action="store_true", help=quiet)
-    verbose = "say when and where things happen, and where an error was found"
-    volume.add_argument("-v", "--verbose", action="store_true", help=verbose)
-    command.set_defaults(run=run, kept=kept)
-    return command
-
-
-def _option(
-    command: argparse.ArgumentParser, name: str, metavar: str | None, **options: Any
-) -> Any:
-    own = HELP[command.prog.rpartition(" ")[2]].get("options", {})
-    about = own[name] if name in own else HELP["shared"][name]
-    given = {} if metavar is None else {"metavar": metavar}
-    return command.add_argument(name, help=about, **given, **options)
-
-
-def _path(
-    command: argparse.ArgumentParser,
-    name: str,
-    metavar: str,
-    complete: Any = shtab.FILE,
-    **options: Any,
-) -> None:
-    _option(command, name, metavar, **{"type": given_path, **options}).complete = complete
-
-
 def _model(command: argparse.ArgumentParser, **options: Any) -> None:
     _path(command, "--model", "MODEL", shtab.DIRECTORY, required=True, type=str, **options)
     _option(command, "--clip", "CLIP")
@@ -367,20 +318,6 @@ def _stopping(command: argparse.ArgumentParser) -> None:
     _option(command, "--max-queries", "N", type=count)
 
 
-def _second_opinion(command: argparse.ArgumentParser) -> None:
-    _option(command, "--second-opinion", "WHERE")
-    _option(command, "--second-opinion-model", "NAME")
-    _option(command, "--second-opinion-option", "KEY=VALUE", type=request_field, action="append")
-    _option(command, "--second-opinion-calls", "N", type=count)
-    _path(command, "--second-opinion-images", "FOLDER", shtab.DIRECTORY)
-    _option(command, "--second-opinion-alone", None, action="store_true")
-    _vllm(command)
-
-
-def _vllm(command: argparse.ArgumentParser) -> None:
-    _path(command, "--vllm", "PYTHON", type=str, dest="vllm_python")
-
-
 def _images_and_title(command: argparse.ArgumentParser) -> None:
     _path(command, "--images", "IMAGES", action="append", default=[], type=str)
     _option(command, "--title", "TEXT")
@@ -393,45 +330,3 @@ def _listening(command: argparse.ArgumentParser) -> None:
 
 def _device(command: argparse.ArgumentParser) -> None:
     _option(command, "--device", None, choices=("auto", "cpu", "cuda"), default="auto")
-
-
-def given_path(text: str) -> Path:
-    """Return a path; an empty text would be the current folder."""
-    if not text:
-        raise argparse.ArgumentTypeError("the path is empty; expected one, or . for this folder")
-    return Path(text)
-
-
-def probability(text: str) -> float:
-    """Return a probability, more than 0 and at most 1."""
-    value = float(text)
-    if not 0 < value <= 1:
-        raise argparse.ArgumentTypeError(f"{text}: expected more than 0, at most 1")
-    return value
-
-
-def request_field(text: str) -> tuple[str, Any]:
-    """Return a field of requests and its value: JSON, or else a text."""
-    name, sign, value = text.partition("=")
-    if not name or not sign:
-        raise argparse.ArgumentTypeError(f"{text}: expected KEY=VALUE")
-    try:
-        return name, json.loads(value)
-    except ValueError:
-        return name, value
-
-
-def port(text: str) -> int:
-    """Return a port, 0 to 65535."""
-    value = int(text)
-    if value not in range(65536):
-        raise argparse.ArgumentTypeError(f"{text}: expected 0 to 65535")
-    return value
-
-
-def count(text: str) -> int:
-    """Return a whole number from 1 on."""
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text}: expected 1 or more")
-    return value

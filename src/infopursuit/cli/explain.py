@@ -36,7 +36,6 @@ from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
 
 if TYPE_CHECKING:
     from infopursuit.clip.towers import Clip
-    from infopursuit.estimators.second_opinion import SecondOpinion
     from infopursuit.pursuit.dialogue import Dialogue
     from infopursuit.pursuit.pursuit import Pursuit
 
@@ -108,7 +107,7 @@ def explain(chosen: argparse.Namespace) -> int:
         raise InputError("--where: a dialogue shows no pictures; expected one of both")
     if chosen.ask_below is not None and not (chosen.interactive and chosen.images):
         raise InputError("--ask-below: expected it with --interactive and an image")
-    opinion = second_opinion(chosen)
+    opinion = chosen.second_opinion_of(chosen)
     if opinion is not None and (chosen.interactive or chosen.decisive):
         raise InputError("--second-opinion: not with --interactive or --decisive")
     if chosen.interactive:
@@ -150,7 +149,7 @@ def _explained(
     model: PursuitClassifier,
     read: Readable,
     stop: StoppingRule,
-    opinion: SecondOpinion | None,
+    opinion: Any,
     chosen: argparse.Namespace,
 ) -> list[Explanation]:
     if not read.names:
@@ -179,35 +178,11 @@ def stopping_rule(model: PursuitClassifier, chosen: argparse.Namespace) -> Stopp
     return rule
 
 
-def second_opinion(chosen: argparse.Namespace) -> SecondOpinion | None:
-    """Return who looks at pictures, by --second-opinion and the options about it."""
-    needed = {
-        "--second-opinion-model": chosen.second_opinion_model,
-        "--vllm": chosen.vllm_python,
-        "--second-opinion-option": chosen.second_opinion_option,
-        "--second-opinion-calls": chosen.second_opinion_calls,
-        "--second-opinion-images": chosen.second_opinion_images,
-        "--second-opinion-alone": chosen.second_opinion_alone or None,
-    }
-    model = language_model_of("--second-opinion", chosen.second_opinion, needed)
-    if model is None:
-        return None
-    from infopursuit.datasets.image_folders import read_image_folder
-    from infopursuit.estimators.second_opinion import MOST, SecondOpinion
-
-    images = None
-    if chosen.second_opinion_images is not None:
-        folder = read_image_folder(chosen.second_opinion_images)
-        images = (folder.pictures, folder.labels)
-    calls = chosen.second_opinion_calls or MOST
-    return SecondOpinion(model, calls, chosen.second_opinion_alone, images)
-
-
 def language_model_of(option: str, where: str | None, needed: Mapping[str, Any]) -> Any:
     """Return the language model that an option names; None without it.
 
-    The first three options that need it are the model's name, the Python of vLLM and more fields of
-    requests. If vLLM is not installed here, this does not return: the command starts again there.
+    The first two options that need it are the model's name and more fields of requests. If vLLM is
+    not installed here, this does not return: the command starts again where --vllm says.
     """
     if where is None:
         for other, value in needed.items():
@@ -217,9 +192,9 @@ def language_model_of(option: str, where: str | None, needed: Mapping[str, Any])
     from infopursuit.queries.language_models import VLLM, language_model_at
     from infopursuit.queries.language_models.vllm_engine import run_where_vllm_is
 
-    name, vllm_python, extra, *_ = needed.values()
-    if where.startswith(VLLM):
-        run_where_vllm_is(vllm_python)
+    name, extra, *_ = needed.values()
+    if where.startswith(VLLM) and "--vllm" in needed:
+        run_where_vllm_is(needed["--vllm"])
     return language_model_at(where, name, None if extra is None else dict(extra))
 
 

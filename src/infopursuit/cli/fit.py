@@ -68,8 +68,8 @@ def fit(chosen: argparse.Namespace) -> int:
     names: list[str] = []
     needed = {
         "--llm-model": chosen.llm_model,
-        "--vllm": chosen.vllm_python,
         "--llm-option": chosen.llm_option,
+        "--vllm": chosen.vllm_python,
     }
     language_model = language_model_of("--llm", chosen.llm, needed)
     if table is not None:

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from infopursuit.cli.explain import read_images, second_opinion, stopping_rule, write_output
+from infopursuit.cli.explain import read_images, stopping_rule, write_output
 from infopursuit.core.csv_tables import csv_text
 from infopursuit.core.files import check_writable
 from infopursuit.estimators.base import load_fitted
@@ -32,7 +32,7 @@ def predict(chosen: argparse.Namespace) -> int:
         check_writable(chosen.out, "--out")
     model = load_fitted(chosen.model, chosen.clip, chosen.device)
     stop = stopping_rule(model, chosen)
-    opinion = second_opinion(chosen)
+    opinion = chosen.second_opinion_of(chosen)
     predicted = []
     rejected: dict[str, str] = {}
     for files, rows, names, unreadable, _ in read_images(model, chosen.images):

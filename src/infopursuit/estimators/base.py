@@ -169,7 +169,7 @@ class PursuitClassifier:
             where: whether each answer yes gets its place in the picture (`Step.where`), which its
                 figure and its HTML show; for pictures only.
             second_opinion: a vision-language model that is asked about the answers that matter
-                (`estimators.second_opinion.SecondOpinion`); for pictures only.
+                (`answerers.second_opinion.SecondOpinion`); for pictures only.
             pictures: of the rows, for the second opinion, if X are embeddings.
 
         Raises:

@@ -17,10 +17,10 @@ from infopursuit.core.numbers import Proportion
 from infopursuit.datasets.decoding import to_rgb
 from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.estimators.base import PursuitClassifier
-from infopursuit.estimators.second_opinion import SecondOpinion, encoded
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.explanation import Explanation
 from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.queries.language_models import encoded
 from infopursuit.texts.annotations import Annotations
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.normalization import normalize
@@ -50,12 +50,12 @@ class UseOfPictures(NamedTuple):
 
 
 def use_of_pictures(
-    opinion: SecondOpinion, model: PursuitClassifier, pictures: Sequence[Any], seed: int = 0
+    opinion: Any, model: PursuitClassifier, pictures: Sequence[Any], seed: int = 0
 ) -> UseOfPictures:
     """Ask every question of a model about pictures, then of blank and of other ones.
 
     Args:
-        opinion: what is measured.
+        opinion: the `SecondOpinion` that is measured.
         model: whose questions are asked.
         pictures: two or more different ones.
         seed: of which picture takes the place of which.

@@ -50,10 +50,9 @@ class LanguageModelSettings(Section):
 
 
 class PictureModelSettings(Section):
-    """A vision-language model: in an engine, or behind a server."""
+    """A vision-language model behind a server."""
 
-    backend: Literal["vllm", "openai"]
-    vllm: VllmSettings
+    backend: Literal["openai"]
     openai: OpenAISettings
 
 

@@ -16,6 +16,7 @@ from infopursuit.queries.language_models.model import (
     NotRecordedError,
     Prompt,
     Sampling,
+    encoded,
     prompt_key,
 )
 from infopursuit.queries.language_models.openai_server import OpenAIServer
@@ -38,6 +39,7 @@ __all__ = [
     "NotRecordedError",
     "Prompt",
     "Sampling",
+    "encoded",
     "language_model_at",
     "open_language_model",
     "prompt_key",

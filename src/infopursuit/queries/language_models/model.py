@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from infopursuit.core.errors import InputError
+from infopursuit.datasets.decoding import to_rgb
+
+# The longest side of a picture that is sent, in pixels.
+LONGEST_SIDE = 768
 
 
 class ImagePrompt(NamedTuple):
@@ -21,6 +26,14 @@ class ImagePrompt(NamedTuple):
 
 
 Prompt = str | ImagePrompt
+
+
+def encoded(picture: Any) -> bytes:
+    """Return a picture as it is sent: upright RGB, at most LONGEST_SIDE wide and high, PNG."""
+    image, file = to_rgb(picture), io.BytesIO()
+    image.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
+    image.save(file, "PNG")
+    return file.getvalue()
 
 
 def prompt_key(prompt: Prompt) -> str:

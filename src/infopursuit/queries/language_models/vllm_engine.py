@@ -12,7 +12,6 @@ import importlib.util
 import logging
 import os
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,12 +19,8 @@ from typing import Any
 from infopursuit.core.errors import InputError
 from infopursuit.queries.language_models.model import (
     Answer,
-    Cost,
-    ImagePrompt,
     Prompt,
     Sampling,
-    choice_probability,
-    message_content,
 )
 from infopursuit.queries.settings import VllmSettings
 
@@ -57,7 +52,10 @@ CHANGES_ANSWERS = frozenset(
 
 
 class VllmEngine:
-    """The backend that loads a model into this process, once the first prompt needs it."""
+    """The backend that loads a model into this process, once the first prompt needs it.
+
+    Of prompts it takes texts alone; pictures go to vLLM's server.
+    """
 
     # Enough to keep the engine's batches full, few enough to lose little.
     chunk = 2048
@@ -83,8 +81,6 @@ class VllmEngine:
     def answer(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Answer]:
         """Put each prompt to the model as one user message, each with its own seed.
 
-        vLLM makes `multi_modal_data` of the pictures. Seconds are an equal share of the batch's.
-
         vLLM repeats itself exactly for equal batches on equal hardware.
         """
         llm, vllm = self._loaded(sampling.seed)
@@ -96,34 +92,19 @@ class VllmEngine:
                 top_p=sampling.top_p,
                 max_tokens=sampling.max_tokens,
                 seed=sampling.seed_for(prompt),
-                structured_outputs=(
-                    form(choice=list(prompt.choices)) if isinstance(prompt, ImagePrompt) else regex
-                ),
-                **({"logprobs": 5} if isinstance(prompt, ImagePrompt) else {}),
+                structured_outputs=regex,
             )
             for prompt in prompts
         ]
-        conversations = [[{"role": "user", "content": message_content(each)}] for each in prompts]
-        started = time.monotonic()
+        conversations = [[{"role": "user", "content": each}] for each in prompts]
         try:
             outputs = llm.chat(conversations, sampling_params=parameters, use_tqdm=False)
         except _refusals() as error:
             raise InputError(
                 f"language_model.vllm: vllm refuses a prompt or its sampling: {error}"
             ) from error
-        seconds = (time.monotonic() - started) / max(len(prompts), 1)
-        answers = []
-        for prompt, output in zip(prompts, outputs, strict=True):
-            said = output.outputs[0]
-            answer = Answer(said.text, said.finish_reason or "unknown")
-            if isinstance(prompt, ImagePrompt):
-                first = said.logprobs[0].values() if said.logprobs else ()
-                likely = [(each.decoded_token or "", each.logprob) for each in first]
-                cost = Cost(len(output.prompt_token_ids or ()), len(said.token_ids), seconds)
-                probability = choice_probability(said.text, prompt.choices, likely)
-                answer = answer._replace(probability=probability, cost=cost)
-            answers.append(answer)
-        return answers
+        completions = [output.outputs[0] for output in outputs]
+        return [Answer(each.text, each.finish_reason or "unknown") for each in completions]
 
     def _loaded(self, seed: int) -> tuple[Any, Any]:
         # Read when vLLM is imported: with its scheduler in another process, batches vary.

@@ -24,7 +24,8 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_json, write_text
 from infopursuit.core.numbers import counted
 from infopursuit.datasets.decoding import UnreadableError, thumbnail
-from infopursuit.datasets.identification_keys import (
+from infopursuit.keys.cells import with_unit
+from infopursuit.keys.key import (
     Character,
     Key,
     check_pictures,
@@ -32,7 +33,6 @@ from infopursuit.datasets.identification_keys import (
     checked,
     yes_or_no,
 )
-from infopursuit.datasets.key_cells import with_unit
 
 logger = logging.getLogger(__name__)
 

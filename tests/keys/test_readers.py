@@ -15,9 +15,9 @@ import pytest
 from PIL import Image
 
 from infopursuit.core.errors import InputError
-from infopursuit.datasets.clavis import read_clavis, write_clavis
-from infopursuit.datasets.identification_keys import Key, read_csv, write_csv
-from infopursuit.datasets.sdd import read_sdd
+from infopursuit.keys.clavis import read_clavis, write_clavis
+from infopursuit.keys.key import Key, read_csv, write_csv
+from infopursuit.keys.sdd import read_sdd
 
 KEYS = Path(__file__).parents[3] / "shared" / "data" / "keys"
 MADE = ("Ada Lindgren", "https://creativecommons.org/licenses/by/4.0/")

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from infopursuit.cli.command_line import main
-from infopursuit.cli.key import open_key
-from infopursuit.datasets.identification_keys import Character, Key, read_csv
-from infopursuit.estimators.from_knowledge import key_model
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.keys.command import open_key
+from infopursuit.keys.key import Character, Key, read_csv
+from infopursuit.keys.models import key_model
+from infopursuit.keys.printed import printed_key
 from infopursuit.pursuit.dialogue import Dialogue
-from infopursuit.pursuit.printed_key import printed_key
-from tests.datasets.test_identification_keys import MADE, PLANTS
+from tests.keys.test_readers import MADE, PLANTS
 
 MORE = PLANTS + "Thistle,alternate,no,60-150\nIris,basal,yes,40-150\nPoppy,alternate,no,20-60\n"
 

@@ -13,7 +13,6 @@ It needs `pip install 'infopursuit[pipeline]'`.
 
 from __future__ import annotations
 
-import io
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -29,7 +28,7 @@ from torch import Tensor
 
 from infopursuit.clip.embed import cache_folder
 from infopursuit.core.errors import InputError
-from infopursuit.datasets.decoding import picture_list, to_rgb
+from infopursuit.datasets.decoding import picture_list
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.answers.table import LEAST_OF_MANY, PSEUDO_IMAGES
 from infopursuit.pursuit.explanation import Explanation, question
@@ -43,8 +42,10 @@ from infopursuit.queries.language_models import (
     ImagePrompt,
     LanguageModel,
     Sampling,
+    encoded,
     language_model_at,
 )
+from infopursuit.queries.language_models.vllm_engine import VllmEngine
 from infopursuit.queries.parsing import without_thoughts
 from infopursuit.queries.templates import load_template
 from infopursuit.questions.knowledge import BY_CLIP
@@ -58,8 +59,6 @@ KEPT_FOR_YES = 3
 # An answer other than yes or not sure is worth a question if it moved the probability of the
 # class that is predicted by at least this much.
 DECIDES = 0.1
-# The longest side of a picture that is sent, in pixels.
-LONGEST_SIDE = 768
 # What the model may answer, as answers of a pursuit.
 CHOICES = {"no": 0.0, "unclear": NOT_SURE, "yes": 1.0}
 # Rates from a knowledge table: how often the model says so of what is true, and cannot say.
@@ -104,6 +103,11 @@ class SecondOpinion:
             model = language_model_at(model)
         elif isinstance(model, tuple):
             model = language_model_at(*model)
+        if isinstance(model, VllmEngine):
+            raise InputError(
+                "a second opinion: vLLM in this process takes no pictures; expected the address of "
+                "a server, such as that of `vllm serve`"
+            )
         for name, value in (("most", most), ("per_class", per_class)):
             if isinstance(value, bool) or value != int(value) or value < 1:
                 raise InputError(f"{name} is {value!r}; expected a whole number from 1 on")
@@ -111,7 +115,7 @@ class SecondOpinion:
         self.most, self.alone, self.per_class = int(most), alone, int(per_class)
         self.images = None if images is None else (picture_list(images[0]), np.asarray(images[1]))
         self.kept_in = Path(kept_in) if kept_in is not None else cache_folder() / "answers"
-        with as_file(files("infopursuit.queries") / "prompts" / "picture_question.jinja") as path:
+        with as_file(files("infopursuit.answerers") / "picture_question.jinja") as path:
             self.template = load_template(path, ["question"])
         self._rates: WeakKeyDictionary[Any, dict[int, Tensor]] = WeakKeyDictionary()
         self._encoded: list[bytes] | None = None
@@ -357,14 +361,6 @@ def _rates_of_table(model: Any, queries: Sequence[int]) -> Float[Tensor, "3 m c"
     wrong = 1 - RIGHT - UNCLEAR
     yes = wrong + (RIGHT - wrong) * share
     return torch.stack([1 - yes - UNCLEAR, torch.full_like(yes, UNCLEAR), yes])
-
-
-def encoded(picture: Any) -> bytes:
-    """Return a picture as it is sent: upright RGB, at most LONGEST_SIDE wide and high, PNG."""
-    image, file = to_rgb(picture), io.BytesIO()
-    image.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
-    image.save(file, "PNG")
-    return file.getvalue()
 
 
 def _opinion(answer: Answer) -> Opinion:

@@ -15,13 +15,13 @@ import pytest
 
 import infopursuit
 from benchmarks.stand_in import standing_in
+from infopursuit.answerers.second_opinion import SecondOpinion
 from infopursuit.core.errors import InputError
-from infopursuit.estimators.second_opinion import SecondOpinion, encoded
 from infopursuit.meaning.second_opinion import use_of_pictures
 from infopursuit.pursuit.explanation import Explanation, question
+from infopursuit.queries.language_models import encoded
 from infopursuit.queries.language_models.model import choice_probability
 from infopursuit.texts.knowledge import KnowledgeTable
-from tests.cli.conftest import tiny_clip as tiny_clip
 from tests.estimators.test_pictures import TEXTS
 from tests.queries.language_models.test_openai_server import completion, serving
 
@@ -118,6 +118,7 @@ def test_a_server_that_refuses_structured_outputs_is_asked_without(colors: Path)
     [
         (["--second-opinion-alone"], "--second-opinion-alone: expected it with --second-opinion"),
         (["--second-opinion", "http://127.0.0.1:1/v1"], "the name of the model is missing"),
+        (["--second-opinion", "vllm:a/model@0"], "takes no pictures; expected the address of a"),
         (
             ["--second-opinion", "http://127.0.0.1:1/v1", "--second-opinion-model", "eyes"],
             "of 0 of the model's 6 questions; expected a model with a table that CLIP did not",

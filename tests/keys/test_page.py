@@ -9,12 +9,12 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from infopursuit.cli.key import open_key, write_page
-from infopursuit.estimators.from_knowledge import key_model
 from infopursuit.explorer import contents
+from infopursuit.keys.command import open_key, write_page
+from infopursuit.keys.models import key_model
 from infopursuit.pursuit.dialogue import Dialogue
-from tests.cli.test_key import MORE
 from tests.explorer.conftest import Opened
+from tests.keys.test_command import MORE
 
 # An iris, of nearly a metre and a half.
 ANSWERS = {"leaves?": "basal", "flowers yellow?": "yes", "height (cm)?": "more than 125"}

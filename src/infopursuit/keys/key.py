@@ -7,7 +7,7 @@ A CSV file has a row for each class: its name, then a cell for each character (d
     Buttercup,alternate|basal,yes,,
     Nettle,opposite:0.9|alternate:0.1,no,50-150,
 
-`key_cells.py` says what a cell may hold. A column of yes and no is a question; one of numbers and
+`cells.py` says what a cell may hold. A column of yes and no is a question; one of numbers and
 ranges becomes questions (`height (cm) > 40?`); `picture` is a file in the folder of the table.
 `clavis.py` and `sdd.py` read other formats.
 """
@@ -30,7 +30,7 @@ from infopursuit.core.csv_tables import write_csv as write_table
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import is_file
 from infopursuit.core.numbers import counted, distinct_numbers
-from infopursuit.datasets.key_cells import (
+from infopursuit.keys.cells import (
     MOST_STATES,
     NO,
     YES,

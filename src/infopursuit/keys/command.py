@@ -16,20 +16,20 @@ import torch
 from infopursuit.cli.explain import write_out
 from infopursuit.core.errors import InputError
 from infopursuit.core.numbers import counted
-from infopursuit.datasets.clavis import read_clavis, write_clavis
-from infopursuit.datasets.identification_keys import (
+from infopursuit.estimators.base import load_fitted
+from infopursuit.explorer.contents import AnsweredImages, Chosen, Facts, contents
+from infopursuit.explorer.page import page, room
+from infopursuit.keys.clavis import read_clavis, write_clavis
+from infopursuit.keys.key import (
     Key,
     check_pictures,
     checked,
     read_csv,
     write_csv,
 )
-from infopursuit.datasets.sdd import read_sdd
-from infopursuit.estimators.base import load_fitted
-from infopursuit.estimators.from_knowledge import fitted_key, key_model, knowledge_key
-from infopursuit.explorer.contents import AnsweredImages, Chosen, Facts, contents
-from infopursuit.explorer.page import page, room
-from infopursuit.pursuit.printed_key import printed_key
+from infopursuit.keys.models import fitted_key, key_model, knowledge_key
+from infopursuit.keys.printed import printed_key
+from infopursuit.keys.sdd import read_sdd
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.knowledge import open_knowledge
