@@ -70,7 +70,7 @@ def export(chosen: argparse.Namespace) -> int:
     (name,) = models
     title = chosen.title or name
     pursuits = [(model.pursuit_, facts(name, model)) for name, model in models.items()]
-    if chosen.key and not isinstance(pursuits[0][0].classifier, NaiveBayes):
+    if chosen.key and pursuits[0][0].classifier.table is None:
         raise InputError("--key: networks have no table of answers; expected a naive Bayes model")
     test, train, rejected = _images(models, chosen.images)
     if chosen.key:

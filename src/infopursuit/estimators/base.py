@@ -25,7 +25,7 @@ from infopursuit.datasets.table_columns import TableColumns, Wanted, row_names
 from infopursuit.datasets.table_columns import column_names as names_of_columns
 from infopursuit.estimators import persistence
 from infopursuit.estimators.persistence import SavedModel
-from infopursuit.pursuit.answers.rules import NOT_SURE, ColumnAnswers
+from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.dialogue import Dialogue
 from infopursuit.pursuit.explanation import Explanation, rounded
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
@@ -318,9 +318,9 @@ class PursuitClassifier:
 
         Of a question, or of one value of a column; 0 for networks, which do not know it.
         """
-        if not isinstance(self.pursuit_.classifier, NaiveBayes):
-            return [0.0] * len(said)
         table = self.pursuit_.classifier.exact
+        if table is None:
+            return [0.0] * len(said)
         rates = table.log_likelihood.exp()
         overall = (rates @ table.log_prior.exp()).log()
         told = rates[:, :, y] * (table.log_likelihood[:, :, y] - overall)
@@ -508,7 +508,7 @@ class PursuitClassifier:
     def _rows(self, X: Any) -> Matrix:
         """Return the rows as the answer rule wants them."""
         self._check_fitted()
-        if isinstance(self.pursuit_.rule, ColumnAnswers):
+        if self.pursuit_.rule.of_tables:
             return self._table(X)
         if is_pictures(X):
             from infopursuit.clip.embed import embed_pictures
@@ -749,7 +749,7 @@ FITTED: dict[str, type[PursuitClassifier]] = {
 
 def wanted_by(model: PursuitClassifier) -> Wanted | None:
     """Return which columns a model asks about; None if it asks about images."""
-    if not isinstance(model.pursuit_.rule, ColumnAnswers):
+    if not model.pursuit_.rule.of_tables:
         return None
     names, facts = getattr(model, "feature_names_in_", None), model.provenance_
     columns = None if names is None else [str(name) for name in names]

@@ -27,13 +27,13 @@ from infopursuit.estimators.inputs import Inputs
 from infopursuit.pursuit.answers.rules import LEVELS
 from infopursuit.pursuit.answers.table import Counts
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
+from infopursuit.pursuit.naive_bayes.training_set import ShardedSet
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.questions.fitting import Fitted, Split, fit_pursuit
 from infopursuit.questions.knowledge import ClassKnowledge, Knowledge
 from infopursuit.questions.labels import (
     check_width,
     seed_of,
-    sharded_set,
     training_set,
     validation_set,
 )
@@ -156,7 +156,7 @@ class InformationPursuitClassifier(Inputs, DecidingClassifier, ClassifierMixin, 
             InputError, ValueError: a setting or an input is malformed.
         """
         wishes, seed = self._checked_settings(), seed_of(self.random_state)
-        shards = sharded_set(X)
+        shards = ShardedSet.of(X)
         self._check_teaching(annotations, certified, reference_embeddings)
         self.columns_ = memory = None
         if shards is not None:

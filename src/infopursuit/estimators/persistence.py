@@ -23,14 +23,14 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load as parsed
 from safetensors.torch import save as serialized
@@ -41,23 +41,11 @@ from infopursuit.core.files import is_file, read_bytes, read_json, write_files
 from infopursuit.core.settings import Section, Share, first_mistake
 from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.pursuit.answers.columns import value_words
-from infopursuit.pursuit.answers.rules import (
-    ANY,
-    UNSURE,
-    AnswerRule,
-    ColumnAnswers,
-    ColumnValues,
-    MinMaxAnswers,
-    ThresholdAnswers,
-    value_levels,
-)
-from infopursuit.pursuit.answers.table import AnswerTable, Counts
-from infopursuit.pursuit.familiarity import NOT_KNOWN, Familiarity
-from infopursuit.pursuit.naive_bayes.model import (
-    InformationGain,
-    NaiveBayes,
-    RedundantQuestions,
-)
+from infopursuit.pursuit.answers.rules import AnswerRule, ColumnValues
+from infopursuit.pursuit.answers.table import Counts
+from infopursuit.pursuit.familiarity import Familiarity
+from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
+from infopursuit.pursuit.parts import Sizes, check_tensors
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.pursuit.vip.networks import HistoryNetwork
@@ -75,6 +63,12 @@ UNRELEASED = (1, 2, 3)
 # Settings that no release had, with the values of models that are read all the same.
 GONE = {"columns": "values", "certified_by": None, "class_weight": None, "leakage": 1.0}
 NAIVE_BAYES, NETWORKS = "InformationPursuitClassifier", "VariationalInformationPursuit"
+# The querier and the classifier of each estimator, and the parts that a model may have besides.
+METHODS: dict[str, tuple[Any, Any]] = {
+    NAIVE_BAYES: (InformationGain, NaiveBayes),
+    NETWORKS: (HistoryNetwork, HistoryNetwork),
+}
+MORE: dict[str, Any] = {"familiarity": Familiarity, "counts": Counts}
 # Bytes that `load` reads of a file; more is refused before it is read.
 LARGEST_DESCRIPTION, LARGEST_WEIGHTS = 2**28, 2**34
 # A save under way replaces both files within milliseconds: how often `load` looks, and the pause.
@@ -126,13 +120,19 @@ class _Table(Section):
     categories: list[list[str] | None]
 
 
+def _known_rule(kind: str) -> str:
+    if kind not in AnswerRule.KINDS:
+        raise ValueError(f"expected one of {', '.join(AnswerRule.KINDS)}, found {kind!r}")
+    return kind
+
+
 class Description(Section):
     """The form of `model.json`."""
 
     format: int
     requires: str
     estimator: Literal["InformationPursuitClassifier", "VariationalInformationPursuit"]
-    rule: Literal["minmax", "soft", "threshold", "columns", "values"]
+    rule: Annotated[str, AfterValidator(_known_rule)]
     queries: list[str]
     classes: _Classes
     first: Count | None
@@ -142,6 +142,7 @@ class Description(Section):
     settings: _Settings
     provenance: _Provenance
     table: _Table | None = None  # of a model that reads raw tables
+    words: list[list[str]] = Field(default_factory=list)  # of answers, if the rule has none
     wording: list[str] = Field(default_factory=list)
     said: list[Literal["knowledge", "judgement"]] = Field(default_factory=list)
     # Some earlier models have the SHA-256 of their weights alone, others have none.
@@ -210,7 +211,7 @@ def save(model: SavedModel, folder: str | Path) -> None:
         "format": FORMAT,
         "requires": REQUIRES,
         "estimator": model.estimator,
-        "rule": _rule_name(pursuit.rule),
+        "rule": pursuit.rule.kind,
         "queries": list(pursuit.queries),
         "classes": _described_classes(model.classes),
         "first": pursuit.first,
@@ -225,6 +226,8 @@ def save(model: SavedModel, folder: str | Path) -> None:
             "names": list(model.table.names),
             "categories": list(model.table.categories),
         }
+    if pursuit.words != _words(pursuit.rule, model.table):
+        description["words"] = [list(each) for each in pursuit.words]
     if pursuit.wording:
         description["wording"] = list(pursuit.wording)
     tables = {name: table for name in TABLES if (table := getattr(model, name)) is not None}
@@ -424,30 +427,52 @@ def _restored(
     settings["stop"] = None if stop is None else StoppingRule(**stop.model_dump()).checked()
     queries, classes = tuple(described.queries), _classes(described.classes)
     # A dictionary that networks learned may hold a text twice.
-    if described.wording and len(described.wording) != len(queries):
-        raise ValueError(f"wording: {len(described.wording)} questions of {len(queries)}")
+    for name, given in (("wording", described.wording), ("words", described.words)):
+        if given and len(given) != len(queries):
+            raise ValueError(f"{name}: {len(given)} questions of {len(queries)}")
     if estimator != NETWORKS and len(set(queries)) < len(queries):
         raise ValueError("queries: a question is there twice; expected distinct ones")
     if first is not None and first >= len(queries):
         raise ValueError(f"the first question {first} is none of {len(queries)}")
     table = _table(described.table, described.width)
-    hidden = None
+    sizes = Sizes(len(queries), len(classes), described.width)
     if estimator == NETWORKS:
         first_width, second_width = settings["hidden"]
-        hidden = first_width, second_width
-    _check(weights, described.rule, (len(queries), len(classes), described.width), hidden)
-    familiar, counts = _part(weights, "familiarity"), _part(weights, "counts")
+        sizes = sizes._replace(hidden=(first_width, second_width))
+    parts = _parts(weights)
+
+    def read(part: str, kind: Any, sizes: Sizes) -> dict[str, Tensor]:
+        """Return the tensors of a part, checked."""
+        tensors = parts.pop(part, {})
+        check_tensors(part, tensors, kind.shapes(sizes, tensors))
+        return tensors
+
+    kind = AnswerRule.KINDS[described.rule]
+    rule = kind.from_tensors(read("rule", kind, sizes))
+    querier_kind, classifier_kind = METHODS[estimator]
+    sizes = sizes._replace(levels=rule.levels, outputs=sizes.c)
+    classifier = classifier_kind.from_tensors(read("classifier", classifier_kind, sizes), sizes)
+    of_querier = sizes._replace(outputs=sizes.k)
+    tensors = read("querier", querier_kind, of_querier)
+    querier = querier_kind.from_tensors(tensors, of_querier, classifier)
+    more = {
+        part: kind.from_tensors(read(part, kind, sizes)) if part in parts else None
+        for part, kind in MORE.items()
+    }
+    if parts:
+        part, tensors = next(iter(parts.items()))
+        raise ValueError(f"a tensor {part}.{next(iter(tensors))}, which such a model has not")
     pursuit = Pursuit(
         queries,
         tuple(str(each) for each in classes),
-        _rule(described.rule, _part(weights, "rule")),
-        *_querier_and_classifier(weights, len(queries), len(classes), hidden),
+        rule,
+        querier,
+        classifier,
         first,
-        Familiarity.from_tensors(familiar) if familiar else None,
+        more["familiarity"],
+        words=tuple(map(tuple, described.words)) or _words(rule, table),
         wording=tuple(described.wording),
     )
-    if isinstance(pursuit.rule, ColumnValues):
-        pursuit = replace(pursuit, words=value_words(pursuit.rule, table))
     return SavedModel(
         estimator,
         settings,
@@ -459,8 +484,22 @@ def _restored(
         described.clip.source,
         dict(values["provenance"]),
         table,
-        counts=Counts(**counts) if counts else None,
+        counts=more["counts"],
     )
+
+
+def _parts(weights: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
+    """Return the tensors of each part, by their names in it."""
+    parts: dict[str, dict[str, Tensor]] = {}
+    for name, tensor in weights.items():
+        part, _, own = name.partition(".")
+        parts.setdefault(part, {})[own] = tensor
+    return parts
+
+
+def _words(rule: AnswerRule, table: TableColumns | None) -> tuple[tuple[str, ...], ...]:
+    """Return what the answers about columns are called; none of others."""
+    return value_words(rule, table) if isinstance(rule, ColumnValues) else ()
 
 
 def _table(described: _Table | None, width: int) -> TableColumns | None:
@@ -498,158 +537,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, set | frozenset | np.ndarray):
         return sorted(value) if isinstance(value, set | frozenset) else value.tolist()
     raise InputError(f"the setting {value!r} cannot be saved; expected plain values")
-
-
-# -- tensors --------------------------------------------------------------------------------
-
-OPTIONAL = (
-    "rule.upper",
-    "rule.certain",
-    "classifier.evidence_weight",
-    "classifier.growth",
-    "classifier.spread",
-    "classifier.prior_wear",
-    "querier.worth",
-    "querier.put_off",
-    "familiarity.",
-)
-
-
-def _part(weights: dict[str, Tensor], part: str) -> dict[str, Tensor]:
-    prefix = f"{part}."
-    return {
-        name.removeprefix(prefix): value
-        for name, value in weights.items()
-        if name.startswith(prefix)
-    }
-
-
-def _rule_name(rule: AnswerRule) -> str:
-    if isinstance(rule, MinMaxAnswers):
-        return "minmax" if rule.hard else "soft"
-    names = {ThresholdAnswers: "threshold", ColumnAnswers: "columns", ColumnValues: "values"}
-    return names[type(rule)]
-
-
-def _rule(name: str, tensors: dict[str, Tensor]) -> AnswerRule:
-    if name in ("minmax", "soft"):
-        return MinMaxAnswers(tensors["queries"], name == "minmax")
-    if name == "threshold":
-        extra = tensors.get("upper"), tensors.get("certain")
-        return ThresholdAnswers(tensors["directions"], tensors["thresholds"], *extra)
-    if name == "values":
-        return ColumnValues(tensors["columns"], tensors["cuts"], tensors["numeric"] > 0)
-    return ColumnAnswers(tensors["columns"], tensors["cuts"])
-
-
-def _querier_and_classifier(
-    weights: dict[str, Tensor], k: int, c: int, hidden: tuple[int, int] | None
-) -> tuple[Any, Any]:
-    if hidden is None:
-        table = AnswerTable.from_tensors(_part(weights, "classifier"))
-        parts = _part(weights, "querier")
-        redundant = RedundantQuestions(parts["put_off"], k) if "put_off" in parts else None
-        return InformationGain(table, parts.get("worth"), redundant), NaiveBayes(table)
-    networks = []
-    for part, outputs in (("querier", k), ("classifier", c)):
-        network = HistoryNetwork(k, outputs, hidden)
-        network.load_state_dict(_part(weights, part))
-        networks.append(network.eval())
-    return networks[0], networks[1]
-
-
-def _check(
-    weights: dict[str, Tensor],
-    rule: str,
-    sizes: tuple[int, int, int],
-    hidden: tuple[int, int] | None,
-) -> None:
-    """Raise ValueError unless these are finite tensors of the shapes that a description claims."""
-    expected = _shapes(weights, rule, sizes, hidden)
-    levels, _, _ = expected["familiarity.log_likelihood"]
-    below = {"rule.columns": sizes[2], "familiarity.held_out": levels, "querier.put_off": sizes[0]}
-    below["rule.numeric"] = 2
-    missing = [name for name in expected if name not in weights and not name.startswith(OPTIONAL)]
-    if missing:
-        raise ValueError(f"no tensor {missing[0]}")
-    for name, tensor in weights.items():
-        if name not in expected:
-            raise ValueError(f"a tensor {name}, which such a model has not")
-        if tuple(tensor.shape) != expected[name]:
-            raise ValueError(
-                f"{name} has the shape {tuple(tensor.shape)}; expected {expected[name]}"
-            )
-        if tensor.is_floating_point() == (name in below):
-            kind = "integers" if name in below else "floats"
-            raise ValueError(f"{name} is {tensor.dtype}; expected {kind}")
-        double = name == "rule.cuts" or name.startswith("counts.") or not expected[name]
-        wanted = torch.float64 if double else torch.float32
-        if name not in below and tensor.dtype != wanted:
-            raise ValueError(f"{name} is {tensor.dtype}; expected {wanted}")
-        if name in below:
-            checked = tensor[tensor != NOT_KNOWN] if name == "familiarity.held_out" else tensor
-            if checked.numel() and not 0 <= checked.min() <= checked.max() < below[name]:
-                numbers = f"{tensor.min().item()} to {tensor.max().item()}"
-                raise ValueError(f"{name} holds {numbers}; expected 0 to {below[name] - 1}")
-            if name == "querier.put_off" and (tensor[:, 2] > UNSURE).any():
-                raise ValueError(f"{name}: expected answers {ANY} to {UNSURE} in its last column")
-        # A table without tempering has infinitely many independent answers.
-        elif not (name.endswith(".independent_answers") or torch.isfinite(tensor).all()):
-            raise ValueError(f"{name} holds NaN or infinity; expected finite numbers")
-        elif name.endswith(".prior_wear") and not 0 <= tensor <= 1:
-            raise ValueError(f"{name} is {tensor.item()}; expected 0 to 1")
-        elif not (expected[name] or name.endswith(".prior_wear") or tensor > 0):
-            raise ValueError(f"{name} is {tensor.item()}; expected more than 0")
-        elif name.startswith("counts.") and not (tensor >= 0).all():
-            raise ValueError(f"{name} holds negative numbers; expected counts")
-
-
-def _shapes(
-    weights: dict[str, Tensor],
-    rule: str,
-    sizes: tuple[int, int, int],
-    hidden: tuple[int, int] | None,
-) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each tensor of a model; nothing of a size only claimed is allocated."""
-    k, c, d = sizes
-    rows = {name: len(tensor) if tensor.ndim else 0 for name, tensor in weights.items()}
-    levels = 2 + ("rule.upper" in weights) + 2 * ("rule.certain" in weights)
-    cuts = weights.get("rule.cuts", torch.empty(0))
-    if rule == "values" and cuts.ndim == 2:
-        levels = value_levels(cuts.shape[1])
-    if levels == 4:
-        raise ValueError("a tensor rule.certain without rule.upper")
-
-    def table(part: str) -> dict[str, tuple[int, ...]]:
-        shapes = {"log_likelihood": (levels, k, c), "log_prior": (c,), "independent_answers": ()}
-        shapes |= {"evidence_weight": (), "growth": (), "spread": (), "prior_wear": ()}
-        return {f"{part}.{name}": shape for name, shape in shapes.items()}
-
-    rules: dict[str, dict[str, tuple[int, ...]]] = {
-        "minmax": {"queries": (k, d)},
-        "soft": {"queries": (k, d)},
-        "threshold": {
-            "directions": (k, d),
-            "thresholds": (k,),
-            "upper": (k,),
-            "certain": (k, 2),
-        },
-        "columns": {"columns": (k,), "cuts": (k,)},
-        "values": {"columns": (k,), "cuts": (k, cuts.shape[-1]), "numeric": (k,)},
-    }
-    if rule not in rules:
-        raise ValueError(f"the answer rule {rule!r} is not known")
-    shapes = {f"rule.{name}": shape for name, shape in rules[rule].items()} | table("familiarity")
-    shapes["familiarity.held_out"] = rows.get("familiarity.held_out", 0), k
-    if hidden is None:
-        shapes["querier.worth"] = (k,)
-        shapes["querier.put_off"] = rows.get("querier.put_off", 0), 3
-        if any(name.startswith("counts.") for name in weights):
-            shapes |= {"counts.yes": (c, k), "counts.answered": (c, k), "counts.images": (c,)}
-        return shapes | table("classifier")
-    with torch.device("meta"):
-        networks = {"querier": HistoryNetwork(k, k, hidden)}
-        networks["classifier"] = HistoryNetwork(k, c, hidden)
-    for part, network in networks.items():
-        shapes |= {f"{part}.{name}": tuple(t.shape) for name, t in network.state_dict().items()}
-    return shapes

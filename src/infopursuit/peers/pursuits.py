@@ -66,7 +66,7 @@ class PursuitPeer(TextPeer):
         The most probable class is the same.
         """
         classifier = self.pursuit_.classifier
-        if not isinstance(classifier, NaiveBayes):
+        if classifier.table is None:
             return classifier
         return NaiveBayes(replace(classifier.table, spread=1.0))
 

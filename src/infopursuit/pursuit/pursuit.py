@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from infopursuit.core.errors import InputError, one_such_as
-from infopursuit.pursuit.answers.rules import NOT_SURE, AnswerRule, ColumnValues
+from infopursuit.pursuit.answers.rules import NOT_SURE, AnswerRule
 from infopursuit.pursuit.explanation import (
     DIGITS,
     Candidate,
@@ -27,7 +27,6 @@ from infopursuit.pursuit.explanation import (
 )
 from infopursuit.pursuit.explanation import question as in_words
 from infopursuit.pursuit.familiarity import Familiarity
-from infopursuit.pursuit.naive_bayes.model import NaiveBayes
 from infopursuit.pursuit.querier import Classifier, Querier
 from infopursuit.pursuit.rollout import Ending, RollOut, ask_until, asked_orders, roll_out
 from infopursuit.pursuit.stopping import Ended, StoppingRule, posterior_entropy
@@ -116,7 +115,7 @@ class Pursuit:
             return answer_value(answer)
         words, rule, said = self.words[query], self.rule, plain_answer(answer)
         number = isinstance(said, int | float)
-        if isinstance(rule, ColumnValues) and rule.numeric[query]:
+        if rule.number_cuts(query) is not None:
             if number and not isinstance(said, bool):
                 one = rule.select(torch.tensor([query], device=self.device))
                 value = torch.tensor([[said]], dtype=torch.float64, device=self.device)
@@ -349,9 +348,9 @@ class Pursuit:
         None if the rates are too alike to tell why, or tell the contrary: what the answer did to
         the two is also due to the number of answers (`AnswerTable`, tempering).
         """
-        if answer != NOT_SURE or self.words or not isinstance(self.classifier, NaiveBayes):
-            return None
         table = self.classifier.exact
+        if answer != NOT_SURE or self.words or table is None:
+            return None
         if table.levels % 2 == 0 or len(self.class_names) == 1:
             return None
         compared, gained = rival(before, after)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import torch
 
@@ -48,9 +48,7 @@ class ColumnSource(QuestionSource):
 
     def choose(self, data: TrainingSet, wishes: Wishes, seed: int) -> Questions:
         """Return questions for the values of the columns given, or of those that tell most."""
-        if not isinstance(data, InMemorySet):
-            raise InputError("texts is missing; shards hold embeddings, expected texts to ask")
-        names = self.names
+        data, names = cast(InMemorySet, data), self.names
         rule = column_values(data.rows.tensor(), names, data.weights)
         texts = value_texts(rule, names)
         first = [] if wishes.first is None else [wishes.first]

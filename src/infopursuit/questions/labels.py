@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,8 @@ from torch import Tensor
 
 from infopursuit.core.errors import InputError, one_such_as, writable
 from infopursuit.core.names import composed
-from infopursuit.datasets.labelled_images import EmbeddedShards, ImageShards
 from infopursuit.datasets.matrix import Matrix
-from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, ShardedSet
+from infopursuit.pursuit.naive_bayes.training_set import InMemorySet
 from infopursuit.questions.wishes import check_whole
 
 # What is not known, as texts.
@@ -96,15 +94,6 @@ def encoded_labels(y: Any) -> tuple[np.ndarray, Int[Tensor, " n"]]:
         found = f"{classes.tolist()[0]!r} in all {len(labels)} rows"
         raise InputError(f"y has one class, {found}; expected two or more classes")
     return classes, torch.from_numpy(numbers.astype(np.int64))
-
-
-def sharded_set(X: Any) -> ShardedSet | None:
-    """Return images in shards, as people give them; None if these are rows in memory."""
-    if isinstance(X, ShardedSet):
-        return X
-    if isinstance(X, str | Path):
-        X = EmbeddedShards(X)
-    return ShardedSet(X) if isinstance(X, ImageShards) else None
 
 
 def training_set(rows: Matrix, y: Any, sample_weight: Any = None) -> InMemorySet:

@@ -21,6 +21,7 @@ from infopursuit.pursuit.answers.rules import (
     ColumnAnswers,
     ColumnValues,
     MinMaxAnswers,
+    SoftAnswers,
     ThresholdAnswers,
     in_words,
     minmax_answers,
@@ -43,7 +44,7 @@ from tests.pursuit.vip import reference
 K, D = 9, 5
 RULES: dict[str, AnswerRule] = {
     "minmax": MinMaxAnswers(unit(K, D)),
-    "soft": MinMaxAnswers(unit(K, D), hard=False),
+    "soft": SoftAnswers(unit(K, D)),
     "threshold": ThresholdAnswers(unit(K, D), 0.1 * drawn(K)),
     "three-valued": ThresholdAnswers(unit(K, D), 0.1 * drawn(K), 0.1 * drawn(K) + 0.2),
     "five-valued": ThresholdAnswers(

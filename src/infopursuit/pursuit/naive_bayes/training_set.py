@@ -24,6 +24,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -34,7 +35,7 @@ from tqdm import tqdm
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.executors import RayCluster, run_shards
-from infopursuit.datasets.labelled_images import ImageShards, even_sample
+from infopursuit.datasets.labelled_images import EmbeddedShards, ImageShards, even_sample
 from infopursuit.datasets.matrix import Matrix, UnitMatrix
 from infopursuit.pursuit.answers.moments import (
     ClassMoments,
@@ -210,6 +211,14 @@ class ShardedSet:
         self.shards, self.left_out, self.cluster = shards, left_out, cluster
         self.classes = np.array(shards.class_names)
         self._checksum, self._held_images = "", 0
+
+    @classmethod
+    def of(cls, X: Any) -> ShardedSet | None:
+        """Return images in shards, as people give them; None if these are rows in memory."""
+        if isinstance(X, cls):
+            return X
+        shards = EmbeddedShards(X) if isinstance(X, str | Path) else X
+        return cls(shards) if isinstance(shards, ImageShards) else None
 
     @property
     def total(self) -> int:
