@@ -21,13 +21,10 @@ from sklearn.datasets import load_iris
 import infopursuit
 from infopursuit.core.errors import InputError
 from infopursuit.estimators.base import load_fitted
+from infopursuit.estimators.description import FORMAT, GONE, REQUIRES, UNRELEASED
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.persistence import (
     DESCRIPTION,
-    FORMAT,
-    GONE,
-    REQUIRES,
-    UNRELEASED,
     WEIGHTS,
 )
 from infopursuit.pursuit.stopping import StoppingRule

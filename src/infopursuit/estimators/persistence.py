@@ -19,18 +19,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
-from pydantic import AfterValidator, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load as parsed
 from safetensors.torch import save as serialized
@@ -38,8 +36,19 @@ from torch import Tensor
 
 from infopursuit.core.errors import InputError, explain_os_error, is_user_error, writable
 from infopursuit.core.files import is_file, read_bytes, read_json, write_files
-from infopursuit.core.settings import Section, Share, first_mistake
+from infopursuit.core.settings import first_mistake
 from infopursuit.datasets.table_columns import TableColumns
+from infopursuit.estimators.description import (
+    FORMAT,
+    GONE,
+    REQUIRES,
+    Description,
+    class_labels,
+    described_classes,
+    other_format,
+    plain_value,
+    table_columns,
+)
 from infopursuit.pursuit.answers.columns import value_words
 from infopursuit.pursuit.answers.rules import AnswerRule, ColumnValues
 from infopursuit.pursuit.answers.table import Counts
@@ -55,13 +64,6 @@ WEIGHTS, DESCRIPTION, CLIP = "weights.safetensors", "model.json", "clip.yaml"
 # Tables of classes and texts, by the field of a saved model that holds them.
 TABLES = {"knowledge": "knowledge.csv", "judgement": "judgement.csv"}
 FILES = (DESCRIPTION, WEIGHTS, CLIP, *TABLES.values())
-# The format that is saved, and the first version of infopursuit that reads it. When you raise them,
-# let `load` read the earlier formats and keep a model of each with tests/estimators/formats.py.
-FORMAT, REQUIRES = 4, "infopursuit>=0.1.0"
-# Formats that no release ever wrote.
-UNRELEASED = (1, 2, 3)
-# Settings that no release had, with the values of models that are read all the same.
-GONE = {"columns": "values", "certified_by": None, "class_weight": None, "leakage": 1.0}
 NAIVE_BAYES, NETWORKS = "InformationPursuitClassifier", "VariationalInformationPursuit"
 # The querier and the classifier of each estimator, and the parts that a model may have besides.
 METHODS: dict[str, tuple[Any, Any]] = {
@@ -73,81 +75,6 @@ MORE: dict[str, Any] = {"familiarity": Familiarity, "counts": Counts}
 LARGEST_DESCRIPTION, LARGEST_WEIGHTS = 2**28, 2**34
 # A save under way replaces both files within milliseconds: how often `load` looks, and the pause.
 LOOKS, PAUSE_SECONDS = 5, 0.1
-
-Count = Annotated[int, Field(ge=0)]
-
-
-class _Classes(Section):
-    values: Annotated[list[str | bool | int | float], Field(min_length=1)]
-    type: str
-
-
-class _ClipPlace(Section):
-    name: str | None
-    source: str | None
-
-
-class _Stop(Section):
-    probability: float | None = None
-    max_queries: int | None = None
-    entropy: float | None = None
-    stability: int | None = None
-
-
-class _Settings(Section):
-    """The settings that a model is asked with; the others are those of its next fit."""
-
-    model_config = ConfigDict(extra="allow")
-    stop: _Stop | None
-    hidden: Annotated[list[int], Field(min_length=2, max_length=2)] | None = None
-
-
-class _Provenance(Section):
-    """What cards, pages and later commands show of the provenance."""
-
-    model_config = ConfigDict(extra="allow")
-    sources: dict[str, str] = Field(default_factory=dict)
-    rejected: dict[str, str] = Field(default_factory=dict)
-    test_accuracy: Share | None = None
-    held_out_accuracy: Share | None = None
-    test_images: Count = 0
-    held_out_images: Count = 0
-    trained_on: str = ""
-
-
-class _Table(Section):
-    names: list[str]
-    categories: list[list[str] | None]
-
-
-def _known_rule(kind: str) -> str:
-    if kind not in AnswerRule.KINDS:
-        raise ValueError(f"expected one of {', '.join(AnswerRule.KINDS)}, found {kind!r}")
-    return kind
-
-
-class Description(Section):
-    """The form of `model.json`."""
-
-    format: int
-    requires: str
-    estimator: Literal["InformationPursuitClassifier", "VariationalInformationPursuit"]
-    rule: Annotated[str, AfterValidator(_known_rule)]
-    queries: list[str]
-    classes: _Classes
-    first: Count | None
-    columns: list[str]
-    width: Annotated[int, Field(ge=1, lt=2**31)]
-    clip: _ClipPlace
-    settings: _Settings
-    provenance: _Provenance
-    table: _Table | None = None  # of a model that reads raw tables
-    words: list[list[str]] = Field(default_factory=list)  # of answers, if the rule has none
-    wording: list[str] = Field(default_factory=list)
-    said: list[Literal["knowledge", "judgement"]] = Field(default_factory=list)
-    # Some earlier models have the SHA-256 of their weights alone, others have none.
-    sha256: dict[str, str] = Field(default_factory=dict)
-    weights_sha256: str | None = None
 
 
 @dataclass
@@ -213,7 +140,7 @@ def save(model: SavedModel, folder: str | Path) -> None:
         "estimator": model.estimator,
         "rule": pursuit.rule.kind,
         "queries": list(pursuit.queries),
-        "classes": _described_classes(model.classes),
+        "classes": described_classes(model.classes),
         "first": pursuit.first,
         "columns": model.columns,
         "width": model.width,
@@ -244,7 +171,9 @@ def save(model: SavedModel, folder: str | Path) -> None:
                 "expected it where it was when the model was fitted"
             ) from error
     description["sha256"] = {name: hashlib.sha256(files[name]).hexdigest() for name in files}
-    text = json.dumps(description, indent=2, sort_keys=True, ensure_ascii=False, default=_plain)
+    text = json.dumps(
+        description, indent=2, sort_keys=True, ensure_ascii=False, default=plain_value
+    )
     files[DESCRIPTION] = (writable(text) + "\n").encode()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -285,7 +214,7 @@ def load(folder: str | Path, device: torch.device | str = "cpu") -> SavedModel:
     values, files = _of_one_save(folder)
     form = values.get("format") if isinstance(values, dict) else None
     if form != FORMAT:
-        advice = _other_format(form, values)
+        advice = other_format(form, values)
         raise InputError(f"{folder / DESCRIPTION}: format {form!r}; expected {FORMAT}{advice}")
     try:
         described = Description.model_validate(values)
@@ -396,22 +325,6 @@ def _from_folder(source: str | None, folder: Path) -> str | None:
     return str((folder / source).resolve())
 
 
-def _other_format(form: object, description: object) -> str:
-    """Say what to do with a model of another format."""
-    if form in UNRELEASED:
-        return ", which no release wrote; train the model again"
-    if not isinstance(form, int) or form < FORMAT:
-        return ""
-    requires = str(description.get("requires")) if isinstance(description, dict) else ""
-    # A stranger's words are not repeated, unless they can be a version.
-    named = re.fullmatch(r"infopursuit>=\d{1,4}(\.\d{1,4}){0,2}", requires)
-    wanted = f"'{requires}'" if named else "--upgrade infopursuit"
-    return (
-        f". A newer version of infopursuit than this one, {version('infopursuit')}, wrote it: "
-        f"pip install {wanted}"
-    )
-
-
 # -- descriptions ---------------------------------------------------------------------------
 
 
@@ -425,7 +338,7 @@ def _restored(
     settings = {name: value for name, value in values["settings"].items() if name not in GONE}
     stop = described.settings.stop
     settings["stop"] = None if stop is None else StoppingRule(**stop.model_dump()).checked()
-    queries, classes = tuple(described.queries), _classes(described.classes)
+    queries, classes = tuple(described.queries), class_labels(described.classes)
     # A dictionary that networks learned may hold a text twice.
     for name, given in (("wording", described.wording), ("words", described.words)):
         if given and len(given) != len(queries):
@@ -434,7 +347,7 @@ def _restored(
         raise ValueError("queries: a question is there twice; expected distinct ones")
     if first is not None and first >= len(queries):
         raise ValueError(f"the first question {first} is none of {len(queries)}")
-    table = _table(described.table, described.width)
+    table = table_columns(described.table, described.width)
     sizes = Sizes(len(queries), len(classes), described.width)
     if estimator == NETWORKS:
         first_width, second_width = settings["hidden"]
@@ -500,40 +413,3 @@ def _parts(weights: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
 def _words(rule: AnswerRule, table: TableColumns | None) -> tuple[tuple[str, ...], ...]:
     """Return what the answers about columns are called; none of others."""
     return value_words(rule, table) if isinstance(rule, ColumnValues) else ()
-
-
-def _table(described: _Table | None, width: int) -> TableColumns | None:
-    """Return what is in the columns of a table."""
-    if described is None:
-        return None
-    if not len(described.names) == len(described.categories) == width:
-        raise ValueError(f"table: expected names and categories of {width} columns")
-    kinds = tuple(None if each is None else tuple(each) for each in described.categories)
-    return TableColumns(tuple(described.names), kinds)
-
-
-def _classes(described: _Classes) -> np.ndarray:
-    """Return the labels; a text type is as wide as they are, whatever it says."""
-    values, kind = described.values, np.dtype(described.type)
-    if kind.kind not in "iufbUO" or len(set(values)) < len(values):
-        raise ValueError(f"classes of type {kind}: expected distinct texts or numbers")
-    order = "<U" if kind.kind == "U" and kind.isnative else f"{kind.byteorder}U"
-    classes = np.array(values, dtype=order if kind.kind == "U" else kind)
-    if classes.tolist() != values:
-        raise ValueError(f"classes: {kind} cannot hold {values[:3]}")
-    return classes
-
-
-def _described_classes(classes: np.ndarray) -> dict[str, Any]:
-    kind = classes.dtype
-    if kind.kind not in "iufbU" and not all(isinstance(each, str) for each in classes):
-        raise InputError(f"the labels are {kind}; expected texts or numbers, to be saved")
-    return {"values": classes.tolist(), "type": "object" if kind.kind == "O" else kind.str}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, set | frozenset | np.ndarray):
-        return sorted(value) if isinstance(value, set | frozenset) else value.tolist()
-    raise InputError(f"the setting {value!r} cannot be saved; expected plain values")

@@ -105,7 +105,8 @@ def _firm_answers(pursuit: Pursuit, query: int) -> dict[str, int]:
 def _split(pursuit: Pursuit, node: _Node) -> list[_Node]:
     """Ask the best question at a node; return its ends, none if no question tells anything."""
     querier, classifier = pursuit.querier, pursuit.classifier
-    if not (isinstance(querier, InformationGain) and classifier.table is not None):
+    table = classifier.exact
+    if table is None or not isinstance(querier, InformationGain):
         raise InputError("networks have no table of answers; expected a naive Bayes model")
     answers, mask = _masked(pursuit, node.history)
     gains = querier(answers, mask)
@@ -116,7 +117,7 @@ def _split(pursuit: Pursuit, node: _Node) -> list[_Node]:
     if worth[0, query] == -torch.inf:
         return []
     levels = _firm_answers(pursuit, query)
-    rates = classifier.exact.log_likelihood[list(levels.values()), query].exp()
+    rates = table.log_likelihood[list(levels.values()), query].exp()
     shares = (rates / rates.sum(dim=0)) @ node.posterior.to(rates)
     node.query = query
     for (word, level), share in zip(levels.items(), shares.tolist(), strict=True):

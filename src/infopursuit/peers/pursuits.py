@@ -57,7 +57,9 @@ class PursuitPeer(TextPeer):
     @property
     def table(self) -> AnswerTable:
         """The probability of each answer in each class."""
-        return self.pursuit_.classifier.table  # pyright: ignore[reportAttributeAccessIssue]
+        table = self.pursuit_.classifier.table
+        assert table is not None
+        return table
 
     @property
     def classifier(self) -> Classifier:

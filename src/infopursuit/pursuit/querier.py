@@ -82,12 +82,14 @@ class Querier(HistoryFunction, Protocol):
 
 @runtime_checkable
 class Classifier(HistoryFunction, Protocol):
-    """Turns answers into a posterior.
+    """Turns answers into a posterior."""
 
-    Attributes:
-        table: how probable each answer is in each class; None if it does not know, as networks.
-        exact: the same in float64.
-    """
+    @property
+    def table(self) -> AnswerTable | None:
+        """How probable each answer is in each class; None if it does not know, as networks."""
+        ...
 
-    table: AnswerTable | None
-    exact: AnswerTable | None
+    @property
+    def exact(self) -> AnswerTable | None:
+        """The same in float64."""
+        ...

@@ -162,7 +162,7 @@ class AnswerTable:
         }
 
     @classmethod
-    def from_tensors(cls, tensors: dict[str, Tensor]) -> AnswerTable:
+    def from_tensors(cls, tensors: Mapping[str, Tensor]) -> AnswerTable:
         """Return the table that `tensors` gave."""
         # Models of before 0.2 have the first alone.
         tempering = (
