@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from infopursuit.core.stage import RowCounts, run
 
-from pathlib import Path
-
 from comparison.pictures import draw_curves, draw_truth
 from comparison.results import curve_rows, read_result
 from comparison.tables import markdown
@@ -18,6 +16,7 @@ from infopursuit.core.files import write_text
 from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.evaluation.settings import EvaluateSettings
 from infopursuit.peers.settings import BenchmarkSettings
+from infopursuit.pipeline import paths
 
 
 class Settings(Section):
@@ -29,7 +28,7 @@ class Settings(Section):
 
 
 def main(settings: Settings, dataset: str) -> RowCounts:
-    folder, out = Path("artifacts/peers"), Path("artifacts/benchmark")
+    folder, out = paths.PEERS, paths.BENCHMARK
     results = [read_result(folder, dataset, peer) for peer in settings.benchmark.peers]
     rows = curve_rows(results)
     write_csv(out / f"{dataset}.csv", ("peer", "t", "accuracy"), rows)

@@ -9,7 +9,6 @@ from infopursuit.core.stage import RowCounts, run
 
 import logging
 from itertools import product
-from pathlib import Path
 
 from run_report.explored import best_run, write_explorer
 
@@ -19,10 +18,9 @@ from infopursuit.datasets.labelled_images import load_images
 from infopursuit.datasets.settings import Datasets
 from infopursuit.evaluation.measurement import check_classes
 from infopursuit.evaluation.settings import ExplainSettings, RunSettings
+from infopursuit.pipeline.paths import ARTIFACTS
 
 logger = logging.getLogger("infopursuit")
-
-ARTIFACTS = Path("artifacts")
 
 
 class Settings(Section):

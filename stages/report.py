@@ -11,7 +11,6 @@ from infopursuit.core.stage import RowCounts, run
 
 import logging
 from itertools import product
-from pathlib import Path
 
 from run_report.charts import write_plots
 from run_report.page import write_report
@@ -22,10 +21,10 @@ from infopursuit.core.run_name import RunName
 from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.core.terminal import show
 from infopursuit.evaluation.settings import EvaluateSettings, RunSettings
+from infopursuit.pipeline.paths import ARTIFACTS
 
 logger = logging.getLogger("infopursuit")
 
-ARTIFACTS = Path("artifacts")
 REPORT = ARTIFACTS / "report"
 
 

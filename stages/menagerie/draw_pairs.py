@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from pathlib import Path
 
 from menagerie.pairs import PAIRS
 from menagerie.settings import load_settings
@@ -16,10 +15,11 @@ from menagerie.training_pictures import draw_training_pictures
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import write_table
+from infopursuit.pipeline import paths
 
 logger = logging.getLogger("infopursuit")
 
-OUT = Path("artifacts/menagerie/pairs.parquet")
+OUT = paths.MENAGERIE / "pairs.parquet"
 
 
 def main() -> int:

@@ -18,10 +18,11 @@ from menagerie.training_set import load_training_set
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import file_sha256, settings_sha256
+from infopursuit.pipeline import paths
 
 logger = logging.getLogger("infopursuit")
 
-SOURCE = Path("artifacts/menagerie/pairs.parquet")
+SOURCE = paths.MENAGERIE / "pairs.parquet"
 OUT = Path("stages/menagerie/clip")
 # Partial work, named after inputs and settings; removed where the result is in place.
 SCRATCH = Path(".scratch/menagerie-clip")

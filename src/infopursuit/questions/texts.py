@@ -196,7 +196,7 @@ class TextsOnImages:
         self.candidates = CandidateTexts(
             self.texts.unit_matrix,
             TextDirections(source.reference, data.moments.discounted, truth),
-            # Texts chosen by three answers tell more early (docs/findings.md, "Five answers").
+            # Texts chosen by three answers tell more early (lab/findings.md, "Five answers").
             thresholds._replace(levels=min(thresholds.levels, 3)),
             weights,
             self.texts.shared(),
