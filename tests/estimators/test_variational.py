@@ -110,10 +110,10 @@ def test_the_answers_setting_gives_the_rule(tmp_path: Path) -> None:
     hard = model().fit(X, y).pursuit_.rule
     soft = model(answers="soft").fit(X, y)
     assert isinstance(hard, MinMaxAnswers)
-    assert hard.hard
+    assert not hard.soft
     assert soft.answers == "soft"
     assert isinstance(soft.pursuit_.rule, MinMaxAnswers)
-    assert not soft.pursuit_.rule.hard
+    assert soft.pursuit_.rule.soft
     fitted = model(answers="threshold", dictionary="fixed").fit(X, y)
     assert isinstance(fitted.pursuit_.rule, ThresholdAnswers)
     for answers in ("three_valued", "five_valued"):

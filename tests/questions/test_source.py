@@ -78,7 +78,7 @@ def test_a_source_of_ones_own_fits_explains_saves_and_is_asked(
     assert model.score(X, y) == 1
     (explained,) = model.explain(X[:1])
     for step in explained.steps:
-        assert step.answer == FACTS[step.query][ANIMALS[int(X["animal"][0])]]
+        assert step.answer == FACTS[step.query][ANIMALS[int(X["animal"].iloc[0])]]
     assert (
         InformationPursuitClassifier(Dictionary(), ban=["has it legs"]).fit(X, y).queries_
         == (tuple(FACTS)[:3])

@@ -23,6 +23,7 @@ from infopursuit.datasets.reading import ROWS as EMBEDDED
 from infopursuit.datasets.reading import TABLES
 from infopursuit.datasets.table_files import WHOLE, TableFile, read_table
 from infopursuit.datasets.trained_on import remember
+from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.pictures import labelled_pictures
 from infopursuit.estimators.plan import EmbeddedTexts, Embedding, Fitted, Plan, carry_out
@@ -135,7 +136,7 @@ def _texts_and_clip(chosen: argparse.Namespace, embedded: bool) -> tuple[Any, Em
     return texts, embedding
 
 
-def summary(model: InformationPursuitClassifier) -> list[str]:
+def summary(model: PursuitClassifier) -> list[str]:
     """Return how large a model is, and how good."""
     facts, noun = model.provenance_, model.pursuit_.noun
     lines = [
@@ -152,7 +153,7 @@ def summary(model: InformationPursuitClassifier) -> list[str]:
     return lines
 
 
-def judged(model: InformationPursuitClassifier, test: Given | None) -> list[str]:
+def judged(model: PursuitClassifier, test: Given | None) -> list[str]:
     """Return what the judge says of the questions, and of the first ten asked of test images."""
     if model.judgement_ is None:
         return []
@@ -179,7 +180,7 @@ def judged(model: InformationPursuitClassifier, test: Given | None) -> list[str]
 
 
 def _by_people(
-    model: InformationPursuitClassifier,
+    model: PursuitClassifier,
     said: Annotations,
     test: Given | None,
 ) -> list[str]:

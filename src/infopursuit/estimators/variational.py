@@ -45,6 +45,7 @@ from infopursuit.pursuit.vip.settings import VariationalSettings
 from infopursuit.pursuit.vip.training import InitialDictionary, Trainer, TrainingImages
 from infopursuit.questions.labels import LARGEST_SEED, check_width, training_set, validation_set
 from infopursuit.questions.one_clip import MOST, warn_unless_one_clip
+from infopursuit.questions.source import QuestionSource
 from infopursuit.questions.wishes import Wishes, check_whole, check_words
 from infopursuit.texts.text_table import TextTable
 
@@ -108,7 +109,7 @@ class VariationalInformationPursuit(Inputs, ClassifierMixin, BaseEstimator):
         log_: a dictionary for each validation: phase, updates, loss, validation_auc, ...
     """
 
-    texts: Sequence[str] | None = None
+    texts: Sequence[str] | QuestionSource | None = None
     text_embeddings: Any = None
     n_queries: int = 128
     _: KW_ONLY
