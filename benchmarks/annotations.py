@@ -81,9 +81,9 @@ def moles(folder: Path) -> None:
     report("no labels", plain, X[~train], y[~train], of_test)
     for answers in ("three_valued", "five_valued"):
         said = {name: values[train] for name, values in labels.items()}
-        model = InformationPursuitClassifier(
-            texts, rows, 8, answers=answers, annotations=said, certified_by="annotations"
-        ).fit(X[train], y[train])
+        model = InformationPursuitClassifier(texts, rows, 8, answers=answers).fit(
+            X[train], y[train], annotations=said, certified=True
+        )
         report(f"all labels, {answers}", model, X[~train], y[~train], of_test)
     for count in LABELLED:
         accuracies = []
@@ -93,9 +93,9 @@ def moles(folder: Path) -> None:
             for name, values in labels.items():
                 said[name] = np.full(int(train.sum()), np.nan)
                 said[name][shown] = values[train][shown]
-            model = InformationPursuitClassifier(
-                texts, rows, 8, answers="five_valued", annotations=said
-            ).fit(X[train], y[train])
+            model = InformationPursuitClassifier(texts, rows, 8, answers="five_valued").fit(
+                X[train], y[train], annotations=said
+            )
             accuracies.append(100 * model.accuracy_by_budget(X[~train], y[~train], 8)[8])
         logger.info(
             "%d labelled photographs: %.1f %% after 8 questions (%.1f to %.1f, %d draws)",
@@ -150,9 +150,9 @@ def world() -> None:
         said = {text: np.full(len(y["train"]), np.nan) for text in chosen}
         for text, row in cells:
             said[text][row] = truth["train"][text][row]
-        model = InformationPursuitClassifier(
-            texts, rows, queries=chosen, annotations=said if cells else None
-        ).fit(X["train"], y["train"])
+        model = InformationPursuitClassifier(texts, rows, queries=chosen).fit(
+            X["train"], y["train"], annotations=said if cells else None
+        )
         report(name, model, X["test"], y["test"], of_test)
         return model
 

@@ -91,7 +91,7 @@ def measure(n: int, u: int, parquet: bool, folder: Path) -> dict[str, Any]:
     time_parts(PARTS, seconds, time.process_time)
     model = InformationPursuitClassifier([f"text {number}" for number in range(u)], texts, K)
     with memory_watched() as peak:
-        timed(model.fit_shards, "all", seconds, time.process_time)(shards)
+        timed(model.fit, "all", seconds, time.process_time)(shards)
     memory = {"own_gb": peak["own"] / 2**20, "system_gb": system_gb()}
     accuracy = model.provenance_["held_out_accuracy"]
     size = {"n": n, "u": u, "parquet": parquet}

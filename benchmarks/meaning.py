@@ -37,7 +37,6 @@ from infopursuit import InformationPursuitClassifier
 from infopursuit.core.files import read_text_list
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
-from infopursuit.estimators.class_knowledge import BY_CLIP
 from infopursuit.meaning.measures import (
     FIRST,
     Shuffles,
@@ -52,6 +51,7 @@ from infopursuit.meaning.measures import (
 from infopursuit.meaning.questions import FITS, plausible_questions
 from infopursuit.meaning.truth import truth_of_answers
 from infopursuit.pursuit.answers.rules import NOT_SURE
+from infopursuit.questions.knowledge import BY_CLIP, Knowledge
 from infopursuit.texts.knowledge import KnowledgeTable, open_knowledge, read_judge, read_strict
 
 # The knowledge table of params/precomputed/knowledge.
@@ -169,14 +169,15 @@ def fitted(
         images.subset((~torch.isin(images.labels, left_out)).nonzero().squeeze(1))
         for images in hold_out(task.train, HELD_OUT, seed)
     )
+    given = task.knowledge if row.known == WRITTEN else row.known
+    known = None if given is None else Knowledge(given, row.leakage)
     model = InformationPursuitClassifier(
         task.texts,
         task.embeddings,
         N_QUERIES,
         queries=queries,
         answers=row.answers,
-        knowledge=task.knowledge if row.known == WRITTEN else row.known,
-        leakage=row.leakage,
+        knowledge=known,
         random_state=seed,
     )
     return model.fit(*named(train), validation=named(held_out))
@@ -354,15 +355,16 @@ def cut_to_candidates(task: Task, count: int | None) -> str:
     """
     train, held_out = hold_out(task.train, HELD_OUT, 0)
     model = InformationPursuitClassifier(task.texts, task.embeddings.numpy(), N_QUERIES)
+    reference = None
     if count is not None and count < len(task.texts):
-        model.reference_embeddings = model.text_embeddings
+        reference = model.text_embeddings
         model.texts = model.candidates(*named(train), count)
         place_of = {text: place for place, text in enumerate(task.texts)}
         model.text_embeddings = task.embeddings.numpy()[[place_of[text] for text in model.texts]]
     if count is not None:
         classes = sorted(task.classes)
         model.knowledge = task.knowledge.for_classes_and_texts(classes, model.texts)
-    model.fit(*named(train), validation=named(held_out))
+    model.fit(*named(train), validation=named(held_out), reference_embeddings=reference)
     curve = model.accuracy_by_budget(*named(task.test))
     supported = sense(task, model, shuffled_names(len(task.classes), 0, 1))["supported_yes"]
     figures = curve[FIRST], curve[1:].mean(), supported or 0

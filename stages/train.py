@@ -26,6 +26,7 @@ from infopursuit.estimators.provenance import RunProvenance, images_read
 from infopursuit.pipeline import paths
 from infopursuit.pipeline.training import Training, described, fit_naive_bayes, fit_variational
 from infopursuit.queries.settings import QuestionsSettings
+from infopursuit.questions.knowledge import Knowledge
 from infopursuit.texts.annotations import Annotations, read_annotations
 from infopursuit.texts.knowledge_tables import read_knowledge
 from infopursuit.texts.text_table import TextTable
@@ -67,22 +68,22 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         "texts": texts.texts,
         "text_embeddings": texts.embeddings,
         "queries": queries,
-        "reference_embeddings": None if texts is universe else universe.embeddings,
         "random_state": seed,
     }
     said = Annotations(())
     if isinstance(how, NaiveBayesSettings):
         if how.knowledge:
             known = read_knowledge(paths.knowledge(dataset))
-            given["knowledge"] = known.for_classes_and_texts(images.class_names, texts.texts)
-            given["leakage"] = how.leakage
+            values = known.for_classes_and_texts(images.class_names, texts.texts)
+            given["knowledge"] = Knowledge(values, how.leakage)
             inputs["knowledge"] = file_sha256(paths.knowledge(dataset))
         said = read_annotations(paths.people(dataset))
         if said.rows:
             said = said.of_pictures(image_ids(table))
             inputs["annotations"] = file_sha256(paths.people(dataset))
     budget = min(chosen.largest_budget, len(queries))
-    training = Training(given, images, share, budget, settings.compute)
+    relative_to = None if texts is universe else universe.embeddings
+    training = Training(given, images, share, budget, settings.compute, relative_to)
     origin = RunProvenance(
         dataset,
         init,

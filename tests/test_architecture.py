@@ -26,6 +26,7 @@ ORDER = [
     "texts",
     "queries",
     "pursuit",
+    "questions",
     "estimators",
     "peers",
     "evaluation",

@@ -10,7 +10,7 @@ import pytest
 import infopursuit
 from infopursuit.cli.command_line import main
 from infopursuit.datasets.decoding import to_rgb
-from infopursuit.estimators.trained_on import KEY
+from infopursuit.datasets.trained_on import KEY
 from tests.clip.conftest import tiny_clip as tiny_clip
 from tests.estimators.conftest import model as model
 from tests.estimators.conftest import world as world

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from infopursuit.estimators.base import PursuitClassifier
+from infopursuit.estimators.description import FORMAT
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
-from infopursuit.estimators.persistence import FORMAT
 from infopursuit.estimators.variational import VariationalInformationPursuit
 
 FOLDER = Path(__file__).parent / "kept_models"

@@ -14,8 +14,13 @@ from sklearn.base import clone
 import infopursuit
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.matrix import UnitMatrix
-from infopursuit.estimators import class_knowledge
-from infopursuit.estimators.class_knowledge import (
+from infopursuit.pursuit.answers.directions import STRENGTHS, fit_score_maps
+from infopursuit.pursuit.answers.moments import class_moments
+from infopursuit.pursuit.answers.rules import ThresholdAnswers
+from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.questions import knowledge as class_knowledge
+from infopursuit.questions.knowledge import (
     CERTIFIED,
     CLOSE,
     CLOSEST,
@@ -23,13 +28,9 @@ from infopursuit.estimators.class_knowledge import (
     IN_COMMON,
     UNEXPLAINED,
     ClassKnowledge,
+    Knowledge,
     impossible_texts,
 )
-from infopursuit.pursuit.answers.directions import STRENGTHS, fit_score_maps
-from infopursuit.pursuit.answers.moments import class_moments
-from infopursuit.pursuit.answers.rules import ThresholdAnswers
-from infopursuit.pursuit.answers.table import AnswerTable
-from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.class_kinds import of_other_kinds, unknown_words
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.knowledge_tables import write_knowledge
@@ -146,7 +147,7 @@ def test_with_less_leakage_more_is_explained(world: World) -> None:
     knowledge[:, world.texts.index("four legs")] = [0, 0, 0, 1]
     worth = []
     for leakage in (1.0, 0.1):
-        model = world.fitted(queries=list(PROPERTIES), knowledge=knowledge, leakage=leakage)
+        model = world.fitted(queries=list(PROPERTIES), knowledge=Knowledge(knowledge, leakage))
         worth.append(dict(zip(model.queries_, model.pursuit_.querier.query_weights, strict=True)))
     assert worth[1]["four legs"] < 0.6 * worth[0]["four legs"]
     assert worth[1]["striped coat"] > 0.8

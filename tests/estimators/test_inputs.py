@@ -15,8 +15,9 @@ import torch
 from scipy.sparse import csr_matrix
 
 from infopursuit.core.errors import InputError
-from infopursuit.estimators.naive_bayes import InformationPursuitClassifier, encoded_labels
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.questions.labels import encoded_labels
 from tests.estimators.conftest import World, unit
 
 # Where signatures are checked, a wrong type does not reach the code.
@@ -167,8 +168,7 @@ THREE = np.eye(3, 48, dtype=np.float32)
         ({"answers": "maybe"}, "answers is 'maybe'"),
         ({"validation_fraction": 1}, "validation_fraction is 1"),
         ({"stop": 0.9}, "stop is 0.9; expected a StoppingRule"),
-        ({"leakage": 1.5}, r"leakage is 1\.5; expected a number from 0 to 1"),
-        ({"leakage": "none"}, "leakage is .*; expected a number from 0 to 1"),
+        ({"rates": "grouped"}, "rates is 'grouped'; expected 'counted' or 'fitted'"),
         ({"queries": "four legs"}, "expected a list of queries"),
         ({"queries": []}, "expected a list of queries"),
         ({"queries": ["webbed foot"]}, r"'webbed foot' is not .*'webbed feet'"),

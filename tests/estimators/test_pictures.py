@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save_file
 import infopursuit
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.image_folders import open_folder
-from infopursuit.estimators.trained_on import seen
+from infopursuit.datasets.trained_on import seen
 from tests.clip.conftest import tiny_clip as tiny_clip
 from tests.estimators.conftest import World
 

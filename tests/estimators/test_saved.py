@@ -21,12 +21,10 @@ from sklearn.datasets import load_iris
 import infopursuit
 from infopursuit.core.errors import InputError
 from infopursuit.estimators.base import load_fitted
+from infopursuit.estimators.description import FORMAT, GONE, REQUIRES, UNRELEASED
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.persistence import (
     DESCRIPTION,
-    FORMAT,
-    REQUIRES,
-    UNRELEASED,
     WEIGHTS,
 )
 from infopursuit.pursuit.stopping import StoppingRule
@@ -389,7 +387,6 @@ def test_todays_models_have_the_keys_of_todays_format(tmp_path: Path) -> None:
         today = json.loads((tmp_path / "model.json").read_text())
         assert today.keys() - kept.keys() == {"sha256"}  # models without it are read
         assert not kept.keys() - today.keys()
-        new = today["settings"].keys() - kept["settings"].keys()
-        assert new <= {"certified_by", "class_weight", "columns"}  # the same
-        assert not kept["settings"].keys() - today["settings"].keys()
+        assert not today["settings"].keys() - kept["settings"].keys()
+        assert kept["settings"].keys() - today["settings"].keys() <= GONE.keys()
         assert (today["format"], today["requires"]) == (FORMAT, REQUIRES)

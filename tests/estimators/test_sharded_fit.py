@@ -94,14 +94,14 @@ def test_a_fit_on_shards_is_the_fit_on_the_array(
     shards = EmbeddedShards(path, rows=90)
     assert len(shards.sizes) > 5
     for images in (str(path), shards):
-        assert_same_model(model(answers=answers).fit_shards(images), expected)
-    assert model().fit_shards(path).clip_ == "ViT"
+        assert_same_model(model(answers=answers).fit(images), expected)
+    assert model().fit(path).clip_ == "ViT"
 
 
 def test_what_is_known_of_the_classes_counts_as_in_a_fit_on_the_array(tmp_path: Path) -> None:
     known = (np.arange(60)[None] // 4 == np.arange(3)[:, None]).astype(np.float32)
     expected = model(knowledge=known, keep=["thing 50"]).fit(READ, NAMES)
-    found = model(knowledge=known, keep=["thing 50"]).fit_shards(write(tmp_path / "x.parquet", 99))
+    found = model(knowledge=known, keep=["thing 50"]).fit(write(tmp_path / "x.parquet", 99))
     assert_same_model(found, expected)
     assert "thing 50" in found.queries_
     known_by = "auroc_by_knowledge"
@@ -114,14 +114,14 @@ def test_images_that_are_left_out_and_rows_to_validate_on_are_those_given(tmp_pa
     shards = EmbeddedShards(write(tmp_path / "x.parquet", 120))
     np.testing.assert_array_equal(shards.labels(), LABELS)
     np.testing.assert_array_equal(shards.take(np.flatnonzero(held)), READ[held])
-    found = model().fit_shards(shards, validation=(READ[held], NAMES[held]), left_out=held)
+    found = model().fit(ShardedSet(shards, held), validation=(READ[held], NAMES[held]))
     assert_same_model(found, expected)
     assert found.provenance_["images"] == 600
 
 
 def test_fitted_rates_on_shards_are_those_on_the_array(tmp_path: Path) -> None:
     expected = model(rates="fitted").fit(READ, NAMES)
-    found = model(rates="fitted").fit_shards(write(tmp_path / "images.parquet", 100))
+    found = model(rates="fitted").fit(write(tmp_path / "images.parquet", 100))
     tables = [each.pursuit_.classifier.tensors()["log_likelihood"] for each in (found, expected)]
     torch.testing.assert_close(tables[0].exp(), tables[1].exp(), atol=1e-3, rtol=0)
     np.testing.assert_array_equal(found.predict(READ), expected.predict(READ))
@@ -131,17 +131,17 @@ def test_class_names_in_any_order_are_those_of_rows_to_validate_on(tmp_path: Pat
     held = np.arange(700) % 7 == 3
     shards = EmbeddedShards(write(tmp_path / "x.parquet", 120))
     rows = READ[held]
-    expected = model().fit_shards(shards, (rows, NAMES[held]), held)
+    expected = model().fit(ShardedSet(shards, held), validation=(rows, NAMES[held]))
     shards.class_names = "zebra", "ant", "cow"
     names = np.array(shards.class_names)[LABELS[held]]
-    found = model().fit_shards(shards, (rows, names), held)
+    found = model().fit(ShardedSet(shards, held), validation=(rows, names))
     assert found.classes_.tolist() == ["zebra", "ant", "cow"]
     np.testing.assert_array_equal(found.predict_proba(READ), expected.predict_proba(READ))
     np.testing.assert_array_equal(
         found.accuracy_by_budget(rows, names), expected.accuracy_by_budget(rows, NAMES[held])
     )
     with pytest.raises(InputError, match="the label 'bee' is not among the training labels"):
-        model().fit_shards(shards, (rows, NAMES[held]), held)
+        model().fit(ShardedSet(shards, held), validation=(rows, NAMES[held]))
 
 
 def backwards(
@@ -162,9 +162,9 @@ def test_the_order_in_which_shards_are_done_changes_no_byte(
 ) -> None:
     small_samples(monkeypatch)
     path = write(tmp_path / "images.parquet", 70)
-    first = saved(model().fit_shards(path), tmp_path / "one")
+    first = saved(model().fit(path), tmp_path / "one")
     monkeypatch.setattr(training_set, "run_shards", backwards)
-    assert saved(model().fit_shards(path), tmp_path / "two") == first
+    assert saved(model().fit(path), tmp_path / "two") == first
 
 
 def small_samples(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,18 +228,23 @@ class Copies:
         return Shard(unit(rows), np.repeat([0, 1], 100))
 
 
+def left_out(path: Path, which: np.ndarray) -> ShardedSet:
+    return ShardedSet(EmbeddedShards(path), which)
+
+
 @pytest.mark.parametrize(
     ("fit", "message"),
     [
         (
-            lambda path: InformationPursuitClassifier(["a", "b"], np.eye(5)[:2]).fit_shards(path),
+            lambda path: InformationPursuitClassifier(["a", "b"], np.eye(5)[:2]).fit(path),
             "24 columns and text_embeddings 5; expected one CLIP",
         ),
-        (lambda path: InformationPursuitClassifier().fit_shards(path), "texts is missing"),
-        (lambda path: model().fit_shards(path, left_out=[True, False]), "2 values for the 700"),
-        (lambda path: model().fit_shards(path, left_out=LABELS == 0), "'bee' has no image to"),
+        (lambda path: InformationPursuitClassifier().fit(path), "texts is missing"),
+        (lambda path: model().fit(left_out(path, np.array([True, False]))), "2 values for the 700"),
+        (lambda path: model().fit(left_out(path, LABELS == 0)), "'bee' has no image to"),
+        (lambda path: model().fit(path, NAMES), "y: of rows in memory; expected None for shards"),
         (lambda path: EmbeddedShards(path, "validation"), "is empty; found test, train"),
-        (lambda path: (table_files(path)[1].unlink(), model().fit_shards(path)), "is missing"),
+        (lambda path: (table_files(path)[1].unlink(), model().fit(path)), "is missing"),
     ],
 )
 def test_what_does_not_fit_is_refused(

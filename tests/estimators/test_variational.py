@@ -110,10 +110,10 @@ def test_the_answers_setting_gives_the_rule(tmp_path: Path) -> None:
     hard = model().fit(X, y).pursuit_.rule
     soft = model(answers="soft").fit(X, y)
     assert isinstance(hard, MinMaxAnswers)
-    assert hard.hard
+    assert not hard.soft
     assert soft.answers == "soft"
     assert isinstance(soft.pursuit_.rule, MinMaxAnswers)
-    assert not soft.pursuit_.rule.hard
+    assert soft.pursuit_.rule.soft
     fitted = model(answers="threshold", dictionary="fixed").fit(X, y)
     assert isinstance(fitted.pursuit_.rule, ThresholdAnswers)
     for answers in ("three_valued", "five_valued"):
@@ -124,8 +124,8 @@ def test_the_answers_setting_gives_the_rule(tmp_path: Path) -> None:
         assert np.array_equal(again.predict_proba(X), more.predict_proba(X))
     reference = np.random.default_rng(0).normal(size=(30, D)) + 1
     reference /= np.linalg.norm(reference, axis=1, keepdims=True)
-    other = model(answers="threshold", dictionary="fixed", reference_embeddings=reference)
-    rule = other.fit(X, y).pursuit_.rule
+    other = model(answers="threshold", dictionary="fixed")
+    rule = other.fit(X, y, reference_embeddings=reference).pursuit_.rule
     assert isinstance(rule, ThresholdAnswers)
     assert not torch.allclose(rule.directions, fitted.pursuit_.rule.directions, atol=1e-2)
 
@@ -182,7 +182,7 @@ def test_clones_pickles_and_saved_models_predict_the_same(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [
-        ({"texts": None}, "texts is missing"),
+        ({"texts": None}, "only texts can be learned; expected texts, or 'fixed'"),
         ({"n_queries": 0}, "n_queries is 0; expected a whole number from 1"),
         ({"random_state": -1}, "random_state is -1"),
         ({"init": "llm"}, "init is 'llm'; expected 'medoids', 'random' or 'informative'"),
@@ -195,10 +195,11 @@ def test_clones_pickles_and_saved_models_predict_the_same(tmp_path: Path) -> Non
         ({"learning_rate": 1e10}, "learning_rate is 10000000000.0; expected .* at most 1"),
         ({"weight_decay": -1.0}, "weight_decay is -1.0; expected 0 to 1"),
         ({"text_embeddings": np.eye(U, 7) + 0.1}, "X has 24 columns and text_embeddings 7"),
-        ({"reference_embeddings": np.eye(7) + 0.1}, "reference_embeddings has 7 columns"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*scaled to unit norm:UserWarning")
 def test_bad_settings_are_refused(chosen: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         model().set_params(**chosen).fit(*images())
+    with pytest.raises(InputError, match="reference_embeddings has 7 columns"):
+        model().fit(*images(), reference_embeddings=np.eye(7) + 0.1)

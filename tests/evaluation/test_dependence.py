@@ -10,7 +10,12 @@ from torch.nn import functional
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.evaluation.dependence import deletion, dependence_metrics, spaced
-from infopursuit.pursuit.answers.rules import AnswerRule, MinMaxAnswers, ThresholdAnswers
+from infopursuit.pursuit.answers.rules import (
+    AnswerRule,
+    MinMaxAnswers,
+    SoftAnswers,
+    ThresholdAnswers,
+)
 from infopursuit.pursuit.naive_bayes.model import AnswerTable, InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.vip.networks import HistoryNetwork
@@ -26,7 +31,7 @@ def unit(rows: int, seed: int) -> torch.Tensor:
 def rule(kind: str, k: int = K) -> AnswerRule:
     if kind == "threshold":
         return ThresholdAnswers(unit(k, 1), torch.linspace(-0.3, 0.3, k))
-    return MinMaxAnswers(unit(k, 1), hard=kind == "minmax")
+    return (MinMaxAnswers if kind == "minmax" else SoftAnswers)(unit(k, 1))
 
 
 def classifier(k: int = K) -> HistoryNetwork:

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from infopursuit.explorer import payload
 from infopursuit.explorer.contents import AnsweredImages, Chosen, Facts, contents
-from infopursuit.pursuit.answers.rules import MinMaxAnswers, ThresholdAnswers
+from infopursuit.pursuit.answers.rules import MinMaxAnswers, SoftAnswers, ThresholdAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.familiarity import Familiarity
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
@@ -66,7 +66,8 @@ def networks(k: int = 9, classes: Sequence[str] = PLAIN, hard: bool = True) -> P
         for parameter in network.parameters():
             parameter.data += 0.3 * torch.randn_like(parameter)
     queries = tuple(f"query {number}" for number in range(k))
-    return Pursuit(queries, tuple(classes), MinMaxAnswers(unit(k, 1), hard), made[0], made[1])
+    rule = MinMaxAnswers if hard else SoftAnswers
+    return Pursuit(queries, tuple(classes), rule(unit(k, 1)), made[0], made[1])
 
 
 def images(

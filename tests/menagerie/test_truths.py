@@ -28,7 +28,7 @@ from infopursuit.estimators.provenance import RunProvenance
 from infopursuit.evaluation.agreement import QUERY_SHARES
 from infopursuit.meaning.worst_answers import read_worst
 from infopursuit.pipeline.params import Params, load_params
-from infopursuit.pursuit.answers.rules import MinMaxAnswers, ThresholdAnswers
+from infopursuit.pursuit.answers.rules import MinMaxAnswers, SoftAnswers, ThresholdAnswers
 from infopursuit.pursuit.naive_bayes.model import AnswerTable, InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.texts.normalization import normalize
@@ -142,7 +142,7 @@ def save_model(
             embeddings, torch.tensor([0.0, 9.0]), torch.tensor([9.0, 9.0]) if unsure else None
         )
         if answers == "threshold"
-        else MinMaxAnswers(embeddings, hard=answers == "minmax")
+        else (MinMaxAnswers if answers == "minmax" else SoftAnswers)(embeddings)
     )
     levels = 3 if unsure else 2
     rates = torch.full((levels, 2, 4), 1 / levels)

@@ -29,7 +29,6 @@ from torch import Tensor
 from infopursuit.clip.embed import cache_folder
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.decoding import picture_list
-from infopursuit.estimators.class_knowledge import BY_CLIP
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.answers.table import LEAST_OF_MANY, PSEUDO_IMAGES
 from infopursuit.pursuit.explanation import Explanation, question
@@ -49,6 +48,7 @@ from infopursuit.queries.language_models import (
 from infopursuit.queries.language_models.vllm_engine import VllmEngine
 from infopursuit.queries.parsing import without_thoughts
 from infopursuit.queries.templates import load_template
+from infopursuit.questions.knowledge import BY_CLIP
 from infopursuit.texts.knowledge import KnowledgeTable
 
 logger = logging.getLogger("infopursuit")
@@ -182,7 +182,7 @@ class SecondOpinion:
             asked = [(shown[row], pursuit.question(query)) for row, query in wanted.items()]
             for (row, query), opinion in zip(wanted.items(), self.ask(asked), strict=True):
                 said[row][query] = opinion
-                if opinion.answer != NOT_SURE or isinstance(pursuit.classifier, NaiveBayes):
+                if opinion.answer != NOT_SURE or pursuit.classifier.table is not None:
                     answers[row, query] = opinion.answer
             plans |= self._plan(model, answers, said, stop, names, overridden, list(wanted))
         return [self._signed(pursuit, plans[row], opinions) for row, opinions in enumerate(said)]
@@ -194,7 +194,7 @@ class SecondOpinion:
             InputError: there are none, or some are missing although it is to answer alone.
         """
         everything = range(len(model.queries_))
-        if self.images is not None or not isinstance(model.pursuit_.classifier, NaiveBayes):
+        if self.images is not None or model.pursuit_.classifier.table is None:
             return everything
         found = {
             query
@@ -289,7 +289,7 @@ class SecondOpinion:
         """Return the pursuit in which this model answers some queries, with rates of its own."""
         pursuit: Pursuit = model.pursuit_
         classifier, querier = pursuit.classifier, pursuit.querier
-        if not queries or not isinstance(classifier, NaiveBayes):
+        if not queries or classifier.table is None:
             return pursuit
         table = classifier.table
         rates = self.rates(model, queries).to(table.log_prior)

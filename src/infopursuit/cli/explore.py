@@ -28,10 +28,10 @@ from infopursuit.core.numbers import counted
 from infopursuit.datasets.given import Given, of_list
 from infopursuit.datasets.image_source import SPLITS, spelled
 from infopursuit.datasets.reading import image_files, read_given
+from infopursuit.datasets.trained_on import KEY, seen
 from infopursuit.estimators.base import PursuitClassifier, load_fitted, rows_of, wanted_by
 from infopursuit.estimators.places import mapper
 from infopursuit.estimators.readable import clip_of, readable
-from infopursuit.estimators.trained_on import KEY, seen
 from infopursuit.explorer.contents import (
     SCORED,
     TEST,
@@ -70,7 +70,7 @@ def export(chosen: argparse.Namespace) -> int:
     check_writable(chosen.page, "PAGE")
     name, model = load_named(chosen.model, chosen.clip, chosen.device)
     title, pursuit = chosen.title or name, model.pursuit_
-    if chosen.key and not isinstance(pursuit.classifier, NaiveBayes):
+    if chosen.key and pursuit.classifier.table is None:
         raise InputError("--key: networks have no table of answers; expected a naive Bayes model")
     test, train, rejected = _images(model, chosen.images)
     if chosen.key:

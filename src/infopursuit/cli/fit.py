@@ -22,12 +22,13 @@ from infopursuit.datasets.given import Given
 from infopursuit.datasets.reading import ROWS as EMBEDDED
 from infopursuit.datasets.reading import TABLES
 from infopursuit.datasets.table_files import WHOLE, TableFile, read_table
-from infopursuit.estimators.class_knowledge import BY_CLIP, drafted_by
+from infopursuit.datasets.trained_on import remember
+from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.pictures import labelled_pictures
 from infopursuit.estimators.plan import EmbeddedTexts, Embedding, Fitted, Plan, carry_out
 from infopursuit.estimators.provenance import measured
-from infopursuit.estimators.trained_on import remember
+from infopursuit.questions.knowledge import BY_CLIP
 from infopursuit.texts.annotations import Annotations, read_annotations
 from infopursuit.texts.text_table import read_texts
 
@@ -66,7 +67,7 @@ def fit(chosen: argparse.Namespace) -> int:
         words = {"none": None, BY_CLIP: BY_CLIP}
         settings["knowledge"] = words.get(str(chosen.knowledge), chosen.knowledge)
     if chosen.certified:
-        settings["certified_by"] = "annotations"
+        settings["certified"] = True
     if chosen.annotations is not None:
         settings["annotations"] = read_annotations(chosen.annotations)
     needed = {
@@ -135,7 +136,7 @@ def _texts_and_clip(chosen: argparse.Namespace, embedded: bool) -> tuple[Any, Em
     return texts, embedding
 
 
-def summary(model: InformationPursuitClassifier) -> list[str]:
+def summary(model: PursuitClassifier) -> list[str]:
     """Return how large a model is, and how good."""
     facts, noun = model.provenance_, model.pursuit_.noun
     lines = [
@@ -145,14 +146,14 @@ def summary(model: InformationPursuitClassifier) -> list[str]:
     for known in islice(measured(facts), 1):
         on = counted(known.images, f"{known.split} {noun}")
         lines.append(f"accuracy on {on}: {percent(known.accuracy)}")
-    if drafted_by(facts.get("knowledge")) is not None and model.knowledge_ is not None:
+    if facts.get("knowledge") == BY_CLIP and model.knowledge_ is not None:
         lines.append(
             "CLIP drafted what is true of the classes; `infopursuit knowledge` writes it as a table"
         )
     return lines
 
 
-def judged(model: InformationPursuitClassifier, test: Given | None) -> list[str]:
+def judged(model: PursuitClassifier, test: Given | None) -> list[str]:
     """Return what the judge says of the questions, and of the first ten asked of test images."""
     if model.judgement_ is None:
         return []
@@ -179,7 +180,7 @@ def judged(model: InformationPursuitClassifier, test: Given | None) -> list[str]
 
 
 def _by_people(
-    model: InformationPursuitClassifier,
+    model: PursuitClassifier,
     said: Annotations,
     test: Given | None,
 ) -> list[str]:

@@ -26,7 +26,7 @@ from infopursuit.datasets.table_columns import TableColumns, Wanted
 from infopursuit.datasets.table_columns import column_names as names_of_columns
 from infopursuit.estimators import persistence
 from infopursuit.estimators.persistence import SavedModel
-from infopursuit.pursuit.answers.rules import NOT_SURE, ColumnAnswers
+from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.dialogue import Dialogue
 from infopursuit.pursuit.explanation import Explanation, rounded
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
@@ -35,7 +35,7 @@ from infopursuit.pursuit.naive_bayes.sufficient import (
     sufficient_counts,
     sufficient_subset,
 )
-from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.pursuit.pursuit import Pursuit, other_labels
 from infopursuit.pursuit.rollout import RollOut, images_at_once
 from infopursuit.pursuit.stopping import DEFAULT_STOP, Ended, StoppingRule
 from infopursuit.texts.knowledge import KnowledgeTable
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from infopursuit.core.renderers import FramedPage
 
 # Settings that are data, and are not saved: the chosen questions are.
-DATA = ("texts", "text_embeddings", "queries", "reference_embeddings", "knowledge", "annotations")
+DATA = ("texts", "text_embeddings", "queries", "knowledge")
 
 # Columns that a message names.
 NAMED = 3
@@ -319,9 +319,9 @@ class PursuitClassifier:
 
         Of a question, or of one value of a column; 0 for networks, which do not know it.
         """
-        if not isinstance(self.pursuit_.classifier, NaiveBayes):
-            return [0.0] * len(said)
         table = self.pursuit_.classifier.exact
+        if table is None:
+            return [0.0] * len(said)
         rates = table.log_likelihood.exp()
         overall = (rates @ table.log_prior.exp()).log()
         told = rates[:, :, y] * (table.log_likelihood[:, :, y] - overall)
@@ -356,8 +356,8 @@ class PursuitClassifier:
         """
         self._check_fitted()
         from infopursuit.datasets.decoding import picture_list
+        from infopursuit.datasets.trained_on import each_row, seen
         from infopursuit.estimators.places import mapper
-        from infopursuit.estimators.trained_on import each_row, seen
 
         shows_pictures = pictures is not None or (X is not None and is_pictures(X))
         answered = renderer("answered")
@@ -469,9 +469,6 @@ class PursuitClassifier:
             for name, value in cast(Any, self).get_params(deep=False).items()
             if name not in DATA
         }
-        heavy = settings.get("class_weight")
-        if isinstance(heavy, Mapping):  # labels may be numbers, which cannot be keys in JSON
-            settings["class_weight"] = {"labels": list(heavy), "weights": list(heavy.values())}
         return SavedModel(
             type(self).__name__,
             settings,
@@ -512,7 +509,7 @@ class PursuitClassifier:
     def _rows(self, X: Any) -> Matrix:
         """Return the rows as the answer rule wants them."""
         self._check_fitted()
-        if isinstance(self.pursuit_.rule, ColumnAnswers):
+        if self.pursuit_.rule.of_tables:
             return self._table(X)
         if is_pictures(X):
             from infopursuit.clip.embed import embed_pictures
@@ -753,7 +750,7 @@ FITTED: dict[str, type[PursuitClassifier]] = {
 
 def wanted_by(model: PursuitClassifier) -> Wanted | None:
     """Return which columns a model asks about; None if it asks about images."""
-    if not isinstance(model.pursuit_.rule, ColumnAnswers):
+    if not model.pursuit_.rule.of_tables:
         return None
     names, facts = getattr(model, "feature_names_in_", None), model.provenance_
     columns = None if names is None else [str(name) for name in names]
@@ -768,12 +765,6 @@ def rows_of(model: PursuitClassifier, X: Any) -> Matrix:
             names, or they are pictures and the model does not know its CLIP.
     """
     return model._rows(X)
-
-
-def other_labels(classes: np.ndarray) -> tuple[Any, ...] | None:
-    """Return labels (c,) that are not texts, as plain values; None if they are their own names."""
-    labels = tuple(classes.tolist())
-    return None if all(isinstance(each, str) for each in labels) else labels
 
 
 def column_names(X: Any) -> list[str]:

@@ -17,10 +17,9 @@ from huggingface_hub import HfApi, snapshot_download
 from infopursuit.core.errors import InputError
 from infopursuit.core.markdown import plain
 from infopursuit.core.numbers import counted, percent
+from infopursuit.datasets.trained_on import KEY
 from infopursuit.estimators.persistence import FILES, SavedModel, pins_weights, save
 from infopursuit.estimators.provenance import measured
-from infopursuit.estimators.trained_on import KEY
-from infopursuit.pursuit.answers.rules import ColumnAnswers
 
 ACCURACIES = {
     "test": "test {}s",
@@ -87,7 +86,7 @@ def model_card(model: SavedModel, repository: str | None = None) -> str:
 
     Equal models have equal cards.
     """
-    table = isinstance(model.pursuit.rule, ColumnAnswers)
+    table = model.pursuit.rule.of_tables
     public = {key: value for key, value in model.provenance.items() if key != KEY}
     name = repository or "user/name"
     task = "tabular-classification" if table else "image-classification"

@@ -13,15 +13,14 @@ of no use, the rest is not asked, and the fit goes on as it would without a lang
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from infopursuit.core.numbers import percent
-from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.queries.class_knowledge import (
     JUDGE_NEEDED,
     NEEDED,
@@ -60,6 +59,48 @@ TEMPERATURE, TOP_P, MAX_TOKENS, SEED = 0.7, 0.95, 400, 0
 TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")
 # English text has about this many characters a token.
 CHARACTERS_PER_TOKEN = 4
+
+
+class Learner(Protocol):
+    """A classifier that learns from texts, as far as a language model helps it."""
+
+    texts: Any
+    text_embeddings: Any
+    knowledge: Any
+    queries_: tuple[str, ...]
+    judgement_: Any
+    provenance_: dict[str, Any]
+
+    def candidates(self, X: Any, y: Any, count: int) -> list[str]:
+        """Return the texts that may become questions."""
+        ...
+
+    def select_queries(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        annotations: Any = None,
+        certified: bool = False,
+        reference_embeddings: Any = None,
+    ) -> list[str]:
+        """Return the texts that a fit would choose."""
+        ...
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        annotations: Any = None,
+        certified: bool = False,
+        reference_embeddings: Any = None,
+    ) -> Any:
+        """Learn from rows and labels."""
+        ...
+
+
+L = TypeVar("L", bound=Learner)
 
 
 class LanguageModelHelp:
@@ -151,9 +192,7 @@ class LanguageModelHelp:
         form = pattern if isinstance(self.model, VllmEngine) else None
         return Sampling(TEMPERATURE, TOP_P, MAX_TOKENS, SEED, form)
 
-    def fit(
-        self, model: InformationPursuitClassifier, X: Any, y: Any, draft: Any = None
-    ) -> InformationPursuitClassifier:
+    def fit(self, model: L, X: Any, y: Any, draft: Any = None, **teaching: Any) -> L:
         """Ask for the knowledge of the candidates among a model's texts; fit; ask the judge.
 
         If answers are of no use, an error is logged, `provenance_["language_model"]` says why, and
@@ -165,10 +204,11 @@ class LanguageModelHelp:
             X: (n, d) embeddings.
             y: (n,) labels.
             draft: the knowledge that takes the place of the language model's.
+            teaching: `annotations` and `certified`, as `fit` takes them.
         """
         try:
             if self.of_no_use is None:
-                self._fit(model, X, y)
+                self._fit(model, X, y, teaching)
         except (UnusableAnswersError, NotRecordedError) as error:
             self.of_no_use = str(error)
         identity = dict(self.model.identity or {})
@@ -177,26 +217,25 @@ class LanguageModelHelp:
             instead = "its judgement is left out"
             if not hasattr(model, "queries_"):
                 model.knowledge = draft
-                model.fit(X, y)
+                model.fit(X, y, **teaching)
                 instead = "the model is fitted as without it"
             logger.error("the language model is asked no more, %s: %s", instead, self.of_no_use)
         model.provenance_["language_model"] = identity
         return model
 
-    def _fit(self, model: InformationPursuitClassifier, X: Any, y: Any) -> None:
+    def _fit(self, model: Learner, X: Any, y: Any, teaching: Mapping[str, Any]) -> None:
         classes = [str(each) for each in np.unique(np.asarray(y))]
-        texts = list(model.texts or ())
+        texts: list[str] = list(model.texts or ())
         candidates = model.candidates(X, y, CANDIDATES)
         known = self.knowledge(classes, candidates)
         rows = {text: row for row, text in enumerate(texts)}
         everything = np.asarray(model.text_embeddings)
-        if model.reference_embeddings is None:
-            model.reference_embeddings = everything
+        teaching = {"reference_embeddings": everything, **teaching}
         model.texts = candidates
         model.text_embeddings = everything[[rows[text] for text in candidates]]
-        before = model.select_queries(X, y)
+        before = model.select_queries(X, y, **teaching)
         model.knowledge = known.for_classes_and_texts(classes, candidates)
-        model.fit(X, y)
+        model.fit(X, y, **teaching)
         logger.info("%s", changed(before, model.queries_, known))
         model.judgement_ = self.judgement(classes, model.queries_)
 

@@ -19,18 +19,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from importlib.metadata import version
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load as parsed
 from safetensors.torch import save as serialized
@@ -38,26 +36,25 @@ from torch import Tensor
 
 from infopursuit.core.errors import InputError, explain_os_error, is_user_error, writable
 from infopursuit.core.files import is_file, read_bytes, read_json, write_files
-from infopursuit.core.settings import Section, Share, first_mistake
+from infopursuit.core.settings import first_mistake
 from infopursuit.datasets.table_columns import TableColumns
+from infopursuit.estimators.description import (
+    FORMAT,
+    GONE,
+    REQUIRES,
+    Description,
+    class_labels,
+    described_classes,
+    other_format,
+    plain_value,
+    table_columns,
+)
 from infopursuit.pursuit.answers.columns import value_words
-from infopursuit.pursuit.answers.rules import (
-    ANY,
-    UNSURE,
-    AnswerRule,
-    ColumnAnswers,
-    ColumnValues,
-    MinMaxAnswers,
-    ThresholdAnswers,
-    value_levels,
-)
-from infopursuit.pursuit.answers.table import AnswerTable, Counts
-from infopursuit.pursuit.familiarity import NOT_KNOWN, Familiarity
-from infopursuit.pursuit.naive_bayes.model import (
-    InformationGain,
-    NaiveBayes,
-    RedundantQuestions,
-)
+from infopursuit.pursuit.answers.rules import AnswerRule, ColumnValues
+from infopursuit.pursuit.answers.table import Counts
+from infopursuit.pursuit.familiarity import Familiarity
+from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
+from infopursuit.pursuit.parts import Sizes, check_tensors
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.pursuit.vip.networks import HistoryNetwork
@@ -67,90 +64,17 @@ WEIGHTS, DESCRIPTION, CLIP = "weights.safetensors", "model.json", "clip.yaml"
 # Tables of classes and texts, by the field of a saved model that holds them.
 TABLES = {"knowledge": "knowledge.csv", "judgement": "judgement.csv"}
 FILES = (DESCRIPTION, WEIGHTS, CLIP, *TABLES.values())
-# The format that is saved, and the first version of infopursuit that reads it. When you raise them,
-# let `load` read the earlier formats and keep a model of each with tests/estimators/formats.py.
-FORMAT, REQUIRES = 4, "infopursuit>=0.1.0"
-# Formats that no release ever wrote.
-UNRELEASED = (1, 2, 3)
 NAIVE_BAYES, NETWORKS = "InformationPursuitClassifier", "VariationalInformationPursuit"
+# The querier and the classifier of each estimator, and the parts that a model may have besides.
+METHODS: dict[str, tuple[Any, Any]] = {
+    NAIVE_BAYES: (InformationGain, NaiveBayes),
+    NETWORKS: (HistoryNetwork, HistoryNetwork),
+}
+MORE: dict[str, Any] = {"familiarity": Familiarity, "counts": Counts}
 # Bytes that `load` reads of a file; more is refused before it is read.
 LARGEST_DESCRIPTION, LARGEST_WEIGHTS = 2**28, 2**34
 # A save under way replaces both files within milliseconds: how often `load` looks, and the pause.
 LOOKS, PAUSE_SECONDS = 5, 0.1
-
-Count = Annotated[int, Field(ge=0)]
-
-
-class _Classes(Section):
-    values: Annotated[list[str | bool | int | float], Field(min_length=1)]
-    type: str
-
-
-class _ClipPlace(Section):
-    name: str | None
-    source: str | None
-
-
-class _Stop(Section):
-    probability: float | None = None
-    max_queries: int | None = None
-    entropy: float | None = None
-    stability: int | None = None
-
-
-class _ClassWeight(Section):
-    labels: list[str | bool | int | float]
-    weights: list[float]
-
-
-class _Settings(Section):
-    """The settings that a model is asked with; the others are those of its next fit."""
-
-    model_config = ConfigDict(extra="allow")
-    stop: _Stop | None
-    hidden: Annotated[list[int], Field(min_length=2, max_length=2)] | None = None
-    class_weight: _ClassWeight | str | None = None
-
-
-class _Provenance(Section):
-    """What cards, pages and later commands show of the provenance."""
-
-    model_config = ConfigDict(extra="allow")
-    sources: dict[str, str] = Field(default_factory=dict)
-    rejected: dict[str, str] = Field(default_factory=dict)
-    test_accuracy: Share | None = None
-    held_out_accuracy: Share | None = None
-    test_images: Count = 0
-    held_out_images: Count = 0
-    trained_on: str = ""
-
-
-class _Table(Section):
-    names: list[str]
-    categories: list[list[str] | None]
-
-
-class Description(Section):
-    """The form of `model.json`."""
-
-    format: int
-    requires: str
-    estimator: Literal["InformationPursuitClassifier", "VariationalInformationPursuit"]
-    rule: Literal["minmax", "soft", "threshold", "columns", "values"]
-    queries: list[str]
-    classes: _Classes
-    first: Count | None
-    columns: list[str]
-    width: Annotated[int, Field(ge=1, lt=2**31)]
-    clip: _ClipPlace
-    settings: _Settings
-    provenance: _Provenance
-    table: _Table | None = None  # of a model that reads raw tables
-    wording: list[str] = Field(default_factory=list)
-    said: list[Literal["knowledge", "judgement"]] = Field(default_factory=list)
-    # Some earlier models have the SHA-256 of their weights alone, others have none.
-    sha256: dict[str, str] = Field(default_factory=dict)
-    weights_sha256: str | None = None
 
 
 @dataclass
@@ -214,9 +138,9 @@ def save(model: SavedModel, folder: str | Path) -> None:
         "format": FORMAT,
         "requires": REQUIRES,
         "estimator": model.estimator,
-        "rule": _rule_name(pursuit.rule),
+        "rule": pursuit.rule.kind,
         "queries": list(pursuit.queries),
-        "classes": _described_classes(model.classes),
+        "classes": described_classes(model.classes),
         "first": pursuit.first,
         "columns": model.columns,
         "width": model.width,
@@ -229,6 +153,8 @@ def save(model: SavedModel, folder: str | Path) -> None:
             "names": list(model.table.names),
             "categories": list(model.table.categories),
         }
+    if pursuit.words != _words(pursuit.rule, model.table):
+        description["words"] = [list(each) for each in pursuit.words]
     if pursuit.wording:
         description["wording"] = list(pursuit.wording)
     tables = {name: table for name in TABLES if (table := getattr(model, name)) is not None}
@@ -245,7 +171,9 @@ def save(model: SavedModel, folder: str | Path) -> None:
                 "expected it where it was when the model was fitted"
             ) from error
     description["sha256"] = {name: hashlib.sha256(files[name]).hexdigest() for name in files}
-    text = json.dumps(description, indent=2, sort_keys=True, ensure_ascii=False, default=_plain)
+    text = json.dumps(
+        description, indent=2, sort_keys=True, ensure_ascii=False, default=plain_value
+    )
     files[DESCRIPTION] = (writable(text) + "\n").encode()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -286,12 +214,18 @@ def load(folder: str | Path, device: torch.device | str = "cpu") -> SavedModel:
     values, files = _of_one_save(folder)
     form = values.get("format") if isinstance(values, dict) else None
     if form != FORMAT:
-        advice = _other_format(form, values)
+        advice = other_format(form, values)
         raise InputError(f"{folder / DESCRIPTION}: format {form!r}; expected {FORMAT}{advice}")
     try:
         described = Description.model_validate(values)
     except ValidationError as error:
         raise InputError(f"{folder / DESCRIPTION}: {first_mistake(error)}") from error
+    for name, usual in GONE.items():
+        if (value := values["settings"].get(name, usual)) != usual:
+            raise InputError(
+                f"{folder / DESCRIPTION}: settings.{name} is {value!r}, which no release had; "
+                "train the model again"
+            )
     try:
         weights = parsed(files[WEIGHTS])
     except (SafetensorError, OSError, ValueError) as error:
@@ -391,22 +325,6 @@ def _from_folder(source: str | None, folder: Path) -> str | None:
     return str((folder / source).resolve())
 
 
-def _other_format(form: object, description: object) -> str:
-    """Say what to do with a model of another format."""
-    if form in UNRELEASED:
-        return ", which no release wrote; train the model again"
-    if not isinstance(form, int) or form < FORMAT:
-        return ""
-    requires = str(description.get("requires")) if isinstance(description, dict) else ""
-    # A stranger's words are not repeated, unless they can be a version.
-    named = re.fullmatch(r"infopursuit>=\d{1,4}(\.\d{1,4}){0,2}", requires)
-    wanted = f"'{requires}'" if named else "--upgrade infopursuit"
-    return (
-        f". A newer version of infopursuit than this one, {version('infopursuit')}, wrote it: "
-        f"pip install {wanted}"
-    )
-
-
 # -- descriptions ---------------------------------------------------------------------------
 
 
@@ -416,38 +334,58 @@ def _restored(
     weights: dict[str, Tensor],
     device: torch.device | str,
 ) -> SavedModel:
-    estimator, settings, first = described.estimator, dict(values["settings"]), described.first
+    estimator, first = described.estimator, described.first
+    settings = {name: value for name, value in values["settings"].items() if name not in GONE}
     stop = described.settings.stop
     settings["stop"] = None if stop is None else StoppingRule(**stop.model_dump()).checked()
-    heavy = described.settings.class_weight
-    if isinstance(heavy, _ClassWeight):
-        settings["class_weight"] = dict(zip(heavy.labels, heavy.weights, strict=True))
-    queries, classes = tuple(described.queries), _classes(described.classes)
+    queries, classes = tuple(described.queries), class_labels(described.classes)
     # A dictionary that networks learned may hold a text twice.
-    if described.wording and len(described.wording) != len(queries):
-        raise ValueError(f"wording: {len(described.wording)} questions of {len(queries)}")
+    for name, given in (("wording", described.wording), ("words", described.words)):
+        if given and len(given) != len(queries):
+            raise ValueError(f"{name}: {len(given)} questions of {len(queries)}")
     if estimator != NETWORKS and len(set(queries)) < len(queries):
         raise ValueError("queries: a question is there twice; expected distinct ones")
     if first is not None and first >= len(queries):
         raise ValueError(f"the first question {first} is none of {len(queries)}")
-    table = _table(described.table, described.width)
-    hidden = None
+    table = table_columns(described.table, described.width)
+    sizes = Sizes(len(queries), len(classes), described.width)
     if estimator == NETWORKS:
         first_width, second_width = settings["hidden"]
-        hidden = first_width, second_width
-    _check(weights, described.rule, (len(queries), len(classes), described.width), hidden)
-    familiar, counts = _part(weights, "familiarity"), _part(weights, "counts")
+        sizes = sizes._replace(hidden=(first_width, second_width))
+    parts = _parts(weights)
+
+    def read(part: str, kind: Any, sizes: Sizes) -> dict[str, Tensor]:
+        """Return the tensors of a part, checked."""
+        tensors = parts.pop(part, {})
+        check_tensors(part, tensors, kind.shapes(sizes, tensors))
+        return tensors
+
+    kind = AnswerRule.KINDS[described.rule]
+    rule = kind.from_tensors(read("rule", kind, sizes))
+    querier_kind, classifier_kind = METHODS[estimator]
+    sizes = sizes._replace(levels=rule.levels, outputs=sizes.c)
+    classifier = classifier_kind.from_tensors(read("classifier", classifier_kind, sizes), sizes)
+    of_querier = sizes._replace(outputs=sizes.k)
+    tensors = read("querier", querier_kind, of_querier)
+    querier = querier_kind.from_tensors(tensors, of_querier, classifier)
+    more = {
+        part: kind.from_tensors(read(part, kind, sizes)) if part in parts else None
+        for part, kind in MORE.items()
+    }
+    if parts:
+        part, tensors = next(iter(parts.items()))
+        raise ValueError(f"a tensor {part}.{next(iter(tensors))}, which such a model has not")
     pursuit = Pursuit(
         queries,
         tuple(str(each) for each in classes),
-        _rule(described.rule, _part(weights, "rule")),
-        *_querier_and_classifier(weights, len(queries), len(classes), hidden),
+        rule,
+        querier,
+        classifier,
         first,
-        Familiarity.from_tensors(familiar) if familiar else None,
+        more["familiarity"],
+        words=tuple(map(tuple, described.words)) or _words(rule, table),
         wording=tuple(described.wording),
     )
-    if isinstance(pursuit.rule, ColumnValues):
-        pursuit = replace(pursuit, words=value_words(pursuit.rule, table))
     return SavedModel(
         estimator,
         settings,
@@ -459,197 +397,19 @@ def _restored(
         described.clip.source,
         dict(values["provenance"]),
         table,
-        counts=Counts(**counts) if counts else None,
+        counts=more["counts"],
     )
 
 
-def _table(described: _Table | None, width: int) -> TableColumns | None:
-    """Return what is in the columns of a table."""
-    if described is None:
-        return None
-    if not len(described.names) == len(described.categories) == width:
-        raise ValueError(f"table: expected names and categories of {width} columns")
-    kinds = tuple(None if each is None else tuple(each) for each in described.categories)
-    return TableColumns(tuple(described.names), kinds)
-
-
-def _classes(described: _Classes) -> np.ndarray:
-    """Return the labels; a text type is as wide as they are, whatever it says."""
-    values, kind = described.values, np.dtype(described.type)
-    if kind.kind not in "iufbUO" or len(set(values)) < len(values):
-        raise ValueError(f"classes of type {kind}: expected distinct texts or numbers")
-    order = "<U" if kind.kind == "U" and kind.isnative else f"{kind.byteorder}U"
-    classes = np.array(values, dtype=order if kind.kind == "U" else kind)
-    if classes.tolist() != values:
-        raise ValueError(f"classes: {kind} cannot hold {values[:3]}")
-    return classes
-
-
-def _described_classes(classes: np.ndarray) -> dict[str, Any]:
-    kind = classes.dtype
-    if kind.kind not in "iufbU" and not all(isinstance(each, str) for each in classes):
-        raise InputError(f"the labels are {kind}; expected texts or numbers, to be saved")
-    return {"values": classes.tolist(), "type": "object" if kind.kind == "O" else kind.str}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, set | frozenset | np.ndarray):
-        return sorted(value) if isinstance(value, set | frozenset) else value.tolist()
-    raise InputError(f"the setting {value!r} cannot be saved; expected plain values")
-
-
-# -- tensors --------------------------------------------------------------------------------
-
-OPTIONAL = (
-    "rule.upper",
-    "rule.certain",
-    "classifier.evidence_weight",
-    "classifier.growth",
-    "classifier.spread",
-    "classifier.prior_wear",
-    "querier.worth",
-    "querier.put_off",
-    "familiarity.",
-)
-
-
-def _part(weights: dict[str, Tensor], part: str) -> dict[str, Tensor]:
-    prefix = f"{part}."
-    return {
-        name.removeprefix(prefix): value
-        for name, value in weights.items()
-        if name.startswith(prefix)
-    }
-
-
-def _rule_name(rule: AnswerRule) -> str:
-    if isinstance(rule, MinMaxAnswers):
-        return "minmax" if rule.hard else "soft"
-    names = {ThresholdAnswers: "threshold", ColumnAnswers: "columns", ColumnValues: "values"}
-    return names[type(rule)]
-
-
-def _rule(name: str, tensors: dict[str, Tensor]) -> AnswerRule:
-    if name in ("minmax", "soft"):
-        return MinMaxAnswers(tensors["queries"], name == "minmax")
-    if name == "threshold":
-        extra = tensors.get("upper"), tensors.get("certain")
-        return ThresholdAnswers(tensors["directions"], tensors["thresholds"], *extra)
-    if name == "values":
-        return ColumnValues(tensors["columns"], tensors["cuts"], tensors["numeric"] > 0)
-    return ColumnAnswers(tensors["columns"], tensors["cuts"])
-
-
-def _querier_and_classifier(
-    weights: dict[str, Tensor], k: int, c: int, hidden: tuple[int, int] | None
-) -> tuple[Any, Any]:
-    if hidden is None:
-        table = AnswerTable.from_tensors(_part(weights, "classifier"))
-        parts = _part(weights, "querier")
-        redundant = RedundantQuestions(parts["put_off"], k) if "put_off" in parts else None
-        return InformationGain(table, parts.get("worth"), redundant), NaiveBayes(table)
-    networks = []
-    for part, outputs in (("querier", k), ("classifier", c)):
-        network = HistoryNetwork(k, outputs, hidden)
-        network.load_state_dict(_part(weights, part))
-        networks.append(network.eval())
-    return networks[0], networks[1]
-
-
-def _check(
-    weights: dict[str, Tensor],
-    rule: str,
-    sizes: tuple[int, int, int],
-    hidden: tuple[int, int] | None,
-) -> None:
-    """Raise ValueError unless these are finite tensors of the shapes that a description claims."""
-    expected = _shapes(weights, rule, sizes, hidden)
-    levels, _, _ = expected["familiarity.log_likelihood"]
-    below = {"rule.columns": sizes[2], "familiarity.held_out": levels, "querier.put_off": sizes[0]}
-    below["rule.numeric"] = 2
-    missing = [name for name in expected if name not in weights and not name.startswith(OPTIONAL)]
-    if missing:
-        raise ValueError(f"no tensor {missing[0]}")
+def _parts(weights: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
+    """Return the tensors of each part, by their names in it."""
+    parts: dict[str, dict[str, Tensor]] = {}
     for name, tensor in weights.items():
-        if name not in expected:
-            raise ValueError(f"a tensor {name}, which such a model has not")
-        if tuple(tensor.shape) != expected[name]:
-            raise ValueError(
-                f"{name} has the shape {tuple(tensor.shape)}; expected {expected[name]}"
-            )
-        if tensor.is_floating_point() == (name in below):
-            kind = "integers" if name in below else "floats"
-            raise ValueError(f"{name} is {tensor.dtype}; expected {kind}")
-        double = name == "rule.cuts" or name.startswith("counts.") or not expected[name]
-        wanted = torch.float64 if double else torch.float32
-        if name not in below and tensor.dtype != wanted:
-            raise ValueError(f"{name} is {tensor.dtype}; expected {wanted}")
-        if name in below:
-            checked = tensor[tensor != NOT_KNOWN] if name == "familiarity.held_out" else tensor
-            if checked.numel() and not 0 <= checked.min() <= checked.max() < below[name]:
-                numbers = f"{tensor.min().item()} to {tensor.max().item()}"
-                raise ValueError(f"{name} holds {numbers}; expected 0 to {below[name] - 1}")
-            if name == "querier.put_off" and (tensor[:, 2] > UNSURE).any():
-                raise ValueError(f"{name}: expected answers {ANY} to {UNSURE} in its last column")
-        # A table without tempering has infinitely many independent answers.
-        elif not (name.endswith(".independent_answers") or torch.isfinite(tensor).all()):
-            raise ValueError(f"{name} holds NaN or infinity; expected finite numbers")
-        elif name.endswith(".prior_wear") and not 0 <= tensor <= 1:
-            raise ValueError(f"{name} is {tensor.item()}; expected 0 to 1")
-        elif not (expected[name] or name.endswith(".prior_wear") or tensor > 0):
-            raise ValueError(f"{name} is {tensor.item()}; expected more than 0")
-        elif name.startswith("counts.") and not (tensor >= 0).all():
-            raise ValueError(f"{name} holds negative numbers; expected counts")
+        part, _, own = name.partition(".")
+        parts.setdefault(part, {})[own] = tensor
+    return parts
 
 
-def _shapes(
-    weights: dict[str, Tensor],
-    rule: str,
-    sizes: tuple[int, int, int],
-    hidden: tuple[int, int] | None,
-) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each tensor of a model; nothing of a size only claimed is allocated."""
-    k, c, d = sizes
-    rows = {name: len(tensor) if tensor.ndim else 0 for name, tensor in weights.items()}
-    levels = 2 + ("rule.upper" in weights) + 2 * ("rule.certain" in weights)
-    cuts = weights.get("rule.cuts", torch.empty(0))
-    if rule == "values" and cuts.ndim == 2:
-        levels = value_levels(cuts.shape[1])
-    if levels == 4:
-        raise ValueError("a tensor rule.certain without rule.upper")
-
-    def table(part: str) -> dict[str, tuple[int, ...]]:
-        shapes = {"log_likelihood": (levels, k, c), "log_prior": (c,), "independent_answers": ()}
-        shapes |= {"evidence_weight": (), "growth": (), "spread": (), "prior_wear": ()}
-        return {f"{part}.{name}": shape for name, shape in shapes.items()}
-
-    rules: dict[str, dict[str, tuple[int, ...]]] = {
-        "minmax": {"queries": (k, d)},
-        "soft": {"queries": (k, d)},
-        "threshold": {
-            "directions": (k, d),
-            "thresholds": (k,),
-            "upper": (k,),
-            "certain": (k, 2),
-        },
-        "columns": {"columns": (k,), "cuts": (k,)},
-        "values": {"columns": (k,), "cuts": (k, cuts.shape[-1]), "numeric": (k,)},
-    }
-    if rule not in rules:
-        raise ValueError(f"the answer rule {rule!r} is not known")
-    shapes = {f"rule.{name}": shape for name, shape in rules[rule].items()} | table("familiarity")
-    shapes["familiarity.held_out"] = rows.get("familiarity.held_out", 0), k
-    if hidden is None:
-        shapes["querier.worth"] = (k,)
-        shapes["querier.put_off"] = rows.get("querier.put_off", 0), 3
-        if any(name.startswith("counts.") for name in weights):
-            shapes |= {"counts.yes": (c, k), "counts.answered": (c, k), "counts.images": (c,)}
-        return shapes | table("classifier")
-    with torch.device("meta"):
-        networks = {"querier": HistoryNetwork(k, k, hidden)}
-        networks["classifier"] = HistoryNetwork(k, c, hidden)
-    for part, network in networks.items():
-        shapes |= {f"{part}.{name}": tuple(t.shape) for name, t in network.state_dict().items()}
-    return shapes
+def _words(rule: AnswerRule, table: TableColumns | None) -> tuple[tuple[str, ...], ...]:
+    """Return what the answers about columns are called; none of others."""
+    return value_words(rule, table) if isinstance(rule, ColumnValues) else ()

@@ -20,9 +20,9 @@ from infopursuit.clip.towers import load_clip
 from infopursuit.core.errors import InputError, writable
 from infopursuit.core.numbers import counted
 from infopursuit.datasets.given import Given, Readable
-from infopursuit.estimators.class_knowledge import BY_CLIP
-from infopursuit.estimators.naive_bayes import InformationPursuitClassifier, check_before_work
-from infopursuit.estimators.trained_on import remember
+from infopursuit.datasets.trained_on import remember
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.questions.knowledge import BY_CLIP
 from infopursuit.texts.annotations import Annotations, read_annotations
 from infopursuit.texts.knowledge import CSV_SUFFIX, read_knowledge_csv
 from infopursuit.texts.normalization import distinct
@@ -63,9 +63,9 @@ class Plan:
     """What to fit, and with which help.
 
     Attributes:
-        settings: of InformationPursuitClassifier. `annotations` may be a file, or `Annotations`
-            that name the images. `knowledge` is `clip` if there are neither texts nor a language
-            model.
+        settings: of InformationPursuitClassifier, and `annotations` and `certified` of its `fit`.
+            `annotations` may be a file, or `Annotations` that name the images. `knowledge` is
+            `clip` if there are neither texts nor a language model.
         texts: what may become a question, a mapping for questions in other words than the text
             that is embedded, or embedded already; None for `visual_vocabulary()`.
         embedding: the CLIP; None if all is embedded, and no CLIP is known.
@@ -102,7 +102,8 @@ def carry_out(plan: Plan, train: Given, test: Given | None = None) -> Fitted:
     """
     seen = train.rows is None
     given, reference, settings = _questions(plan)
-    said = settings.get("annotations")
+    said, teaching = settings.pop("annotations", None), {}
+    teaching["certified"] = settings.pop("certified", False)
     if isinstance(said, str | Path):
         said = read_annotations(said)
     if isinstance(said, Annotations):
@@ -119,7 +120,7 @@ def carry_out(plan: Plan, train: Given, test: Given | None = None) -> Fitted:
     model = InformationPursuitClassifier(given).set_params(**settings)
     tower = None
     if seen or not isinstance(plan.texts, EmbeddedTexts):
-        check_before_work(model, given, sorted(wanted))
+        model.check_before_fit(sorted(wanted))
         tower = _Tower(plan.embedding)
     of_train = Readable(train) if tower is None else tower.readable(train)
     train = of_train.given
@@ -139,18 +140,20 @@ def carry_out(plan: Plan, train: Given, test: Given | None = None) -> Fitted:
         own = plan.texts if isinstance(plan.texts, Mapping) else {}
         model.texts = given
         model.text_embeddings = tower.embedded([own.get(each, each) for each in given])
-        model.reference_embeddings = None if reference is None else tower.embedded(reference)
+        if reference is not None:
+            teaching["reference_embeddings"] = tower.embedded(reference)
+    teaching["annotations"] = said
     if isinstance(said, Annotations):
         # Of test images alone they measure, and teach nothing.
-        model.annotations = said.of_images(train.ids) if said.about(train.ids) else None
+        teaching["annotations"] = said.of_images(train.ids) if said.about(train.ids) else None
     with warnings.catch_warnings():
         if tower is not None:  # that was said before
             warnings.filterwarnings("ignore", "ban: nothing to ban")
         if helper is None:
-            model.fit(train.rows, train.labels)
+            model.fit(train.rows, train.labels, **teaching)
         else:
             draft = BY_CLIP if plan.texts is None else None
-            model = helper.fit(model, train.rows, train.labels, draft)
+            model = helper.fit(model, train.rows, train.labels, draft, **teaching)
     remember(model.provenance_, train.some_pictures() if seen else train.rows)
     if tower is not None:
         model.clip_, model.clip_device_ = tower.clip.name, tower.how.device

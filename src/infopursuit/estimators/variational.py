@@ -8,10 +8,10 @@ model.log_[-1], model.provenance_["evolution"]
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -27,18 +27,9 @@ from infopursuit.datasets.labelled_images import (
     held_out_by_seed,
 )
 from infopursuit.datasets.matrix import BLOCK, Matrix, UnitMatrix
-from infopursuit.estimators.base import PursuitClassifier, other_labels
-from infopursuit.estimators.naive_bayes import (
-    LARGEST_SEED,
-    InformationPursuitClassifier,
-    check_whole,
-    check_width,
-    check_words,
-    training_set,
-    validation_set,
-)
-from infopursuit.estimators.one_clip import MOST, warn_unless_one_clip
-from infopursuit.estimators.trained_on import each_row, remember
+from infopursuit.datasets.trained_on import each_row, remember
+from infopursuit.estimators.inputs import Inputs
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.pursuit.answers.rules import AnswerRule
 from infopursuit.pursuit.answers.table import AnswerTable, count_yes
 from infopursuit.pursuit.dictionary.initial import random_rows
@@ -46,12 +37,16 @@ from infopursuit.pursuit.dictionary.medoids import k_medoids
 from infopursuit.pursuit.familiarity import KEPT, Familiarity
 from infopursuit.pursuit.naive_bayes.fit import at_least, table_of_counts
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet
-from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.pursuit.pursuit import Pursuit, other_labels
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.pursuit.vip.checkpoints import Checkpoint
 from infopursuit.pursuit.vip.distributed import ALONE, Execution, Processes
 from infopursuit.pursuit.vip.settings import VariationalSettings
 from infopursuit.pursuit.vip.training import InitialDictionary, Trainer, TrainingImages
+from infopursuit.questions.labels import LARGEST_SEED, check_width, training_set, validation_set
+from infopursuit.questions.one_clip import MOST, warn_unless_one_clip
+from infopursuit.questions.source import QuestionSource
+from infopursuit.questions.wishes import Wishes, check_whole, check_words
 from infopursuit.texts.text_table import TextTable
 
 # Weights are selected by the accuracy after 1 to at most this many questions.
@@ -61,8 +56,22 @@ INITS = ("medoids", "random", "informative")
 STORED = 1e-3
 
 
+class Start(NamedTuple):
+    """What training starts from: the texts that may become questions, and the first of them.
+
+    Attributes:
+        texts: u of them.
+        dictionary: their embeddings, and which come first.
+        words: of the answers to each question; none if they are yes and no.
+    """
+
+    texts: Sequence[str]
+    dictionary: InitialDictionary
+    words: tuple[tuple[str, ...], ...] = ()
+
+
 @dataclass(eq=False, repr=False)
-class VariationalInformationPursuit(PursuitClassifier, ClassifierMixin, BaseEstimator):
+class VariationalInformationPursuit(Inputs, ClassifierMixin, BaseEstimator):
     """Variational Information Pursuit with a learned dictionary (Kolek et al., ICCV 2025).
 
     A querier network chooses the next question and a classifier network judges the answers so far.
@@ -76,7 +85,8 @@ class VariationalInformationPursuit(PursuitClassifier, ClassifierMixin, BaseEsti
     On a GPU, call `infopursuit.core.repeatable.compute_repeatably` first for equal bits on repeat.
 
     Args:
-        texts: the u texts that may become questions.
+        texts: the u texts that may become questions; None for questions about the columns of a
+            table, or a source of questions of your own: of these the dictionary is `fixed`.
         text_embeddings: (u, d) embeddings of the texts, of the CLIP that embeds the images.
         n_queries: k, the size of the dictionary; all texts if there are fewer.
         queries: the texts that the dictionary starts from, some of `texts`; None for `init`.
@@ -85,7 +95,6 @@ class VariationalInformationPursuit(PursuitClassifier, ClassifierMixin, BaseEsti
         validation_fraction: share of the images, by class, held out to select the best weights.
         budget: the weights are selected by the mean accuracy after 1 to `budget` questions; None
             for min(128, k).
-        reference_embeddings: texts that threshold answers are relative to; None for all `texts`.
         stop: when to ask no more, in `predict` and `explain`; None for the default of `predict`.
         device: `cpu`, `cuda`, or `auto`, a GPU if there is one. The fitted model is on the CPU.
         random_state: seed of weights, order of images, histories, held-out images and `init`.
@@ -100,7 +109,7 @@ class VariationalInformationPursuit(PursuitClassifier, ClassifierMixin, BaseEsti
         log_: a dictionary for each validation: phase, updates, loss, validation_auc, ...
     """
 
-    texts: Sequence[str] | None = None
+    texts: Sequence[str] | QuestionSource | None = None
     text_embeddings: Any = None
     n_queries: int = 128
     _: KW_ONLY
@@ -124,7 +133,6 @@ class VariationalInformationPursuit(PursuitClassifier, ClassifierMixin, BaseEsti
     validate_every: int = 100
     validation_fraction: float = 0.1
     budget: int | None = None
-    reference_embeddings: Any = None
     stop: StoppingRule | None = None
     device: str = "auto"
     random_state: int = 0
@@ -132,91 +140,124 @@ class VariationalInformationPursuit(PursuitClassifier, ClassifierMixin, BaseEsti
     def fit(
         self,
         X: Any,
-        y: Any,
-        validation: tuple[Any, Any] | None = None,
+        y: Any = None,
+        validation: Any = None,
         checkpoint: Checkpoint | None = None,
         processes: Processes = ALONE,
+        *,
+        reference_embeddings: Any = None,
     ) -> VariationalInformationPursuit:
         """Train the networks and, unless it is fixed, the dictionary.
 
         Args:
-            X: (n, d) unit-norm embeddings of images, of any float type.
-            y: (n,) class labels.
-            validation: (X, y) of images to select the weights on, instead of a share of these.
+            X: (n, d) unit-norm embeddings of images, of any float type; without texts a table, as
+                InformationPursuitClassifier takes it. Or embedded images in shards, a Parquet file
+                or a folder of them, whose split `train` is read: each process reads only its share.
+            y: (n,) class labels; None for shards, which have their own.
+            validation: (X, y) of images to select the weights on, or `ShardedImages`; None for a
+                share of these.
             checkpoint: a file from which a killed run goes on; its name must depend on all
                 settings and inputs.
             processes: those that train this run together; each calls `fit` with the same inputs.
+            reference_embeddings: (v, d) of the texts that threshold answers are relative to; None
+                for all `texts`.
 
         Raises:
             InputError, ValueError: a setting or an input is malformed, or a class has fewer than
-                two images to hold one out.
+                two images to hold one out; or shards come with the init `informative`, which needs
+                all images at once.
         """
-        settings, texts = settings_of(self), self._texts()
-        data = training_set(UnitMatrix(X, "X"), y)
-        train, held_out = self._split(data, validation)
-        for name, rows in (("X", data.rows), ("validation X", held_out.rows)):
-            check_width(texts, name, rows.width)
-        self.classes_, self.n_features_in_, self.clip_ = data.classes, data.rows.width, None
-        warn_unless_one_clip(texts, data.sample(MOST, self.random_state))
-        initial = self._initial(texts, train)
-        images = _images(train), _images(held_out)
-        self._train(settings, texts, initial, images, checkpoint, processes)
+        settings = settings_of(self)
+        self.columns_ = self.knowledge_ = self.judgement_ = None
+        shards = EmbeddedShards(X) if isinstance(X, str | Path) else X
+        if isinstance(shards, EmbeddedShards):
+            if y is not None:
+                raise InputError("y: shards have their own labels; expected None")
+            texts = self._texts()
+            check_width(shards.where, shards.width, texts.unit_matrix.width)
+            share, seed = self.validation_fraction, self.random_state
+            images = sharded_images(shards, validation, share, seed)
+            self.classes_, self.n_features_in_ = np.array(shards.class_names), shards.width
+            start = self._start(texts, self._initial(texts, None), reference_embeddings)
+            self._train(settings, start, images, checkpoint, processes)
+            self.clip_ = shards.clip
+            return self
+        if self._of_tables() or self._own_source() is not None:
+            data, start, images = self._on_questions(X, y, validation)
+        else:
+            texts, data = self._texts(), training_set(UnitMatrix(X, "X"), y)
+            train, held_out = self._split(data, validation)
+            for name, rows in (("X", data.rows), ("validation X", held_out.rows)):
+                check_width(name, rows.width, texts.unit_matrix.width)
+            self.n_features_in_ = data.rows.width
+            warn_unless_one_clip(texts, data.sample(MOST, self.random_state))
+            start = self._start(texts, self._initial(texts, train), reference_embeddings)
+            images = _images(train), _images(held_out)
+        self.classes_, self.clip_ = data.classes, None
+        self._train(settings, start, images, checkpoint, processes)
         remember(self.provenance_, each_row(data.rows))
         return self
 
-    def fit_shards(
-        self,
-        images: EmbeddedShards | str | Path,
-        validation: ShardedImages | None = None,
-        checkpoint: Checkpoint | None = None,
-        processes: Processes = ALONE,
-    ) -> VariationalInformationPursuit:
-        """Train on images in shards: each process reads only its share of the embeddings.
+    def _on_questions(
+        self, X: Any, y: Any, validation: Any
+    ) -> tuple[InMemorySet, Start, tuple[TrainingImages, TrainingImages]]:
+        """Return rows and the questions that a source chose on them, which stay as they are."""
+        if self.dictionary != "fixed":
+            raise InputError(
+                f"dictionary is {self.dictionary!r}, and only texts can be learned; expected "
+                "texts, or 'fixed' for other questions"
+            )
+        wishes = Wishes(self.n_queries, self.queries).checked()
+        if self._of_tables():
+            rows, y, source = self._table_to_fit(X, y, wishes)
+            read = self._table
+        else:
+            source, rows = self._own_source(), UnitMatrix(X, "X")
+            self.n_features_in_, read = rows.width, lambda X: UnitMatrix(X, "validation X")
+        assert source is not None
+        data = training_set(rows, y)
+        train, held_out = self._split(data, validation, read)
+        chosen = source.choose(train, wishes, self.random_state)
+        k = len(chosen.queries)
+        if not k:
+            raise InputError("no column of X differs between rows; expected one to ask about")
+        dictionary = InitialDictionary(torch.eye(k), torch.arange(k), rule=chosen.rule)
+        start = Start(chosen.queries, dictionary, chosen.words)
+        return data, start, (_images(train), _images(held_out))
 
-        Args:
-            images: a table of embedded images, a Parquet file or a folder of shards, whose split
-                `train` is read.
-            validation: images to select the weights on; None for a share of these.
-            checkpoint: as in `fit`.
-            processes: as in `fit`.
-
-        Raises:
-            InputError: a setting or an input is malformed; or needs all images at once, as
-                the init `informative` does.
-        """
-        settings, texts = settings_of(self), self._texts()
-        shards = EmbeddedShards(images) if isinstance(images, (str, Path)) else images
-        check_width(texts, shards.where, shards.width)
-        of_both = sharded_images(shards, validation, self.validation_fraction, self.random_state)
-        self.classes_, self.n_features_in_ = np.array(shards.class_names), shards.width
-        self.clip_ = shards.clip
-        initial = self._initial(texts, None)
-        return self._train(settings, texts, initial, of_both, checkpoint, processes)
+    def _start(self, texts: TextTable, initial: Int[Tensor, " k"], reference: Any) -> Start:
+        """Return the texts of these rows as the dictionary to start from."""
+        relative_to = None
+        if reference is not None:
+            rows = UnitMatrix(reference, "reference_embeddings")
+            check_width("reference_embeddings", rows.width, texts.unit_matrix.width)
+            relative_to = as_stored(rows)
+        universe = as_stored(texts.unit_matrix)
+        return Start(texts.texts, InitialDictionary(universe, initial, relative_to))
 
     def _train(
         self,
         settings: VariationalSettings,
-        texts: TextTable,
-        initial: Int[Tensor, " k"],
+        start: Start,
         images: tuple[TrainingImages, TrainingImages],
         checkpoint: Checkpoint | None,
         processes: Processes,
-    ) -> VariationalInformationPursuit:
-        """Train on images, and select on others, from the texts of these rows on."""
+    ) -> None:
+        """Train on images, and select on others, from the questions of a start on."""
         train, held_out = images
         trainer = Trainer(
             train,
             held_out,
-            InitialDictionary(as_stored(texts.unit_matrix), initial, self._reference(texts)),
+            start.dictionary,
             settings,
-            self._budget(len(initial)),
+            self._budget(len(start.dictionary.rows)),
             self.random_state,
             Execution(self._device(), processes),
         )
         trained = trainer.train(checkpoint)
+        texts: list[str] = list(start.texts)
         evolution = {
-            moment: [texts.texts[row] for row in rows.tolist()]
-            for moment, rows in trained.rows.items()
+            moment: [texts[row] for row in rows.tolist()] for moment, rows in trained.rows.items()
         }
         generator = torch.Generator().manual_seed(0)
         sample = even_sample(held_out.labels, KEPT, generator).to(trainer.device)
@@ -229,6 +270,7 @@ class VariationalInformationPursuit(PursuitClassifier, ClassifierMixin, BaseEsti
             trained.classifier,
             familiarity=Familiarity(answer_table(trained.rule, trainer, train), answers),
             labels=other_labels(self.classes_),
+            words=start.words,
         )
         self.queries_ = self.pursuit_.queries
         self.log_: list[dict[str, Any]] = trained.log
@@ -242,7 +284,6 @@ class VariationalInformationPursuit(PursuitClassifier, ClassifierMixin, BaseEsti
             },
             "images": {"train": len(train.labels), "held_out": len(held_out.labels)},
         }
-        return self
 
     # -- settings ---------------------------------------------------------------------------
 
@@ -263,18 +304,14 @@ class VariationalInformationPursuit(PursuitClassifier, ClassifierMixin, BaseEsti
             raise InputError("texts is missing; expected the texts that may become questions")
         return TextTable.from_arrays(self.texts, self.text_embeddings)
 
-    def _reference(self, texts: TextTable) -> Tensor | None:
-        if self.reference_embeddings is None:
-            return None
-        reference = UnitMatrix(self.reference_embeddings, "reference_embeddings")
-        check_width(texts, "reference_embeddings", reference.width)
-        return as_stored(reference)
-
-    def _split(self, data: InMemorySet, validation: Any) -> tuple[InMemorySet, InMemorySet]:
+    def _split(
+        self, data: InMemorySet, validation: Any, read: Callable[[Any], Matrix] | None = None
+    ) -> tuple[InMemorySet, InMemorySet]:
+        """Return rows to learn from, and those to select on; `read` takes the rows given."""
         if validation is not None:
-            return data, validation_set(
-                UnitMatrix(validation[0], "validation X"), validation[1], data.classes
-            )
+            given = validation[0]
+            rows = UnitMatrix(given, "validation X") if read is None else read(given)
+            return data, validation_set(rows, validation[1], data.classes)
         names = [str(each) for each in data.classes]
         share, seed = self.validation_fraction, self.random_state
         kept, held = held_out_by_seed(data.labels, names, share, seed)

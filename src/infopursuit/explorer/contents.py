@@ -16,11 +16,10 @@ from infopursuit.core.errors import InputError, writable
 from infopursuit.core.numbers import counted
 from infopursuit.datasets.decoding import UnreadableError, thumbnail
 from infopursuit.explorer import payload
-from infopursuit.pursuit.answers.rules import NO_CUT, ColumnValues, MinMaxAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.explanation import UNFAMILIAR
 from infopursuit.pursuit.familiarity import ROUNDING as LIKELIHOOD_ROUNDING
-from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
+from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.pursuit.vip.networks import HistoryNetwork
@@ -303,7 +302,7 @@ def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
         )
     table = networks = None
     querier, classifier = pursuit.querier, pursuit.classifier
-    if isinstance(querier, InformationGain) and isinstance(classifier, NaiveBayes):
+    if isinstance(querier, InformationGain) and classifier.table is not None:
         table = _table(querier, classifier.table, pursuit.words)
     elif isinstance(querier, HistoryNetwork) and isinstance(classifier, HistoryNetwork):
         numbers = [each.numel() for part in (querier, classifier) for each in part.parameters()]
@@ -341,12 +340,9 @@ def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
 def _cuts(pursuit: Pursuit) -> list[list[float]] | None:
     """Return what a number that a person types is compared with."""
     rule = pursuit.rule
-    if not pursuit.words or not isinstance(rule, ColumnValues):
+    if not pursuit.words:
         return None
-    return [
-        [cut for cut in cuts if cut < NO_CUT] if numeric else []
-        for cuts, numeric in zip(rule.cuts.tolist(), rule.numeric.tolist(), strict=True)
-    ]
+    return [rule.number_cuts(query) or [] for query in range(len(pursuit.queries))]
 
 
 def _knowledge(pursuit: Pursuit, known: KnowledgeTable | None) -> payload.Knowledge | None:
@@ -369,7 +365,7 @@ def _knowledge(pursuit: Pursuit, known: KnowledgeTable | None) -> payload.Knowle
 
 def answer_levels(pursuit: Pursuit) -> int | None:
     """Return how many answers a model knows; None if they are soft."""
-    if isinstance(pursuit.rule, MinMaxAnswers) and not pursuit.rule.hard:
+    if pursuit.rule.soft:
         return None
     return pursuit.rule.levels
 
@@ -462,10 +458,8 @@ def _familiar(pursuit: Pursuit) -> payload.Familiar | None:
     familiarity = pursuit.familiarity
     if familiarity is None or answer_levels(pursuit) is None:
         return None
-    likelihood, classifier = familiarity.table.log_likelihood, pursuit.classifier
-    known = isinstance(classifier, NaiveBayes) and torch.equal(
-        likelihood, classifier.table.log_likelihood
-    )
+    likelihood, table = familiarity.table.log_likelihood, pursuit.classifier.table
+    known = table is not None and torch.equal(likelihood, table.log_likelihood)
     return payload.Familiar(
         log_likelihood=None if known else _numbers(likelihood),
         held_out=_numbers(familiarity.ordered),

@@ -108,9 +108,10 @@ def fitted_key(pursuit: Pursuit, title: str) -> Key:
     Raises:
         InputError: it is not a naive Bayes model.
     """
-    if not isinstance(pursuit.classifier, NaiveBayes):
+    table = pursuit.classifier.exact
+    if table is None:
         raise InputError("networks have no table of answers; expected a naive Bayes model")
-    rates = pursuit.classifier.exact.log_likelihood.exp().cpu()
+    rates = table.log_likelihood.exp().cpu()
     levels = torch.linspace(0, 1, len(rates), dtype=rates.dtype)
     yes = torch.einsum("v,vkc->ck", levels, rates).numpy()
     characters = [

@@ -13,8 +13,8 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.markdown import plain
 from infopursuit.core.numbers import counted, distinct_numbers
 from infopursuit.pursuit.answers.columns import interval
-from infopursuit.pursuit.answers.rules import NO_CUT, WORDS, ColumnValues
-from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
+from infopursuit.pursuit.answers.rules import WORDS
+from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.rollout import first_of_the_best
 
@@ -105,7 +105,8 @@ def _firm_answers(pursuit: Pursuit, query: int) -> dict[str, int]:
 def _split(pursuit: Pursuit, node: _Node) -> list[_Node]:
     """Ask the best question at a node; return its ends, none if no question tells anything."""
     querier, classifier = pursuit.querier, pursuit.classifier
-    if not (isinstance(querier, InformationGain) and isinstance(classifier, NaiveBayes)):
+    table = classifier.exact
+    if table is None or not isinstance(querier, InformationGain):
         raise InputError("networks have no table of answers; expected a naive Bayes model")
     answers, mask = _masked(pursuit, node.history)
     gains = querier(answers, mask)
@@ -116,7 +117,7 @@ def _split(pursuit: Pursuit, node: _Node) -> list[_Node]:
     if worth[0, query] == -torch.inf:
         return []
     levels = _firm_answers(pursuit, query)
-    rates = classifier.exact.log_likelihood[list(levels.values()), query].exp()
+    rates = table.log_likelihood[list(levels.values()), query].exp()
     shares = (rates / rates.sum(dim=0)) @ node.posterior.to(rates)
     node.query = query
     for (word, level), share in zip(levels.items(), shares.tolist(), strict=True):
@@ -162,9 +163,10 @@ def _goes_to(node: _Node, numbers: dict[int, int], pursuit: Pursuit) -> str:
 def _joined(pursuit: Pursuit, query: int, words: Sequence[str]) -> str:
     """Return answers that lead to the same as one: intervals beside each other are joined."""
     rule, parts = pursuit.rule, list(map(plain, words))
-    if isinstance(rule, ColumnValues) and rule.numeric[query]:
+    cuts = rule.number_cuts(query)
+    if cuts is not None:
         cells = list(_firm_answers(pursuit, query))
-        ends = distinct_numbers([cut for cut in rule.cuts[query].tolist() if cut < NO_CUT])
+        ends = distinct_numbers(cuts)
         places = [cells.index(word) for word in words]
         firsts = [place for place in places if place - 1 not in places]
         lasts = [place for place in places if place + 1 not in places]

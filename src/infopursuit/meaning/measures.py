@@ -20,9 +20,8 @@ from infopursuit.meaning.reader import reader_accuracy
 from infopursuit.meaning.truth import truth_of_answers
 from infopursuit.meaning.worst_answers import FalseAnswer, denied, worst_answers
 from infopursuit.pursuit.answers.information import ROUNDING, information_of_words
-from infopursuit.pursuit.answers.rules import LEVELS, NOT_SURE, AnswerRule, MinMaxAnswers
+from infopursuit.pursuit.answers.rules import LEVELS, NOT_SURE, AnswerRule
 from infopursuit.pursuit.answers.table import AnswerTable
-from infopursuit.pursuit.naive_bayes.model import NaiveBayes
 from infopursuit.pursuit.rollout import RollOut
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.knowledge import KnowledgeTable
@@ -92,8 +91,8 @@ def measure_meaning(
     by, table = ("judge", judged) if said.judge.texts else ("knowledge", known)
     if not np.isnan(table).all():
         figures["sense"] = {"by": by, **sense_measures(asked, table, labels, shuffles)}
-    if isinstance(pursuit.classifier, NaiveBayes) and not np.isnan(known).all():
-        rates = pursuit.classifier.table
+    rates = pursuit.classifier.table
+    if rates is not None and not np.isnan(known).all():
         figures["explained"] = explained_measures(asked, rates, known, shuffles)
     lengths = stop.steps(asked.posteriors)[0].numpy()
     truths = {"strict": strict[labels], "knowledge": denied(known)[labels]}
@@ -138,7 +137,7 @@ def rule_of_texts(
         universe.texts,
         universe.embeddings,
         queries=texts,
-        answers="minmax" if isinstance(rule, MinMaxAnswers) else kind,
+        answers="minmax" if rule.kind == "minmax" else kind,
         knowledge=knowledge,
         validation_fraction=0.0,
     )

@@ -27,7 +27,7 @@ from torch import Tensor
 from infopursuit.core.errors import InputError
 from infopursuit.core.numbers import counted
 from infopursuit.datasets.matrix import UnitMatrix
-from infopursuit.estimators.naive_bayes import encoded_labels
+from infopursuit.questions.labels import encoded_labels
 from infopursuit.texts.text_table import TextTable
 
 # Numbers of texts at which peers are compared.

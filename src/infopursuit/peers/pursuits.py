@@ -57,7 +57,9 @@ class PursuitPeer(TextPeer):
     @property
     def table(self) -> AnswerTable:
         """The probability of each answer in each class."""
-        return self.pursuit_.classifier.table  # pyright: ignore[reportAttributeAccessIssue]
+        table = self.pursuit_.classifier.table
+        assert table is not None
+        return table
 
     @property
     def classifier(self) -> Classifier:
@@ -66,7 +68,7 @@ class PursuitPeer(TextPeer):
         The most probable class is the same.
         """
         classifier = self.pursuit_.classifier
-        if not isinstance(classifier, NaiveBayes):
+        if classifier.table is None:
             return classifier
         return NaiveBayes(replace(classifier.table, spread=1.0))
 

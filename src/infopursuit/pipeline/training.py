@@ -31,6 +31,7 @@ from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.provenance import RunProvenance
 from infopursuit.estimators.variational import VariationalInformationPursuit
 from infopursuit.pursuit.naive_bayes.fit import HELD_OUT
+from infopursuit.pursuit.naive_bayes.training_set import ShardedSet
 from infopursuit.pursuit.vip.checkpoints import Checkpoint
 from infopursuit.pursuit.vip.distributed import Processes, restart_as_group, started_by_torchrun
 from infopursuit.pursuit.vip.settings import VariationalSettings
@@ -47,6 +48,7 @@ class Training:
         share: that is held out.
         budget: the largest number of questions that runs are compared at.
         compute: where, and in how many processes.
+        relative_to: embeddings of the texts that scores are relative to; None for those given.
     """
 
     given: Mapping[str, Any]
@@ -54,6 +56,7 @@ class Training:
     share: float
     budget: int
     compute: ComputeSettings
+    relative_to: Any = None
 
     @property
     def seed(self) -> int:
@@ -93,13 +96,18 @@ def fit_naive_bayes(
         if said.rows:
             raise InputError(f"{said.where}: annotations need images that are read as a whole")
         shown, out = _held_out_sample(images, share, seed)
-        model.fit_shards(images, shown, out, choose_cluster(training.compute))
+        shards = ShardedSet(images, out, choose_cluster(training.compute))
+        model.fit(shards, validation=shown, reference_embeddings=training.relative_to)
     else:
         train, held_out = hold_out(images, share, seed)
         shown = held_out.embeddings, held_out.labels.numpy()
-        if said.about(train.ids):
-            model.annotations = said.of_images(train.ids)
-        model.fit(train.embeddings, train.labels.numpy(), validation=shown)
+        model.fit(
+            train.embeddings,
+            train.labels.numpy(),
+            validation=shown,
+            annotations=said.of_images(train.ids) if said.about(train.ids) else None,
+            reference_embeddings=training.relative_to,
+        )
     area = float(model.accuracy_by_budget(*shown, training.budget)[1:].mean())
     facts = {"phase": "naive_bayes", "updates": 0, "validation_auc": area}
     same = list(model.queries_)
@@ -135,7 +143,7 @@ def fit_variational(
         run: what the checkpoint depends on.
         kept: the folder of checkpoints.
     """
-    images, compute = training.images, training.compute
+    images, compute, relative_to = training.images, training.compute, training.relative_to
     group = Processes(count=compute.processes)
     both: tuple[LabelledImages, LabelledImages] | None = None
     if isinstance(images, EmbeddedShards):
@@ -162,12 +170,13 @@ def fit_variational(
     )
     if isinstance(images, EmbeddedShards):
         shown = None if test is None else all_images(EmbeddedShards(test, "test"))
-        model.fit_shards(images, shown, checkpoint, processes)
+        model.fit(images, None, shown, checkpoint, processes, reference_embeddings=relative_to)
     else:
         assert both is not None
         train, held_out = both
         shown = held_out.embeddings, held_out.labels.numpy()
-        model.fit(train.embeddings, train.labels.numpy(), shown, checkpoint, processes)
+        rows, labels = train.embeddings, train.labels.numpy()
+        model.fit(rows, labels, shown, checkpoint, processes, reference_embeddings=relative_to)
     processes.leave()
     if processes.rank > 0:
         sys.exit(0)  # the first process writes

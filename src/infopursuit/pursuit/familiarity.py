@@ -6,6 +6,7 @@ them together are unlikely. How unlikely is compared with images held out from t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +16,7 @@ from torch import Tensor
 
 from infopursuit.pursuit.answers.rules import GAP
 from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.parts import Expected, Sizes
 
 # Held-out images that are kept for the comparison.
 KEPT = 1024
@@ -74,7 +76,15 @@ class Familiarity:
         return {**self.table.tensors(), "held_out": levels}
 
     @classmethod
-    def from_tensors(cls, tensors: dict[str, Tensor]) -> Familiarity:
+    def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
+        """Return what is expected of the table and the answers."""
+        held_out = tensors["held_out"].shape[:1] if "held_out" in tensors else ()
+        most = sizes.levels - 1
+        answers = Expected((*held_out, sizes.k), None, least=0, most=most, but=NOT_KNOWN)
+        return {**AnswerTable.shapes(sizes, tensors), "held_out": answers}
+
+    @classmethod
+    def from_tensors(cls, tensors: Mapping[str, Tensor]) -> Familiarity:
         """Return what `tensors` gave."""
         table = AnswerTable.from_tensors(tensors)
         levels = tensors["held_out"]

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from infopursuit.core.errors import InputError, one_such_as
-from infopursuit.pursuit.answers.rules import NOT_SURE, AnswerRule, ColumnValues
+from infopursuit.pursuit.answers.rules import NOT_SURE, AnswerRule
 from infopursuit.pursuit.explanation import (
     DIGITS,
     Candidate,
@@ -26,7 +27,6 @@ from infopursuit.pursuit.explanation import (
 )
 from infopursuit.pursuit.explanation import question as in_words
 from infopursuit.pursuit.familiarity import Familiarity
-from infopursuit.pursuit.naive_bayes.model import NaiveBayes
 from infopursuit.pursuit.querier import Classifier, Querier
 from infopursuit.pursuit.rollout import Ending, RollOut, ask_until, asked_orders, roll_out
 from infopursuit.pursuit.stopping import Ended, StoppingRule, posterior_entropy
@@ -115,7 +115,7 @@ class Pursuit:
             return answer_value(answer)
         words, rule, said = self.words[query], self.rule, plain_answer(answer)
         number = isinstance(said, int | float)
-        if isinstance(rule, ColumnValues) and rule.numeric[query]:
+        if rule.number_cuts(query) is not None:
             if number and not isinstance(said, bool):
                 one = rule.select(torch.tensor([query], device=self.device))
                 value = torch.tensor([[said]], dtype=torch.float64, device=self.device)
@@ -348,9 +348,9 @@ class Pursuit:
         None if the rates are too alike to tell why, or tell the contrary: what the answer did to
         the two is also due to the number of answers (`AnswerTable`, tempering).
         """
-        if answer != NOT_SURE or self.words or not isinstance(self.classifier, NaiveBayes):
-            return None
         table = self.classifier.exact
+        if answer != NOT_SURE or self.words or table is None:
+            return None
         if table.levels % 2 == 0 or len(self.class_names) == 1:
             return None
         compared, gained = rival(before, after)
@@ -394,3 +394,9 @@ class Pursuit:
 
 def _bare(question: str) -> str:
     return " ".join(question.casefold().split()).rstrip(" ?")
+
+
+def other_labels(classes: np.ndarray) -> tuple[Any, ...] | None:
+    """Return labels (c,) that are not texts, as plain values; None if they are their own names."""
+    labels = tuple(classes.tolist())
+    return None if all(isinstance(each, str) for each in labels) else labels

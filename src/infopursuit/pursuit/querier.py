@@ -8,11 +8,14 @@ grow by one answer at a time, and both compute only what one more answer changes
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+
+if TYPE_CHECKING:
+    from infopursuit.pursuit.answers.table import AnswerTable
 
 # What the values of questions are: expected information in nats, the probability that a network
 # gives to a question, or by how many nats an answer brings the posterior closer to that of all.
@@ -77,4 +80,16 @@ class Querier(HistoryFunction, Protocol):
         ...
 
 
-Classifier = HistoryFunction
+@runtime_checkable
+class Classifier(HistoryFunction, Protocol):
+    """Turns answers into a posterior."""
+
+    @property
+    def table(self) -> AnswerTable | None:
+        """How probable each answer is in each class; None if it does not know, as networks."""
+        ...
+
+    @property
+    def exact(self) -> AnswerTable | None:
+        """The same in float64."""
+        ...

@@ -150,6 +150,10 @@ class TextTable:
         pairs = zip(self.texts, self.sources.to_pylist(), strict=True)
         return {text: source for text, source in pairs if text in wanted}
 
+    def named(self, rows: Int[Tensor, " m"]) -> list[str]:
+        """Return the texts of some rows."""
+        return [self.texts[row] for row in rows.tolist()]
+
     @cached_property
     def first_alike(self) -> Int[Tensor, " u"]:
         """The first text with the embedding of each: a CLIP reads only the beginning of long texts.

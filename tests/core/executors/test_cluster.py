@@ -26,6 +26,7 @@ from infopursuit.clip.embed_tables import Chunk, ChunkFolder
 from infopursuit.core.errors import InputError
 from infopursuit.core.executors import RayCluster, Workers, run_shards
 from infopursuit.pipeline.params import load_params
+from infopursuit.pursuit.naive_bayes.training_set import ShardedSet
 from infopursuit.queries.generation import answer_prompts
 from infopursuit.queries.language_models import Sampling
 from infopursuit.queries.language_models.openai_server import OpenAIServer
@@ -221,7 +222,7 @@ def test_naive_bayes_has_the_same_bytes_from_a_cluster_that_loses_a_node(
 
     def saved(images: SlowShards, cluster: RayCluster | None, name: str) -> dict[str, bytes]:
         model = InformationPursuitClassifier(texts, embeddings, 8)
-        model.fit_shards(images, cluster=cluster).save(tmp_path / name)
+        model.fit(ShardedSet(images, cluster=cluster)).save(tmp_path / name)
         return {file.name: file.read_bytes() for file in sorted((tmp_path / name).iterdir())}
 
     alone = saved(shards, None, "alone")

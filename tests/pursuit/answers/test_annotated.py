@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -43,9 +45,12 @@ class Moles:
         values[:count] = self.veil[self.train][:count]
         return {text: values}
 
-    def fit(self, **settings: object) -> InformationPursuitClassifier:
-        model = InformationPursuitClassifier(self.texts, self.rows, **settings)  # type: ignore[arg-type]
-        return model.fit(self.X[self.train], self.y[self.train])
+    def fit(
+        self, annotations: Any = None, certified: bool = False, **settings: Any
+    ) -> InformationPursuitClassifier:
+        model = InformationPursuitClassifier(self.texts, self.rows, **settings)
+        X, y = self.X[self.train], self.y[self.train]
+        return model.fit(X, y, annotations=annotations, certified=certified)
 
     def measured(self, model: InformationPursuitClassifier, text: str = "veil") -> tuple:
         rest = ~self.train
@@ -67,7 +72,7 @@ def test_annotations_make_answers_true_within_classes(answers: str) -> None:
 
 def test_a_text_without_embedding_is_asked() -> None:
     world = Moles()
-    model = world.fit(annotations=world.said(200, "whitish"), certified_by="annotations")
+    model = world.fit(annotations=world.said(200, "whitish"), certified=True)
     assert model.queries_ == ("whitish",)
     assert world.measured(model, "whitish").auroc_within > 0.9
 
@@ -123,12 +128,11 @@ def test_intervals_are_wilsons() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"certified_by": "annotations"}, "there are no annotations"),
-        ({"certified_by": "me", "annotations": {"a": [1]}}, "expected None or 'annotations'"),
+        ({"certified": True}, "there are no annotations"),
         ({"annotations": {"veil": [1, 0]}}, r"the shape \(2,\); expected \(280,\)"),
         ({"annotations": {"veil": np.full(280, 0.5)}}, "0.5 for 'veil'; expected 1 for yes"),
     ],
 )
-def test_mistakes(settings: dict[str, object], message: str) -> None:
+def test_mistakes(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Moles().fit(**settings)

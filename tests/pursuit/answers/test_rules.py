@@ -21,6 +21,7 @@ from infopursuit.pursuit.answers.rules import (
     ColumnAnswers,
     ColumnValues,
     MinMaxAnswers,
+    SoftAnswers,
     ThresholdAnswers,
     in_words,
     minmax_answers,
@@ -43,7 +44,7 @@ from tests.pursuit.vip import reference
 K, D = 9, 5
 RULES: dict[str, AnswerRule] = {
     "minmax": MinMaxAnswers(unit(K, D)),
-    "soft": MinMaxAnswers(unit(K, D), hard=False),
+    "soft": SoftAnswers(unit(K, D)),
     "threshold": ThresholdAnswers(unit(K, D), 0.1 * drawn(K)),
     "three-valued": ThresholdAnswers(unit(K, D), 0.1 * drawn(K), 0.1 * drawn(K) + 0.2),
     "five-valued": ThresholdAnswers(
@@ -107,7 +108,7 @@ def test_only_minmax_answers_depend_on_the_other_queries(name: str) -> None:
     rule, images, columns = RULES[name], unit(40, D, seed=1), torch.tensor([7, 2])
     found, before = rule.select(columns).answers(images), rule.answers(images)[:, columns]
     if isinstance(rule, MinMaxAnswers):
-        expected = minmax_answers(rule.scores(images)[:, columns], rule.hard)
+        expected = minmax_answers(rule.scores(images)[:, columns], not rule.soft)
         torch.testing.assert_close(found, expected)
         assert not torch.allclose(found, before)
     else:

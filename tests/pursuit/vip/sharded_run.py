@@ -71,7 +71,7 @@ def main(path: Path, folder: Path, answers: str, in_shards: bool = True) -> None
     )
     if in_shards:
         shards = Watched(path)
-        model.fit_shards(shards, processes=processes)
+        model.fit(shards, processes=processes)
         noted = json.dumps(shards.noted)
         (folder / f"read-{processes.rank}.json").write_text(noted, encoding="utf-8")
     else:

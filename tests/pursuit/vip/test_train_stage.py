@@ -21,12 +21,12 @@ from infopursuit.core.tables import (
 )
 from infopursuit.datasets.labelled_images import hold_out, load_images
 from infopursuit.datasets.matrix import UnitMatrix
-from infopursuit.estimators.class_knowledge import CERTIFIED
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.variational import VariationalInformationPursuit
 from infopursuit.pipeline.params import Params
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.pursuit.vip.updates import fit_threshold_rule
+from infopursuit.questions.knowledge import CERTIFIED
 from tests.pursuit.vip.stage_world import (
     CLASSES,
     IMAGES,

@@ -11,13 +11,15 @@ answer lies anywhere.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+
+from infopursuit.pursuit.parts import Expected, Sizes
 
 Rule = TypeVar("Rule", bound="AnswerRule")
 
@@ -40,11 +42,34 @@ def in_words(answer: float) -> str:
 class AnswerRule(ABC):
     """How images answer k queries; its tensors have one row for each query.
 
+    A subclass that has a `kind` of its own is found by it when a saved model is loaded.
+
     Attributes:
+        KINDS: all rules by their kind.
+        kind: what a saved model calls the rule.
         noun: what one of the things that answer is called, wherever a person reads of it.
+        of_tables: whether those are rows of a table, not embeddings.
+        soft: whether any number from 0 to 1 is an answer, not steps alone.
+        has_gaps: whether the middle answer stands for none, and tells nothing.
     """
 
+    KINDS: ClassVar[dict[str, type[AnswerRule]]] = {}
+    kind: ClassVar[str]
     noun: ClassVar[str] = "image"
+    of_tables: ClassVar[bool] = False
+    soft: ClassVar[bool] = False
+    has_gaps: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Remember the class by its kind."""
+        super().__init_subclass__(**more)
+        if "kind" in vars(cls):
+            AnswerRule.KINDS[cls.kind] = cls
+
+    @property
+    def final(self) -> AnswerRule:
+        """The rule that new images are answered by, once all is fitted."""
+        return self
 
     @property
     def levels(self) -> int:
@@ -68,6 +93,10 @@ class AnswerRule(ABC):
         """Return answers in [0, 1] of images to all k queries."""
         return self.of_scores(self.scores(images))
 
+    def number_cuts(self, query: int) -> list[float] | None:
+        """Return what a number is compared with to give an answer; None if numbers give none."""
+        return None
+
     def select(self: Rule, columns: Int[Tensor, " m"]) -> Rule:
         """Return the same rule for m of the queries."""
         return self._changed(lambda tensor: tensor[columns])
@@ -81,6 +110,16 @@ class AnswerRule(ABC):
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if isinstance(value, Tensor)}
 
+    @classmethod
+    def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
+        """Return what is expected of each tensor; without more knowledge, that it is finite."""
+        return {name: Expected(tuple(each.shape), each.dtype) for name, each in tensors.items()}
+
+    @classmethod
+    def from_tensors(cls: type[Rule], tensors: Mapping[str, Tensor]) -> Rule:
+        """Return the rule that `tensors` gave."""
+        return cls(**tensors)
+
     def _changed(self: Rule, change: Callable[[Tensor], Tensor]) -> Rule:
         return replace(self, **{name: change(each) for name, each in self.tensors().items()})
 
@@ -93,11 +132,16 @@ class MinMaxAnswers(AnswerRule):
 
     Attributes:
         queries: (k, d) unit-norm embeddings of the queries.
-        hard: False keeps the normalised score itself as the answer (ablation).
     """
 
+    kind: ClassVar[str] = "minmax"
+
     queries: Float[Tensor, "k d"]
-    hard: bool = True
+
+    @classmethod
+    def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
+        """Return what is expected of the queries."""
+        return {"queries": Expected((sizes.k, sizes.d))}
 
     @property
     def directions_of_scores(self) -> Float[Tensor, "k d"]:
@@ -110,7 +154,15 @@ class MinMaxAnswers(AnswerRule):
 
     def of_scores(self, scores: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
         """Return answers; the gradient of hard ones is that of the soft ones (straight-through)."""
-        return minmax_answers(scores, self.hard)
+        return minmax_answers(scores, not self.soft)
+
+
+@dataclass(frozen=True)
+class SoftAnswers(MinMaxAnswers):
+    """The normalised score itself is the answer (ablation)."""
+
+    kind: ClassVar[str] = "soft"
+    soft: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -125,10 +177,24 @@ class ThresholdAnswers(AnswerRule):
             it is probable. None if all are firm; needs `upper`.
     """
 
+    kind: ClassVar[str] = "threshold"
+
     directions: Float[Tensor, "k d"]
     thresholds: Float[Tensor, " k"]
     upper: Float[Tensor, " k"] | None = None
     certain: Float[Tensor, "k 2"] | None = None
+
+    @classmethod
+    def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
+        """Return what is expected of directions and thresholds."""
+        if "certain" in tensors and "upper" not in tensors:
+            raise ValueError("a tensor rule.certain without rule.upper")
+        return {
+            "directions": Expected((sizes.k, sizes.d)),
+            "thresholds": Expected((sizes.k,)),
+            "upper": Expected((sizes.k,), optional=True),
+            "certain": Expected((sizes.k, 2), optional=True),
+        }
 
     @property
     def cuts(self) -> list[Float[Tensor, " k"]]:
@@ -174,10 +240,20 @@ class ColumnAnswers(AnswerRule):
         cuts: (k,) float64.
     """
 
+    kind: ClassVar[str] = "columns"
     noun: ClassVar[str] = "row"
+    of_tables: ClassVar[bool] = True
 
     columns: Int[Tensor, " k"]
     cuts: Float[Tensor, " k"]
+
+    @classmethod
+    def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
+        """Return what is expected of columns and cuts."""
+        return {
+            "columns": Expected((sizes.k,), None, least=0, most=sizes.d - 1),
+            "cuts": Expected((sizes.k,), torch.float64),
+        }
 
     def scores(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
         """Return the values in the columns asked about, of the rows of a table."""
@@ -210,8 +286,31 @@ class ColumnValues(ColumnAnswers):
         numeric: (k,) bool: whether cells are intervals of numbers, not categories.
     """
 
+    kind: ClassVar[str] = "values"
+    has_gaps: ClassVar[bool] = True
+
     cuts: Float[Tensor, "k q"]
     numeric: Bool[Tensor, " k"]
+
+    @classmethod
+    def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
+        """Return what is expected of columns, cuts and kinds of columns."""
+        cuts = tensors["cuts"].shape[-1:] if "cuts" in tensors else ()
+        return {
+            **super().shapes(sizes, tensors),
+            "cuts": Expected((sizes.k, *cuts), torch.float64),
+            "numeric": Expected((sizes.k,), None, least=0, most=1),
+        }
+
+    @classmethod
+    def from_tensors(cls, tensors: Mapping[str, Tensor]) -> ColumnValues:
+        """Return the rule that `tensors` gave."""
+        return cls(tensors["columns"], tensors["cuts"], tensors["numeric"] > 0)
+
+    def number_cuts(self, query: int) -> list[float] | None:
+        """Return the cuts of a column of numbers."""
+        cuts = self.cuts[query]
+        return cuts[cuts < NO_CUT].tolist() if self.numeric[query] else None
 
     @property
     def levels(self) -> int:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+
+from infopursuit.pursuit.parts import Expected, Sizes
 
 # An answer this close to a level, in steps between levels, is that level.
 LEVEL = 1e-4
@@ -132,6 +134,21 @@ class AnswerTable:
         likelihood, prior = self.log_likelihood.double(), self.log_prior.double()
         return replace(self, log_likelihood=likelihood, log_prior=prior)
 
+    @classmethod
+    def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
+        """Return what is expected of rates and tempering."""
+        number = Expected((), torch.float64, optional=True, above=0)
+        return {
+            "log_likelihood": Expected((sizes.levels, sizes.k, sizes.c)),
+            "log_prior": Expected((sizes.c,)),
+            # Without tempering, infinitely many answers are independent.
+            "independent_answers": number._replace(optional=False, infinite=True),
+            "evidence_weight": number,
+            "growth": number,
+            "spread": number,
+            "prior_wear": number._replace(above=-math.inf, least=0, most=1),
+        }
+
     def tensors(self) -> dict[str, Tensor]:
         """Return the table, by name."""
         return {
@@ -145,7 +162,7 @@ class AnswerTable:
         }
 
     @classmethod
-    def from_tensors(cls, tensors: dict[str, Tensor]) -> AnswerTable:
+    def from_tensors(cls, tensors: Mapping[str, Tensor]) -> AnswerTable:
         """Return the table that `tensors` gave."""
         # Models of before 0.2 have the first alone.
         tempering = (
@@ -189,6 +206,18 @@ class Counts(NamedTuple):
         """Return the counts of the other questions."""
         kept = [number for number in range(self.yes.shape[1]) if number not in dropped]
         return Counts(self.yes[:, kept], self.answered[:, kept], self.images)
+
+    @classmethod
+    def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
+        """Return what is expected of the counts."""
+        of_questions = Expected((sizes.c, sizes.k), torch.float64, least=0)
+        images = of_questions._replace(shape=(sizes.c,))
+        return {"yes": of_questions, "answered": of_questions, "images": images}
+
+    @classmethod
+    def from_tensors(cls, tensors: Mapping[str, Tensor]) -> Counts:
+        """Return the counts that `tensors` gave."""
+        return cls(**tensors)
 
     def tensors(self) -> dict[str, Tensor]:
         """Return the counts by name."""

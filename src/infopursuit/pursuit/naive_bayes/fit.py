@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import singledispatch
 from itertools import product, starmap
 from typing import NamedTuple
 
@@ -133,24 +134,45 @@ def table_of_counts(
     """
     sums, totals = sums.float(), totals.float()
     prior = (totals / totals.sum()).squeeze(1)
-    if isinstance(rule, ColumnValues):
-        return AnswerTable(value_rates(rule, sums, totals).log(), prior.log())
-    counts = sums.chunk(rule.levels - 1, dim=1)
-    if moments is None or not isinstance(rule, ThresholdAnswers):
-        rates = [yes_rates(each, totals) for each in counts]
-    else:
-        means = moments.score_means(rule.directions)
-        spread = moments.predictive_spread(rule.directions)
-        rates = [
-            threshold_rates(each, totals, means, spread, cut)
-            for each, cut in zip(counts, rule.cuts, strict=True)
-        ]
-    return AnswerTable(answer_probabilities(*rates).log(), prior.log())
+    return AnswerTable(rates_of(rule, sums, totals, moments).log(), prior.log())
 
 
-def value_rates(
-    rule: ColumnValues, sums: Float[Tensor, "c m"], totals: Float[Tensor, "c 1"]
+@singledispatch
+def rates_of(
+    rule: AnswerRule,
+    sums: Float[Tensor, "c m"],
+    totals: Float[Tensor, "c 1"],
+    moments: ClassMoments | None = None,
 ) -> Float[Tensor, "v k c"]:
+    """Return P(answer | class) from counts, drawn towards even answers; a rule may know more."""
+    counts = sums.chunk(rule.levels - 1, dim=1)
+    return answer_probabilities(*(yes_rates(each, totals) for each in counts))
+
+
+@rates_of.register
+def _(
+    rule: ThresholdAnswers,
+    sums: Tensor,
+    totals: Tensor,
+    moments: ClassMoments | None = None,
+) -> Tensor:
+    """Return rates that are drawn towards a Gaussian estimate, if there are moments."""
+    counts = sums.chunk(rule.levels - 1, dim=1)
+    if moments is None:
+        return answer_probabilities(*(yes_rates(each, totals) for each in counts))
+    means = moments.score_means(rule.directions)
+    spread = moments.predictive_spread(rule.directions)
+    rates = [
+        threshold_rates(each, totals, means, spread, cut)
+        for each, cut in zip(counts, rule.cuts, strict=True)
+    ]
+    return answer_probabilities(*rates)
+
+
+@rates_of.register
+def value_rates(
+    rule: ColumnValues, sums: Tensor, totals: Tensor, moments: ClassMoments | None = None
+) -> Tensor:
     """Return P(answer | class) of questions for values, from the counts of `table_of_counts`.
 
     Two rows spread like all rows of the column are added to each class. Neighbouring intervals of

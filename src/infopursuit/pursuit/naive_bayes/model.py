@@ -16,13 +16,16 @@ device and in any batch, and the page of the explorer ask the same questions.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from infopursuit.pursuit.answers.information import entropy, information_gain
-from infopursuit.pursuit.answers.rules import NOT_SURE
+from infopursuit.pursuit.answers.rules import ANY, NOT_SURE, UNSURE
 from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.parts import Expected, Sizes
 from infopursuit.pursuit.querier import Criterion
 
 # Gains that differ by less, in nats, are equal: it is more than float64 loses in a sum, and less
@@ -37,6 +40,8 @@ SIGNS = (1, -1, 0)
 
 class NaiveBayes:
     """f: the posterior from added evidence."""
+
+    kind = "naive_bayes"
 
     def __init__(self, table: AnswerTable) -> None:
         self.table, self.exact = table, table.double()
@@ -67,9 +72,19 @@ class NaiveBayes:
         """Return the classifier of m of the queries."""
         return NaiveBayes(self.table.select(columns))
 
+    @classmethod
+    def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
+        """Return what is expected of the table."""
+        return AnswerTable.shapes(sizes, tensors)
+
     def tensors(self) -> dict[str, Tensor]:
         """Return the table, by name."""
         return self.table.tensors()
+
+    @classmethod
+    def from_tensors(cls, tensors: Mapping[str, Tensor], sizes: Sizes) -> NaiveBayes:
+        """Return the classifier that `tensors` gave."""
+        return cls(AnswerTable.from_tensors(tensors))
 
 
 class RedundantQuestions:
@@ -195,6 +210,32 @@ class InformationGain:
         if self.redundant is not None:
             tensors["put_off"] = self.redundant.pairs
         return tensors
+
+    @classmethod
+    def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
+        """Return what is expected of query weights and redundant pairs."""
+        pairs = tensors["put_off"].shape[:1] if "put_off" in tensors else ()
+        most = max(sizes.k - 1, UNSURE)
+        return {
+            "worth": Expected((sizes.k,), optional=True),
+            "put_off": Expected((*pairs, 3), None, optional=True, least=0, most=most),
+        }
+
+    @classmethod
+    def from_tensors(
+        cls, tensors: Mapping[str, Tensor], sizes: Sizes, classifier: NaiveBayes
+    ) -> InformationGain:
+        """Return the querier that `tensors` gave, with the table of the classifier."""
+        pairs, redundant = tensors.get("put_off"), None
+        if pairs is not None:
+            asked, answers = pairs[:, :2], pairs[:, 2]
+            if pairs.numel() and (asked.max() >= sizes.k or answers.max() > UNSURE):
+                raise ValueError(
+                    f"querier.put_off: expected questions 0 to {sizes.k - 1} and answers {ANY} to "
+                    f"{UNSURE}"
+                )
+            redundant = RedundantQuestions(pairs, sizes.k)
+        return cls(classifier.table, tensors.get("worth"), redundant)
 
 
 class _Evidence:

@@ -24,6 +24,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -34,7 +35,7 @@ from tqdm import tqdm
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.executors import RayCluster, run_shards
-from infopursuit.datasets.labelled_images import ImageShards, even_sample
+from infopursuit.datasets.labelled_images import EmbeddedShards, ImageShards, even_sample
 from infopursuit.datasets.matrix import Matrix, UnitMatrix
 from infopursuit.pursuit.answers.moments import (
     ClassMoments,
@@ -142,6 +143,11 @@ class InMemorySet:
             self.subset(torch.from_numpy(np.flatnonzero(held))),
         )
 
+    @property
+    def distinct(self) -> int:
+        """How many different rows there are."""
+        return len(np.unique(self.keys))
+
     def folds(self, count: int, least: int) -> Iterator[tuple[InMemorySet, InMemorySet]]:
         """Yield rows to learn from and others: each row is among the others once.
 
@@ -172,7 +178,8 @@ class InMemorySet:
 
     def table(self, rule: AnswerRule) -> AnswerTable:
         """Return the rates of each answer in each class."""
-        return fit_table(rule, self.rows.blocks(), self.labels, self.weights, self.moments)
+        moments = None if rule.of_tables else self.moments
+        return fit_table(rule, self.rows.blocks(), self.labels, self.weights, moments)
 
     def subset(self, places: Int[Tensor, " m"]) -> InMemorySet:
         """Return some of the rows."""
@@ -204,6 +211,14 @@ class ShardedSet:
         self.shards, self.left_out, self.cluster = shards, left_out, cluster
         self.classes = np.array(shards.class_names)
         self._checksum, self._held_images = "", 0
+
+    @classmethod
+    def of(cls, X: Any) -> ShardedSet | None:
+        """Return images in shards, as people give them; None if these are rows in memory."""
+        if isinstance(X, cls):
+            return X
+        shards = EmbeddedShards(X) if isinstance(X, str | Path) else X
+        return cls(shards) if isinstance(shards, ImageShards) else None
 
     @property
     def total(self) -> int:
@@ -242,6 +257,15 @@ class ShardedSet:
         self._sample, held_out, self.moments = self._samples(wanted)
         self._held_images = int(out.counts.sum())
         return self, self._in_memory(held_out) if len(held_out.labels) else None
+
+    @property
+    def distinct(self) -> int:
+        """How many images there are to learn from: equal ones are not told apart."""
+        return self.total
+
+    def folds(self, count: int, least: int) -> Iterator[tuple[InMemorySet, InMemorySet]]:
+        """Yield nothing: images of shards are too many to be learned from again."""
+        return iter(())
 
     def sample(self, size: int, seed: int = 0) -> InMemorySet:
         """Return at most `size` images: of each class those whose keys come first, for any seed."""

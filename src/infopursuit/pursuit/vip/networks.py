@@ -19,11 +19,14 @@ the answer channel and a tenth to a half of the mask channel.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from infopursuit.core.errors import InputError
+from infopursuit.pursuit.parts import Expected, Sizes
 from infopursuit.pursuit.querier import Criterion
 
 ANSWERS, MASK = 0, 1  # the channels of a history
@@ -49,8 +52,10 @@ class HistoryNetwork(nn.Module):
     Linear 2 h2 -> outputs.
     """
 
+    kind = "networks"
     criterion: Criterion = "querier probability"
     rounding = 0.0
+    table = exact = None  # of answers: networks know none
 
     def __init__(self, k: int, outputs: int, hidden: tuple[int, int]) -> None:
         super().__init__()
@@ -91,6 +96,22 @@ class HistoryNetwork(nn.Module):
     def tensors(self) -> dict[str, Tensor]:
         """Return the weights."""
         return dict(self.state_dict())
+
+    @classmethod
+    def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
+        """Return what is expected of the weights."""
+        with torch.device("meta"):
+            network = cls(sizes.k, sizes.outputs, sizes.hidden)
+        return {name: Expected(tuple(each.shape)) for name, each in network.state_dict().items()}
+
+    @classmethod
+    def from_tensors(
+        cls, tensors: Mapping[str, Tensor], sizes: Sizes, classifier: object = None
+    ) -> HistoryNetwork:
+        """Return the network that `tensors` gave."""
+        network = cls(sizes.k, sizes.outputs, sizes.hidden)
+        network.load_state_dict(dict(tensors))
+        return network.eval()
 
 
 class DenseHistories:

@@ -59,12 +59,14 @@ class TrainingImages(NamedTuple):
 class InitialDictionary(NamedTuple):
     """The texts that may become queries, of any float type, and the rows of the first k queries.
 
-    Threshold answers are relative to `reference`; None for the universe.
+    Threshold answers are relative to `reference`; None for the universe. Questions of another kind,
+    which stay as they are, have the `rule` by which rows answer them.
     """
 
     universe: Float[Tensor, "u d"]
     rows: Int[Tensor, " k"]
     reference: Float[Tensor, "v d"] | None = None
+    rule: AnswerRule | None = None
 
 
 class Trained(NamedTuple):
@@ -121,7 +123,7 @@ class Trainer:
             torch.manual_seed(seed)
             self.querier = HistoryNetwork(k, k, settings.hidden).to(device)
             self.classifier = HistoryNetwork(k, train.classes, settings.hidden).to(device)
-        universe, rows, reference = dictionary
+        universe, rows, reference, given = dictionary
         self.dictionary = LearnableDictionary(
             universe.to(device), rows.to(device), settings.quantize_queries
         ).to(device)
@@ -129,7 +131,11 @@ class Trainer:
         self.histories = HistoryDraws(k, settings.max_history, self.batches.size, seed, device)
         self.part = processes.part(self.batches.size)
         texts = universe if reference is None else reference
-        rule = answer_rule(settings, self.dictionary, self.images, train.labels, texts)
+        if given is None:
+            rule = answer_rule(settings, self.dictionary, self.images, train.labels, texts)
+        else:
+            fixed = given.to(device)
+            rule = lambda: fixed  # noqa: E731
         self.step = Updates(
             self.querier,
             self.classifier,

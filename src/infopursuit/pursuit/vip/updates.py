@@ -18,7 +18,13 @@ from infopursuit.datasets.labelled_images import even_sample
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.pursuit.answers.directions import fit_score_map
 from infopursuit.pursuit.answers.moments import class_moments
-from infopursuit.pursuit.answers.rules import LEVELS, AnswerRule, MinMaxAnswers, ThresholdAnswers
+from infopursuit.pursuit.answers.rules import (
+    LEVELS,
+    AnswerRule,
+    MinMaxAnswers,
+    SoftAnswers,
+    ThresholdAnswers,
+)
 from infopursuit.pursuit.answers.thresholds import THRESHOLD_IMAGES, ThresholdFit
 from infopursuit.pursuit.dictionary.learnable import LearnableDictionary
 from infopursuit.pursuit.rollout import greedy_orders
@@ -217,7 +223,8 @@ def answer_rule(
         rule = fit_threshold_rule(queries.cpu(), texts, rows, labels[sample], levels)
         fitted = rule.to(queries.device)
         return lambda: fitted
-    return lambda: MinMaxAnswers(dictionary(), hard=settings.answers == "minmax")
+    kind = MinMaxAnswers if settings.answers == "minmax" else SoftAnswers
+    return lambda: kind(dictionary())
 
 
 def fit_threshold_rule(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.pursuit.answers.information import information_of_words
 from infopursuit.pursuit.answers.rules import NO, YES
 from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.questions.wishes import check_share
 from infopursuit.texts.class_kinds import of_other_kinds, unknown_words
 from infopursuit.texts.knowledge import VALUES, KnowledgeTable, open_knowledge
 from infopursuit.texts.normalization import normalize
@@ -53,6 +55,33 @@ IMPOSSIBLE = 0.03
 SUPPORT, CONTRADICTED = 3, 0.1
 # A text is certified if its scores rank at least this share of pairs of images correctly.
 CERTIFIED = 0.75
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Knowledge as people give it, and how much information counts that it does not explain.
+
+    Attributes:
+        given: (c, u) values, a `KnowledgeTable`, its file, or `clip` to let the CLIP draft it.
+        leakage: what information counts that the words of a question do not explain, from 0 to 1.
+            Less makes explanations easier to follow, for some accuracy.
+    """
+
+    given: Any
+    leakage: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_share("leakage", self.leakage)
+
+    @classmethod
+    def of(cls, knowledge: Any) -> Knowledge | None:
+        """Return knowledge as a setting gives it; None for none."""
+        return knowledge if knowledge is None or isinstance(knowledge, cls) else cls(knowledge)
+
+    @property
+    def drafted(self) -> bool:
+        """Whether nobody has written it: the CLIP drafts it."""
+        return isinstance(self.given, str) and self.given == BY_CLIP
 
 
 class ClassKnowledge:
@@ -196,11 +225,6 @@ class ClassKnowledge:
         true = torch.where(certain.any(dim=0), certain, sometimes)
         unknown = values.isnan() | (sometimes & ~true)
         return true.float().masked_fill(unknown, torch.nan)
-
-
-def drafted_by(knowledge: Any) -> str | None:
-    """Return who is to draft the knowledge table, `BY_CLIP`; None if somebody wrote it."""
-    return BY_CLIP if isinstance(knowledge, str) and knowledge == BY_CLIP else None
 
 
 def impossible_texts(

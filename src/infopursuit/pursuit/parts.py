@@ -1,0 +1,97 @@
+"""What the parts of a model say of the tensors that they are saved as.
+
+A rule, a querier, a classifier and what goes with them have
+
+    kind             the word by which a saved model names the part
+    shapes(...)      what is expected of each tensor, by name
+    tensors()        the tensors
+    from_tensors()   the part again, from tensors that are as expected
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class Sizes(NamedTuple):
+    """What a description claims of the sizes of a model.
+
+    Attributes:
+        k: questions.
+        c: classes.
+        d: width of the rows.
+        levels: v, how many answers there are.
+        hidden: widths of the layers of networks.
+        outputs: of a network.
+    """
+
+    k: int
+    c: int
+    d: int
+    levels: int = 2
+    hidden: tuple[int, int] = (1, 1)
+    outputs: int = 1
+
+
+class Expected(NamedTuple):
+    """What is expected of a tensor; nothing of a size that is only claimed is allocated.
+
+    Attributes:
+        shape: its shape.
+        dtype: its type; None for any integers.
+        optional: whether it may be missing.
+        least: of its numbers.
+        most: of its numbers.
+        above: what its numbers exceed.
+        infinite: whether they may be infinite.
+        but: a number that stands for none, whatever the others are.
+    """
+
+    shape: tuple[int, ...]
+    dtype: torch.dtype | None = torch.float32
+    optional: bool = False
+    least: float = -math.inf
+    most: float = math.inf
+    above: float = -math.inf
+    infinite: bool = False
+    but: int | None = None
+
+    def check(self, name: str, tensor: Tensor) -> None:
+        """Raise ValueError unless a tensor is so."""
+        if tuple(tensor.shape) != self.shape:
+            raise ValueError(f"{name} has the shape {tuple(tensor.shape)}; expected {self.shape}")
+        if self.dtype is None and tensor.is_floating_point():
+            raise ValueError(f"{name} is {tensor.dtype}; expected integers")
+        if self.dtype is not None and tensor.dtype != self.dtype:
+            raise ValueError(f"{name} is {tensor.dtype}; expected {self.dtype}")
+        if tensor.is_floating_point() and not (self.infinite or torch.isfinite(tensor).all()):
+            raise ValueError(f"{name} holds NaN or infinity; expected finite numbers")
+        counted = tensor if self.but is None else tensor[tensor != self.but]
+        if not counted.numel():
+            return
+        low, high = counted.min().item(), counted.max().item()
+        found = f"is {low}" if not tensor.ndim else f"holds {low} to {high}"
+        if not low > self.above:
+            raise ValueError(f"{name} {found}; expected more than {self.above:g}")
+        if not self.least <= low <= high <= self.most:
+            most = "more" if self.most == math.inf else f"{self.most:g}"
+            raise ValueError(f"{name} {found}; expected {self.least:g} to {most}")
+
+
+def check_tensors(
+    part: str, tensors: Mapping[str, Tensor], expected: Mapping[str, Expected]
+) -> None:
+    """Raise ValueError unless the tensors of a part are as expected, all and no others."""
+    for name, each in expected.items():
+        if name in tensors:
+            each.check(f"{part}.{name}", tensors[name])
+        elif not each.optional:
+            raise ValueError(f"no tensor {part}.{name}")
+    for name in tensors:
+        if name not in expected:
+            raise ValueError(f"a tensor {part}.{name}, which such a model has not")

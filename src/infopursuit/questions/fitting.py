@@ -1,0 +1,181 @@
+"""A pursuit of any source of questions: choose them, count the answers, temper the evidence."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from infopursuit.pursuit.answers.rules import AnswerRule
+from infopursuit.pursuit.familiarity import KEPT, Familiarity
+from infopursuit.pursuit.naive_bayes.fit import (
+    ASSUMED_TEMPERING,
+    FEW_HELD_OUT,
+    FEWEST_OF_A_CLASS,
+    FITTED_ON,
+    FOLDS,
+    HELD_OUT,
+    HeldOut,
+    calibration_images,
+    fit_rates,
+    fit_tempering,
+    spread_by,
+    tempering_of_one,
+)
+from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
+from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, TrainingSet
+from infopursuit.pursuit.pursuit import Pursuit, other_labels
+from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
+from infopursuit.questions.source import Questions, QuestionSource
+from infopursuit.questions.wishes import Wishes
+from infopursuit.texts.knowledge import KnowledgeTable
+
+# Tempering looks at this many questions at most.
+BUDGET = 128
+
+
+class Split(NamedTuple):
+    """Training rows, and those that calibrate.
+
+    Attributes:
+        train: to learn from.
+        held_out: that calibrate; None if there are none.
+        facts: for the provenance.
+        may_hold_out: whether rows to learn from may calibrate, too.
+    """
+
+    train: TrainingSet
+    held_out: InMemorySet | None
+    facts: dict[str, Any]
+    may_hold_out: bool
+
+    @classmethod
+    def of(cls, data: TrainingSet, share: float, given: InMemorySet | None = None) -> Split:
+        """Return the rows to learn from, and those given to calibrate on, or a share of them."""
+        train, held_out = data.split(0.0 if given is not None else share)
+        held_out = held_out if given is None else given
+        return cls(train, held_out, data.facts(held_out), given is None and share > 0)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A fitted pursuit.
+
+    Attributes:
+        pursuit: with tempered evidence.
+        facts: for the provenance: how many rows there were, and what tells them from others.
+        knowledge: what was known of classes and questions; None if nothing was.
+    """
+
+    pursuit: Pursuit
+    facts: dict[str, Any]
+    knowledge: KnowledgeTable | None
+
+
+def fit_pursuit(
+    source: QuestionSource,
+    wishes: Wishes,
+    split: Split,
+    seed: int,
+    rates: str = "counted",
+    stop: StoppingRule = DEFAULT_STOP,
+) -> Fitted:
+    """Choose the questions, count their answers, and temper the evidence on held-out rows.
+
+    Args:
+        source: of the questions.
+        wishes: which there are to be.
+        split: rows to learn from, and to calibrate on.
+        seed: of all samples.
+        rates: `counted`, or `fitted` to tell the classes apart.
+        stop: the rule by which held-out rows are asked.
+
+    Raises:
+        InputError: a wish cannot be met.
+    """
+    train, held_out, classes = split.train, split.held_out, split.train.classes
+    questions = source.choose(train, wishes, seed)
+    querier, k = _counted(questions, train, seed, rates), len(questions.queries)
+    rule, table, noun = questions.rule, querier.table, questions.rule.noun
+    predicted, familiarity = list[HeldOut](), None
+    if not k:
+        warnings.warn(
+            "no column of X differs between rows: all are constant, or gaps (NaN); the model "
+            "has no question to ask, and says the most frequent class of every row",
+            stacklevel=4,
+        )
+    if held_out is not None and k:
+        count = calibration_images(min(BUDGET, k), len(classes))
+        predicted.append(_answered(querier, rule, held_out.sample(count, seed)))
+        kept = held_out.sample(KEPT, 0).rows.tensor()
+        familiarity = Familiarity(table, rule.answers(kept))
+    few = held_out is None or len(np.unique(held_out.keys)) < FEW_HELD_OUT
+    if few and split.may_hold_out:
+        for rest, others in train.folds(FOLDS, FEWEST_OF_A_CLASS):
+            asked = source.choose(rest, wishes, seed)
+            predicted.append(_answered(_counted(asked, rest, seed, rates), asked.rule, others))
+        if not predicted and k:
+            warnings.warn(
+                f"{train.distinct} different {noun}s of {len(classes)} classes are too few to "
+                "calibrate: the probabilities are a guess; give at least "
+                f"{FEWEST_OF_A_CLASS} different {noun}s of each class",
+                stacklevel=4,
+            )
+    predicted = [each for each in predicted if each.answers.shape[1]]
+    spread = spread_by(train.total / len(classes))
+    tempering = ASSUMED_TEMPERING._replace(spread=spread)
+    if split.facts["images"] == len(classes) and (found := source.scatter(train)) is not None:
+        tempering = tempering_of_one(found)
+    if predicted:
+        tempering, _ = fit_tempering(predicted, BUDGET, spread)
+    table, names = tempering.of(table), tuple(str(each) for each in classes)
+    pursuit = Pursuit(
+        tuple(questions.queries),
+        names,
+        rule.final,
+        InformationGain(table, querier.query_weights, querier.redundant),
+        NaiveBayes(table),
+        questions.first,
+        familiarity,
+        other_labels(classes),
+        questions.words,
+        source.wording(questions.queries, names),
+    )
+    facts = {**split.facts, **questions.facts, **source.facts(questions.queries)}
+    if held_out is not None:
+        shown = held_out.sample(HELD_OUT, seed)
+        ending = pursuit.ask_until(rule.answers(shown.rows.tensor()), stop)
+        right = ending.posterior.argmax(dim=1) == shown.labels
+        facts["held_out_accuracy"] = right.double().mean().item()
+    known = questions.knowledge
+    return Fitted(pursuit, facts, None if known is None else known())
+
+
+def _counted(questions: Questions, data: TrainingSet, seed: int, rates: str) -> InformationGain:
+    """Return the querier with the untempered rates of training rows."""
+    querier = questions.querier(data.table(questions.rule))
+    return querier if rates == "counted" else with_fitted_rates(querier, questions.rule, data, seed)
+
+
+def _answered(querier: InformationGain, rule: AnswerRule, rows: InMemorySet) -> HeldOut:
+    """Return rows that questions were fitted without, with their answers."""
+    return HeldOut(querier, rule.answers(rows.rows.tensor()), rows.labels, rows.weights)
+
+
+def with_fitted_rates(
+    counted: InformationGain, rule: AnswerRule, data: TrainingSet, seed: int
+) -> InformationGain:
+    """Return the querier with rates that are fitted on at most FITTED_ON rows."""
+    shown = data.sample(FITTED_ON, seed)
+    answers = rule.answers(shown.rows.tensor())
+    table = fit_rates(counted, answers, shown.labels, shown.weights, seed)
+    if rule.has_gaps:  # a gap tells nothing, whatever was fitted
+        fitted, gap = table.log_likelihood.exp(), rule.levels // 2
+        gaps = counted.table.log_likelihood[gap].exp()
+        fitted[gap] = 0
+        fitted *= (1 - gaps) / fitted.sum(dim=0)
+        fitted[gap] = gaps
+        table = replace(table, log_likelihood=fitted.log())
+    return InformationGain(table, counted.query_weights, counted.redundant)

@@ -1,0 +1,82 @@
+"""What a source of questions is: it chooses questions, and says how rows answer them.
+
+A source of your own is a class with one method:
+
+    class Features(QuestionSource):
+        of_tables = True
+
+        def choose(self, data, wishes, seed):
+            rule = ...  # an AnswerRule: which answer each row gives to each question
+            return Questions(["can it fly", "does it swim"], rule)
+
+`InformationPursuitClassifier(Features())` then fits, explains and saves as with any other. A rule
+of your own has a `kind`, by which saved models name it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from infopursuit.pursuit.answers.rules import AnswerRule
+from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.naive_bayes.model import InformationGain
+from infopursuit.pursuit.naive_bayes.training_set import TrainingSet
+from infopursuit.questions.wishes import Wishes
+from infopursuit.texts.knowledge import KnowledgeTable
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Questions that were chosen, and how rows answer them.
+
+    Attributes:
+        queries: k questions.
+        rule: how rows answer.
+        first: the place of the question that comes first; None for the best.
+        words: of the answers to each question; none if they are yes and no.
+        querier: what asks by a table of answers; another one if questions differ in weight, or make
+            others redundant.
+        knowledge: what was known of the classes and texts; None if nothing was.
+        facts: of the choice, for the provenance.
+    """
+
+    queries: Sequence[str]
+    rule: AnswerRule
+    first: int | None = None
+    words: tuple[tuple[str, ...], ...] = ()
+    querier: Callable[[AnswerTable], InformationGain] = InformationGain
+    knowledge: Callable[[], KnowledgeTable | None] | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+class QuestionSource(ABC):
+    """Where questions come from.
+
+    Attributes:
+        of_tables: whether they are about rows of a table, not about embeddings.
+    """
+
+    of_tables: ClassVar[bool] = False
+
+    @abstractmethod
+    def choose(self, data: TrainingSet, wishes: Wishes, seed: int) -> Questions:
+        """Choose the questions on training rows, and fit how rows answer them.
+
+        Raises:
+            InputError: a wish cannot be met.
+        """
+
+    def wording(self, queries: Sequence[str], class_names: Sequence[str]) -> tuple[str, ...]:
+        """Return the questions as they are asked of these classes; none if queries say it all."""
+        return ()
+
+    def facts(self, queries: Sequence[str]) -> dict[str, Any]:
+        """Return what a model with these questions remembers of the source."""
+        return {}
+
+    def scatter(self, data: TrainingSet) -> float | None:
+        """Return how much scores differ among rows (`score_scatter`); None without scores."""
+        return None

@@ -1,0 +1,307 @@
+"""Texts of a CLIP as questions: those whose answers tell most of the classes of training images."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.files import settings_sha256
+from infopursuit.datasets.matrix import UnitMatrix
+from infopursuit.pursuit.answers.annotated import AnnotatedTexts
+from infopursuit.pursuit.answers.directions import TextDirections, score_scatter
+from infopursuit.pursuit.answers.rules import LEVELS, AnswerRule, MinMaxAnswers
+from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.answers.thresholds import THRESHOLD_IMAGES, ThresholdFit
+from infopursuit.pursuit.naive_bayes.model import InformationGain, RedundantQuestions
+from infopursuit.pursuit.naive_bayes.selection import (
+    CandidateTexts,
+    candidate_rows,
+    informative_rows,
+)
+from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, TrainingSet
+from infopursuit.questions.annotations import fit_annotations
+from infopursuit.questions.knowledge import (
+    BY_CLIP,
+    ClassKnowledge,
+    Knowledge,
+    drafted_by_clip,
+    impossible_texts,
+)
+from infopursuit.questions.source import Questions, QuestionSource
+from infopursuit.questions.wishes import Wishes
+from infopursuit.texts.asking import questions
+from infopursuit.texts.class_kinds import comparable_texts
+from infopursuit.texts.knowledge import KnowledgeTable
+from infopursuit.texts.text_table import (
+    TextTable,
+    check_among,
+    check_room,
+    fixed_rows,
+    not_banned,
+    refuse_banned,
+    warn_of_equal_embeddings,
+    warn_of_idle_bans,
+)
+from infopursuit.texts.wording import related_texts
+
+logger = logging.getLogger(__name__)
+
+
+class TextSource(QuestionSource):
+    """The texts of a universe.
+
+    Args:
+        texts: with their embeddings, of the CLIP that embeds the images.
+        answers: how images answer: a word of `LEVELS`, or `minmax`.
+        knowledge: what is known of classes and texts; None if nothing is.
+        reference: (v, d) of the texts that scores are relative to; None for `texts`.
+        annotated: texts that follow the answers of people; None if there are none.
+        certified: whether only those are chosen that people found right.
+    """
+
+    def __init__(
+        self,
+        texts: TextTable,
+        answers: str = "five_valued",
+        knowledge: Knowledge | None = None,
+        reference: UnitMatrix | None = None,
+        annotated: AnnotatedTexts | None = None,
+        certified: bool = False,
+    ) -> None:
+        self.texts, self.answers, self.knowledge = texts, answers, knowledge
+        self.relative_to = reference
+        self.reference = texts.unit_matrix if reference is None else reference
+        self.annotated, self.certified = annotated, certified
+        self._known: ClassKnowledge | None = None
+
+    def check(self, wishes: Wishes) -> None:
+        """Warn of words to ban that no text has, and of texts with equal embeddings."""
+        warn_of_idle_bans(self.texts.texts, wishes.ban)
+        warn_of_equal_embeddings(self.texts)
+
+    def taught(
+        self,
+        annotations: Mapping[str, Any] | None,
+        certified: bool,
+        rows: UnitMatrix,
+        y: Any,
+        data: InMemorySet,
+        seed: int,
+    ) -> TextSource:
+        """Return the source with what people say of single rows, and the texts that they added."""
+        if not annotations:
+            return self
+        within, labels = data.moments.discounted, np.asarray(y)
+        texts, annotated = fit_annotations(
+            annotations, self.texts, self.reference, rows, labels, within, seed
+        )
+        return TextSource(
+            texts, self.answers, self.knowledge, self.relative_to, annotated, certified
+        )
+
+    def known(self, data: TrainingSet) -> ClassKnowledge | None:
+        """Return what is known of the classes, read or drafted by the CLIP; None for nothing."""
+        if self.knowledge is None:
+            return None
+        if self._known is not None:
+            return self._known
+        texts, given, other = self.texts, self.knowledge.given, None
+        drafted = self.knowledge.drafted
+        if drafted:
+            names = tuple(str(each) for each in data.classes)
+            other = impossible_texts(names, texts.texts, texts.unit_matrix, self.reference)
+            given = drafted_by_clip(
+                data.moments.means, texts.unit_matrix, self.reference, names, other
+            )
+        elif self.annotated is not None and not isinstance(given, KnowledgeTable | str | Path):
+            given = np.asarray(given, dtype=np.float32)  # of a text that people added: nothing
+            missing = max(len(texts.texts) - given.shape[-1], 0)
+            given = np.pad(given, ((0, 0), (0, missing)), constant_values=np.nan)
+        leakage = self.knowledge.leakage
+        known = ClassKnowledge(given, data.classes, texts.texts, leakage, drafted, other)
+        if known.coverage is not None:
+            logger.info("%s", known.coverage)
+        if not drafted:  # a draft is of these images
+            self._known = known
+        return known
+
+    def choose(self, data: TrainingSet, wishes: Wishes, seed: int) -> Questions:
+        """Choose the texts, and fit how images answer them."""
+        return TextsOnImages(self, data).questions(wishes, seed)
+
+    def wording(self, queries: Sequence[str], class_names: Sequence[str]) -> tuple[str, ...]:
+        """Return the questions in words that suit the classes, if something is known of these."""
+        alike = comparable_texts(class_names, queries) if self.knowledge is not None else None
+        return questions(queries, alike) if alike else ()
+
+    def facts(self, queries: Sequence[str]) -> dict[str, Any]:
+        """Return how many texts there were, what tells them from others, and who was asked."""
+        texts = self.texts.texts
+        found: dict[str, Any] = {
+            "texts": len(texts),
+            "texts_sha256": settings_sha256({"texts": list(texts)}),
+        }
+        if self.annotated is not None:
+            of_text = {texts[row]: each.facts for row, each in self.annotated.fitted.items()}
+            found["annotated"] = {query: of_text[query] for query in queries if query in of_text}
+        if self.knowledge is not None and self.knowledge.drafted:
+            found["knowledge"] = BY_CLIP
+        return found
+
+    def scatter(self, data: TrainingSet) -> float:
+        """Return how much scores differ among images."""
+        return score_scatter(self.texts.unit_matrix, data.moments.total)
+
+
+def required_questions(
+    texts: TextTable, wishes: Wishes
+) -> tuple[Bool[Tensor, " u"], Int[Tensor, " m"], Int[Tensor, " k"] | None]:
+    """Return which texts are not banned, the rows to keep, and those of the dictionary if given.
+
+    Needs no embeddings.
+    """
+    allowed = not_banned(texts.texts, wishes.ban)
+    fixed = fixed_rows(texts, wishes.first, wishes.keep, allowed)
+    if wishes.queries is None:
+        check_room(len(fixed), wishes.n_queries)
+        return allowed, fixed, None
+    rows = texts.rows(wishes.queries)
+    refuse_banned([texts.texts[row] for row in rows.tolist()], allowed[rows])
+    check_among(texts, fixed, rows)
+    return allowed, fixed, rows
+
+
+class TextsOnImages:
+    """The texts of a source, measured on training images."""
+
+    def __init__(self, source: TextSource, data: TrainingSet) -> None:
+        """Set up what chooses texts."""
+        self.source, self.texts, self.data = source, source.texts, data
+        self.known = known = source.known(data)
+        truth = shares = weights = None
+        if known is not None:
+            truth, shares = known.truth, known.true_shares(data.moments.prior)
+            weights = known.query_weights
+        thresholds = ThresholdFit(LEVELS.get(source.answers, 3), shares)
+        self.candidates = CandidateTexts(
+            self.texts.unit_matrix,
+            TextDirections(source.reference, data.moments.discounted, truth),
+            # Texts chosen by three answers tell more early (lab/findings.md, "Five answers").
+            thresholds._replace(levels=min(thresholds.levels, 3)),
+            weights,
+            self.texts.shared(),
+            source.annotated,
+        )
+        self.asked = replace(self.candidates, thresholds=thresholds)
+
+    def rows(self, wishes: Wishes, seed: int) -> Int[Tensor, " k"]:
+        """Return the rows of the questions given, or of the most informative and those to keep."""
+        allowed, fixed, given = required_questions(self.texts, wishes)
+        if given is not None:
+            return self._distinct(given, wishes)
+        fixed = self._distinct(fixed, wishes)
+        allowed &= self._first_of_equals(fixed)
+        if self.source.annotated is not None and self.source.certified:
+            certified = self.source.annotated.certified(len(self.texts.texts))
+            allowed &= certified | torch.isin(torch.arange(len(allowed)), fixed)
+            if not allowed.any():
+                raise InputError(
+                    "certified: people found no text right often enough; expected False, or more "
+                    "annotations"
+                )
+        count = min(wishes.n_queries, int(allowed.sum()))
+        chosen = informative_rows(self.candidates, self.data, count, seed, allowed)
+        others = chosen[~torch.isin(chosen, fixed)]
+        if len(fixed) + len(others) > count:  # chosen again, without those that are kept anyway
+            allowed[fixed] = False
+            room = count - len(fixed)
+            others = others[:0]
+            if room:
+                others = informative_rows(self.candidates, self.data, room, seed, allowed)
+        return torch.cat([fixed, others]).sort().values
+
+    def _distinct(self, rows: Int[Tensor, " m"], wishes: Wishes) -> Int[Tensor, " n"]:
+        """Return rows less those with the embedding of another; the first question stays."""
+        asked = rows.tolist()
+        if wishes.first is not None:
+            asked = [int(self.texts.rows([wishes.first])[0]), *asked]
+        kept: dict[int, int] = {}
+        for row in asked:
+            kept.setdefault(int(self.texts.first_alike[row]), row)
+        return rows[torch.isin(rows, torch.tensor(list(kept.values()), dtype=torch.long))]
+
+    def _first_of_equals(self, fixed: Int[Tensor, " m"]) -> Bool[Tensor, " u"]:
+        """Return which texts have an embedding of their own, or are asked for all that share it."""
+        first = self.texts.first_alike
+        own = first == torch.arange(len(first))
+        own[first[fixed]] = False
+        own[fixed] = True
+        return own
+
+    def candidate_rows(self, count: int, wishes: Wishes, seed: int) -> Int[Tensor, " m"]:
+        """Return the rows of the most informative texts, and of those that are asked anyway."""
+        texts = self.texts
+        allowed = not_banned(texts.texts, wishes.ban)
+        fixed = fixed_rows(texts, wishes.first, wishes.keep, allowed)
+        if wishes.queries is not None:
+            fixed = torch.cat([fixed, texts.rows(wishes.queries)])
+        fixed = self._distinct(fixed, wishes)
+        allowed &= self._first_of_equals(fixed)
+        most = candidate_rows(self.candidates, self.data, count, wishes.n_queries, seed, allowed)
+        others = most[~torch.isin(most, fixed)][: max(count - len(fixed), 0)]
+        return torch.cat([fixed, others]).unique()
+
+    def questions(self, wishes: Wishes, seed: int) -> Questions:
+        """Choose the questions, and fit how images answer them."""
+        chosen = self.rows(wishes, seed)
+        rule, auroc = self._answered(chosen, seed)
+        place, facts = None, {}
+        if wishes.first is not None:
+            place = chosen.tolist().index(int(self.texts.rows([wishes.first])[0]))
+        if auroc is not None:
+            shares = auroc.tolist()
+            facts["auroc_by_knowledge"] = [
+                None if np.isnan(share) else round(share, 4) for share in shares
+            ]
+        return Questions(
+            [self.texts.texts[row] for row in chosen.tolist()],
+            rule,
+            place,
+            querier=partial(self._querier, chosen, auroc),
+            knowledge=None if self.known is None else self.known.table,
+            facts=facts,
+        )
+
+    def _answered(
+        self, chosen: Int[Tensor, " k"], seed: int
+    ) -> tuple[AnswerRule, Float[Tensor, " k"] | None]:
+        """Return how images answer the chosen texts, and how well the texts' scores rank images."""
+        if self.source.answers == "minmax":
+            return MinMaxAnswers(self.texts.unit_matrix.take(chosen)), None
+        sample = self.data.sample(THRESHOLD_IMAGES, seed)
+        images = sample.rows.tensor()
+        rule, auroc = self.asked.answer_rule(chosen, images, sample.labels, sample.weights)
+        return rule, None if self.known is None else auroc
+
+    def _querier(
+        self, chosen: Int[Tensor, " k"], auroc: Float[Tensor, " k"] | None, table: AnswerTable
+    ) -> InformationGain:
+        """Return the querier of the chosen texts, by the table of their answers."""
+        known = self.known
+        weights = None if known is None else known.query_weights(chosen, auroc, table)
+        related = related_texts([self.texts.texts[row] for row in chosen.tolist()])
+        pairs = torch.tensor(related).long().reshape(-1, 3)
+        if known is not None:
+            pairs = torch.cat([pairs, known.implied(chosen, table)]).unique(dim=0)
+        redundant = RedundantQuestions(pairs, len(chosen)) if len(pairs) else None
+        return InformationGain(table, weights, redundant)
