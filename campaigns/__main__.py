@@ -10,8 +10,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from benchmarks.page import main as put_tables
 from campaigns import CAMPAIGNS, tables_of
+from infopursuit_study.experiments.page import main as put_tables
 
 PAGE = "docs/reliability.md"
 

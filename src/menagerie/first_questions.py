@@ -9,10 +9,10 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from infopursuit.datasets.labelled_images import LabelledImages
-from infopursuit.evaluation.agreement import NOT_SURE, claim_measures, count_answers
-from infopursuit.evaluation.measurement import FIRST
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit_study.evaluation.agreement import NOT_SURE, claim_measures, count_answers
+from infopursuit_study.evaluation.measurement import FIRST
 from menagerie.truths import CLAIMS
 
 PICTURES = 100

@@ -14,8 +14,8 @@ from PIL import Image
 from infopursuit.clip.patches import METHODS
 from infopursuit.clip.towers import Clip, OpenClip
 from infopursuit.core.tables import read_table
-from infopursuit.evaluation.agreement import NOT_SURE
 from infopursuit.pursuit.answers.rules import AnswerRule
+from infopursuit_study.evaluation.agreement import NOT_SURE
 from menagerie.places import PLACES, place_of
 from menagerie.truths import CLAIMS
 

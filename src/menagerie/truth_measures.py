@@ -11,17 +11,17 @@ from torch import Tensor
 
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.labelled_images import LabelledImages
-from infopursuit.evaluation.agreement import (
+from infopursuit.pursuit.answers.rules import AnswerRule
+from infopursuit.texts.knowledge import read_knowledge
+from infopursuit.texts.text_table import TextTable
+from infopursuit_study.evaluation.agreement import (
     NOT_SURE,
     AnswerCounts,
     claim_measures,
     count_answers,
     mean_shares,
 )
-from infopursuit.meaning.measures import rule_of_texts
-from infopursuit.pursuit.answers.rules import AnswerRule
-from infopursuit.texts.knowledge import read_knowledge
-from infopursuit.texts.text_table import TextTable
+from infopursuit_study.meaning.measures import rule_of_texts
 from menagerie.counterfactuals import SwitchedPairs
 from menagerie.switch_measures import SwitchMeasures, switch_measures
 from menagerie.truths import CLAIMS

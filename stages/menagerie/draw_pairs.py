@@ -10,12 +10,11 @@ import sys
 import time
 from pathlib import Path
 
+from infopursuit.core.errors import InputError
+from infopursuit.core.tables import write_table
 from menagerie.pairs import PAIRS
 from menagerie.settings import load_settings
 from menagerie.training_pictures import draw_training_pictures
-
-from infopursuit.core.errors import InputError
-from infopursuit.core.tables import write_table
 
 logger = logging.getLogger("infopursuit")
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from infopursuit.core.stage import RowCounts, run
 
-from menagerie.embedded_pairs import pair_pictures, write_pairs
-
 from infopursuit.clip.embed import embed_pictures
 from infopursuit.clip.towers import load_clip
 from infopursuit.core.settings import ComputeSettings, Section
+from menagerie.embedded_pairs import pair_pictures, write_pairs
 
 PAIRS = "artifacts/menagerie/counterfactuals.parquet"
 

@@ -1,7 +1,7 @@
 """What every peer is given, how each is made, and the settings that it may try.
 
 Every peer may try at most TRIES settings. Those with nothing to choose (the penalty follows from
-the number of texts) have one. `infopursuit.peers.settings` has the names.
+the number of texts) have one. `infopursuit.pipeline.benchmark_settings` has the names.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from infopursuit.datasets.labelled_images import LabelledImages
-from infopursuit.peers.black_boxes import EmbeddingMLP, EmbeddingProbe
-from infopursuit.peers.codes import IPOMP, LM4CV, ResCBM, SelectedTexts, SpLiCE
-from infopursuit.peers.linear import (
+from infopursuit.texts.knowledge import TRUE, KnowledgeTable
+from infopursuit_study.peers.black_boxes import EmbeddingMLP, EmbeddingProbe
+from infopursuit_study.peers.codes import IPOMP, LM4CV, ResCBM, SelectedTexts, SpLiCE
+from infopursuit_study.peers.linear import (
     PCBM,
     DescriptionEnsemble,
     HybridPCBM,
@@ -24,10 +25,9 @@ from infopursuit.peers.linear import (
     LaBo,
     SparseLogistic,
 )
-from infopursuit.peers.peer import Peer
-from infopursuit.peers.pursuits import GenerativeIP, Ours, PaperNetworks
-from infopursuit.peers.trees import AnswerTree, RuleList
-from infopursuit.texts.knowledge import TRUE, KnowledgeTable
+from infopursuit_study.peers.peer import Peer
+from infopursuit_study.peers.pursuits import GenerativeIP, Ours, PaperNetworks
+from infopursuit_study.peers.trees import AnswerTree, RuleList
 
 TRIES = 4
 Settings = dict[str, Any]

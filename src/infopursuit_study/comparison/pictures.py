@@ -14,11 +14,11 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from comparison.results import Result
-from comparison.tables import OURS
 from infopursuit.core.files import atomic_write
-from infopursuit.peers.peer import BUDGETS
-from infopursuit.peers.settings import TITLES, Unit
+from infopursuit.pipeline.benchmark_settings import TITLES, Unit
+from infopursuit_study.comparison.results import Result
+from infopursuit_study.comparison.tables import OURS
+from infopursuit_study.peers.peer import BUDGETS
 
 # What t texts are, and the panel that shows it.
 PANELS: dict[Unit, str] = {

@@ -23,14 +23,14 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from sklearn.base import clone
 
-from comparison.entries import Entry, Task, named
-from comparison.results import SeedResult
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
-from infopursuit.evaluation.files import Predictions
-from infopursuit.meaning.questions import FITS
-from infopursuit.peers.fit_cache import FitCache
-from infopursuit.peers.peer import BUDGETS, Contributions, Peer
-from infopursuit.peers.pursuits import PursuitPeer
+from infopursuit.estimators.sense import FITS
+from infopursuit_study.comparison.entries import Entry, Task, named
+from infopursuit_study.comparison.results import SeedResult
+from infopursuit_study.evaluation.files import Predictions
+from infopursuit_study.peers.fit_cache import FitCache
+from infopursuit_study.peers.peer import BUDGETS, Contributions, Peer
+from infopursuit_study.peers.pursuits import PursuitPeer
 
 TUNED = 10
 # Explanations have a number for every class and text: at most BLOCK images are explained at once,

@@ -17,13 +17,13 @@ import numpy as np
 from jaxtyping import Bool
 
 from infopursuit.core.errors import InputError
-from infopursuit.evaluation.files import (
+from infopursuit_study.evaluation.files import (
     Predictions,
     read_predictions,
     write_json,
     write_predictions,
 )
-from infopursuit.peers.peer import BUDGETS
+from infopursuit_study.peers.peer import BUDGETS
 
 
 class SeedResult(NamedTuple):

@@ -28,13 +28,13 @@ import torch
 from threadpoolctl import threadpool_limits
 
 import infopursuit
-from comparison.entries import ENTRIES, Task
-from comparison.protocol import measure_seed
-from comparison.results import PeerResult, SeedResult, write_peer
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import file_sha256, settings_sha256, table_sha256, write_text
 from infopursuit.core.repeatable import compute_repeatably
-from infopursuit.evaluation.files import read_predictions, write_predictions
+from infopursuit_study.comparison.entries import ENTRIES, Task
+from infopursuit_study.comparison.protocol import measure_seed
+from infopursuit_study.comparison.results import PeerResult, SeedResult, write_peer
+from infopursuit_study.evaluation.files import read_predictions, write_predictions
 
 logger = logging.getLogger("infopursuit")
 
@@ -43,7 +43,7 @@ Job = TypeVar("Job")
 # The first optimiser would import PyTorch's compiler, for seconds. That process does not see the
 # folder of the stages, so it cannot import what is there.
 MODULES = ("black_boxes", "codes", "linear", "pursuits", "trees")
-PRELOADED = [*(f"infopursuit.peers.{name}" for name in MODULES), "torch._dynamo"]
+PRELOADED = [*(f"infopursuit_study.peers.{name}" for name in MODULES), "torch._dynamo"]
 
 
 def measure_peers(
@@ -87,7 +87,7 @@ def measure_peers(
 
 def key_of(settings: Mapping[str, Any], inputs: Iterable[str | Path]) -> str:
     """Return 16 digits for inputs, settings, and the code that measures."""
-    homes = Path(infopursuit.__file__).parent, Path(__file__).parent
+    homes = Path(infopursuit.__file__).parent, Path(__file__).parents[1]
     code = {
         str(path.relative_to(home.parent)): file_sha256(path)
         for home in homes

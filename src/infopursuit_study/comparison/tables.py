@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from comparison.results import Result
 from infopursuit.core.numbers import NOTHING, share, table
-from infopursuit.evaluation.bootstrap import SeedMeans, seed_means, two_level_intervals
-from infopursuit.peers.peer import BUDGETS
-from infopursuit.peers.settings import TITLES
+from infopursuit.pipeline.benchmark_settings import TITLES
+from infopursuit_study.comparison.results import Result
+from infopursuit_study.evaluation.bootstrap import SeedMeans, seed_means, two_level_intervals
+from infopursuit_study.peers.peer import BUDGETS
 
 OURS = "ours"
 SHOWN = (5, 10, 20, 30)

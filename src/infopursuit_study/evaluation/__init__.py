@@ -7,5 +7,4 @@ dependence.py        whether an answer depends on its own question and image alo
 agreement.py         whether answers agree with the truth, wherever that is known
 chosen_images.py     which test images are explained
 files.py             metrics as JSON, curves as CSV, predictions as Parquet
-settings.py          settings of runs, evaluation and explanations
 """

@@ -6,7 +6,6 @@ classes and are the same for every run of a data set; the others are ones that t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from PIL import Image
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.decoding import UnreadableError, to_rgb
 from infopursuit.datasets.labelled_images import LabelledImages
-from infopursuit.datasets.open_images import has_embeddings, open_image_source
+from infopursuit.datasets.open_images import has_pictures, open_image_source
 
 
 def rows_of(images: LabelledImages, ids: Sequence[str]) -> list[int]:
@@ -69,20 +68,6 @@ def _class_by_class(labels: Int[np.ndarray, " n"], count: int) -> list[int]:
     ]
 
 
-def has_pictures(source: Path) -> bool:
-    """Return whether `load_pictures` finds the pictures of a data set."""
-    return source.suffix not in (".yaml", ".yml") and not has_embeddings(source)
-
-
-def check_pictures(dataset: str, source: str | Path) -> None:
-    """Raise InputError if a data set whose pictures are needed has none here."""
-    if not has_pictures(Path(source)):
-        raise InputError(
-            f"a second opinion looks at pictures, and datasets.{dataset}.images is {source}, which "
-            "has none here; expected a folder, a .csv, or a Parquet file of image bytes"
-        )
-
-
 def load_pictures(
     source: str | Path, class_names: Sequence[str], ids: Sequence[str]
 ) -> dict[str, Image.Image]:
@@ -106,15 +91,3 @@ def load_pictures(
         except UnreadableError as error:
             raise InputError(f"{source}: the image {name!r} is {error}") from error
     return pictures
-
-
-def figure_names(images: Sequence[str]) -> list[str]:
-    """Return a distinct file name for each figure: the id with odd characters replaced."""
-    names: list[str] = []
-    for image in images:
-        stem = re.sub(r"[^A-Za-z0-9._-]+", "_", image).strip("._") or "image"
-        name, number = f"{stem}.png", 2
-        while name in names:
-            name, number = f"{stem}-{number}.png", number + 1
-        names.append(name)
-    return names

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 
-from infopursuit.evaluation.bootstrap import (
+from infopursuit.pursuit.stopping import CERTAIN, HOLDING, StoppingRule
+from infopursuit_study.evaluation.bootstrap import (
     Interval,
     accuracy_interval,
     percentiles,
@@ -17,8 +18,7 @@ from infopursuit.evaluation.bootstrap import (
     seed_means,
     two_level_intervals,
 )
-from infopursuit.evaluation.measurement import PosteriorSummary
-from infopursuit.pursuit.stopping import CERTAIN, HOLDING, StoppingRule
+from infopursuit_study.evaluation.measurement import PosteriorSummary
 
 # Budgets whose accuracy is in the metrics, if T reaches them.
 BUDGETS = (5, 10, 20, 50)

@@ -1,7 +1,10 @@
 """What labels of single photographs win: dermatologists' labels of moles, and the embedded world.
 
-    python -m benchmarks.annotations moles FOLDER   # images.parquet, labels.parquet, texts.parquet
-    python -m benchmarks.annotations world          # draws 2,880 pictures first
+    python -m infopursuit_study.experiments.annotations moles FOLDER
+    python -m infopursuit_study.experiments.annotations world
+
+The folder has images.parquet, labels.parquet and texts.parquet; of the world 2,880 pictures are
+drawn first.
 
 Prints accuracy by the number of questions, how often answers are right by people, and AUROC within
 classes, all on test images.
@@ -20,8 +23,8 @@ import pyarrow.parquet as pq
 import torch
 
 from infopursuit import InformationPursuitClassifier, StoppingRule
+from infopursuit.estimators.truth_by_people import truth_by_people
 from infopursuit.explorer.annotating import worth_answering
-from infopursuit.meaning.annotations import truth_by_people
 
 logger = logging.getLogger("benchmarks")
 
@@ -110,13 +113,11 @@ def drawn_world() -> tuple[Any, ...]:
         The texts that name an attribute; and by split the pictures, their embeddings, their
         classes, and of each text what is true; last the embeddings of the texts.
     """
-    sys.path.insert(0, "stages/menagerie")
+    from infopursuit.clip.embed import embed_pictures, embed_texts
+    from infopursuit.clip.towers import load_clip
     from menagerie.pictures import ATTRIBUTE_NAMES, draw_pictures
     from menagerie.species import CLASS_NAMES
     from menagerie.truths import CLAIMS
-
-    from infopursuit.clip.embed import embed_pictures, embed_texts
-    from infopursuit.clip.towers import load_clip
 
     clip = load_clip("stages/menagerie/clip", "cpu")
     drawn = {

@@ -1,10 +1,10 @@
 """Whether stated probabilities are right, with few images and with all, and how much is asked.
 
-    python -m benchmarks.calibration few
-    python -m benchmarks.calibration few --tasks food10 pets --sizes 1 3 --seeds 1
-    python -m benchmarks.calibration few --held-out --spread 0
-    python -m benchmarks.calibration all
-    python -m benchmarks.calibration columns
+    python -m infopursuit_study.experiments.calibration few
+    python -m infopursuit_study.experiments.calibration few --tasks pets --sizes 1 3 --seeds 1
+    python -m infopursuit_study.experiments.calibration few --held-out --spread 0
+    python -m infopursuit_study.experiments.calibration all
+    python -m infopursuit_study.experiments.calibration columns
 
 `few` draws images of each training class, and asks 500 test images, as many of each class; `all`
 takes all training images, of which a tenth that is drawn calibrates, and asks all test images. The
@@ -34,14 +34,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.meaning import ROOT, TASKS
 from infopursuit import InformationPursuitClassifier
 from infopursuit.core.numbers import table
 from infopursuit.datasets.labelled_images import even_sample, hold_out, load_images
-from infopursuit.evaluation.run_metrics import expected_calibration_error
 from infopursuit.pursuit.naive_bayes import fit as naive_bayes_fit
 from infopursuit.pursuit.stopping import DEFAULT_STOP
 from infopursuit.texts.text_table import TextTable
+from infopursuit_study.evaluation.run_metrics import expected_calibration_error
+from infopursuit_study.experiments.meaning import ROOT, TASKS
 
 TESTED, BINS = 500, 10
 # The share of the training images that is asked in place of test images.

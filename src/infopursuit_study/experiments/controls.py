@@ -1,8 +1,8 @@
 """Controls: what five chosen answers prove, and how much accuracy words do not carry.
 
-    python -m benchmarks.controls short
-    python -m benchmarks.controls short --texts texts.parquet --images images.parquet
-    python -m benchmarks.controls words --tasks caltech food10 pets
+    python -m infopursuit_study.experiments.controls short
+    python -m infopursuit_study.experiments.controls short --texts T.parquet --images I.parquet
+    python -m infopursuit_study.experiments.controls words --tasks caltech food10 pets
 
 `short` lets each model look at all texts of an image, and then chooses the five that alone bring
 its posterior closest to that of all (`infopursuit.pursuit.naive_bayes.sufficient`). The evidence
@@ -27,18 +27,11 @@ from typing import cast
 
 import numpy as np
 import torch
-from comparison.entries import Task, named
 from torch import Tensor
 
-from benchmarks.meaning import ROOT, TASKS, load_task
 from infopursuit.core.numbers import table
 from infopursuit.datasets.labelled_images import hold_out, load_images
-from infopursuit.meaning.questions import FITS
-from infopursuit.peers.codes import SpLiCE
-from infopursuit.peers.heads import LinearHead, logistic_head
-from infopursuit.peers.linear import SparseHeadPeer, SparseLogistic
-from infopursuit.peers.peer import BUDGETS, Peer
-from infopursuit.peers.pursuits import GenerativeIP, Ours, PursuitPeer
+from infopursuit.estimators.sense import FITS
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.naive_bayes.sufficient import (
     full_posterior,
@@ -46,6 +39,13 @@ from infopursuit.pursuit.naive_bayes.sufficient import (
     sufficient_subset,
 )
 from infopursuit.texts.text_table import TextTable
+from infopursuit_study.comparison.entries import Task, named
+from infopursuit_study.experiments.meaning import ROOT, TASKS, load_task
+from infopursuit_study.peers.codes import SpLiCE
+from infopursuit_study.peers.heads import LinearHead, logistic_head
+from infopursuit_study.peers.linear import SparseHeadPeer, SparseLogistic
+from infopursuit_study.peers.peer import BUDGETS, Peer
+from infopursuit_study.peers.pursuits import GenerativeIP, Ours, PursuitPeer
 
 FEW, ENOUGH, HELD_OUT, BLOCK, STRENGTH = 5, 0.95, 0.1, 64, 0.01
 K = 128

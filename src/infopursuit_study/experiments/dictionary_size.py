@@ -2,9 +2,9 @@
 
 In a clone whose data sets are embedded (`dvc repro embed_universe embed_images`):
 
-    python -m benchmarks.dictionary_size caltech101 oxford_pets
+    python -m infopursuit_study.experiments.dictionary_size caltech101 oxford_pets
 
-    python -m benchmarks.dictionary_size caltech101 --sizes 512 --rates fitted
+    python -m infopursuit_study.experiments.dictionary_size caltech101 --sizes 512 --rates fitted
 
 A fifth of the training images is predicted, a tenth of the others calibrates; the test split is
 not read.
@@ -17,11 +17,11 @@ import time
 
 import numpy as np
 import torch
-from comparison.entries import named
 
 from infopursuit.datasets.labelled_images import hold_out, load_images
-from infopursuit.peers.pursuits import Ours
 from infopursuit.texts.text_table import TextTable
+from infopursuit_study.comparison.entries import named
+from infopursuit_study.peers.pursuits import Ours
 
 SIZES = (64, 128, 256, 512, 1024)
 BUDGETS = (5, 10, 20, 30)

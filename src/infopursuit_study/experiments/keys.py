@@ -1,10 +1,13 @@
 """Tables with gaps, models of knowledge alone, and the page of a large key.
 
-python -m benchmarks.keys cells ../shared/data/tables          # white blood cells of WBCAtt
-python -m benchmarks.keys columns                              # two tables of scikit-learn
-python -m benchmarks.keys knowledge ../shared/data/clip_vitb32 # against zero-shot CLIP
-python -m benchmarks.keys knowledge artifacts                  # the same in the embedded world
-python -m benchmarks.keys page                                 # 2,500 classes, 800 characters
+python -m infopursuit_study.experiments.keys cells ../shared/data/tables
+python -m infopursuit_study.experiments.keys columns
+python -m infopursuit_study.experiments.keys knowledge ../shared/data/clip_vitb32
+python -m infopursuit_study.experiments.keys knowledge artifacts
+python -m infopursuit_study.experiments.keys page
+
+They measure white blood cells of WBCAtt, two tables of scikit-learn, photographs against zero-shot
+CLIP, the embedded world in the same way, and a page of 2,500 classes and 800 characters.
 """
 
 from __future__ import annotations

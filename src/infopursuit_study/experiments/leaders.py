@@ -1,9 +1,9 @@
 """Who leads: the best explained peers on all tasks of a page, by what a number of texts means.
 
-    python -m benchmarks.leaders docs/benchmark.md docs/records
+    python -m infopursuit_study.experiments.leaders docs/benchmark.md docs/records
 
-The tasks are those whose tables the page has (`benchmarks.page`) and whose results are
-in docs/records/NAME.parquet. The table goes between `<!-- tables leaders -->` and `<!-- end -->`.
+The tasks are those whose tables the page has (`experiments.page`) and whose results are in
+docs/records/NAME.parquet. The table goes between `<!-- tables leaders -->` and `<!-- end -->`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import get_args
 
-from comparison.results import Result, read_result
-
-from benchmarks.page import with_tables
-from benchmarks.records import give
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import write_text
 from infopursuit.core.numbers import NOTHING, share, table
-from infopursuit.peers.settings import TITLES, Unit
+from infopursuit.pipeline.benchmark_settings import TITLES, Unit
+from infopursuit_study.comparison.results import Result, read_result
+from infopursuit_study.experiments.page import with_tables
+from infopursuit_study.experiments.records import give
 
 # Columns, and the metric behind each.
 COLUMNS = {

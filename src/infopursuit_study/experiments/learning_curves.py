@@ -3,7 +3,7 @@
 In a clone set `draw.train_per_class: 5000` in stages/menagerie/params.yaml, then
 
     dvc repro embed_universe embed_images@menagerie
-    python -m benchmarks.learning_curves --out curves
+    python -m infopursuit_study.experiments.learning_curves --out curves
 
 Each cell is one run of the protocol of the peers (docs/benchmark.md) on the first images of each
 class. Cells are kept in `curves/cells.jsonl`: a stopped run continues. `curves/curves.md` and
@@ -20,16 +20,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from comparison.entries import ENTRIES, Entry, Task, named
-from comparison.protocol import measure_seed
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks.harness import draw
 from infopursuit.core.numbers import share, table
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out, load_images
-from infopursuit.peers.pursuits import Ours
-from infopursuit.peers.settings import TITLES
+from infopursuit.pipeline.benchmark_settings import TITLES
 from infopursuit.texts.text_table import TextTable
+from infopursuit_study.comparison.entries import ENTRIES, Entry, Task, named
+from infopursuit_study.comparison.protocol import measure_seed
+from infopursuit_study.peers.pursuits import Ours
 
 UNIVERSE = "artifacts/universe/embeddings.parquet"
 IMAGES = "artifacts/images/menagerie.parquet"

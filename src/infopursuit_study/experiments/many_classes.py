@@ -1,6 +1,6 @@
 """Peers at 200, 400 and 1,000 classes of a planted world (`planted.py`), by the peers' protocol.
 
-    python -m benchmarks.many_classes --classes 200 400 1000
+    python -m infopursuit_study.experiments.many_classes --classes 200 400 1000
 
 Writes artifacts/benchmarks/many_classes.md, and .json with the figures of each run: with `--resume`
 a stopped run continues. Every figure comes from its own process, on one core. Settings are the
@@ -8,7 +8,7 @@ defaults, or with `--choose` those that the protocol chooses at the fewest class
 and predictions would take more than `--limit` seconds of processor time, judged by how its time has
 grown so far, is not run at that size: the table says what it would take.
 
-    python -m benchmarks.many_classes --parts --classes 1000
+    python -m infopursuit_study.experiments.many_classes --parts --classes 1000
 
 prints where ours loses: the rates, the answers and the questions in turn as they would be at best.
 """
@@ -27,24 +27,24 @@ from typing import Any
 
 import numpy as np
 import torch
-from comparison.entries import ENTRIES, Entry, Task, named
-from comparison.protocol import measure_seed
 from tqdm import tqdm
 
 from benchmarks import querier_step
-from benchmarks.planted import PlantedWorld, best_possible, planted_world
 from benchmarks.querier_step import exponent
 from infopursuit import InformationPursuitClassifier
 from infopursuit.core.files import write_text
 from infopursuit.core.numbers import share, table
 from infopursuit.datasets.labelled_images import hold_out
-from infopursuit.peers.peer import Peer
-from infopursuit.peers.pursuits import PaperNetworks
-from infopursuit.peers.settings import TITLES
+from infopursuit.pipeline.benchmark_settings import TITLES
 from infopursuit.pursuit.answers.table import AnswerTable, count_yes, yes_rates
 from infopursuit.pursuit.naive_bayes.fit import fit_table
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.rollout import images_at_once, roll_out
+from infopursuit_study.comparison.entries import ENTRIES, Entry, Task, named
+from infopursuit_study.comparison.protocol import measure_seed
+from infopursuit_study.experiments.planted import PlantedWorld, best_possible, planted_world
+from infopursuit_study.peers.peer import Peer
+from infopursuit_study.peers.pursuits import PaperNetworks
 
 logger = logging.getLogger("infopursuit")
 OUT = Path("artifacts/benchmarks/many_classes.md")

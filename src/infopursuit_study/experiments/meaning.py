@@ -1,9 +1,11 @@
 """Whether answers are true and questions make sense, on embeddings of real photographs.
 
-    python -m benchmarks.meaning
-    python -m benchmarks.meaning --seeds 1 --tasks food10 pets
-    python -m benchmarks.meaning --rows "five_valued, T by WordNet"
-    python -m benchmarks.meaning --candidates 1000 500    # T of these texts alone, as `fit --llm`
+    python -m infopursuit_study.experiments.meaning
+    python -m infopursuit_study.experiments.meaning --seeds 1 --tasks food10 pets
+    python -m infopursuit_study.experiments.meaning --rows "five_valued, T by WordNet"
+    python -m infopursuit_study.experiments.meaning --candidates 1000 500
+
+The last measures T of so many texts alone, as `fit --llm` asks for it.
 
 Our answers are fitted without and with the knowledge table of params/precomputed/knowledge, the
 others without. What is measured is defined in docs/meaning.md; what is true comes from
@@ -26,33 +28,32 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow.parquet as pq
 import torch
-from comparison.entries import named
 from jaxtyping import Float, Int
 from sklearn.metrics import cohen_kappa_score, roc_auc_score
 from torch.nn.functional import normalize
 
-from benchmarks.meaning_tables import markdown
-from benchmarks.traps import chain_trap, word_trap
 from infopursuit import InformationPursuitClassifier
 from infopursuit.core.files import read_text_list
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
 from infopursuit.estimators.class_knowledge import BY_CLIP
-from infopursuit.meaning.measures import (
+from infopursuit.estimators.sense import FITS, hard_answers, plausible_questions
+from infopursuit.pursuit.answers.rules import NOT_SURE
+from infopursuit.texts.knowledge import KnowledgeTable, open_knowledge, read_judge, read_strict
+from infopursuit_study.comparison.entries import named
+from infopursuit_study.experiments.meaning_tables import markdown
+from infopursuit_study.experiments.traps import chain_trap, word_trap
+from infopursuit_study.meaning.measures import (
     FIRST,
     Shuffles,
     explained_measures,
     explained_shares,
-    hard_answers,
     mean,
     sense_measures,
     shuffled_names,
     truth_measures,
 )
-from infopursuit.meaning.questions import FITS, plausible_questions
-from infopursuit.meaning.truth import truth_of_answers
-from infopursuit.pursuit.answers.rules import NOT_SURE
-from infopursuit.texts.knowledge import KnowledgeTable, open_knowledge, read_judge, read_strict
+from infopursuit_study.meaning.truth import truth_of_answers
 
 # The knowledge table of params/precomputed/knowledge.
 WRITTEN = "written"
@@ -66,7 +67,7 @@ class Row(NamedTuple):
     leakage: float = 1.0
 
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 OUT = ROOT / "artifacts/benchmarks"
 JUDGEMENTS = ROOT / "params/precomputed/meaning"
 # The folder of the CLIP, the data set and the list of strict truth of each task.

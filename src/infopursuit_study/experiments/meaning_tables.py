@@ -1,4 +1,4 @@
-"""The figures of benchmarks.meaning as Markdown, next to the goals."""
+"""The figures of infopursuit_study.experiments.meaning as Markdown, next to the goals."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The paper's networks at the paper's widths, on real embeddings: accuracy, and seconds of a run.
 
-    python -m benchmarks.paper_widths --device cuda
-    python -m benchmarks.paper_widths --tasks food10 --seeds 1   # 40 minutes of a CPU core or more
+    python -m infopursuit_study.experiments.paper_widths --device cuda
+    python -m infopursuit_study.experiments.paper_widths --tasks food10 --seeds 1
 
 What `params/paper-widths.yaml` trains in the pipeline (`alternating` from the listed dictionary,
 7,200 updates), without the pipeline. It needs ../shared/data, which is not part of the repository;
@@ -18,13 +18,13 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.harness import machine
-from benchmarks.meaning import ROOT, TASKS
 from infopursuit.core.numbers import table
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.core.settings import read_yaml
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.estimators.variational import VariationalInformationPursuit
 from infopursuit.texts.text_table import TextTable
+from infopursuit_study.experiments.meaning import ROOT, TASKS
 
 DICTIONARIES = ROOT / "params/precomputed/dictionaries"
 SETTINGS = ROOT / "params/paper-widths.yaml"

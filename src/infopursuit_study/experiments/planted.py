@@ -20,7 +20,6 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from comparison.entries import Task
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import normalize
@@ -31,6 +30,7 @@ from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.rollout import roll_out
 from infopursuit.texts.knowledge import KnowledgeTable
+from infopursuit_study.comparison.entries import Task
 
 CONCEPTS, DUPLICATES, DISTRACTORS = 256, 128, 640
 # Classes of a family; concepts that all of them share, and further ones of each class.

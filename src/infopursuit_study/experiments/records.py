@@ -1,7 +1,7 @@
 """Keep results with a page, so that each of its cells can be traced without a new run.
 
-    python -m benchmarks.records keep docs/records/food10-vitb32.parquet food10
-    python -m benchmarks.records give docs/records/food10-vitb32.parquet food10
+    python -m infopursuit_study.experiments.records keep docs/records/food10-vitb32.parquet food10
+    python -m infopursuit_study.experiments.records give docs/records/food10-vitb32.parquet food10
 
 `keep` takes the results of a data set from `artifacts/peers` into a record: metrics, times and
 predictions of each peer and seed. Peers of the record that were not measured this time stay in it.
@@ -19,17 +19,17 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from comparison.results import (
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.tables import TableSchema, read_table, write_table
+from infopursuit.pipeline.benchmark_settings import TITLES
+from infopursuit_study.comparison.results import (
     PeerResult,
     SeedResult,
     read_peer,
     write_peer,
 )
-
-from infopursuit.core.errors import InputError
-from infopursuit.core.tables import TableSchema, read_table, write_table
-from infopursuit.evaluation.files import Predictions
-from infopursuit.peers.settings import TITLES
+from infopursuit_study.evaluation.files import Predictions
 
 FOLDER = Path("artifacts/peers")
 COLUMNS = {

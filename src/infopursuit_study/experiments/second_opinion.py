@@ -1,6 +1,6 @@
 """What a second opinion wins in the embedded world, with a stand-in (benchmarks/stand_in.py).
 
-    python -m benchmarks.second_opinion
+    python -m infopursuit_study.experiments.second_opinion
 
 A real HTTP server process answers from the world's truth with 5 % errors: what is drawn in the
 picture, or what the judge's table says of its class. Prints, of test images:
@@ -23,16 +23,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.annotations import drawn_world
-from benchmarks.stand_in import standing_in
 from infopursuit import InformationPursuitClassifier
 from infopursuit.answerers.second_opinion import SecondOpinion
 from infopursuit.clip.embed import embed_texts
 from infopursuit.clip.towers import load_clip
-from infopursuit.meaning.second_opinion import use_of_pictures
 from infopursuit.pursuit.explanation import Explanation, question
 from infopursuit.queries.language_models import encoded
 from infopursuit.texts.knowledge import read_judge
+from infopursuit_study.experiments.annotations import drawn_world
+from infopursuit_study.experiments.stand_in import standing_in
+from infopursuit_study.meaning.second_opinion import use_of_pictures
 
 logger = logging.getLogger("benchmarks")
 

@@ -1,6 +1,6 @@
 """A stand-in for a vision-language model behind a server of OpenAI's chat completions.
 
-    python -m benchmarks.stand_in TRUTH.json --errors 0.05   # prints its address
+    python -m infopursuit_study.experiments.stand_in TRUTH.json --errors 0.05   # prints its address
 
 It looks at no picture: it knows it by the SHA-256 of its PNG, and answers from a table of what is
 true of it, {digest: {question: true}}, or the opposite in a share of cases, which are drawn by
@@ -42,8 +42,15 @@ def standing_in(truth: Mapping[str, Mapping[str, bool]], folder: Path, errors: f
     """Run the server as a process of its own; gives its address."""
     path = folder / "truth.json"
     path.write_text(json.dumps(truth))
-    command = [executable, "-m", "benchmarks.stand_in", str(path), "--errors", str(errors)]
-    with Popen(command, stdout=PIPE, text=True, cwd=Path(__file__).parents[1]) as process:
+    command = [
+        executable,
+        "-m",
+        "infopursuit_study.experiments.stand_in",
+        str(path),
+        "--errors",
+        str(errors),
+    ]
+    with Popen(command, stdout=PIPE, text=True, cwd=Path(__file__).parents[2]) as process:
         assert process.stdout is not None
         try:
             yield process.stdout.readline().strip()

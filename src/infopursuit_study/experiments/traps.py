@@ -14,8 +14,7 @@ import numpy as np
 from jaxtyping import Int
 
 from infopursuit.core.errors import InputError
-from infopursuit.meaning.questions import FITS
-from infopursuit.meaning.reader import reader_accuracy
+from infopursuit.estimators.sense import FITS, reader_accuracy
 from infopursuit.pursuit.rollout import RollOut
 from infopursuit.texts.knowledge import KnowledgeTable
 

@@ -18,8 +18,8 @@ from infopursuit.clip.towers import OpenClip, model_clip
 from infopursuit.datasets.decoding import to_rgb
 from infopursuit.estimators.base import DEFAULT_STOP, PursuitClassifier
 from infopursuit.estimators.places import mapped
-from infopursuit.evaluation.agreement import NOT_SURE
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit_study.evaluation.agreement import NOT_SURE
 
 SHARE = 0.2
 BATCH = 256

@@ -14,13 +14,14 @@ from jaxtyping import Float, Int
 from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
-from infopursuit.evaluation.measurement import FIRST as FIRST
-from infopursuit.meaning.questions import plausible_questions, supported_yes
-from infopursuit.meaning.reader import reader_accuracy
-from infopursuit.meaning.truth import truth_of_answers
-from infopursuit.meaning.worst_answers import FalseAnswer, denied, worst_answers
+from infopursuit.estimators.sense import (
+    hard_answers,
+    reader_accuracy,
+    sense_of_questions,
+    supported_yes,
+)
 from infopursuit.pursuit.answers.information import ROUNDING, information_of_words
-from infopursuit.pursuit.answers.rules import LEVELS, NOT_SURE, AnswerRule, MinMaxAnswers
+from infopursuit.pursuit.answers.rules import LEVELS, AnswerRule, MinMaxAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import NaiveBayes
 from infopursuit.pursuit.rollout import RollOut
@@ -28,6 +29,9 @@ from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.normalization import normalize
 from infopursuit.texts.text_table import TextTable
+from infopursuit_study.evaluation.measurement import FIRST as FIRST
+from infopursuit_study.meaning.truth import truth_of_answers
+from infopursuit_study.meaning.worst_answers import FalseAnswer, denied, worst_answers
 
 SHUFFLES = 20
 
@@ -145,11 +149,6 @@ def rule_of_texts(
     return model.fit(train.embeddings, train.labels.numpy()).pursuit_.rule
 
 
-def hard_answers(asked: RollOut) -> RollOut:
-    """Return a roll-out whose answers are 1 for any yes, 0 for any no and 0.5 for not sure."""
-    return asked._replace(answers=((asked.answers - NOT_SURE).sign() + 1) / 2)
-
-
 def shuffled_names(classes: int, seed: int, count: int = SHUFFLES) -> Shuffles:
     """Draw permutations of the classes."""
     draw = np.random.default_rng(seed)
@@ -177,30 +176,17 @@ def sense_measures(
     labels: Int[np.ndarray, " n"],
     shuffles: Shuffles,
 ) -> dict[str, Any]:
-    """Measure whether the questions make sense; shares in [0, 1].
-
-    `plausible` and `supported_yes` are those of `questions`, `reader` is how often the reader is
-    right, `accuracy` how often the model is, after the same questions. `yes` and `not_sure` are
-    shares of the answers.
-    """
-
-    def shares(judged: np.ndarray) -> dict[str, Any]:
-        return {
-            "supported_yes": supported_yes(asked, judged),
-            "reader": reader_accuracy(asked, judged, labels),
+    """Return what `sense_of_questions` measures, and what chance gives for two figures of it."""
+    by_chance = [
+        {
+            "supported_yes": supported_yes(asked, judged[names]),
+            "reader": reader_accuracy(asked, judged[names], labels),
         }
-
-    by_chance = [shares(judged[names]) for names in shuffles]
-    predicted = asked.posteriors[:, -1].argmax(dim=1).cpu().numpy()
-    answers = asked.answers.cpu().numpy()
+        for names in shuffles
+    ]
     return {
-        "questions": asked.order.shape[1],
-        "plausible": plausible_questions(asked, judged),
-        **shares(judged),
+        **sense_of_questions(asked, judged, labels),
         **{f"shuffled_{name}": mean([each[name] for each in by_chance]) for name in by_chance[0]},
-        "accuracy": float((predicted == labels).mean()),
-        "yes": float((answers == 1).mean()),
-        "not_sure": float((answers == NOT_SURE).mean()),
     }
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from infopursuit.evaluation.agreement import count_answers
+from infopursuit_study.evaluation.agreement import count_answers
 
 
 class TruthOfAnswers(NamedTuple):

@@ -10,6 +10,5 @@ fixed_order.py     the baseline that asks every image the same texts
 binary_answers.py  yes or no of each text, for those that reason about answers
 heads.py           linear heads, standardisation, logistic regressions
 fit_cache.py       results that fits on the same images share
-settings.py        the peers by name, and of the black boxes
 elastic_net.py, lasso.py, matching_pursuit.py  solvers
 """

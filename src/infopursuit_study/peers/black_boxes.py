@@ -24,10 +24,10 @@ from tqdm import tqdm
 
 from infopursuit.core.tables import EMBEDDED_CLASSES, embedding_matrix, read_table
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
-from infopursuit.peers.heads import fit_logistic
-from infopursuit.peers.peer import Contributions, Peer, Validation
-from infopursuit.peers.settings import MLPSettings
+from infopursuit.pipeline.benchmark_settings import MLPSettings
 from infopursuit.pursuit.vip.batches import Batches
+from infopursuit_study.peers.heads import fit_logistic
+from infopursuit_study.peers.peer import Contributions, Peer, Validation
 
 # Inverse strengths of the penalty. Coordinates of unit vectors are small, so weights are large.
 STRENGTHS = (1.0, 10.0, 100.0, 1000.0)

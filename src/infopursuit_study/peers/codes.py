@@ -26,21 +26,21 @@ from scipy.sparse import csr_matrix
 from torch import Tensor
 from torch.nn import functional
 
-from infopursuit.peers.binary_answers import Threshold, answers_of, fit_answers
-from infopursuit.peers.elastic_net import ElasticNet
-from infopursuit.peers.fit_cache import FitCache, cached
-from infopursuit.peers.heads import LinearHead, Standardisation, logistic_head
-from infopursuit.peers.lasso import Lasso
-from infopursuit.peers.matching_pursuit import coefficients, matching_pursuit
-from infopursuit.peers.peer import (
+from infopursuit.pursuit.answers.rules import ThresholdAnswers
+from infopursuit.pursuit.dictionary.forward_selection import forward_selection
+from infopursuit_study.peers.binary_answers import Threshold, answers_of, fit_answers
+from infopursuit_study.peers.elastic_net import ElasticNet
+from infopursuit_study.peers.fit_cache import FitCache, cached
+from infopursuit_study.peers.heads import LinearHead, Standardisation, logistic_head
+from infopursuit_study.peers.lasso import Lasso
+from infopursuit_study.peers.matching_pursuit import coefficients, matching_pursuit
+from infopursuit_study.peers.peer import (
     BUDGETS,
     Contributions,
     TextPeer,
     Validation,
     linear_contributions,
 )
-from infopursuit.pursuit.answers.rules import ThresholdAnswers
-from infopursuit.pursuit.dictionary.forward_selection import forward_selection
 
 # Cosines with mean images are multiplied by this, as at the end of CLIP's training.
 SCALE = 100.0

@@ -22,7 +22,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional
 
-from infopursuit.peers.heads import LinearHead
+from infopursuit_study.peers.heads import LinearHead
 
 Loss = Literal["multinomial", "one_vs_rest"]
 

@@ -16,9 +16,9 @@ from torch import Tensor
 
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
-from infopursuit.peers.black_boxes import LinearProbe
 from infopursuit.pursuit.answers.thresholds import fit_thresholds
 from infopursuit.pursuit.dictionary.forward_selection import forward_selection
+from infopursuit_study.peers.black_boxes import LinearProbe
 
 # How often random texts are drawn.
 DRAWS = 5

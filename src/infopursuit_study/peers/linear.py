@@ -24,10 +24,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from infopursuit.core.errors import InputError
-from infopursuit.peers.elastic_net import ElasticNet, Loss, at_effective_concepts
-from infopursuit.peers.fit_cache import FitCache, cached
-from infopursuit.peers.heads import LinearHead, Standardisation
-from infopursuit.peers.peer import (
+from infopursuit_study.peers.elastic_net import ElasticNet, Loss, at_effective_concepts
+from infopursuit_study.peers.fit_cache import FitCache, cached
+from infopursuit_study.peers.heads import LinearHead, Standardisation
+from infopursuit_study.peers.peer import (
     BUDGETS,
     Contributions,
     TextPeer,

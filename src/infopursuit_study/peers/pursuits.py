@@ -25,15 +25,15 @@ from torch.nn import functional
 
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.variational import VariationalInformationPursuit
-from infopursuit.peers.binary_answers import Threshold, answers_of, fit_answers
-from infopursuit.peers.fit_cache import FitCache
-from infopursuit.peers.peer import BUDGETS, Contributions, Model, TextPeer, Validation
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.querier import Classifier
 from infopursuit.pursuit.rollout import images_at_once
+from infopursuit_study.peers.binary_answers import Threshold, answers_of, fit_answers
+from infopursuit_study.peers.fit_cache import FitCache
+from infopursuit_study.peers.peer import BUDGETS, Contributions, Model, TextPeer, Validation
 
 # Updates of the random and of the biased phase of `PaperNetworks`: at most, and in tuning.
 LIMIT, TUNING = (9000, 36000), (500, 400)

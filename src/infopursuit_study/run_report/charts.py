@@ -16,9 +16,9 @@ from markupsafe import Markup
 from infopursuit.core.files import atomic_folder
 from infopursuit.core.numbers import share
 from infopursuit.report.figures import Chart, Level, Line, chart_svg, charts_png, limits, swatch
-from run_report.groups import grouped
-from run_report.methods import INITS, WORDS, line_styles, meaning
-from run_report.runs import DatasetResults, Run
+from infopursuit_study.run_report.groups import grouped
+from infopursuit_study.run_report.methods import INITS, WORDS, line_styles, meaning
+from infopursuit_study.run_report.runs import DatasetResults, Run
 
 BASELINES, RULES = WORDS["baselines"], WORDS["rules"]
 ASKED = "questions asked"

@@ -14,7 +14,6 @@ from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.estimators.base import PursuitClassifier, load_fitted
 from infopursuit.estimators.persistence import DESCRIPTION
 from infopursuit.estimators.places import mapper
-from infopursuit.evaluation.chosen_images import load_pictures
 from infopursuit.explorer import payload
 from infopursuit.explorer.contents import (
     TRAIN,
@@ -29,7 +28,8 @@ from infopursuit.explorer.contents import (
 from infopursuit.explorer.page import page, room
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
-from run_report.methods import CONTROL, explains_in_words, has_updates
+from infopursuit_study.evaluation.chosen_images import load_pictures
+from infopursuit_study.run_report.methods import CONTROL, explains_in_words, has_updates
 
 BATCH = 4096
 

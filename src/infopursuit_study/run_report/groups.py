@@ -18,12 +18,17 @@ from jaxtyping import Float
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.numbers import points
-from infopursuit.evaluation.bootstrap import Interval, SeedMeans, seed_means, two_level_intervals
-from infopursuit.evaluation.files import read_predictions
-from infopursuit.evaluation.run_metrics import area_under_curve
 from infopursuit.report.figures import interval_bar
-from run_report.methods import CONTROL, dictionary_of, is_paper_method
-from run_report.runs import DatasetResults, Run
+from infopursuit_study.evaluation.bootstrap import (
+    Interval,
+    SeedMeans,
+    seed_means,
+    two_level_intervals,
+)
+from infopursuit_study.evaluation.files import read_predictions
+from infopursuit_study.evaluation.run_metrics import area_under_curve
+from infopursuit_study.run_report.methods import CONTROL, dictionary_of, is_paper_method
+from infopursuit_study.run_report.runs import DatasetResults, Run
 
 # The initial dictionaries of the paper.
 PAPER_INITS = ("llm", "random", "medoids")

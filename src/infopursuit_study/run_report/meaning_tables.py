@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from infopursuit.core.numbers import NOTHING, Proportion, percent, share, together, whole
-from infopursuit.meaning.worst_answers import FalseAnswer
 from infopursuit.pursuit.explanation import question
-from run_report.groups import Group
-from run_report.methods import WORDS
-from run_report.runs import Run
+from infopursuit_study.meaning.worst_answers import FalseAnswer
+from infopursuit_study.run_report.groups import Group
+from infopursuit_study.run_report.methods import WORDS
+from infopursuit_study.run_report.runs import Run
 
 NB = "\N{NO-BREAK SPACE}"
 COLUMNS = WORDS["columns"]

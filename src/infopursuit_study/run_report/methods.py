@@ -12,7 +12,7 @@ from typing import Any
 from infopursuit.core.files import packaged_toml
 from infopursuit.pursuit.answers.rules import LEVELS
 
-WORDS = packaged_toml("run_report", "words.toml")
+WORDS = packaged_toml("infopursuit_study.run_report", "words.toml")
 INITS, DICTIONARIES, ANSWERS = (WORDS[name] for name in ("inits", "dictionaries", "answers"))
 # The control: what a dictionary without concepts reaches.
 CONTROL = "random_words"

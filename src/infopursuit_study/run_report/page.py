@@ -18,7 +18,6 @@ from markupsafe import Markup
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import write_text
 from infopursuit.core.numbers import percent, share
-from infopursuit.evaluation.run_metrics import BUDGETS
 from infopursuit.pursuit.explanation import (
     IMAGE,
     NONE_OF_THE_CLASSES,
@@ -31,11 +30,17 @@ from infopursuit.pursuit.explanation import (
 )
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.report.figures import Chart, chart_svg
-from run_report import charts, meaning_tables, tables
-from run_report.groups import Group, comparisons, grouped, measured_groups
-from run_report.methods import CONTROL, explains_in_words, line_styles, stands_alone
-from run_report.paper_tables import paper_tables, table_budgets
-from run_report.runs import DatasetResults, Run
+from infopursuit_study.evaluation.run_metrics import BUDGETS
+from infopursuit_study.run_report import charts, meaning_tables, tables
+from infopursuit_study.run_report.groups import Group, comparisons, grouped, measured_groups
+from infopursuit_study.run_report.methods import (
+    CONTROL,
+    explains_in_words,
+    line_styles,
+    stands_alone,
+)
+from infopursuit_study.run_report.paper_tables import paper_tables, table_budgets
+from infopursuit_study.run_report.runs import DatasetResults, Run
 
 SAMPLE_QUERIES = 8
 SAMPLE_EVOLUTIONS = 6
@@ -51,7 +56,7 @@ def write_report(path: str | Path, datasets: Sequence[DatasetResults], resamples
 def render_report(datasets: Sequence[DatasetResults], resamples: int) -> str:
     """Return the page as HTML text."""
     environment = Environment(
-        loader=PackageLoader("run_report", "templates"),
+        loader=PackageLoader("infopursuit_study.run_report", "templates"),
         autoescape=select_autoescape(default=True, default_for_string=True),
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -69,7 +74,7 @@ def render_report(datasets: Sequence[DatasetResults], resamples: int) -> str:
         data_uri=data_uri,
     )
     sheets = (files("infopursuit.explorer") / "page/base.css",
-              files("run_report") / "templates" / "report.css")  # fmt: skip
+              files("infopursuit_study.run_report") / "templates" / "report.css")  # fmt: skip
     styles = line_styles(run.name.method for results in datasets for run in results.runs)
     groups = {results.name: _groups(results, resamples) for results in datasets}
     return environment.get_template("report.html.jinja").render(

@@ -11,10 +11,10 @@ from typing import Any
 
 from infopursuit.core.files import packaged_toml
 from infopursuit.core.numbers import NOTHING, decimal, interval
-from run_report.groups import Group, best_validated
-from run_report.methods import is_paper_method
+from infopursuit_study.run_report.groups import Group, best_validated
+from infopursuit_study.run_report.methods import is_paper_method
 
-PAPER = packaged_toml("run_report", "paper.toml")
+PAPER = packaged_toml("infopursuit_study.run_report", "paper.toml")
 ABLATIONS, BOTTLENECKS = PAPER["ablations"], PAPER["bottlenecks"]
 # The budget for data sets that the paper does not have: with few classes, and with many.
 FEW_CLASSES, BUDGET_FOR_FEW, BUDGET_FOR_MANY = 16, 10, 50

@@ -12,13 +12,13 @@ from typing import Any
 
 from infopursuit.core.files import write_text
 from infopursuit.core.numbers import NOTHING, share
-from infopursuit.evaluation.files import write_json
-from infopursuit.evaluation.run_metrics import BUDGETS
-from run_report.charts import BASELINES
-from run_report.groups import Group, grouped, measured_groups
-from run_report.meaning_tables import false_rows, mean_meaning
-from run_report.runs import DatasetResults, Run
-from run_report.tables import baseline_accuracies, results_table
+from infopursuit_study.evaluation.files import write_json
+from infopursuit_study.evaluation.run_metrics import BUDGETS
+from infopursuit_study.run_report.charts import BASELINES
+from infopursuit_study.run_report.groups import Group, grouped, measured_groups
+from infopursuit_study.run_report.meaning_tables import false_rows, mean_meaning
+from infopursuit_study.run_report.runs import DatasetResults, Run
+from infopursuit_study.run_report.tables import baseline_accuracies, results_table
 
 Row = Sequence[str]
 # Columns of the first table, and the figures of meaning behind them.

@@ -10,11 +10,11 @@ from typing import Any
 
 from infopursuit.core.numbers import NOTHING, decimal, interval, share, whole
 from infopursuit.pursuit.explanation import stops_when
-from run_report.charts import BASELINES
-from run_report.groups import Group, grouped
-from run_report.meaning_tables import of_100
-from run_report.methods import WORDS, dictionary_of
-from run_report.runs import DatasetResults, Run
+from infopursuit_study.run_report.charts import BASELINES
+from infopursuit_study.run_report.groups import Group, grouped
+from infopursuit_study.run_report.meaning_tables import of_100
+from infopursuit_study.run_report.methods import WORDS, dictionary_of
+from infopursuit_study.run_report.runs import DatasetResults, Run
 
 MOMENTS = ("initial", "midway", "final")
 FIXED_ORDER = WORDS["fixed_order"]

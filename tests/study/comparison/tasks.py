@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from comparison.entries import Task
 
 from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.texts.knowledge import KnowledgeTable
-from tests.peers.planted import planted, unit
+from infopursuit_study.comparison.entries import Task
+from tests.study.peers.planted import planted, unit
 
 # Not in sorted order, as labels of a data set need not be.
 NAMES = ("fox", "cat", "emu", "dog")

@@ -7,17 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from comparison import protocol
-from comparison.entries import ENTRIES, TRIES, Entry, Task, named
-from comparison.protocol import count_claims, measure_seed
 from sklearn.base import BaseEstimator
 
 from infopursuit.datasets.labelled_images import hold_out
-from infopursuit.peers import pursuits
-from infopursuit.peers.codes import SelectedTexts
-from infopursuit.peers.peer import BUDGETS, Contributions, Peer
-from infopursuit.peers.settings import TITLES
-from tests.benchmark.tasks import NAMES, small_task
+from infopursuit.pipeline.benchmark_settings import TITLES
+from infopursuit_study.comparison import protocol
+from infopursuit_study.comparison.entries import ENTRIES, TRIES, Entry, Task, named
+from infopursuit_study.comparison.protocol import count_claims, measure_seed
+from infopursuit_study.peers import pursuits
+from infopursuit_study.peers.codes import SelectedTexts
+from infopursuit_study.peers.peer import BUDGETS, Contributions, Peer
+from tests.study.comparison.tasks import NAMES, small_task
 
 TASK = small_task()
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from comparison.seeds import measure_peers
 
-from benchmarks.records import RESULTS, give, keep
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import read_table, write_table
-from tests.benchmark.tasks import small_task
+from infopursuit_study.comparison.seeds import measure_peers
+from infopursuit_study.experiments.records import RESULTS, give, keep
+from tests.study.comparison.tasks import small_task
 
 PEERS = ("selected_scores", "probe", "zero_shot")
 
@@ -92,7 +92,7 @@ def test_what_is_missing_is_told(tmp_path: Path) -> None:
         (["keep", "x.parquet"], "records: expected: keep RECORD DATASET"),
         (["give", str(tmp_path / "no.parquet"), "zoo"], "no.parquet: no such file"),
     ):
-        command = [sys.executable, "-m", "benchmarks.records", *given]
+        command = [sys.executable, "-m", "infopursuit_study.experiments.records", *given]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 1
         assert expected in done.stderr

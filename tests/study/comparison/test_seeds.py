@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from comparison import seeds
-from comparison.results import read_result
-from comparison.seeds import key_of, measure_peers, side_by_side
 
 from infopursuit.core.errors import InputError
-from tests.benchmark.tasks import small_task
+from infopursuit_study.comparison import seeds
+from infopursuit_study.comparison.results import read_result
+from infopursuit_study.comparison.seeds import key_of, measure_peers, side_by_side
 from tests.stage_scripts import ROOT
+from tests.study.comparison.tasks import small_task
 
 PEERS = ("selected_scores", "ours", "zero_shot")
 
@@ -123,7 +123,7 @@ def test_what_goes_wrong_is_one_line(
 
 SLEEPING = """
 import os, time
-from comparison.seeds import side_by_side
+from infopursuit_study.comparison.seeds import side_by_side
 
 def sleep(job):
     print(os.getpid(), flush=True)
@@ -152,7 +152,7 @@ def test_processes_end_with_their_parent(number: signal.Signals, tmp_path: Path)
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT / "stages")},
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
     )
     assert parent.stdout is not None
     started = [int(parent.stdout.readline()) for _ in range(2)]

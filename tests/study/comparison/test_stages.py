@@ -14,8 +14,8 @@ from infopursuit.core.stage import RowCounts
 from infopursuit.core.tables import EMBEDDED_CLASSES, EMBEDDED_IMAGES, EMBEDDED_TEXTS, write_table
 from infopursuit.pipeline.params import Params, load_params
 from infopursuit.texts.knowledge import write_knowledge
-from tests.benchmark.tasks import NAMES, small_task
 from tests.stage_scripts import ROOT, stage
+from tests.study.comparison.tasks import NAMES, small_task
 
 PEERS = ["selected_scores", "ours", "zero_shot"]
 

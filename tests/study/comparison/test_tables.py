@@ -10,18 +10,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from comparison.pictures import draw_curves, draw_truth
-from comparison.results import Result, curve_rows, read_result
-from comparison.seeds import measure_peers
-from comparison.tables import markdown
 
-from benchmarks.leaders import leaders, tasks_of
-from benchmarks.page import main, with_tables
 from infopursuit.core.errors import InputError
-from infopursuit.evaluation.bootstrap import accuracy_interval
-from infopursuit.peers.peer import BUDGETS
-from tests.benchmark.tasks import small_task
+from infopursuit_study.comparison.pictures import draw_curves, draw_truth
+from infopursuit_study.comparison.results import Result, curve_rows, read_result
+from infopursuit_study.comparison.seeds import measure_peers
+from infopursuit_study.comparison.tables import markdown
+from infopursuit_study.evaluation.bootstrap import accuracy_interval
+from infopursuit_study.experiments.leaders import leaders, tasks_of
+from infopursuit_study.experiments.page import main, with_tables
+from infopursuit_study.peers.peer import BUDGETS
 from tests.stage_scripts import ROOT
+from tests.study.comparison.tasks import small_task
 
 PEERS = ("selected_scores", "ours", "zero_shot", "descriptions", "probe")
 
@@ -254,7 +254,7 @@ def table_rows(text: str) -> list[list[str]]:
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "benchmarks.leaders", *arguments]
+    command = [sys.executable, "-m", "infopursuit_study.experiments.leaders", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from infopursuit.evaluation.agreement import claim_measures, count_answers, mean_shares
+from infopursuit_study.evaluation.agreement import claim_measures, count_answers, mean_shares
 
 
 def columns(*rows: str) -> np.ndarray:

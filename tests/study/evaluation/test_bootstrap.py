@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from infopursuit.evaluation.bootstrap import (
+from infopursuit_study.evaluation.bootstrap import (
     BLOCK,
     SeedMeans,
     accuracy_interval,
@@ -12,7 +12,7 @@ from infopursuit.evaluation.bootstrap import (
     seed_shares,
     two_level_intervals,
 )
-from infopursuit.evaluation.run_metrics import (
+from infopursuit_study.evaluation.run_metrics import (
     accuracy_metrics,
     budgets_up_to,
     fixed_order_metrics,

@@ -12,7 +12,7 @@ from PIL import Image
 from infopursuit.core import tables
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.labelled_images import LabelledImages
-from infopursuit.evaluation.chosen_images import figure_names, load_pictures, rows_of, spread_rows
+from infopursuit_study.evaluation.chosen_images import load_pictures, rows_of, spread_rows
 
 
 @given(
@@ -94,8 +94,3 @@ def test_embedded_images_and_cards_have_no_pictures(tmp_path):
     tables.write_table(path, tables.EMBEDDED_IMAGES, columns | {"embedding": np.ones((1, 4))})
     assert load_pictures(path, ["a"], ["x"]) == {}
     assert load_pictures(tmp_path / "card.yaml", ["a"], ["x"]) == {}
-
-
-def test_figure_names_are_safe_and_distinct():
-    found = figure_names(["test/zebra/1.jpg", "test zebra 1.jpg", "../..", "ok-1"])
-    assert found == ["test_zebra_1.jpg.png", "test_zebra_1.jpg-2.png", "image.png", "ok-1.png"]

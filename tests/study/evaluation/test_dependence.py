@@ -9,11 +9,11 @@ from torch.nn import functional
 
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.labelled_images import LabelledImages
-from infopursuit.evaluation.dependence import deletion, dependence_metrics, spaced
 from infopursuit.pursuit.answers.rules import AnswerRule, MinMaxAnswers, ThresholdAnswers
 from infopursuit.pursuit.naive_bayes.model import AnswerTable, InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.vip.networks import HistoryNetwork
+from infopursuit_study.evaluation.dependence import deletion, dependence_metrics, spaced
 
 N, K, D, C, T = 30, 9, 5, 3, 4
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from infopursuit.evaluation.files import (
+from infopursuit_study.evaluation.files import (
     read_predictions,
     write_predictions,
 )

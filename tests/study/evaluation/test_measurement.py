@@ -9,9 +9,9 @@ import torch
 
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.labelled_images import LabelledImages
-from infopursuit.evaluation.measurement import count_usage, measure, opening, summarize
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.vip.networks import HistoryNetwork
+from infopursuit_study.evaluation.measurement import count_usage, measure, opening, summarize
 
 
 def random_posteriors(n: int, t: int, c: int) -> tuple[torch.Tensor, torch.Tensor]:

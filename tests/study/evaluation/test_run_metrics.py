@@ -13,10 +13,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from infopursuit.core.csv_tables import write_csv
-from infopursuit.evaluation.bootstrap import accuracy_interval
-from infopursuit.evaluation.files import write_json
-from infopursuit.evaluation.measurement import PosteriorSummary, summarize
-from infopursuit.evaluation.run_metrics import (
+from infopursuit.pursuit.rollout import roll_out
+from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.pursuit.vip import early_stopping
+from infopursuit.pursuit.vip.early_stopping import mean_accuracy_by_budget
+from infopursuit.pursuit.vip.networks import HistoryNetwork
+from infopursuit_study.evaluation.bootstrap import accuracy_interval
+from infopursuit_study.evaluation.files import write_json
+from infopursuit_study.evaluation.measurement import PosteriorSummary, summarize
+from infopursuit_study.evaluation.run_metrics import (
     BudgetCurve,
     StoppingPoint,
     area_under_curve,
@@ -27,11 +32,6 @@ from infopursuit.evaluation.run_metrics import (
     sweep,
     usage_metrics,
 )
-from infopursuit.pursuit.rollout import roll_out
-from infopursuit.pursuit.stopping import StoppingRule
-from infopursuit.pursuit.vip import early_stopping
-from infopursuit.pursuit.vip.early_stopping import mean_accuracy_by_budget
-from infopursuit.pursuit.vip.networks import HistoryNetwork
 
 CORRECT = hnp.arrays(bool, st.tuples(st.integers(1, 8), st.integers(2, 6)))
 

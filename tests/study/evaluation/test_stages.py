@@ -25,11 +25,11 @@ from infopursuit.core.tables import (
 )
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
-from infopursuit.evaluation.files import read_predictions
-from infopursuit.meaning.worst_answers import read_worst
 from infopursuit.pipeline.params import Params, load_params
 from infopursuit.pursuit.explanation import read_explanations
 from infopursuit.texts.knowledge import KnowledgeTable, write_knowledge
+from infopursuit_study.evaluation.files import read_predictions
+from infopursuit_study.meaning.worst_answers import read_worst
 from tests.stage_scripts import ROOT, stage
 
 KEY = ("menagerie", "llm", "naive_bayes", 0)

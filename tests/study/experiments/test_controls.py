@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from benchmarks.controls import FEW, chosen, exchanged, nearest_texts
-from infopursuit.peers.pursuits import GenerativeIP
-from tests.peers.planted import planted
+from infopursuit_study.experiments.controls import FEW, chosen, exchanged, nearest_texts
+from infopursuit_study.peers.pursuits import GenerativeIP
+from tests.study.peers.planted import planted
 
 
 def test_the_two_most_probable_classes_change_places() -> None:

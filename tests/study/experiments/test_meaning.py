@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks import meaning
-from benchmarks.meaning_tables import interval
 from infopursuit.texts.knowledge import open_knowledge, read_judge
+from infopursuit_study.experiments import meaning
+from infopursuit_study.experiments.meaning_tables import interval
 
 WIDTH, TRAIN, TEST = 48, 12, 6
 

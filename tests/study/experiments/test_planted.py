@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks import many_classes
-from benchmarks.planted import (
+from benchmarks.querier_step import exponent
+from infopursuit_study.experiments import many_classes
+from infopursuit_study.experiments.planted import (
     CONCEPTS,
     DUPLICATES,
     ELSEWHERE,
@@ -24,7 +25,6 @@ from benchmarks.planted import (
     planted_world,
     posterior,
 )
-from benchmarks.querier_step import exponent
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,9 @@ from PIL import Image
 
 import infopursuit
 from infopursuit.clip.towers import OpenClip
-from infopursuit.meaning import covering as covering_module
-from infopursuit.meaning.covering import covering, marked_part
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit_study.meaning import covering as covering_module
+from infopursuit_study.meaning.covering import covering, marked_part
 from tests.clip.conftest import tiny_clip as tiny_clip
 from tests.estimators.test_pictures import TEXTS, picture, write_folder
 

@@ -10,21 +10,21 @@ import torch
 
 from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
-from infopursuit.meaning.measures import (
-    Judgements,
-    MeaningOfRun,
-    explained_shares,
-    hard_answers,
-    measure_meaning,
-    rule_of_texts,
-    truth_measures,
-)
+from infopursuit.estimators.sense import hard_answers
 from infopursuit.pursuit.answers.information import information_of_words
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.text_table import TextTable
-from tests.meaning.made_up import drawn_answer_table, drawn_roll_out, drawn_table
+from infopursuit_study.meaning.measures import (
+    Judgements,
+    MeaningOfRun,
+    explained_shares,
+    measure_meaning,
+    rule_of_texts,
+    truth_measures,
+)
+from tests.study.meaning.made_up import drawn_answer_table, drawn_roll_out, drawn_table
 
 VALUES = (-1.0, 0.0, 0.5, 1.0)
 

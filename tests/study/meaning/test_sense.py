@@ -5,12 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from benchmarks.traps import chain_trap, word_trap
 from infopursuit.core.errors import InputError
-from infopursuit.meaning.questions import plausible_questions, supported_yes
-from infopursuit.meaning.reader import reader_accuracy
+from infopursuit.estimators.sense import plausible_questions, reader_accuracy, supported_yes
 from infopursuit.texts.knowledge import KnowledgeTable
-from tests.meaning.made_up import drawn_roll_out, drawn_table, roll_out_of
+from infopursuit_study.experiments.traps import chain_trap, word_trap
+from tests.study.meaning.made_up import drawn_roll_out, drawn_table, roll_out_of
 
 
 @pytest.mark.parametrize("seed", range(5))

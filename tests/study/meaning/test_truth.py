@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from benchmarks.meaning import auroc_of_texts
-from infopursuit.meaning.truth import TruthOfAnswers, truth_of_answers
-from tests.meaning.made_up import drawn_table
+from infopursuit_study.experiments.meaning import auroc_of_texts
+from infopursuit_study.meaning.truth import TruthOfAnswers, truth_of_answers
+from tests.study.meaning.made_up import drawn_table
 
 
 def slow(answers: np.ndarray, table: np.ndarray, labels: np.ndarray) -> TruthOfAnswers:

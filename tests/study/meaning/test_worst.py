@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from infopursuit.meaning.worst_answers import denied, worst_answers
 from infopursuit.pursuit.rollout import RollOut
+from infopursuit_study.meaning.worst_answers import denied, worst_answers
 
 NAMES = tuple([f"{kind} {n}" for n in range(30)] for kind in ("image", "class", "query"))
 

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 
 from infopursuit.datasets.labelled_images import LabelledImages
-from infopursuit.peers.black_boxes import EmbeddingMLP, EmbeddingProbe
-from infopursuit.peers.codes import IPOMP, LM4CV, ResCBM, SelectedTexts, SpLiCE
-from infopursuit.peers.linear import (
+from infopursuit_study.peers.black_boxes import EmbeddingMLP, EmbeddingProbe
+from infopursuit_study.peers.codes import IPOMP, LM4CV, ResCBM, SelectedTexts, SpLiCE
+from infopursuit_study.peers.linear import (
     PCBM,
     DescriptionEnsemble,
     HybridPCBM,
@@ -19,9 +19,9 @@ from infopursuit.peers.linear import (
     LaBo,
     SparseLogistic,
 )
-from infopursuit.peers.peer import Peer
-from infopursuit.peers.pursuits import GenerativeIP, Ours, PaperNetworks
-from infopursuit.peers.trees import AnswerTree, RuleList
+from infopursuit_study.peers.peer import Peer
+from infopursuit_study.peers.pursuits import GenerativeIP, Ours, PaperNetworks
+from infopursuit_study.peers.trees import AnswerTree, RuleList
 
 CLASSES, D, NOISE_TEXTS = 4, 24, 20
 

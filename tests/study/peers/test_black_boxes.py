@@ -14,7 +14,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from infopursuit.core.tables import EMBEDDED_CLASSES, write_table
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
-from infopursuit.peers.black_boxes import (
+from infopursuit.pipeline.benchmark_settings import MLPSettings
+from infopursuit_study.peers.black_boxes import (
     MLP,
     SMALL,
     EmbeddingProbe,
@@ -22,9 +23,8 @@ from infopursuit.peers.black_boxes import (
     load_class_embeddings,
     threads_for,
 )
-from infopursuit.peers.heads import fit_logistic, logistic_head, steepest
-from infopursuit.peers.settings import MLPSettings
-from tests.peers.planted import blobs, planted
+from infopursuit_study.peers.heads import fit_logistic, logistic_head, steepest
+from tests.study.peers.planted import blobs, planted
 
 NAMES = ("cat", "dog", "owl")
 CENTRES = torch.eye(3, 4)

@@ -8,7 +8,7 @@ import torch
 from scipy.spatial.distance import mahalanobis
 from sklearn.linear_model import Lasso, LogisticRegression
 
-from infopursuit.peers.codes import (
+from infopursuit_study.peers.codes import (
     IPOMP,
     LM4CV,
     Mahalanobis,
@@ -17,8 +17,8 @@ from infopursuit.peers.codes import (
     SpLiCE,
     nearest_once,
 )
-from infopursuit.peers.heads import logistic_head
-from tests.peers.planted import planted
+from infopursuit_study.peers.heads import logistic_head
+from tests.study.peers.planted import planted
 
 
 def test_codes_of_ip_omp_have_as_many_texts_as_asked_for() -> None:

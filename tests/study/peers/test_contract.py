@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from infopursuit.core.errors import InputError
-from infopursuit.peers.peer import Peer
-from tests.peers.planted import PEERS, made, planted, unit
+from infopursuit_study.peers.peer import Peer
+from tests.study.peers.planted import PEERS, made, planted, unit
 
 DATA = planted()
 NAMES = sorted(PEERS)

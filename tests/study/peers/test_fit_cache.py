@@ -10,12 +10,12 @@ import torch
 from sklearn.base import clone
 
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
-from infopursuit.peers import elastic_net
-from infopursuit.peers.elastic_net import ElasticNet
-from infopursuit.peers.fit_cache import FitCache
-from infopursuit.peers.heads import Standardisation
-from infopursuit.peers.pursuits import Ours
-from tests.peers.planted import made, planted
+from infopursuit_study.peers import elastic_net
+from infopursuit_study.peers.elastic_net import ElasticNet
+from infopursuit_study.peers.fit_cache import FitCache
+from infopursuit_study.peers.heads import Standardisation
+from infopursuit_study.peers.pursuits import Ours
+from tests.study.peers.planted import made, planted
 
 SHARING = {
     "sparse_logistic": {"ridge": 1e-4},

@@ -7,8 +7,8 @@ from torch.nn import functional
 
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
-from infopursuit.peers import fixed_order
-from infopursuit.peers.fixed_order import (
+from infopursuit_study.peers import fixed_order
+from infopursuit_study.peers.fixed_order import (
     DRAWS,
     FixedOrder,
     mean_text,

@@ -10,9 +10,9 @@ import torch
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 
 from infopursuit.core.errors import InputError
-from infopursuit.peers.elastic_net import ElasticNet
-from infopursuit.peers.heads import Standardisation
-from infopursuit.peers.linear import (
+from infopursuit_study.peers.elastic_net import ElasticNet
+from infopursuit_study.peers.heads import Standardisation
+from infopursuit_study.peers.linear import (
     PCBM,
     DescriptionEnsemble,
     HybridPCBM,
@@ -24,7 +24,7 @@ from infopursuit.peers.linear import (
     submodular_order,
     without_duplicates,
 )
-from tests.peers.planted import planted, unit
+from tests.study.peers.planted import planted, unit
 
 
 def test_few_concepts_are_the_planted_ones() -> None:

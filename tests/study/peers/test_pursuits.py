@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from infopursuit import InformationPursuitClassifier, VariationalInformationPursuit
-from infopursuit.peers.binary_answers import answers_of, fit_answers
-from infopursuit.peers.pursuits import TUNING, GenerativeIP, Ours, PaperNetworks
-from tests.peers.planted import Planted, planted
+from infopursuit_study.peers.binary_answers import answers_of, fit_answers
+from infopursuit_study.peers.pursuits import TUNING, GenerativeIP, Ours, PaperNetworks
+from tests.study.peers.planted import Planted, planted
 
 
 def by_hand(data: Planted, answers: np.ndarray, asked: np.ndarray, steps: int):
@@ -66,7 +66,7 @@ def test_ours_is_the_estimator(monkeypatch: pytest.MonkeyPatch) -> None:
     curve = peer.accuracy_by_budget(data.X_test, data.y_test)
     np.testing.assert_allclose(model.curve(data.X_test, data.y_test), curve)
     with monkeypatch.context() as few:
-        few.setattr("infopursuit.peers.pursuits.images_at_once", lambda *_: 7)
+        few.setattr("infopursuit_study.peers.pursuits.images_at_once", lambda *_: 7)
         few.setattr("infopursuit.estimators.base.images_at_once", lambda *_: 9)
         np.testing.assert_allclose(model.curve(data.X_test, data.y_test), curve)
         np.testing.assert_allclose(peer.accuracy_by_budget(data.X_test, data.y_test), curve)

@@ -11,12 +11,12 @@ from scipy.optimize import nnls
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, orthogonal_mp
 
-from infopursuit.peers import lasso
-from infopursuit.peers.elastic_net import ElasticNet, at_effective_concepts
-from infopursuit.peers.heads import LinearHead, Standardisation
-from infopursuit.peers.lasso import Lasso
-from infopursuit.peers.matching_pursuit import coefficients, matching_pursuit
-from tests.peers.planted import unit
+from infopursuit_study.peers import lasso
+from infopursuit_study.peers.elastic_net import ElasticNet, at_effective_concepts
+from infopursuit_study.peers.heads import LinearHead, Standardisation
+from infopursuit_study.peers.lasso import Lasso
+from infopursuit_study.peers.matching_pursuit import coefficients, matching_pursuit
+from tests.study.peers.planted import unit
 
 
 def problem(n: int = 200, m: int = 12, c: int = 4) -> tuple[torch.Tensor, torch.Tensor]:

@@ -9,9 +9,9 @@ import pytest
 import torch
 from sklearn.tree import DecisionTreeClassifier
 
-from infopursuit.peers.binary_answers import answers_of
-from infopursuit.peers.trees import AnswerTree, RuleList, laplace
-from tests.peers.planted import planted
+from infopursuit_study.peers.binary_answers import answers_of
+from infopursuit_study.peers.trees import AnswerTree, RuleList, laplace
+from tests.study.peers.planted import planted
 
 
 def search(**settings: object) -> RuleList:

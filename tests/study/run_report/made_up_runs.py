@@ -16,16 +16,6 @@ from PIL import Image
 from infopursuit.core.csv_tables import write_csv
 from infopursuit.core.run_name import RunName
 from infopursuit.estimators.persistence import DESCRIPTION, FORMAT
-from infopursuit.evaluation.files import write_json, write_predictions
-from infopursuit.evaluation.measurement import summarize
-from infopursuit.evaluation.run_metrics import (
-    BudgetCurve,
-    StoppingPoint,
-    budget_curve,
-    run_metrics,
-    sweep,
-)
-from infopursuit.meaning.worst_answers import FalseAnswer, write_worst
 from infopursuit.pursuit.explanation import (
     ExplainedImage,
     Explanation,
@@ -36,6 +26,16 @@ from infopursuit.pursuit.explanation import (
 from infopursuit.pursuit.rollout import RollOut
 from infopursuit.pursuit.stopping import StoppingRule, posterior_entropy
 from infopursuit.report.figures import explanation_png
+from infopursuit_study.evaluation.files import write_json, write_predictions
+from infopursuit_study.evaluation.measurement import summarize
+from infopursuit_study.evaluation.run_metrics import (
+    BudgetCurve,
+    StoppingPoint,
+    budget_curve,
+    run_metrics,
+    sweep,
+)
+from infopursuit_study.meaning.worst_answers import FalseAnswer, write_worst
 
 CLASSES = (
     "zebra", "horse", "giraffe", "elephant", "polar bear", "sea turtle", "flamingo", "penguin",

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from run_report.explored import best_run
 
 from infopursuit import load
 from infopursuit.core.stage import RowCounts
@@ -18,6 +17,7 @@ from infopursuit.core.tables import EMBEDDED_IMAGES, IMAGES, write_table
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.explorer import payload
 from infopursuit.pipeline.params import Params, load_params
+from infopursuit_study.run_report.explored import best_run
 from tests.explorer.made_up import read_levels
 from tests.explorer.test_page import Elements
 from tests.stage_scripts import ROOT, stage

@@ -4,13 +4,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from run_report.groups import AUC, comparisons, measured_groups, reference
-from run_report.runs import read_dataset
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.run_name import RunName
-from infopursuit.evaluation.files import read_predictions
-from tests.report.made_up_runs import METHODS, make_baselines, make_run
+from infopursuit_study.evaluation.files import read_predictions
+from infopursuit_study.run_report.groups import AUC, comparisons, measured_groups, reference
+from infopursuit_study.run_report.runs import read_dataset
+from tests.study.run_report.made_up_runs import METHODS, make_baselines, make_run
 
 BUDGETS = (5, 10, 20)
 

@@ -2,15 +2,14 @@
 
 from itertools import product
 
-from run_report.methods import (
+from infopursuit_study.run_report.methods import (
     ANSWERS,
     DICTIONARIES,
     is_paper_method,
     line_styles,
     meaning,
 )
-
-from tests.report.made_up_runs import METHODS
+from tests.study.run_report.made_up_runs import METHODS
 
 
 def test_every_method_and_init_has_a_meaning():

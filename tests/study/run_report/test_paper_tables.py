@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import pytest
-from run_report.groups import measured_groups
-from run_report.paper_tables import paper_tables, table_budgets
-from run_report.runs import read_dataset
 
 from infopursuit.core.run_name import RunName
-from infopursuit.evaluation.run_metrics import BUDGETS
-from tests.report.made_up_runs import METHODS, make_baselines, make_run
+from infopursuit_study.evaluation.run_metrics import BUDGETS
+from infopursuit_study.run_report.groups import measured_groups
+from infopursuit_study.run_report.paper_tables import paper_tables, table_budgets
+from infopursuit_study.run_report.runs import read_dataset
+from tests.study.run_report.made_up_runs import METHODS, make_baselines, make_run
 
 
 def groups(folder, dataset, methods, init="llm", **run):

@@ -8,7 +8,18 @@ from itertools import pairwise, product
 from pathlib import Path
 
 import pytest
-from run_report.page import (
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.run_name import RunName
+from infopursuit.pursuit.explanation import (
+    IMAGE,
+    NONE_OF_THE_CLASSES,
+    ExplainedImage,
+    question,
+    write_explanations,
+)
+from infopursuit_study.evaluation.files import write_json
+from infopursuit_study.run_report.page import (
     belief,
     columns,
     in_short,
@@ -17,20 +28,17 @@ from run_report.page import (
     shown_run,
     summary,
 )
-from run_report.runs import read_dataset, read_opinion
-from run_report.tables import evolutions, figures, verdict
-
-from infopursuit.core.errors import InputError
-from infopursuit.core.run_name import RunName
-from infopursuit.evaluation.files import write_json
-from infopursuit.pursuit.explanation import (
-    IMAGE,
-    NONE_OF_THE_CLASSES,
-    ExplainedImage,
-    question,
-    write_explanations,
+from infopursuit_study.run_report.runs import read_dataset, read_opinion
+from infopursuit_study.run_report.tables import evolutions, figures, verdict
+from tests.study.run_report.made_up_runs import (
+    KNOWN,
+    MEANING,
+    METHODS,
+    STOP,
+    WORST,
+    make_baselines,
+    make_run,
 )
-from tests.report.made_up_runs import KNOWN, MEANING, METHODS, STOP, WORST, make_baselines, make_run
 
 EXPLORER = "explorer/menagerie.html"
 

@@ -10,8 +10,8 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.run_name import RunName
 from infopursuit.core.stage import RowCounts
 from infopursuit.pipeline.params import Params, load_params
-from tests.report.made_up_runs import make_baselines, make_run
 from tests.stage_scripts import ROOT, stage
+from tests.study.run_report.made_up_runs import make_baselines, make_run
 
 
 def edited(params: Params, section: str, **values: object) -> Params:
@@ -19,10 +19,9 @@ def edited(params: Params, section: str, **values: object) -> Params:
 
 
 def test_report_joins_all_runs_of_the_parameters(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    caplog.set_level("INFO")
     params = edited(
         load_params(ROOT / "params.yaml"),
         "run",
@@ -41,8 +40,9 @@ def test_report_joins_all_runs_of_the_parameters(
     assert lines[0] == '"t","accuracy"'
     assert (len(curves), len(lines)) == (4, 1 + 6 + 1)
     assert b"zero-shot" not in page
-    assert "| llm        | fixed" in caplog.text, "the stage ends with the table"
-    assert "| baseline   | MLP" in caplog.text
+    shown = capsys.readouterr().out
+    assert "| llm        | fixed" in shown, "the stage ends with the table"
+    assert "| baseline   | MLP" in shown
     metrics = json.loads(Path("artifacts/report/metrics.json").read_text(encoding="utf-8"))
     assert {"llm-fixed", "medoids-alternating", "mlp"} <= set(metrics)
     assert len(metrics) == 4 + 2

@@ -7,13 +7,13 @@ from itertools import product
 import numpy as np
 import pytest
 from PIL import Image
-from run_report.charts import BASELINES, write_plots
-from run_report.runs import MEANING_FIGURES, DatasetResults, read_dataset
-from run_report.summary import write_metrics, write_summary
 
 from infopursuit.core.run_name import RunName
 from infopursuit.report.figures import HUES
-from tests.report.made_up_runs import KNOWN, MEANING, make_baselines, make_run
+from infopursuit_study.run_report.charts import BASELINES, write_plots
+from infopursuit_study.run_report.runs import MEANING_FIGURES, DatasetResults, read_dataset
+from infopursuit_study.run_report.summary import write_metrics, write_summary
+from tests.study.run_report.made_up_runs import KNOWN, MEANING, make_baselines, make_run
 
 
 @pytest.fixture(scope="module")

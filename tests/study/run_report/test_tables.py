@@ -6,8 +6,14 @@ from itertools import product
 
 import pytest
 from PIL import Image
-from run_report.groups import measured_groups
-from run_report.meaning_tables import (
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.numbers import NOTHING
+from infopursuit.core.run_name import RunName
+from infopursuit_study.evaluation.files import write_json
+from infopursuit_study.evaluation.run_metrics import BUDGETS
+from infopursuit_study.run_report.groups import measured_groups
+from infopursuit_study.run_report.meaning_tables import (
     COLUMNS,
     false_rows,
     false_share,
@@ -18,9 +24,9 @@ from run_report.meaning_tables import (
     truth_table,
     worst_rows,
 )
-from run_report.page import render_report
-from run_report.runs import read_dataset, read_run
-from run_report.tables import (
+from infopursuit_study.run_report.page import render_report
+from infopursuit_study.run_report.runs import read_dataset, read_run
+from infopursuit_study.run_report.tables import (
     dependence_rows,
     evolution,
     figures,
@@ -29,13 +35,7 @@ from run_report.tables import (
     settings_rows,
     verdict,
 )
-
-from infopursuit.core.errors import InputError
-from infopursuit.core.numbers import NOTHING
-from infopursuit.core.run_name import RunName
-from infopursuit.evaluation.files import write_json
-from infopursuit.evaluation.run_metrics import BUDGETS
-from tests.report.made_up_runs import (
+from tests.study.run_report.made_up_runs import (
     ANSWERS,
     FIRST_TEN,
     KNOWN,
