@@ -136,8 +136,9 @@ bench: env ## Time the training engine against a naive one (half an hour).
 gpu-check: ## Try the engine on one NVIDIA GPU, in 10 minutes and without installing anything.
 	@PYTHONPATH=src $(PYTHON) -m benchmarks.gpu_check $(ARGS)
 
-campaign: env ## Try to break each promise, at length (hours); make campaign NAMES="kills ..." for some.
-	@python -m campaigns $(NAMES)
+campaign: env ## Stop every stage at many moments (hours); its table goes to lab/reliability.md.
+	@python -m campaigns.kills $(ARGS)
+	python -m benchmarks.page lab/reliability.md kills artifacts/campaigns/kills.md
 
 lock: ## Resolve the pinned versions again.
 	@compile=($(UV) pip compile --generate-hashes --no-emit-index-url --no-annotate --no-header \

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from campaigns.kinds import Kind, Reader, family, lines, parquet, put
-from campaigns.mutations import saved, written
+from campaigns.kinds import Kind, Reader, family, lines, parquet, put, saved, written
 from campaigns.readers import (
     ARRAYS,
     EMBEDDED_TABLE,
@@ -253,7 +252,7 @@ def _arrays() -> list[Kind]:
     ]
     name = "arrays of numpy"
     below, reader = npz(train_labels=np.array([0, -1, 2, 0])), READERS["embedded images (.npz)"]
-    outside = ("labels below 0", below, "train_labels has values outside of class_names")
+    outside = ("labels below 0", below, "1 of 4 values outside .*-1 in row 1")
     files = {
         f"{each}.npy": saved(lambda target, rows=rows: np.save(target, rows))
         for each, rows in ARRAYS.items()
@@ -279,9 +278,9 @@ def _image_lists() -> list[Kind]:
         ("a value too many", f"{head}a,cat,train,x\n", "row 2: 4 cells; expected 3"),
         ("an unknown class", f"{head}a,fox,train\n", "row 2: no class 'fox'"),
         ("an unknown split", f"{head}a,cat,val\n", "row 2: split 'val'; expected 'train'"),
-        ("a file twice", f"{head}a,cat,train\na,dog,test\n", "id 'a' of row 1 is also"),
+        ("a file twice", f"{head}a,cat,train\na,dog,test\n", "the image 'a' is there twice"),
         ("an open quote", f'{head}"a,cat,train\n', "row 2: a quote that is not closed"),
-        ("impossible paths", no_files, lambda read: read.stamp.endswith("missing missing")),
+        ("impossible paths", no_files, "2 of 2 images are not there"),
     ]
     folders = [
         ("a folder without test", tree("train/cat/1.png"), "none called 'test'"),
@@ -302,7 +301,7 @@ def _answers() -> list[Kind]:
     long, numbers = "x" * 10**7, "1, " * 3_000_000
     prompt = "1. ignore all instructions\n2. {{ 7 * 7 }}\nCaption: A cat.\n1. whiskers"
     queries = [
-        ("empty", "", "none of 1 answers holds a concept.*no line at all"),
+        ("empty", "", "none of 1 answers holds a concept"),
         ("10 MB in a line", f"1. {long}\n2. red hat", concepts(long, "red hat")),
         ("a million lines", "1. four legs\n" * 300_000, concepts("four legs")),
         ("other languages", "1. 四条腿\n2. четыре ноги", concepts("四条腿", "четыре ноги")),
@@ -318,7 +317,7 @@ def _answers() -> list[Kind]:
 
     form = unusable("not the two lines asked for")
     knowledge = [
-        ("knowledge, empty", "", form),
+        ("knowledge, empty", "", unusable("empty")),
         ("knowledge, 10 MB long", f"true: {numbers}1\nsometimes: none", form),
         ("knowledge, 5000 digits", f"true: {LONG_NUMBER}\nsometimes: none", form),
         ("knowledge, a number of no text", "true: 9\nsometimes: none",

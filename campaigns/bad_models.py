@@ -16,8 +16,7 @@ from safetensors.numpy import load, save
 
 import infopursuit
 from campaigns.bad_files import DEEP, Trap
-from campaigns.kinds import Kind, Reader, family, put
-from campaigns.mutations import saved
+from campaigns.kinds import Kind, Reader, family, put, saved
 from campaigns.readers import (
     CLIP_CONFIG,
     COLUMNS,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,7 @@ import numpy as np
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from campaigns.kinds import Kind, Reader, family, put
-from campaigns.mutations import dumped, saved
+from campaigns.kinds import Kind, Reader, family, put, saved
 from campaigns.readers import HISTORIES, READERS, picture, post
 from infopursuit.explorer.server import MAX_BYTES
 from tests.explorer.test_server import bomb
@@ -98,16 +97,7 @@ def _accepted() -> list[Kind]:
         ("a hostile note", _noted("{{ 7 * 7 }}<script>"), rgb(1, 1)),
         ("a broken profile", _blank(1, icc_profile=b"no profile"), rgb(1, 1)),
     ]
-    large = rgb(13_000, 13_000)
-    heavy = [
-        ("170 million pixels", lambda folder: _blank(13_000), large),
-        ("170 million pixels, 16 bits", lambda folder: _blank(13_000, "I;16"), large),
-    ]
-    reader = READERS["pictures"]
-    return [
-        *family("pictures", reader, rows),
-        *(replace(kind, heavy=True) for kind in family("pictures", reader, heavy)),
-    ]
+    return family("pictures", READERS["pictures"], rows)
 
 
 def _requests() -> list[Kind]:
@@ -123,7 +113,7 @@ def _requests() -> list[Kind]:
         return Reader(partial(posted, path), refusal=RefusedError)
 
     def changed(**more: Any) -> bytes:
-        return dumped({**HISTORIES, **more}, escaped=True)
+        return json.dumps({**HISTORIES, **more}).encode()
 
     first = {"query": 0, "answer": 1.0}
     unknown, extreme = {**first, "query": 99}, {**first, "answer": 2}

@@ -5,8 +5,8 @@
 Every stage of a small world gets SIGKILL, SIGTERM and Ctrl-C (SIGINT to its group), each at MOMENTS
 moments, one drawn from each of as many equal parts of its processor time without imports (warm.py);
 and at COLD moments of a new process, imports included. Before each run the outputs are removed, as
-DVC does; after it the same command must end in the same bytes. Then come folders that disappear,
-full and read-only disks, and two `dvc repro` at once (surroundings.py).
+DVC does; after it the same command must end in the same bytes. The table is written to
+artifacts/campaigns/kills.md after each stage.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from campaigns import write_tables
 from campaigns.killed_world import STOPPED, Command, KilledWorld
-from campaigns.surroundings import SURROUNDINGS, Tried
 from campaigns.warm import Ended
+from infopursuit.core.files import write_text
 from infopursuit.core.numbers import table
 
 # Seconds of processor time in which a new process has made its first import, even if it is slow.
 START = 0.1
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+TABLE = Path("artifacts/campaigns/kills.md")
 HEADER = ("stage", "seconds", "SIGKILL", "SIGTERM", "Ctrl-C", "something to resume", "broken")
 
 
@@ -55,12 +55,8 @@ class Tally:
     def row(self) -> list[str]:
         """Return the row of the table."""
         ended = [f"{self.stopped[number]} of {self.moments}" for number in SIGNALS]
-        return [self.stage, f"{self.seconds:.1f}", *ended, str(self.resumable), cell(self.broken)]
-
-
-def cell(broken: list[str]) -> str:
-    """Return broken promises as a cell of a table."""
-    return " ".join("; ".join(broken).replace("|", "/").split())[:500] or "none"
+        broken = " ".join("; ".join(self.broken).replace("|", "/").split())[:500] or "none"
+        return [self.stage, f"{self.seconds:.1f}", *ended, str(self.resumable), broken]
 
 
 def faults_of_end(number: signal.Signals, ended: Ended, early: bool) -> list[str]:
@@ -122,41 +118,29 @@ def tally(world: KilledWorld, command: Command, moments: int, cold: int, seed: i
 
 
 def main() -> int:
-    """Stop all stages and try the surroundings; return 1 if a promise is broken."""
+    """Stop all stages and write the table; return 1 if a promise is broken."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--moments", type=int, default=20)
     parser.add_argument("--cold", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     stages: list[Tally] = []
-    tried: list[Tried] = []
-
-    def write() -> None:
-        note = (
-            f"{given.moments} moments a signal and stage in the work, {given.cold} in a new "
-            "process with its imports. "
-            "*Seconds*: processor time of the undisturbed stage, without imports. *n of m*: the "
-            "signal ended the stage n times; the other times it had come to its end. *Something to "
-            "resume*: how often a stopped stage had left checkpoints or chunks. After each of "
-            "these runs the command was repeated."
-        )
-        rows = [[each.what, each.how, each.result, cell(each.broken)] for each in tried]
-        parts = [note, table(("what", "how", "found", "broken"), rows)]
-        write_tables("kills", HEADER, [stage.row() for stage in stages], "\n\n".join(parts))
-
+    note = (
+        f"{given.moments} moments a signal and stage in the work, {given.cold} in a new process "
+        "with its imports. *Seconds*: processor time of the undisturbed stage, without imports. "
+        "*n of m*: the signal ended the stage n times; the other times it had come to its end. "
+        "*Something to resume*: how often a stopped stage had left checkpoints or chunks. After "
+        "each of these runs the command was repeated."
+    )
     with tempfile.TemporaryDirectory() as folder:
         world = KilledWorld(Path(folder))
         for command in STOPPED.values():
             stages.append(tally(world, command, given.moments, given.cold, given.seed))
             print(*stages[-1].row(), sep=" | ", flush=True)
-            write()
-        for surrounding in SURROUNDINGS:
-            for row in surrounding(world):
-                tried.append(row)
-                print(*row, sep=" | ", flush=True)
-            write()
+            rows = table(HEADER, [stage.row() for stage in stages])
+            write_text(TABLE, f"{rows}\n\n{note}\n")
         world.warm.close()
-    return int(any(part.broken for part in (*stages, *tried)))
+    return int(any(stage.broken for stage in stages))
 
 
 if __name__ == "__main__":

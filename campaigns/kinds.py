@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, NamedTuple
 
 import pyarrow as pa
-from beartype.door import is_bearable
-from hypothesis import strategies as st
+import pyarrow.parquet as pq
 
-from campaigns.mutations import written
 from infopursuit.core.errors import InputError
 
 
@@ -23,22 +21,12 @@ class Reader(NamedTuple):
     Attributes:
         read: the function, of the path of a file or of the input itself.
         file: the name of the file, which a message must contain; "" if the input is no file.
-        inputs: examples for the fuzzing, most of them wrong.
-        is_right: a check of a result, besides its type.
         refusal: the exception for a bad input.
     """
 
     read: Callable[[Any], Any]
     file: str = ""
-    inputs: st.SearchStrategy[Any] | None = None
-    is_right: Callable[[Any], bool] = lambda value: True
     refusal: type[Exception] = InputError
-
-    def fits(self, value: Any) -> bool:
-        """Return whether a result has the type that the function documents, and is right."""
-        read = self.read.func if isinstance(self.read, partial) else self.read
-        documented = read if isinstance(read, type) else get_type_hints(read)["return"]
-        return is_bearable(value, documented) and self.is_right(value)
 
 
 @dataclass(frozen=True)
@@ -52,17 +40,14 @@ class Kind:
             several files by name; a function that writes the input into an empty folder and
             returns what the reader gets; or the input itself.
         reader: the reader, the stage or the command.
-        expected: a pattern of the message; for an input that only looks bad a check of the result;
-            None if it may be refused or taken.
-        heavy: whether the long form alone tries it.
+        expected: a pattern of the message; for an input that only looks bad a check of the result.
     """
 
     family: str
     name: str
     source: Any
     reader: Reader
-    expected: str | Callable[[Any], bool] | None
-    heavy: bool = False
+    expected: str | Callable[[Any], bool]
 
     @property
     def key(self) -> str:
@@ -109,3 +94,15 @@ def parquet(table: pa.Table, **changed: Any) -> bytes:
             column = values if isinstance(values, pa.Array) else pa.array(values)
             table = table.set_column(place, name, column)
     return written(table)
+
+
+def written(table: pa.Table) -> bytes:
+    """Return a table as a Parquet file."""
+    return saved(lambda file: pq.write_table(table, file))
+
+
+def saved(save: Callable[[io.BytesIO], object]) -> bytes:
+    """Return what a function writes to a file."""
+    file = io.BytesIO()
+    save(file)
+    return file.getvalue()

@@ -21,6 +21,7 @@ from infopursuit.core.settings import ComputeSettings, Positive, Section
 from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import load_images, load_training
 from infopursuit.datasets.settings import Datasets
+from infopursuit.pipeline import paths
 from infopursuit.pipeline.benchmark_settings import MLPSettings
 from infopursuit.pipeline.run_settings import EvaluateSettings
 from infopursuit.texts.text_table import TextTable
@@ -32,8 +33,6 @@ from infopursuit_study.evaluation.run_metrics import (
 )
 from infopursuit_study.peers.black_boxes import MLP, LinearProbe, load_class_embeddings
 from infopursuit_study.peers.fixed_order import FixedOrder, text_orders
-
-UNIVERSE = "artifacts/universe/embeddings.parquet"
 
 
 class Settings(Section):
@@ -48,18 +47,20 @@ class Settings(Section):
 
 
 def main(settings: Settings, dataset: str) -> RowCounts:
-    images_path = f"artifacts/images/{dataset}.parquet"
+    images_path = paths.images(dataset)
     seed = settings.baselines.seed
     budget = settings.datasets[dataset].largest_budget
     resamples = settings.evaluate.bootstrap_resamples
 
-    universe = torch.from_numpy(TextTable.from_parquet(UNIVERSE, SCRATCH / "universe").embeddings)
+    universe = torch.from_numpy(
+        TextTable.from_parquet(paths.UNIVERSE, SCRATCH / "universe").embeddings
+    )
     train, held_out = load_training(
         images_path, settings.validation_fraction, seed, settings.max_images
     )
     test = load_images(images_path, "test", settings.max_images)
-    check_same_space(UNIVERSE, images_path)
-    classes = load_class_embeddings(f"artifacts/images/{dataset}.classes.parquet")
+    check_same_space(paths.UNIVERSE, images_path)
+    classes = load_class_embeddings(paths.images(dataset, "classes"))
     read = len(train.ids) + len(held_out.ids)
 
     mlp = MLP(settings.baselines, settings.compute.torch_device()).fit(train, held_out)
@@ -86,7 +87,7 @@ def main(settings: Settings, dataset: str) -> RowCounts:
             asked = [FixedOrder(texts[:t]).fit(train, held_out) for texts in directions]
             correct_at[t] = np.stack([each.predict(images) == labels for each in asked])
         metrics |= fixed_order_metrics(name, correct_at, resamples)
-    write_json(f"artifacts/baselines/{dataset}.json", metrics)
+    write_json(paths.baselines(dataset), metrics)
     return RowCounts(read=read + len(test.ids), written=len(correct) + len(orders))
 
 

@@ -16,11 +16,8 @@ from infopursuit.core.files import read_text_list, write_text
 from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.core.tables import QUERIES, REJECTED_TEXTS, UNIVERSE, read_table, write_table
 from infopursuit.datasets.settings import Datasets
+from infopursuit.pipeline import paths
 from infopursuit.queries.settings import QueriesSettings, QuestionsSettings, UniverseSettings
-
-CLASSES = Path("artifacts/classes")
-CORPORA = Path("artifacts/queries")
-FOLDER = Path("artifacts/universe")
 
 
 class Settings(Section):
@@ -39,21 +36,21 @@ def main(settings: Settings) -> RowCounts:
 
     limits = settings.universe
     dictionaries = {
-        name: read_text_list(CORPORA / "dictionaries" / f"{name}.txt")
+        name: read_text_list(paths.QUERIES / "dictionaries" / f"{name}.txt")
         for name in sorted(settings.queries.dictionaries)
     }
     lists = {
-        name: read_text_list(CORPORA / "lists" / f"{name}.txt")
+        name: read_text_list(paths.QUERIES / "lists" / f"{name}.txt")
         for name in sorted(settings.queries.lists)
     }
     corpora = {
-        name: read_table(CORPORA / f"{name}.parquet", QUERIES)
+        name: read_table(paths.QUERIES / f"{name}.parquet", QUERIES)
         for name in sorted(settings.queries.corpora)
     }
     class_names: list[str] = []
-    if Path(limits.drop_class_names) == CLASSES:
+    if Path(limits.drop_class_names) == paths.CLASSES:
         for name in settings.datasets:
-            class_names += read_text_list(CLASSES / f"{name}.txt")
+            class_names += read_text_list(paths.CLASSES / f"{name}.txt")
     texts, rejected, counts = build_universe(
         dictionaries,
         corpora,
@@ -65,11 +62,11 @@ def main(settings: Settings) -> RowCounts:
     )
     words = read_text_list(limits.control_words)
     control, counts["control"] = control_texts(words, (text.as_py() for text in texts["text"]))
-    write_table(FOLDER / "texts.parquet", UNIVERSE, texts)
-    write_table(FOLDER / "rejected.parquet", REJECTED_TEXTS, rejected)
-    write_table(FOLDER / "control.parquet", UNIVERSE, control)
+    write_table(paths.TEXTS, UNIVERSE, texts)
+    write_table(paths.UNIVERSE_FOLDER / "rejected.parquet", REJECTED_TEXTS, rejected)
+    write_table(paths.UNIVERSE_FOLDER / "control.parquet", UNIVERSE, control)
     lines = json.dumps(counts, sort_keys=True, indent=2) + "\n"
-    write_text(FOLDER / "counts.json", lines)
+    write_text(paths.UNIVERSE_FOLDER / "counts.json", lines)
     return RowCounts(
         read=sum(counts["rows"].values()) + len(words),
         written=counts["texts"] + counts["control"]["texts"],

@@ -18,12 +18,13 @@ from pathlib import Path
 from infopursuit.core.code_used import write_listings
 from infopursuit.core.files import atomic_folder, write_text
 from infopursuit.core.settings import Section
+from infopursuit.pipeline import paths
 from infopursuit.pipeline.check import check
 from infopursuit.pipeline.leftovers import move_leftovers, read_outputs
 
 logger = logging.getLogger("infopursuit")
 
-STAGES, OUTPUTS = Path("stages"), Path("artifacts/outputs.txt")
+STAGES = Path("stages")
 
 
 class Settings(Section):
@@ -46,7 +47,7 @@ def main(settings: Settings) -> RowCounts:
     if moved:
         logger.info("%d files of earlier settings moved to %s", len(moved), SCRATCH / "leftovers")
     names = "".join(f"{path.as_posix()}\n" for path in outputs.named)
-    write_text(OUTPUTS, names)
+    write_text(paths.OUTPUTS, names)
     return RowCounts(read=inputs, written=len(scripts) + len(outputs.named))
 
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from infopursuit.core.stage import RowCounts, run
 
-from pathlib import Path
-
 from infopursuit.core.csv_tables import write_csv
 from infopursuit.core.files import write_text
 from infopursuit.core.settings import ComputeSettings, Section
+from infopursuit.pipeline import paths
 from infopursuit.pipeline.benchmark_settings import BenchmarkSettings
 from infopursuit.pipeline.run_settings import EvaluateSettings
 from infopursuit_study.comparison.pictures import draw_curves, draw_truth
@@ -28,7 +27,7 @@ class Settings(Section):
 
 
 def main(settings: Settings, dataset: str) -> RowCounts:
-    folder, out = Path("artifacts/peers"), Path("artifacts/benchmark")
+    folder, out = paths.PEERS, paths.BENCHMARK
     results = [read_result(folder, dataset, peer) for peer in settings.benchmark.peers]
     rows = curve_rows(results)
     write_csv(out / f"{dataset}.csv", ("peer", "t", "accuracy"), rows)

@@ -21,8 +21,7 @@ from infopursuit.datasets.duplicates import list_near_copies, log_empty_classes
 from infopursuit.datasets.embedded_files import copy_embedded_images
 from infopursuit.datasets.open_images import has_embeddings, open_image_source
 from infopursuit.datasets.settings import Datasets
-
-IMAGES = Path("artifacts/images")
+from infopursuit.pipeline import paths
 
 
 class Settings(Section):
@@ -37,10 +36,10 @@ class Settings(Section):
 def main(settings: Settings, dataset: str) -> RowCounts:
     """Embed the images (or take their embeddings), list the unreadable ones, embed the classes."""
     chosen, compute = settings.datasets[dataset], settings.compute
-    classes = read_text_list(f"artifacts/classes/{dataset}.txt")
+    classes = read_text_list(paths.classes(dataset))
     clip = load_clip(settings.clip, compute.device, half_precision=compute.half_precision)
-    out = IMAGES / f"{dataset}.parquet"
-    rejected = IMAGES / f"{dataset}.rejected.parquet"
+    out = paths.images(dataset)
+    rejected = paths.images(dataset, "rejected")
     if has_embeddings(chosen.images):
         images = Path(chosen.images)
         rows = copy_embedded_images(
@@ -58,9 +57,9 @@ def main(settings: Settings, dataset: str) -> RowCounts:
         workers = choose_workers(compute, partial(open_both, *opened))
         rows = embed_images(source, out, rejected, clip, how, chosen.max_rejected, workers)
     log_empty_classes(out, classes)
-    copies = IMAGES / f"{dataset}.duplicates.parquet"
+    copies = paths.images(dataset, "duplicates")
     list_near_copies(out, copies, choose_device(compute.device))
-    embed_classes(classes, IMAGES / f"{dataset}.classes.parquet", clip, compute.embed_batch_size)
+    embed_classes(classes, paths.images(dataset, "classes"), clip, compute.embed_batch_size)
     return RowCounts(*rows)
 
 

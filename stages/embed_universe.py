@@ -6,16 +6,14 @@ python stages/embed_universe.py
 from infopursuit.core.stage import SCRATCH, RowCounts, run
 
 from functools import partial
-from pathlib import Path
 
 from infopursuit.clip.embed_tables import Embedding, embed_control, embed_universe
 from infopursuit.clip.towers import load_clip
 from infopursuit.clip.weights import EmbeddingsSettings
 from infopursuit.core.executors import choose_workers
 from infopursuit.core.settings import ComputeSettings, Section
+from infopursuit.pipeline import paths
 from infopursuit.queries.settings import UniverseSettings
-
-UNIVERSE = Path("artifacts/universe")
 
 
 class Settings(Section):
@@ -37,14 +35,14 @@ def main(settings: Settings) -> RowCounts:
     batch_size, chunk = compute.embed_batch_size, compute.embed_chunk
     # The few control texts first: a kill must not cost the finished embedding of the universe.
     control = embed_control(
-        UNIVERSE / "control.parquet",
-        UNIVERSE / "control_embeddings.parquet",
+        paths.UNIVERSE_FOLDER / "control.parquet",
+        paths.CONTROL,
         clip,
         Embedding(batch_size, chunk, SCRATCH / "embed" / "control"),
     )
     texts = embed_universe(
-        UNIVERSE / "texts.parquet",
-        UNIVERSE / "embeddings.parquet",
+        paths.TEXTS,
+        paths.UNIVERSE,
         clip,
         Embedding(
             batch_size, chunk, SCRATCH / "embed" / "universe", settings.embeddings.shard_rows

@@ -14,7 +14,6 @@ from infopursuit.core.stage import SCRATCH, RowCounts, run
 
 import logging
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from infopursuit.core.csv_tables import write_csv
@@ -31,7 +30,9 @@ from infopursuit.datasets.labelled_images import (
 from infopursuit.datasets.settings import Datasets, DatasetSettings
 from infopursuit.estimators.base import PursuitClassifier, load_fitted
 from infopursuit.estimators.places import why_none
+from infopursuit.estimators.provenance import RunProvenance
 from infopursuit.estimators.truth_by_people import in_figures, truth_by_people
+from infopursuit.pipeline import paths
 from infopursuit.pipeline.run_settings import EvaluateSettings, ExplainSettings
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.texts.annotations import Annotations, read_annotations
@@ -58,7 +59,6 @@ logger = logging.getLogger("infopursuit")
 
 # Test pictures in which the places of answers are covered.
 COVERED = 64
-UNIVERSE = "artifacts/universe/embeddings.parquet"
 
 
 class Settings(Section):
@@ -73,11 +73,12 @@ class Settings(Section):
 
 def main(settings: Settings, dataset: str, init: str, method: str, seed: int) -> RowCounts:
     name = RunName(dataset, init, method, seed)
-    images, most = f"artifacts/images/{dataset}.parquet", settings.max_images
-    check_same_space(UNIVERSE, images)
-    model = load_fitted(f"artifacts/models/{name}", device=settings.compute.torch_device())
+    images, most = paths.images(dataset), settings.max_images
+    check_same_space(paths.UNIVERSE, images)
+    model = load_fitted(paths.model(name), device=settings.compute.torch_device())
     test = load_images(images, "test", most)
-    pursuit, budget = model.pursuit_, model.provenance_["budget"]
+    run_of = RunProvenance.of(model.provenance_)
+    pursuit, budget = model.pursuit_, run_of.budget
     stop = settings.explain.stop
 
     k = len(pursuit.queries)
@@ -93,14 +94,13 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     }
     metrics = run_metrics(summary, usage, curve, auc, pursuit.queries, stop)
     metrics |= dependence_metrics(pursuit, test, measured.opening.order[:, :asked])
-    metrics["selected_on"] = model.provenance_["settings"]["select_on"]
-    held_out = model.provenance_["settings"]["validation_fraction"]
+    metrics["selected_on"] = run_of.select_on
     chosen = settings.datasets[dataset]
-    universe = TextTable.from_parquet(UNIVERSE, SCRATCH / "universe")
+    universe = TextTable.from_parquet(paths.UNIVERSE, SCRATCH / "universe")
     meaning = measure_meaning(
         model,
         measured.opening,
-        load_training(images, held_out, seed, most)[0],
+        load_training(images, run_of.validation_fraction, seed, most)[0],
         test,
         universe,
         judgements(chosen, dataset, model, universe),
@@ -118,7 +118,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     if no_places is not None:
         logger.info("%s: answers have no places in pictures: %s", name, no_places)
 
-    folder = Path("artifacts/evaluation") / str(name)
+    folder = paths.evaluation(name)
     write_csv(folder / "curve.csv", ("t", *BudgetCurve._fields), curve.rows())
     write_csv(folder / "stopping.csv", StoppingPoint._fields, sweep(summary, thresholds))
     write_predictions(folder / "predictions.parquet", test.ids, summary.labels, summary.predicted)
@@ -135,14 +135,14 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     if pictures and no_places is None:
         some = [pictures[image] for image in ids["covered"]]
         covered = covering(model, some, stop, seed)._asdict()
-    said = read_annotations(f"artifacts/annotations/{dataset}.csv")
+    said = read_annotations(paths.people(dataset))
     if said.rows:
         said = said.of_pictures(image_ids(images))
     people = by_people(model, test, said)
     figures = {**meaning.figures, "covered": covered, "people": people}
-    write_json(f"artifacts/meaning/{name}.json", figures)
-    write_worst(f"artifacts/meaning/{name}", meaning.worst, pictures)
-    write_json(f"{folder}.json", metrics)
+    write_json(paths.meaning(name, ".json"), figures)
+    write_worst(paths.meaning(name), meaning.worst, pictures)
+    write_json(paths.evaluation(name, ".json"), metrics)
     return RowCounts(read=len(test.ids), written=len(test.ids))
 
 
@@ -166,10 +166,10 @@ def judgements(
     Raises:
         InputError: a judge or a strict list is about none of the texts of the universe.
     """
-    classes, folder = model.pursuit_.class_names, "artifacts/judgements"
-    judge = read_judge(f"{folder}/{dataset}.judge.jsonl", classes, model.pursuit_.queries)
-    strict = read_strict(f"{folder}/{dataset}.strict.jsonl", classes)
-    said = read_judge(f"{folder}/{dataset}.judge.jsonl", classes).texts
+    classes = model.pursuit_.class_names
+    judge = read_judge(paths.judgements(dataset, "judge"), classes, model.pursuit_.queries)
+    strict = read_strict(paths.judgements(dataset, "strict"), classes)
+    said = read_judge(paths.judgements(dataset, "judge"), classes).texts
     for what, path, texts in (
         ("judge", chosen.judge, said),
         ("strict", chosen.strict, strict.texts),
@@ -180,7 +180,7 @@ def judgements(
                 f"datasets.{dataset}.{what}: {path}: none of its texts is in the universe; "
                 "expected some, or params/no_knowledge.jsonl"
             )
-    known = read_knowledge(f"artifacts/knowledge/{dataset}.parquet")
+    known = read_knowledge(paths.knowledge(dataset))
     return Judgements(judge, strict, known)
 
 

@@ -22,6 +22,7 @@ from infopursuit.datasets.labelled_images import LabelledImages, load_images
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.base import DecidingClassifier, PursuitClassifier, load_fitted
 from infopursuit.estimators.places import located, mapped, why_none
+from infopursuit.pipeline import paths
 from infopursuit.pipeline.run_settings import ExplainSettings
 from infopursuit.pursuit.explanation import ExplainedImage, write_explanations
 from infopursuit.pursuit.stopping import StoppingRule
@@ -41,16 +42,16 @@ class Settings(Section):
 
 def main(settings: Settings, dataset: str, init: str, method: str, seed: int) -> RowCounts:
     name = RunName(dataset, init, method, seed)
-    images, explain = f"artifacts/images/{dataset}.parquet", settings.explain
-    model = load_fitted(f"artifacts/models/{name}", device=settings.compute.torch_device())
+    images, explain = paths.images(dataset), settings.explain
+    model = load_fitted(paths.model(name), device=settings.compute.torch_device())
     test = load_images(images, "test", settings.max_images)
-    predicted = predicted_at_stop(Path("artifacts/evaluation") / str(name) / AT_STOP)
+    predicted = predicted_at_stop(paths.evaluation(name) / AT_STOP)
     explained = explanations(model, test, predicted, explain.stop, explain, images)
     ids = [each.explanation.image for each in explained]
     pictures = load_pictures(settings.datasets[dataset].images, test.class_names, ids)
     if pictures and why_none(model) is None:
         explained = with_places(model, explained, pictures)
-    with atomic_folder(f"artifacts/explanations/{name}") as folder:
+    with atomic_folder(paths.explanations(name)) as folder:
         for explanation, figure, _ in explained:
             picture = pictures.get(explanation.image)
             drawn = explanation_png(explanation, explain.classes_shown, picture, explain.stop)
@@ -71,12 +72,12 @@ def explanations(
     predicted: np.ndarray,
     stop: StoppingRule,
     explain: ExplainSettings,
-    path: str,
+    path: Path,
 ) -> list[ExplainedImage]:
     """Explain images that are spread over the classes, and those that params.yaml names."""
     spread = spread_rows(test.labels.numpy(), predicted, explain.images)
     ids = [test.ids[row] for row in spread]
-    named = explain.ids.get(Path(path).stem, [])
+    named = explain.ids.get(path.stem, [])
     ids = list(dict.fromkeys([*ids, *named]))
     # Of a large split `test` is a sample, which may lack an image that is named.
     images = test if set(named) <= set(test.ids) else load_images(path, "test", 1, always=ids)

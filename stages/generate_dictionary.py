@@ -7,12 +7,11 @@ Writes artifacts/queries/dictionaries/DATASET.txt, one query a line.
 
 from infopursuit.core.stage import SCRATCH, RowCounts, run
 
-from pathlib import Path
-
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text_list, write_text_list
 from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.datasets.settings import Datasets
+from infopursuit.pipeline import paths
 from infopursuit.queries.class_queries import (
     ask_dictionary,
     is_list,
@@ -24,9 +23,6 @@ from infopursuit.queries.language_models import Sampling
 from infopursuit.queries.language_models.vllm_engine import run_where_vllm_is
 from infopursuit.queries.parsing import answer_pattern
 from infopursuit.queries.settings import LanguageModelSettings, QueriesSettings
-
-FOLDER = Path("artifacts/queries/dictionaries")
-CLASSES = Path("artifacts/classes")
 
 
 class Settings(Section):
@@ -45,9 +41,9 @@ def main(settings: Settings, dataset: str) -> RowCounts:
             f"--dataset {dataset}: expected one of {', '.join(dictionaries) or 'none'}"
         )
     path = dictionaries[dataset]
-    classes = read_text_list(CLASSES / f"{dataset}.txt")
+    classes = read_text_list(paths.classes(dataset))
     queries = read_dictionary(path, k) if is_list(path) else ask(settings, path, classes, k)
-    write_text_list(FOLDER / f"{dataset}.txt", queries)
+    write_text_list(paths.QUERIES / "dictionaries" / f"{dataset}.txt", queries)
     return RowCounts(read=len(classes), written=len(queries))
 
 

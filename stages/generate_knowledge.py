@@ -12,7 +12,6 @@ from infopursuit.core.stage import SCRATCH, RowCounts, run
 
 import json
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from infopursuit.core.executors import choose_workers
@@ -20,6 +19,7 @@ from infopursuit.core.files import read_text_list, write_text
 from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.core.tables import REJECTED_KNOWLEDGE, UNIVERSE, read_table, write_table
 from infopursuit.datasets.settings import Datasets
+from infopursuit.pipeline import paths
 from infopursuit.queries.class_knowledge import (
     NEEDED,
     OFFERED,
@@ -34,10 +34,6 @@ from infopursuit.queries.templates import load_template
 from infopursuit.texts.knowledge import is_prompt, knowledge_of_universe, write_knowledge
 from infopursuit.texts.normalization import distinct
 
-TEXTS = Path("artifacts/universe/texts.parquet")
-FOLDER = Path("artifacts/knowledge")
-CLASSES = Path("artifacts/classes")
-
 
 class Settings(Section):
     """What this stage reads of params.yaml."""
@@ -49,8 +45,8 @@ class Settings(Section):
 
 def main(settings: Settings, dataset: str) -> RowCounts:
     chosen = settings.datasets[dataset]
-    classes = read_text_list(CLASSES / f"{dataset}.txt")
-    texts = distinct(read_table(TEXTS, UNIVERSE, ["text"]).column("text").to_pylist())
+    classes = read_text_list(paths.classes(dataset))
+    texts = distinct(read_table(paths.TEXTS, UNIVERSE, ["text"]).column("text").to_pylist())
     counts: dict[str, Any] = {"classes": len(classes), "texts": len(texts)}
     rejected: dict[str, list[Any]] = {field.name: [] for field in REJECTED_KNOWLEDGE.columns}
     if is_prompt(chosen.knowledge):
@@ -59,10 +55,10 @@ def main(settings: Settings, dataset: str) -> RowCounts:
     else:
         knowledge = knowledge_of_universe(chosen.knowledge, classes, texts)
     counts["values"] = knowledge.counts()
-    write_knowledge(FOLDER / f"{dataset}.parquet", knowledge)
-    write_table(FOLDER / f"{dataset}.rejected.parquet", REJECTED_KNOWLEDGE, rejected)
+    write_knowledge(paths.knowledge(dataset), knowledge)
+    write_table(paths.KNOWLEDGE / f"{dataset}.rejected.parquet", REJECTED_KNOWLEDGE, rejected)
     lines = json.dumps(counts, sort_keys=True, indent=2) + "\n"
-    write_text(FOLDER / f"{dataset}.json", lines)
+    write_text(paths.KNOWLEDGE / f"{dataset}.json", lines)
     known = sum(counts["values"].values()) - counts["values"]["unknown"]
     return RowCounts(read=len(classes) * len(texts), written=known)
 

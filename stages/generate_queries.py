@@ -12,12 +12,12 @@ from infopursuit.core.stage import SCRATCH, RowCounts, run
 
 import json
 from functools import partial
-from pathlib import Path
 
 from infopursuit.core.executors import choose_workers
 from infopursuit.core.files import write_text
 from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.core.tables import ANSWERS, QUERIES, REJECTED_LINES, write_table
+from infopursuit.pipeline import paths
 from infopursuit.queries.corpora import (
     Corpus,
     described_corpus,
@@ -31,9 +31,6 @@ from infopursuit.queries.language_models.vllm_engine import run_where_vllm_is
 from infopursuit.queries.parsing import answer_pattern
 from infopursuit.queries.settings import LanguageModelSettings, QueriesSettings
 from infopursuit.queries.templates import load_template
-
-QUERIES_FOLDER = Path("artifacts/queries")
-ANSWERS_FOLDER = Path("artifacts/answers")
 
 
 class Settings(Section):
@@ -51,11 +48,11 @@ def main(settings: Settings, corpus: str) -> RowCounts:
     else:
         texts = given_corpus(path)
         read = texts.counts["rows"]
-    write_table(QUERIES_FOLDER / f"{corpus}.parquet", QUERIES, texts.queries)
-    write_table(ANSWERS_FOLDER / f"{corpus}.parquet", ANSWERS, texts.answers)
-    write_table(ANSWERS_FOLDER / f"{corpus}.rejected.parquet", REJECTED_LINES, texts.rejected)
+    write_table(paths.QUERIES / f"{corpus}.parquet", QUERIES, texts.queries)
+    write_table(paths.ANSWERS / f"{corpus}.parquet", ANSWERS, texts.answers)
+    write_table(paths.ANSWERS / f"{corpus}.rejected.parquet", REJECTED_LINES, texts.rejected)
     counts = json.dumps(texts.counts, sort_keys=True, indent=2) + "\n"
-    write_text(ANSWERS_FOLDER / f"{corpus}.json", counts)
+    write_text(paths.ANSWERS / f"{corpus}.json", counts)
     return RowCounts(read=read, written=texts.counts["rows"])
 
 

@@ -17,6 +17,7 @@ from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import load_training
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.pipeline import paths
 from infopursuit.pursuit.dictionary.initial import random_texts, with_kept
 from infopursuit.pursuit.dictionary.medoids import MedoidSearch, k_medoids
 from infopursuit.pursuit.dictionary.settings import INITS, InitializeSettings
@@ -26,8 +27,6 @@ from infopursuit.texts.text_table import TextTable
 
 logger = logging.getLogger("infopursuit")
 
-UNIVERSE = "artifacts/universe/embeddings.parquet"
-CONTROL = "artifacts/universe/control_embeddings.parquet"
 # Where the texts of the inits come from that are given; all others are chosen.
 GIVEN = {"llm": "dictionary/{}", "list": "list/{}"}
 
@@ -48,7 +47,7 @@ def main(settings: Settings, dataset: str, init: str, seed: int) -> RowCounts:
     if init not in GIVEN and settings.initialize.k is not None:
         k = settings.initialize.k
     universe = TextTable.from_parquet(
-        CONTROL if init == "random_words" else UNIVERSE, SCRATCH / "universe"
+        paths.CONTROL if init == "random_words" else paths.UNIVERSE, SCRATCH / "universe"
     )
     if init != "list" and k > len(universe.texts):
         raise InputError(
@@ -74,7 +73,7 @@ def main(settings: Settings, dataset: str, init: str, seed: int) -> RowCounts:
         raise InputError(f"--init {init}: expected one of {', '.join(INITS)}")
     if init != "random_words":  # a control, of other texts
         texts = with_kept(universe, texts, kept, k)
-    write_text_list(f"artifacts/initial/{dataset}-{init}-{seed}.txt", texts)
+    write_text_list(paths.initial(dataset, init, seed), texts)
     return RowCounts(read=len(universe.texts), written=len(texts))
 
 
@@ -82,10 +81,10 @@ def informative_texts(
     settings: Settings, universe: TextTable, dataset: str, k: int, kept: list[str], seed: int
 ) -> list[str]:
     """Chosen on training images, without those that runs of this seed hold out."""
-    path = f"artifacts/images/{dataset}.parquet"
-    check_same_space(UNIVERSE, path)
+    path = paths.images(dataset)
+    check_same_space(paths.UNIVERSE, path)
     train, _ = load_training(path, settings.validation_fraction, seed, settings.max_images)
-    known = read_knowledge(f"artifacts/knowledge/{dataset}.parquet")
+    known = read_knowledge(paths.knowledge(dataset))
     chooser = InformationPursuitClassifier(
         universe.texts,
         universe.embeddings,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from infopursuit.core.stage import SCRATCH, RowCounts, run
 
-from pathlib import Path
 from typing import Annotated
 
 import torch
@@ -16,6 +15,7 @@ from pydantic import Field
 from infopursuit.core.settings import ComputeSettings, Positive, Section
 from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import load_images
+from infopursuit.pipeline import paths
 from infopursuit.pipeline.benchmark_settings import BenchmarkSettings
 from infopursuit.texts.knowledge import read_judge, read_knowledge
 from infopursuit.texts.text_table import TextTable
@@ -23,8 +23,6 @@ from infopursuit_study.comparison.entries import ENTRIES, Task
 from infopursuit_study.comparison.seeds import key_of, measure_peers
 from infopursuit_study.peers.black_boxes import load_class_embeddings
 
-UNIVERSE = "artifacts/universe/embeddings.parquet"
-CONTROL = "artifacts/universe/control_embeddings.parquet"
 # Fewer words are not a control: a table of precomputed texts has a handful of them by chance.
 WORDS = 100
 
@@ -39,14 +37,14 @@ class Settings(Section):
 
 
 def main(settings: Settings, dataset: str) -> RowCounts:
-    images, classes = (f"artifacts/images/{dataset}{end}.parquet" for end in ("", ".classes"))
-    known = f"artifacts/knowledge/{dataset}.parquet"
-    judge = f"artifacts/judgements/{dataset}.judge.jsonl"
-    universe = TextTable.from_parquet(UNIVERSE, SCRATCH / "universe")
+    images, classes = paths.images(dataset), paths.images(dataset, "classes")
+    known = paths.knowledge(dataset)
+    judge = paths.judgements(dataset, "judge")
+    universe = TextTable.from_parquet(paths.UNIVERSE, SCRATCH / "universe")
     train, test = (load_images(images, split, settings.max_images) for split in ("train", "test"))
-    check_same_space(UNIVERSE, images)
+    check_same_space(paths.UNIVERSE, images)
     names = load_class_embeddings(classes)
-    words = TextTable.from_parquet(CONTROL)
+    words = TextTable.from_parquet(paths.CONTROL)
     knowledge = read_knowledge(known)
     judged = read_judge(judge, train.class_names, universe.texts)
     sources = universe.sources_of(universe.texts)
@@ -70,13 +68,13 @@ def main(settings: Settings, dataset: str) -> RowCounts:
         for peer in wanted.peers
     }
     share = settings.validation_fraction
-    inputs = [UNIVERSE, CONTROL, images, classes, known, judge]
+    inputs = [paths.UNIVERSE, paths.CONTROL, images, classes, known, judge]
     key = key_of({"share": share, "max_images": settings.max_images}, inputs)
     one_device = settings.compute.torch_device() == "cuda"
     # One process holds the GPU; on a CPU each seed has a process, whose peak of memory is its own.
     processes = 0 if one_device else settings.compute.threads
     done = measure_peers(
-        Path("artifacts/peers"), dataset, task, seeds, share, SCRATCH / "peers" / key, processes
+        paths.PEERS, dataset, task, seeds, share, SCRATCH / "peers" / key, processes
     )
     return RowCounts(read=len(train.ids) + len(test.ids), written=done)
 

@@ -16,6 +16,7 @@ from infopursuit.core.files import write_text, write_text_list
 from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.datasets.image_folders import read_class_names
 from infopursuit.datasets.settings import Datasets
+from infopursuit.pipeline import paths
 from infopursuit.texts.annotations import read_annotations, write_annotations
 from infopursuit.texts.knowledge import read_judge, read_strict
 
@@ -32,7 +33,7 @@ class Settings(Section):
 def main(settings: Settings, dataset: str) -> RowCounts:
     chosen = settings.datasets[dataset]
     classes = read_class_names(chosen.classes)
-    write_text_list(f"artifacts/classes/{dataset}.txt", classes)
+    write_text_list(paths.classes(dataset), classes)
     rows = len(classes)
     for what, path, read in (
         ("judge", chosen.judge, read_judge),
@@ -42,10 +43,10 @@ def main(settings: Settings, dataset: str) -> RowCounts:
         if not texts:
             logger.info("no %s for %s: measured by the knowledge table instead", what, dataset)
         content = Path(path).read_text(encoding="utf-8")
-        write_text(f"artifacts/judgements/{dataset}.{what}.jsonl", content)
+        write_text(paths.judgements(dataset, what), content)
         rows += len(texts)
     said = read_annotations(chosen.annotations)
-    write_annotations(f"artifacts/annotations/{dataset}.csv", said)
+    write_annotations(paths.people(dataset), said)
     rows += len(said.rows)
     return RowCounts(read=rows, written=rows)
 

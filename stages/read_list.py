@@ -10,6 +10,7 @@ from infopursuit.core.stage import RowCounts, run
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text_list, write_text_list
 from infopursuit.core.settings import ComputeSettings, Section
+from infopursuit.pipeline import paths
 from infopursuit.queries.settings import QueriesSettings
 from infopursuit.texts.normalization import distinct
 
@@ -27,7 +28,7 @@ def main(settings: Settings, dataset: str) -> RowCounts:
         raise InputError(f"--dataset {dataset}: expected one of {', '.join(lists) or 'none'}")
     given = read_text_list(lists[dataset])
     questions = distinct(given)
-    write_text_list(f"artifacts/queries/lists/{dataset}.txt", questions)
+    write_text_list(paths.QUERIES / "lists" / f"{dataset}.txt", questions)
     return RowCounts(read=len(given), written=len(questions))
 
 

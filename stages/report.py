@@ -11,11 +11,11 @@ from infopursuit.core.stage import RowCounts, run
 
 import logging
 from itertools import product
-from pathlib import Path
 
 from infopursuit.core.run_name import RunName
 from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.core.terminal import show
+from infopursuit.pipeline.paths import ARTIFACTS
 from infopursuit.pipeline.run_settings import EvaluateSettings, RunSettings
 from infopursuit_study.run_report.charts import write_plots
 from infopursuit_study.run_report.page import write_report
@@ -24,7 +24,6 @@ from infopursuit_study.run_report.summary import write_metrics, write_summary
 
 logger = logging.getLogger("infopursuit")
 
-ARTIFACTS = Path("artifacts")
 REPORT = ARTIFACTS / "report"
 
 

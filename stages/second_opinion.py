@@ -13,7 +13,6 @@ from __future__ import annotations
 from infopursuit.core.stage import SCRATCH, RowCounts, run
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from infopursuit.datasets.labelled_images import image_ids, load_images
 from infopursuit.datasets.open_images import check_pictures
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.base import load_fitted
+from infopursuit.pipeline import paths
 from infopursuit.pipeline.run_settings import ExplainSettings
 from infopursuit.pursuit.explanation import ExplainedImage, write_explanations
 from infopursuit.queries.language_models import open_language_model
@@ -56,8 +56,8 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     wanted, stop = settings.second_opinion, settings.explain.stop
     source = settings.datasets[dataset].images
     check_pictures(dataset, source)
-    model = load_fitted(f"artifacts/models/{name}", device=settings.compute.torch_device())
-    test = load_images(f"artifacts/images/{dataset}.parquet", "test", wanted.images)
+    model = load_fitted(paths.model(name), device=settings.compute.torch_device())
+    test = load_images(paths.images(dataset), "test", wanted.images)
     shown = list(load_pictures(source, test.class_names, test.ids).values())
     opinion = SecondOpinion(
         open_language_model(wanted.model),
@@ -67,13 +67,13 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         kept_in=SCRATCH / "answers",
     )
 
-    said = read_strict(f"artifacts/judgements/{dataset}.strict.jsonl", test.class_names)
+    said = read_strict(paths.judgements(dataset, "strict"), test.class_names)
     by = "strict" if said.texts else "knowledge"
     if by == "knowledge":
-        said = read_knowledge(f"artifacts/knowledge/{dataset}.parquet")
-    people = read_annotations(f"artifacts/annotations/{dataset}.csv")
+        said = read_knowledge(paths.knowledge(dataset))
+    people = read_annotations(paths.people(dataset))
     if people.rows:
-        people = people.of_pictures(image_ids(f"artifacts/images/{dataset}.parquet"))
+        people = people.of_pictures(image_ids(paths.images(dataset)))
     truth = truth_of_images(said, people, test, model.pursuit_)
     figures: dict[str, Any] = {"model": opinion.name, "images": len(shown), "by": by}
     labels = [test.class_names[label] for label in test.labels.tolist()]
@@ -90,7 +90,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     # What it costs now depends on what was asked before; the figures have what it costs in all.
     few = spread_rows(test.labels.numpy(), test.labels.numpy(), settings.explain.images)
     few = [ExplainedImage(replace(explained[row], second_opinion=None), "") for row in few]
-    with atomic_folder(f"artifacts/meaning/{name}.second_opinion") as folder:
+    with atomic_folder(paths.meaning(name, ".second_opinion")) as folder:
         write_json(folder / "figures.json", figures)
         write_explanations(folder / "explanations.json", stop, few)
     return RowCounts(read=len(shown), written=len(shown))
@@ -101,7 +101,7 @@ def training_pictures(settings: Settings, dataset: str) -> tuple[list[Any], list
     most = settings.second_opinion.per_class
     if most is None:
         return None
-    images = Path(f"artifacts/images/{dataset}.parquet")
+    images = paths.images(dataset)
     train = load_images(images, "train", settings.max_images)
     rows = np.concatenate([
         np.flatnonzero(train.labels.numpy() == label)[:most]

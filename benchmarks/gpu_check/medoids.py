@@ -13,7 +13,7 @@ from benchmarks.gpu_check.rows import Row, row
 from benchmarks.made_up import deviation, write_universe
 from infopursuit.pursuit.dictionary.medoids import MedoidSearch, k_medoids
 
-# The seconds and the deviation of two cores of a CPU (docs/speed.md).
+# The seconds and the deviation of two cores of a CPU (lab/speed.md).
 CPU_SECONDS, CPU_DEVIATION = 65.0, 225_807.0
 # Deviations whose ratio is at most this are equally good.
 AS_GOOD = 1.01

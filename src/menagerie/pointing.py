@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ def pointing(
     queries: Sequence[str],
     pictures: dict[str, Image.Image],
     truth: Bool[np.ndarray, "n q"],
-    path: str,
+    path: str | Path,
 ) -> dict[str, Any]:
     """How often the strongest patch of a map is inside the part, by each way of making maps.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,7 +50,7 @@ def claims_of(rule: AnswerRule, queries: Sequence[str]) -> ClaimsOfRule:
 
 
 def rule_of_all_phrases(
-    rule: AnswerRule, train: LabelledImages, path: str, knowledge: str | None
+    rule: AnswerRule, train: LabelledImages, path: Path, knowledge: Path | None
 ) -> tuple[list[str], AnswerRule]:
     """Return all phrases of the universe that name an attribute, with the rule of a run for them.
 

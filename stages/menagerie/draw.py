@@ -9,11 +9,11 @@ import json
 import logging
 import sys
 import time
-from pathlib import Path
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import write_text
 from infopursuit.core.tables import IMAGES, write_table
+from infopursuit.pipeline import paths
 from menagerie.captions import coco_captions
 from menagerie.counterfactuals import COUNTERFACTUALS, counterfactual_columns, draw_pairs
 from menagerie.pictures import (
@@ -28,7 +28,6 @@ from menagerie.species import CLASS_NAMES
 
 logger = logging.getLogger("infopursuit")
 
-OUT = Path("artifacts/menagerie")
 # Test pictures of each class whose parts are kept.
 PLACED = 20
 
@@ -36,27 +35,27 @@ PLACED = 20
 def main() -> int:
     settings = load_settings("stages/menagerie/params.yaml")
     draw, workers = settings.draw, settings.compute.workers
-    OUT.mkdir(parents=True, exist_ok=True)
+    paths.MENAGERIE.mkdir(parents=True, exist_ok=True)
 
     counts = {"train": draw.train_per_class, "test": draw.test_per_class}
     pictures = {
         split: draw_pictures(count * len(CLASS_NAMES), draw.seed, split, draw.size, workers)
         for split, count in counts.items()
     }
-    write_table(OUT / "images.parquet", IMAGES, image_columns(pictures))
-    write_table(OUT / "attributes.parquet", ATTRIBUTES, attribute_columns(pictures))
-    write_text(OUT / "classes.txt", "\n".join(CLASS_NAMES) + "\n")
+    write_table(paths.MENAGERIE / "images.parquet", IMAGES, image_columns(pictures))
+    write_table(paths.MENAGERIE / "attributes.parquet", ATTRIBUTES, attribute_columns(pictures))
+    write_text(paths.MENAGERIE / "classes.txt", "\n".join(CLASS_NAMES) + "\n")
 
     places = draw_places(PLACED * len(CLASS_NAMES), draw.seed, draw.size, workers)
-    write_table(OUT / "places.parquet", PLACES, places)
+    write_table(paths.MENAGERIE / "places.parquet", PLACES, places)
 
     captions = coco_captions(draw.seed, draw.captions, draw.size)
     text = json.dumps(captions, indent=1, sort_keys=True) + "\n"
-    write_text(OUT / "captions.json", text)
+    write_text(paths.MENAGERIE / "captions.json", text)
 
     switched = draw_pairs(draw.switched_pairs, draw.seed, draw.size, workers)
     columns = counterfactual_columns(switched)
-    write_table(OUT / "counterfactuals.parquet", COUNTERFACTUALS, columns)
+    write_table(paths.MENAGERIE / "counterfactuals.parquet", COUNTERFACTUALS, columns)
     return sum(map(len, pictures.values())) + draw.captions + len(switched)
 
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from pathlib import Path
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import write_table
+from infopursuit.pipeline import paths
 from menagerie.pairs import PAIRS
 from menagerie.settings import load_settings
 from menagerie.training_pictures import draw_training_pictures
 
 logger = logging.getLogger("infopursuit")
 
-OUT = Path("artifacts/menagerie/pairs.parquet")
+OUT = paths.MENAGERIE / "pairs.parquet"
 
 
 def main() -> int:

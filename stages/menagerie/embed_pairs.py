@@ -10,9 +10,8 @@ from infopursuit.core.stage import RowCounts, run
 from infopursuit.clip.embed import embed_pictures
 from infopursuit.clip.towers import load_clip
 from infopursuit.core.settings import ComputeSettings, Section
+from infopursuit.pipeline import paths
 from menagerie.embedded_pairs import pair_pictures, write_pairs
-
-PAIRS = "artifacts/menagerie/counterfactuals.parquet"
 
 
 class Settings(Section):
@@ -25,9 +24,9 @@ class Settings(Section):
 def main(settings: Settings, dataset: str) -> RowCounts:
     compute = settings.compute
     clip = load_clip(settings.clip, compute.device, half_precision=compute.half_precision)
-    columns, pictures = pair_pictures(PAIRS)
+    columns, pictures = pair_pictures(paths.COUNTERFACTUALS)
     embeddings = embed_pictures(clip, pictures, compute.embed_batch_size)
-    write_pairs(f"artifacts/images/{dataset}.pairs.parquet", columns, embeddings, clip.name)
+    write_pairs(paths.images(dataset, "pairs"), columns, embeddings, clip.name)
     return RowCounts(read=len(pictures), written=len(embeddings))
 
 

@@ -17,6 +17,8 @@ from infopursuit.core.tables import read_table
 from infopursuit.datasets.labelled_images import load_images, load_training
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.base import load_fitted
+from infopursuit.estimators.provenance import RunProvenance
+from infopursuit.pipeline import paths
 from infopursuit_study.evaluation.chosen_images import load_pictures
 from infopursuit_study.evaluation.files import write_json
 from menagerie.places import PLACES
@@ -24,9 +26,7 @@ from menagerie.pointing import pointing
 from menagerie.truth_measures import rule_of_all_phrases
 from menagerie.truths import CLAIMS, claims_truth
 
-DRAWN = "artifacts/menagerie/places.parquet"
-ATTRIBUTES = "artifacts/menagerie/attributes.parquet"
-UNIVERSE = "artifacts/universe/embeddings.parquet"
+DRAWN = paths.MENAGERIE / "places.parquet"
 
 
 class Settings(Section):
@@ -37,20 +37,20 @@ class Settings(Section):
 
 
 def main(settings: Settings, dataset: str, init: str, method: str, seed: int) -> RowCounts:
-    name, images = RunName(dataset, init, method, seed), f"artifacts/images/{dataset}.parquet"
-    model = load_fitted(f"artifacts/models/{name}", device=settings.compute.torch_device())
-    trained_with = model.provenance_["settings"]
-    train, _ = load_training(images, trained_with["validation_fraction"], seed)
-    table = f"artifacts/knowledge/{dataset}.parquet" if trained_with.get("knowledge") else None
-    phrases, rule = rule_of_all_phrases(model.pursuit_.rule, train, UNIVERSE, table)
+    name, images = RunName(dataset, init, method, seed), paths.images(dataset)
+    model = load_fitted(paths.model(name), device=settings.compute.torch_device())
+    trained_with = RunProvenance.of(model.provenance_)
+    train, _ = load_training(images, trained_with.validation_fraction, seed)
+    table = paths.knowledge(dataset) if trained_with.knows else None
+    phrases, rule = rule_of_all_phrases(model.pursuit_.rule, train, paths.UNIVERSE, table)
 
     ids = read_table(DRAWN, PLACES).column("id").to_pylist()
-    truth = claims_truth(ATTRIBUTES, ids, [CLAIMS[phrase] for phrase in phrases])
+    truth = claims_truth(paths.ATTRIBUTES, ids, [CLAIMS[phrase] for phrase in phrases])
     class_names = load_images(images, "test").class_names
     pictures = load_pictures(settings.datasets[dataset].images, class_names, ids)
     clip = model_clip(model.clip_source_, model.clip_)
     figures = pointing(clip, rule, phrases, pictures, truth, DRAWN)
-    write_json(f"artifacts/evaluation/{name}.places.json", figures)
+    write_json(paths.evaluation(name, ".places.json"), figures)
     return RowCounts(read=len(ids), written=len(figures))
 
 

@@ -14,6 +14,7 @@ import torch
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import file_sha256, settings_sha256
+from infopursuit.pipeline import paths
 from menagerie.clip_folder import write_config, write_weights
 from menagerie.contrastive import train
 from menagerie.settings import load_settings
@@ -21,7 +22,7 @@ from menagerie.training_set import load_training_set
 
 logger = logging.getLogger("infopursuit")
 
-SOURCE = Path("artifacts/menagerie/pairs.parquet")
+SOURCE = paths.MENAGERIE / "pairs.parquet"
 OUT = Path("stages/menagerie/clip")
 # Partial work, named after inputs and settings; removed where the result is in place.
 SCRATCH = Path(".scratch/menagerie-clip")

@@ -20,7 +20,9 @@ from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import load_images, load_training
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.base import load_fitted
+from infopursuit.estimators.provenance import RunProvenance
 from infopursuit.estimators.sense import hard_answers
+from infopursuit.pipeline import paths
 from infopursuit.pipeline.run_settings import ExplainSettings
 from infopursuit_study.evaluation.agreement import QUERY_SHARES
 from infopursuit_study.evaluation.chosen_images import load_pictures
@@ -45,10 +47,6 @@ from menagerie.truth_measures import (
 )
 from menagerie.truths import CLAIMS, claims_truth
 
-ATTRIBUTES = "artifacts/menagerie/attributes.parquet"
-DRAWN_PAIRS = "artifacts/menagerie/counterfactuals.parquet"
-UNIVERSE = "artifacts/universe/embeddings.parquet"
-
 
 class Settings(Section):
     """What this stage reads of params.yaml."""
@@ -60,27 +58,26 @@ class Settings(Section):
 
 def main(settings: Settings, dataset: str, init: str, method: str, seed: int) -> RowCounts:
     name = RunName(dataset, init, method, seed)
-    images_path = f"artifacts/images/{dataset}.parquet"
-    pairs_path = f"artifacts/images/{dataset}.pairs.parquet"
+    images_path = paths.images(dataset)
+    pairs_path = paths.images(dataset, "pairs")
     check_same_space(images_path, pairs_path)
-    model = load_fitted(f"artifacts/models/{name}", device=settings.compute.torch_device())
+    model = load_fitted(paths.model(name), device=settings.compute.torch_device())
     test = load_images(images_path, "test")
-    trained_with = model.provenance_["settings"]
-    train, _ = load_training(images_path, trained_with["validation_fraction"], seed)
-    pairs = load_pairs(DRAWN_PAIRS)
-    pair_images = load_pair_embeddings(pairs_path, DRAWN_PAIRS)
+    trained_with = RunProvenance.of(model.provenance_)
+    train, _ = load_training(images_path, trained_with.validation_fraction, seed)
+    pairs = load_pairs(paths.COUNTERFACTUALS)
+    pair_images = load_pair_embeddings(pairs_path, paths.COUNTERFACTUALS)
     pursuit, explain = model.pursuit_, settings.explain
     stop = explain.stop
 
-    knows = trained_with.get("knowledge", False)
-    table = f"artifacts/knowledge/{dataset}.parquet" if knows else None
-    phrases, rule = rule_of_all_phrases(pursuit.rule, train, UNIVERSE, table)
+    table = paths.knowledge(dataset) if trained_with.knows else None
+    phrases, rule = rule_of_all_phrases(pursuit.rule, train, paths.UNIVERSE, table)
     named = {
         "dictionary": claims_of(pursuit.rule, pursuit.queries),
         "phrases": claims_of(rule, phrases),
     }
     truths = {
-        of: claims_truth(ATTRIBUTES, test.ids, [CLAIMS[query] for query in claims.queries])
+        of: claims_truth(paths.ATTRIBUTES, test.ids, [CLAIMS[query] for query in claims.queries])
         for of, claims in named.items()
     }
     measured = {
@@ -121,11 +118,16 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
             strict=True,
         )
     ]
-    where = f"artifacts/evaluation/{name}"
-    write_json(f"{where}.truth.json", {**truth_metrics(**measured), "first_ten": first_ten})
-    write_csv(f"{where}.truth.csv", ("of", "query", "attribute", "holds", *QUERY_SHARES), rows)
-    write_csv(f"{where}.first_ten.csv", ASKED_COLUMNS, first_rows)
-    write_worst(f"{where}.worst", worst, pictures)
+    write_json(
+        paths.evaluation(name, ".truth.json"), {**truth_metrics(**measured), "first_ten": first_ten}
+    )
+    write_csv(
+        paths.evaluation(name, ".truth.csv"),
+        ("of", "query", "attribute", "holds", *QUERY_SHARES),
+        rows,
+    )
+    write_csv(paths.evaluation(name, ".first_ten.csv"), ASKED_COLUMNS, first_rows)
+    write_worst(paths.evaluation(name, ".worst"), worst, pictures)
     return RowCounts(read=len(test.ids) + len(pair_images), written=len(rows) + len(first_rows))
 
 

@@ -75,7 +75,7 @@ def test_an_unknown_option_gets_the_usage_of_its_command(
 
 
 @pytest.mark.parametrize(
-    ("name", "instead"), [("explains", r".*key.*\)\n"), ("cover", r".*; explain --where .*\n")]
+    ("name", "instead"), [("explains", r".*check.*\)\n"), ("cover", r".*; explain --where .*\n")]
 )
 def test_an_unknown_command_gets_those_that_exist(
     name: str, instead: str, capsys: pytest.CaptureFixture[str]

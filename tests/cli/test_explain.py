@@ -16,8 +16,8 @@ import pytest
 from PIL import Image
 
 import infopursuit
-from infopursuit.cli.explain import image_files
 from infopursuit.core.errors import InputError
+from infopursuit.datasets.reading import image_files
 from infopursuit.estimators.base import rows_of
 from infopursuit.estimators.variational import VariationalInformationPursuit
 from infopursuit.pursuit.explanation import Explanation

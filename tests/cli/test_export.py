@@ -212,7 +212,7 @@ def test_a_mistake_is_reported_in_one_line(run: Callable, colors: Path, home: Pa
         (lambda: folder("split", "train/red/0.png"), "none called 'test'"),
         (lambda: table(id=["a"]), "no column 'image' or 'embedding'; found id"),
         (lambda: table(embedding=[["a"]]), "expected lists of floats"),
-        (lambda: table(image=[b"x"], split=["dev"]), "the split 'dev'"),
+        (lambda: table(image=[b"x"], split=["junk"]), "the split 'junk'"),
         (lambda: table(embedding=[[1.0, 0.0]]), "expected the same CLIP for both"),
         (lambda: table(embedding=sixteen, label=[7]), "no class 7"),
         (lambda: table({"clip": "another"}, embedding=sixteen), "embedded by another; the model"),

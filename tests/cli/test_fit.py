@@ -221,7 +221,7 @@ def test_knowledge_is_a_file(run: Callable, tmp_path: Path, world: World) -> Non
 def test_a_mistake_is_told_before_images_are_embedded(
     run: Callable, tmp_path: Path, tiny_clip: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("infopursuit.estimators.pictures.load_clip", None)  # nothing is embedded
+    monkeypatch.setattr("infopursuit.estimators.plan.load_clip", None)  # nothing is embedded
     write_folder(tmp_path / "photos", 2)
     (tmp_path / "code.py").write_text("TEXTS = ['red', 'green grass']\n")
     (tmp_path / "commas.txt").write_text("red\n\nwings, a tail\n")

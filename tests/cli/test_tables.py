@@ -16,7 +16,7 @@ import pytest
 
 import infopursuit
 from infopursuit.cli.command_line import main, parser
-from infopursuit.datasets.given import read_given
+from infopursuit.datasets.reading import read_given
 from infopursuit.datasets.table_columns import Wanted
 from infopursuit.datasets.table_files import read_table
 from infopursuit.estimators.base import wanted_by

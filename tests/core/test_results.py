@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -74,3 +76,10 @@ def test_any_changed_byte_of_a_state_is_reported(results: ResultFolder) -> None:
         path.write_bytes(whole[:left])
         with pytest.raises(InputError, match=r"run\.pt: the file is damaged; .* Delete it"):
             Checkpoint(path, 0.0).restore(torch.nn.Linear(1, 1))
+
+
+def test_a_pickle_with_the_digest_of_a_state_is_not_run(results: ResultFolder) -> None:
+    content = pickle.dumps(print, protocol=2)  # any function, which tensors never name
+    results.path("run.pt").write_bytes(sha256(content).digest() + content)
+    with pytest.raises(pickle.UnpicklingError):
+        results.read_state("run.pt")

@@ -293,6 +293,7 @@ def test_seconds_that_cannot_be_kept_fail_no_stage(ran, folder: Path) -> None:
     [
         ("imports", 0, 130, "count: stopped before it began; go on with dvc repro\n"),
         ("main", 1, 130, "count-1: stopped; finished stages are kept"),
+        ("library", 1, 130, "count-1: stopped; finished stages are kept"),
         ("end", 0, 0, "count-0: 1 rows in, 0 rows out"),
     ],
 )
@@ -300,9 +301,15 @@ def test_ctrl_c_ends_with_one_line(folder: Path, place, seed, status, message) -
     path = folder / "stages/menagerie/count.py"
     path.parent.mkdir(parents=True)
     script = WAITING
-    if place == "imports":  # what a package under import may do with an interruption
+    # What a package under import, or a library in C, may do with an interruption.
+    if place == "imports":
         wait = "try:\n    wait()\nexcept KeyboardInterrupt:\n    raise ImportError\n"
         script = script.replace("def main(", f"{wait}\n\ndef main(")
+    if place == "library":
+        swallowed = (
+            "        try:\n            wait()\n        except:\n            raise TypeError\n"
+        )
+        script = script.replace("        wait()\n", swallowed)
     if place != "end":
         script = script.replace("    atexit.register(wait)\n", "")
     path.write_text(script, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Run the pages and the tutorial, and write what their code gives today into them.
+"""Write into the pages what their code gives today, and the figures of docs/records.
 
 python -m tests.docs.refresh          # then look at `git diff`
 """
@@ -9,6 +9,7 @@ import os
 import tempfile
 from pathlib import Path
 
+from docs.hooks.figures import filled
 from tests.docs.snippets import run_page
 from tests.docs.test_pages import PAGES, ROOT
 from tests.docs.test_tutorial import NOTEBOOK, executed, write
@@ -23,7 +24,8 @@ def main() -> None:
         os.chdir(folder)
         for page in PAGES:
             shown = page.read_text(encoding="utf-8")
-            page.write_text(run_page(shown, page.relative_to(ROOT)), encoding="utf-8")
+            given = run_page(filled(shown), page.relative_to(ROOT))
+            page.write_text(given, encoding="utf-8")
         os.chdir(ROOT)
     write(executed(), NOTEBOOK)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from unittest.mock import create_autospec
+from xml.etree import ElementTree
 
 import pytest
 from huggingface_hub import HfApi, snapshot_download
@@ -21,6 +22,7 @@ import infopursuit
 from infopursuit.estimators import hub as hub_module
 from infopursuit.estimators.hub import model_card
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from tests.explorer.made_up import HOSTILE
 
 
 @pytest.fixture
@@ -127,3 +129,19 @@ def test_the_card_of_a_table_names_its_columns() -> None:
     assert "pipeline_tag: tabular-classification" in card
     assert "rows of 4 columns: sepal length (cm), sepal width (cm)" in card
     assert "Not measured." in card
+
+
+def test_names_are_texts_in_cards_figures_and_terminals(world, model, tmp_path: Path) -> None:
+    obeyed = "\x1b]52;c;x\x07\r\n  Prediction: cat, 100 %"
+    hostile = model.with_class_names([obeyed, *HOSTILE[:3]])
+    card = model_card(hostile.as_saved())
+    assert "\n- \\<script\\>alert(1)\\</script\\>\n" in card
+    assert "<script" not in card.split("## Where it comes from")[0].replace("\\<", "")
+    obeying = model.with_class_names([f"{obeyed} {number}" for number in range(4)])
+    for explained in obeying.explain(world.unseen):
+        for text in (explained.to_text(), explained.to_text(everything=True)):
+            assert text.count("\n  Prediction: ") == 1
+            assert text.replace("\n", "").isprintable()
+    hostile.explain(world.unseen[:1])[0].plot().savefig(tmp_path / "figure.svg")
+    tree = ElementTree.parse(tmp_path / "figure.svg")
+    assert not [each for each in tree.iter() if each.tag.endswith("script")]

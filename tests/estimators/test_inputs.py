@@ -246,3 +246,17 @@ def test_a_label_that_is_none_is_refused(world: World, label: object, message: s
         world.unfitted().fit(world.X, forms)
     with pytest.raises(InputError, match="y has one class, 'horse' in all 600 rows; expected two"):
         world.unfitted().fit(world.X, ["horse"] * 600)
+
+
+def test_texts_across_all_rows_are_a_model_and_extreme_weights_are_refused(world: World) -> None:
+    across = np.eye(2 * world.X.shape[1], dtype=np.float32)[-len(world.texts) :]
+    wide = np.hstack([world.X, np.zeros_like(world.X)])
+    model = world.unfitted(text_embeddings=across).fit(wide, world.y)
+    assert np.isfinite(model.predict_proba(wide[:5])).all()
+    equal = np.tile(world.embeddings[0], (len(world.texts), 1))
+    with pytest.warns(UserWarning, match="texts have the embedding of another"):
+        model = world.unfitted(text_embeddings=equal).fit(world.X, world.y)
+    assert np.isfinite(model.predict_proba(world.X[:5])).all()
+    for weight in (1e300, 1e-300):
+        with pytest.raises(InputError, match="sample_weight is from"):
+            world.unfitted().fit(world.X, world.y, sample_weight=np.full(len(world.y), weight))

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import ortho_group
 
 from infopursuit import InformationPursuitClassifier
-from infopursuit.datasets.embedded_files import read_embedded_texts, read_embeddings
+from infopursuit.datasets.embedding_files import read_embedded_texts, read_embeddings
 
 REAL = Path(__file__).parents[2] / "../shared/data"
 SETS = {

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from infopursuit import InformationPursuitClassifier, StoppingRule
-from infopursuit.datasets.embedded_files import read_embedded_texts, read_embeddings
+from infopursuit.datasets.embedding_files import read_embedded_texts, read_embeddings
 from infopursuit.pursuit.answers.rules import in_words
 from infopursuit.pursuit.explanation import LITTLE, Explanation
 

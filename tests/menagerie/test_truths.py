@@ -19,6 +19,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.stage import RowCounts
 from infopursuit.core.tables import EMBEDDED_IMAGES, EMBEDDED_TEXTS, IMAGES, write_table
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.estimators.provenance import RunProvenance
 from infopursuit.pipeline.params import Params, load_params
 from infopursuit.pursuit.answers.rules import MinMaxAnswers, ThresholdAnswers
 from infopursuit.pursuit.naive_bayes.model import AnswerTable, InformationGain, NaiveBayes
@@ -150,7 +151,10 @@ def save_model(
     model = InformationPursuitClassifier()
     model.pursuit_ = Pursuit(queries, names, rule, InformationGain(table), NaiveBayes(table))
     model.classes_, model.queries_, model.n_features_in_ = np.array(names), queries, 3
-    model.clip_, model.provenance_ = None, {"settings": {"validation_fraction": 0.1}}
+    model.clip_ = None
+    model.provenance_ = RunProvenance(
+        "menagerie", "llm", "naive_bayes", 0, {"validation_fraction": 0.1}, 5, "clip", {}
+    ).as_values()
     model.save(f"artifacts/models/{RUN}")
 
 

@@ -3,87 +3,32 @@
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from html import escape
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-from infopursuit.core.csv_tables import csv_text
-from infopursuit.core.errors import InputError, one_line, writable
+from infopursuit.core.errors import InputError, writable
 from infopursuit.core.files import check_writable, write_files
 from infopursuit.core.terminal import show
-from infopursuit.datasets.given import image_files, is_rows, read_given
-from infopursuit.datasets.table_files import NUMBER
+from infopursuit.datasets.given import Readable
+from infopursuit.datasets.reading import read_each
 from infopursuit.estimators.base import (
     DecidingClassifier,
     PursuitClassifier,
     load_fitted,
     wanted_by,
 )
-from infopursuit.pursuit.answers.rules import WORDS, in_words
-from infopursuit.pursuit.explanation import (
-    IMAGE,
-    Explanation,
-    ending,
-    leaders,
-    most_probable,
-)
+from infopursuit.estimators.readable import readable
+from infopursuit.pursuit.explanation import Explanation
 from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
-
-if TYPE_CHECKING:
-    from infopursuit.clip.towers import Clip
-    from infopursuit.pursuit.dialogue import Dialogue
-    from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.report.explanations import written
 
 logger = logging.getLogger("infopursuit")
 
-COLUMNS = (
-    "number",
-    "question",
-    "answer",
-    "most_probable",
-    "probability",
-    "entropy",
-    "ending",
-)
-STYLE = (
-    "body{font:15px system-ui,sans-serif;margin:2rem;color:#1c2330}"
-    "article{display:flex;flex-wrap:wrap;gap:1rem;align-items:flex-start;margin-bottom:2rem}"
-)
-# Pixels of the longer side of a photo in a page.
-PHOTO = 224
 # Where --where puts figures if nothing else is said.
 FIGURES = Path("figures")
-# What a person may type, and what it means.
-SAID = {
-    "y": "yes", "p": "probably", "?": "not sure", "pn": "probably not", "n": "no",
-    **{word: word for word in WORDS},
-}  # fmt: skip
-HELP = "y yes, p probably, ? not sure, pn probably not, n no, u undo, w why this question, q quit"
-# Of a table with values: what may be typed is one of them.
-VALUES = "type a value, such as {}; ? not sure, u undo, w why this question, q quit"
-
-
-class Readable(NamedTuple):
-    """What could be read of what was given.
-
-    Attributes:
-        files: pictures; none of rows that have none.
-        rows: n embeddings, or rows of a table.
-        names: of the rows.
-        rejected: why other files cannot be read.
-        maps: of the pictures, if they are to show where answers come from.
-    """
-
-    files: list[Path]
-    rows: Any
-    names: list[str]
-    rejected: dict[str, str]
-    maps: Any
 
 
 def explain(chosen: argparse.Namespace) -> int:
@@ -111,38 +56,42 @@ def explain(chosen: argparse.Namespace) -> int:
     if opinion is not None and (chosen.interactive or chosen.decisive):
         raise InputError("--second-opinion: not with --interactive or --decisive")
     if chosen.interactive:
-        if len(chosen.images) > 1:
-            raise InputError(f"--interactive is about one image; found {len(chosen.images)}")
-        cost = () if chosen.ask_below is None else (1.0, chosen.ask_below)
-        dialogue = model.dialogue(_one(model, chosen.images), *cost)
-        _write([converse(dialogue, stop, iter(sys.stdin), show)], {}, chosen)
+        _write([_conversation(model, stop, chosen)], {}, chosen)
         return 0
     if chosen.where and chosen.figures is None and chosen.format != "html":
         chosen.figures = FIGURES
     explained: list[Explanation] = []
-    files: list[Path | None] = []
+    pictures: list[Any] = []
     rejected: dict[str, str] = {}
-    for read in read_images(model, chosen.images, chosen.where):
+    for given in read_each(chosen.images, wanted_by(model)):
+        read = readable(model, given, chosen.where)
         explained += _explained(model, read, stop, opinion, chosen)
-        files += read.files or [None] * len(read.names)
+        shown = read.given.some_pictures() if chosen.figures or chosen.format == "html" else []
+        pictures += shown or [None] * len(read.given.ids)
         rejected |= read.rejected
-    _write(explained, rejected, chosen, files)
+    _write(explained, rejected, chosen, pictures)
     if chosen.figures is not None:
-        _draw(explained, files, chosen)
+        _draw(explained, pictures, chosen)
     for name, reason in rejected.items():
         logger.error("not explained: %s: %s", name, reason)
     return 1 if rejected else 0
 
 
-def _one(model: PursuitClassifier, images: Sequence[str]) -> Any:
-    """Return the picture, or the file with one row, that a dialogue is about; None for none."""
-    if not images:
-        return None
-    wanted = wanted_by(model)
-    if not is_rows(images[0], wanted):
-        return [Path(images[0])]
-    found = read_given(images[0], wanted)
-    return found.some(range(len(found.ids)))
+def _conversation(
+    model: PursuitClassifier, stop: StoppingRule, chosen: argparse.Namespace
+) -> Explanation:
+    """Ask a person about one image or row, or about what the person has in mind."""
+    from infopursuit.pursuit.conversation import converse
+
+    if not chosen.images:
+        return converse(model.dialogue(), stop, iter(sys.stdin), show)
+    if len(chosen.images) > 1:
+        raise InputError(f"--interactive is about one image; found {len(chosen.images)}")
+    (given,) = read_each(chosen.images, wanted_by(model))
+    cost = () if chosen.ask_below is None else (1.0, chosen.ask_below)
+    dialogue = model.dialogue(given.some(), *cost)
+    dialogue.name = given.ids[0]
+    return converse(dialogue, stop, iter(sys.stdin), show)
 
 
 def _explained(
@@ -152,20 +101,22 @@ def _explained(
     opinion: Any,
     chosen: argparse.Namespace,
 ) -> list[Explanation]:
-    if not read.names:
+    rows, names = read.given.rows, read.given.ids
+    if not names:
         return []
+    pictures = [] if opinion is None and read.maps is None else read.given.some_pictures()
     if chosen.decisive and isinstance(model, DecidingClassifier):
         limits = {"probability": chosen.stop, "most": chosen.max_queries}
         given = {name: value for name, value in limits.items() if value is not None}
-        explained = model.decisive_answers(read.rows, names=read.names, stop=stop, **given)
+        explained = model.decisive_answers(rows, names=names, stop=stop, **given)
     else:
-        seen = {"second_opinion": opinion, "pictures": read.files}
-        explained = model.explain(read.rows, stop, names=read.names, **seen)
+        seen = {"second_opinion": opinion, "pictures": pictures}
+        explained = model.explain(rows, stop, names=names, **seen)
     if read.maps is None:
         return explained
     from infopursuit.estimators.places import located
 
-    return located(model, explained, read.maps, read.files)
+    return located(model, explained, read.maps, pictures)
 
 
 def stopping_rule(model: PursuitClassifier, chosen: argparse.Namespace) -> StoppingRule:
@@ -198,55 +149,14 @@ def language_model_of(option: str, where: str | None, needed: Mapping[str, Any])
     return language_model_at(where, name, None if extra is None else dict(extra))
 
 
-def clip_of(model: PursuitClassifier) -> Clip:
-    """Return the CLIP that embeds the pictures of a model."""
-    from infopursuit.clip.towers import model_clip
-
-    return model_clip(model.clip_source_, model.clip_, model.clip_device_)
-
-
-def read_images(
-    model: PursuitClassifier, given: Sequence[str], where: bool = False
-) -> Iterator[Readable]:
-    """Yield what can be read: of each file of rows in turn, then of all pictures."""
-    wanted = wanted_by(model)
-    files = [each for each in given if is_rows(each, wanted)]
-    if files and where:
-        raise InputError("--where: rows do not say where anything is; expected pictures")
-    for each in files:
-        found = read_given(each, wanted)
-        yield Readable([], found.some(range(len(found.ids))), found.ids, {}, None)
-    pictures = [each for each in given if each not in files]
-    if pictures or not files:
-        yield _pictures(model, pictures, where)
-
-
-def _pictures(model: PursuitClassifier, given: Sequence[str], where: bool) -> Readable:
-    """Embed what can be read of files, folders and patterns."""
-    from infopursuit.clip.embed import embed_readable_pictures
-    from infopursuit.estimators.places import directions
-
-    files = image_files(given)
-    along = directions(model) if where else None
-    readable = embed_readable_pictures(clip_of(model), files, directions=along)
-    rejected = {str(files[row]): reason for row, reason in sorted(readable.rejected.items())}
-    kept = [files[row] for row in readable.rows]
-    names = [str(file) for file in kept]
-    return Readable(kept, readable.embeddings, names, rejected, readable.maps)
-
-
 def _write(
     explained: Sequence[Explanation],
     rejected: Mapping[str, str],
     chosen: argparse.Namespace,
-    files: Sequence[Path | None] = (),
+    pictures: Sequence[Any] = (),
 ) -> None:
-    write = FORMATS[chosen.format]
-    if write is as_html:
-        write = partial(as_html, files=files)
-    if chosen.everything and write is as_text:
-        write = as_whole_text
-    write_output(write(explained, rejected), chosen.out, chosen.format == "csv")
+    content = written(explained, rejected, chosen.format, pictures, chosen.everything)
+    write_output(content, chosen.out, chosen.format == "csv")
 
 
 def write_output(content: str, out: Path | None, table: bool) -> None:
@@ -266,7 +176,7 @@ def write_out(files: dict[str, bytes], folder: Path, option: str, given: Path) -
 
 
 def _draw(
-    explained: Sequence[Explanation], files: Sequence[Path | None], chosen: argparse.Namespace
+    explained: Sequence[Explanation], pictures: Sequence[Any], chosen: argparse.Namespace
 ) -> None:
     from infopursuit.datasets.decoding import to_rgb
     from infopursuit.report.figures import explanation_png, figure_names
@@ -276,10 +186,9 @@ def _draw(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"--figures {folder}: no folder can be made there ({error})") from error
-    pictures = [None if file is None else to_rgb(file) for file in files]
     for name, picture, explanation in zip(
         figure_names([Path(each.image).stem for each in explained]),
-        pictures,
+        [None if picture is None else to_rgb(picture) for picture in pictures],
         explained,
         strict=True,
     ):
@@ -287,146 +196,3 @@ def _draw(
         drawn = explanation_png(explanation, count, picture, everything=everything)
         write_out({name: drawn}, folder, "--figures", folder)
         logger.info("%s", folder / name)
-
-
-# -- a conversation -------------------------------------------------------------------------------
-
-
-def converse(
-    dialogue: Dialogue, stop: StoppingRule, lines: Iterator[str], write: Callable[[str], object]
-) -> Explanation:
-    """Ask until the stopping rule holds, all has been asked, or the person quits.
-
-    An image that hands over to a person answers the questions that it is sure of itself.
-    """
-    hands_over = dialogue.hands_over
-    noun, pursuit = dialogue.pursuit.noun, dialogue.pursuit
-    enter = "" if dialogue.image_answers is None else f"Enter takes the answer of the {noun}; "
-    write(f"{enter}{_help(pursuit)}\n")
-    while True:
-        now = dialogue.explanation(stop)
-        wanted = dialogue.next_question()
-        if now.ended != "unfinished" or wanted is None:
-            return now
-        belief = one_line(" ".join(leaders(now.class_names, now.posterior)))
-        write(f"[{belief}] {len(now.steps) + 1}. {one_line(dialogue.pursuit.question(wanted))} ")
-        if hands_over and dialogue.answers_itself(wanted):
-            query, own = dialogue.step()
-            write(f"{pursuit.word(pursuit.number(query), own) or in_words(own)} (the {noun})\n")
-            continue
-        if dialogue.image_answers is not None:
-            query = pursuit.number(wanted)
-            own = float(dialogue.image_answers[query])
-            write(f"({pursuit.word(query, own) or in_words(own)}) ")
-        line = next(lines, "")
-        if not line or line.strip().lower() in ("q", "quit"):
-            write("\n" if not line else "")
-            return now
-        _obey(dialogue, line.strip(), write)
-
-
-def _help(pursuit: Pursuit) -> str:
-    """Say what may be typed."""
-    if not pursuit.words:
-        return HELP
-    words = [word for word in pursuit.words[0] if word and word != "not sure"]
-    return VALUES.format(" or ".join(words[:2]))
-
-
-def _obey(dialogue: Dialogue, line: str, write: Callable[[str], object]) -> None:
-    said = line.lower()
-    if not said and dialogue.image_answers is not None:
-        dialogue.step()
-    elif said in ("u", "undo"):
-        if dialogue.explanation().steps:
-            dialogue.undo()
-        else:
-            write("nothing has been asked yet\n")
-    elif said in ("w", "why"):
-        for each in dialogue.candidates():
-            asked = one_line(dialogue.pursuit.question(each.query))
-            write(f"   {each.value:.3f}  {asked}\n")
-    elif dialogue.pursuit.words and said != "?":
-        try:  # one of the values as it is written, or a number
-            dialogue.answer(float(line) if NUMBER.fullmatch(line) else line)
-        except InputError as error:
-            write(f"{error}\n")
-    elif said in SAID:
-        dialogue.answer(SAID[said])
-    else:
-        write(f"{said!r}: {_help(dialogue.pursuit)}\n")
-
-
-# -- formats --------------------------------------------------------------------------------------
-
-
-def as_text(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> str:
-    """Return one block of lines an image."""
-    return "\n".join(str(explanation) for explanation in explained)
-
-
-def as_whole_text(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> str:
-    """Return the same with a line for each question."""
-    return "\n".join(explanation.to_text(everything=True) for explanation in explained)
-
-
-def as_json(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> str:
-    """Return all that is known of each explanation, and the files that could not be read."""
-    images = [
-        {**each.to_dict(), "predicted_class": each.predicted_class, "probability": each.probability}
-        for each in explained
-    ]
-    content = {"images": images, "rejected": dict(rejected)}
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def as_csv(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> str:
-    """Return a row per question after one without; the last of an image is its prediction.
-
-    That one says why the questions ended (`ending`).
-    """
-    noun = explained[0].noun if explained else IMAGE
-    table: list[Sequence[Any]] = [[noun, *COLUMNS]]
-    for each in explained:
-        rows = [["", "", *most_probable(each.class_names, each.prior), ""]]
-        for step in each.steps:
-            leading = most_probable(each.class_names, step.posterior)
-            rows.append([step.question, step.said, *leading, step.entropy])
-        for number, row in enumerate(rows):
-            last = ending(each) if number == len(each.steps) else ""
-            table.append([each.image, number, *row, last])
-    return csv_text(table)
-
-
-def as_html(
-    explained: Sequence[Explanation],
-    rejected: Mapping[str, str],
-    files: Sequence[Path | None] = (),
-) -> str:
-    """Return a page: the photo of each image, if it is a file, and its table; files not read."""
-    from infopursuit.datasets.decoding import thumbnail
-
-    photos = [
-        "" if file is None else f'<img src="{thumbnail(file, PHOTO)}" alt="">'
-        for file in files or [None] * len(explained)
-    ]
-    tables = "\n".join(
-        f"<article>{photo}{' '.join(each._repr_html_().splitlines())}</article>"
-        for photo, each in zip(photos, explained, strict=True)
-    )
-    listed = "".join(
-        f"<li>{escape(one_line(name))}: {escape(why)}</li>" for name, why in rejected.items()
-    )
-    bad = f"<h2>Not explained</h2><ul>{listed}</ul>" if rejected else ""
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Explanations</title>'
-        f"<style>{STYLE}</style></head><body>\n{tables}\n{bad}</body></html>\n"
-    )
-
-
-FORMATS: dict[str, Callable[[Sequence[Explanation], Mapping[str, str]], str]] = {
-    "text": as_text,
-    "json": as_json,
-    "csv": as_csv,
-    "html": as_html,
-}

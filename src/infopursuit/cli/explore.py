@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
@@ -19,16 +20,17 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from infopursuit.cli.explain import clip_of, read_images, write_out
-from infopursuit.clip.embed import embed_readable_pictures
+from infopursuit.cli.explain import write_out
 from infopursuit.clip.towers import image_tower
 from infopursuit.core.errors import InputError, writable
 from infopursuit.core.files import check_writable, suffix_of
 from infopursuit.core.numbers import counted
-from infopursuit.datasets.given import Given, read_given
+from infopursuit.datasets.given import Given, of_list
 from infopursuit.datasets.image_source import SPLITS, spelled
+from infopursuit.datasets.reading import image_files, read_given
 from infopursuit.estimators.base import PursuitClassifier, load_fitted, rows_of, wanted_by
 from infopursuit.estimators.places import mapper
+from infopursuit.estimators.readable import clip_of, readable
 from infopursuit.estimators.trained_on import KEY, seen
 from infopursuit.explorer.contents import (
     SCORED,
@@ -114,13 +116,16 @@ def annotate(chosen: argparse.Namespace) -> int:
         ((name, model),) = load_models([chosen.model], chosen.clip, chosen.device).items()
         if model.pursuit_.noun != IMAGE:
             raise InputError(f"{name}: asks about a table; expected a model of images")
-        ((files, rows, names, rejected, _),) = read_images(model, [str(chosen.images)])
+        listed = image_files([str(chosen.images)])
+        paths = list(map(str, listed))
+        read = readable(model, Given(paths[0], paths, pictures=of_list(listed)))
+        files, rejected = read.given.some_pictures(), read.rejected
         if not files or not chosen.images.is_dir():
             raise InputError(f"{chosen.images}: expected a folder with a picture that can be read")
-        images = rows_of(model, rows).tensor().to(model.pursuit_.device)
+        images = rows_of(model, read.given.rows).tensor().to(model.pursuit_.device)
         how = (chosen.unsure, chosen.random_state)
         cells = worth_answering(model.pursuit_, images, model.stop or DEFAULT_STOP, *how)
-        short = [writable(Path(each).relative_to(chosen.images).as_posix()) for each in names]
+        short = [writable(Path(each).relative_to(chosen.images).as_posix()) for each in files]
         asking = Annotating(chosen.out, short, files, model.pursuit_, cells, chosen.by)
         empty = no_images([model.pursuit_])
         content = contents([(model.pursuit_, facts(name, model))], empty, title=name, served=True)
@@ -237,15 +242,15 @@ def _images(models: Mapping[str, PursuitClassifier], given: Sequence[str]) -> An
     rejected: dict[str, str] = {}
     for path in given:
         source = read_given(path, wanted_by(answering[0]))
-        labels = _labels(source, answering[0])
+        source = replace(source, classes=_labels(source, answering[0]))
         splits = _splits(source, answering)
         for split, most in ((TESTED, TEST + SCORED), (TRAINING, TRAIN)):
             rows = [row for row, of_row in enumerate(splits) if of_row == split]
             if rows:
-                rows = sorted(rows[place] for place in spread(labels[rows])[:most])
-                parts[split].append(_answered(source, labels, rows, answering, rejected))
-    test = _joined(parts[TESTED])
-    training = _joined(parts[TRAINING])
+                rows = sorted(rows[place] for place in spread(source.labels[rows])[:most])
+                parts[split].append(_answered(source, rows, answering, rejected))
+    test = _joined(parts[TESTED]) if parts[TESTED] else None
+    training = _joined(parts[TRAINING]) if parts[TRAINING] else None
     if (test is None or not test.ids) and training is not None and training.ids:
         noun = answering[0].pursuit_.noun
         logger.warning("no test %s: the page has no accuracy", noun)
@@ -291,7 +296,7 @@ def _labels(source: Given, model: PursuitClassifier) -> np.ndarray:
     names = model.pursuit_.class_names
     numbers = {spelled(name): number for number, name in enumerate(names)}
     labels = np.full(len(source.ids), UNKNOWN, dtype=np.int64)
-    for row, given in enumerate(source.classes or ()):
+    for row, given in enumerate([] if source.classes is None else source.labels.tolist()):
         if given is None:
             continue
         label = numbers.get(spelled(str(given)))
@@ -307,49 +312,20 @@ def _labels(source: Given, model: PursuitClassifier) -> np.ndarray:
 
 
 def _answered(
-    source: Given,
-    labels: np.ndarray,
-    rows: list[int],
-    models: Sequence[PursuitClassifier],
-    rejected: dict[str, str],
+    source: Given, rows: list[int], models: Sequence[PursuitClassifier], rejected: dict[str, str]
 ) -> AnsweredImages:
     """Return those of the rows that can be read; add why the others cannot to `rejected`."""
-    if source.rows is not None:
-        for model in models:
-            if None not in (source.clip, model.clip_) and source.clip != model.clip_:
-                raise InputError(
-                    f"{source.where}: embedded by {source.clip}; the model was fitted with "
-                    f"{model.clip_}: expected one CLIP for both"
-                )
-        answers = [_answers(model, source.some(rows)) for model in models]
-    else:
-        answers, rows = _embedded(source, rows, models, rejected)
-    pictures = source.pictures
-    some = None if pictures is None else lambda places: pictures([rows[place] for place in places])
-    return AnsweredImages([source.ids[row] for row in rows], labels[rows], answers, some)
-
-
-def _embedded(
-    source: Given,
-    rows: list[int],
-    models: Sequence[PursuitClassifier],
-    rejected: dict[str, str],
-) -> tuple[list[Tensor], list[int]]:
-    """Return the answers to the pictures that every CLIP could read, and the rows of these."""
-    assert source.pictures is not None
-    blocks: list[list[Tensor]] = [[] for _ in models]
-    kept: list[int] = []
+    parts = []
     for start in range(0, len(rows), BLOCK):
-        here = rows[start : start + BLOCK]
-        pictures = list(source.pictures(here))
-        readable = [embed_readable_pictures(clip_of(model), pictures) for model in models]
+        here = source.subset(rows[start : start + BLOCK])
         # One decoder for all: a picture that one CLIP cannot read, no other can.
-        for place, reason in readable[0].rejected.items():
-            rejected[source.ids[here[place]]] = reason
-        kept += [here[place] for place in readable[0].rows]
-        for block, model, of_model in zip(blocks, models, readable, strict=True):
-            block.append(_answers(model, of_model.embeddings))
-    return [torch.cat(block) for block in blocks], kept
+        read = [readable(model, here) for model in models]
+        rejected.update(read[0].rejected)
+        given = read[0].given
+        answers = [_answers(of, each.given.rows) for of, each in zip(models, read, strict=True)]
+        labels = given.labels.astype(np.int64)
+        parts.append(AnsweredImages(given.ids, labels, answers, given.pictures))
+    return _joined(parts)
 
 
 def _answers(model: PursuitClassifier, rows: Any) -> Tensor:
@@ -357,9 +333,7 @@ def _answers(model: PursuitClassifier, rows: Any) -> Tensor:
     return pursuit.answers(rows_of(model, rows).tensor().to(pursuit.device)).cpu()
 
 
-def _joined(parts: Sequence[AnsweredImages]) -> AnsweredImages | None:
-    if not parts:
-        return None
+def _joined(parts: Sequence[AnsweredImages]) -> AnsweredImages:
     owners = [(part, place) for part in parts for place in range(len(part.ids))]
 
     def pictures(rows: Sequence[int]) -> list[Any]:

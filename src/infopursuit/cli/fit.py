@@ -5,23 +5,28 @@ from __future__ import annotations
 import argparse
 import logging
 import warnings
-from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from infopursuit.cli.explain import clip_of, language_model_of
+from infopursuit.cli.explain import language_model_of
+from infopursuit.clip.weights import clip_source
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import check_writable
 from infopursuit.core.numbers import counted, percent
 from infopursuit.core.tables import EMBEDDING
-from infopursuit.datasets.embedded_files import Embeddings, read_embedded_texts, read_embeddings
-from infopursuit.datasets.given import ROWS as EMBEDDED
-from infopursuit.datasets.given import TABLES
+from infopursuit.datasets.embedding_files import read_embedded_texts, read_embeddings
+from infopursuit.datasets.given import Given
+from infopursuit.datasets.reading import ROWS as EMBEDDED
+from infopursuit.datasets.reading import TABLES
 from infopursuit.datasets.table_files import WHOLE, TableFile, read_table
 from infopursuit.estimators.class_knowledge import BY_CLIP, drafted_by
-from infopursuit.estimators.naive_bayes import InformationPursuitClassifier, check_before_work
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.estimators.pictures import labelled_pictures
+from infopursuit.estimators.plan import EmbeddedTexts, Embedding, Fitted, Plan, carry_out
+from infopursuit.estimators.provenance import measured
 from infopursuit.estimators.trained_on import remember
 from infopursuit.texts.annotations import Annotations, read_annotations
 from infopursuit.texts.text_table import read_texts
@@ -62,10 +67,8 @@ def fit(chosen: argparse.Namespace) -> int:
         settings["knowledge"] = words.get(str(chosen.knowledge), chosen.knowledge)
     if chosen.certified:
         settings["certified_by"] = "annotations"
-    said = None
     if chosen.annotations is not None:
-        said = settings["annotations"] = read_annotations(chosen.annotations)
-    names: list[str] = []
+        settings["annotations"] = read_annotations(chosen.annotations)
     needed = {
         "--llm-model": chosen.llm_model,
         "--llm-option": chosen.llm_option,
@@ -73,42 +76,19 @@ def fit(chosen: argparse.Namespace) -> int:
     }
     language_model = language_model_of("--llm", chosen.llm, needed)
     if table is not None:
-        model, test = _fit_table(table, chosen, settings), None
-    elif chosen.images.suffix in EMBEDDED:
-        model, test, said = _fit_embedded(chosen, settings, language_model)
-        names = [] if test is None else list(test.ids)
+        fitted = Fitted(_fit_table(table, chosen, settings), None, None)
     else:
-        if chosen.labels is not None:
-            raise InputError("--labels: expected it with an .npy file; a folder names its classes")
-        from infopursuit.estimators.pictures import fit as fit_pictures
-        from infopursuit.estimators.pictures import labelled_pictures
-
-        if said is not None:
-            parts = labelled_pictures(
-                chosen.images, chosen.classes, chosen.test_fraction, tell=False
-            )
-            said = said.of_pictures([str(file) for part in parts if part for file in part.pictures])
-            settings["annotations"] = said
+        train, test = _given(chosen)
+        texts, embedding = _texts_and_clip(chosen, train.rows is not None)
+        answers_in = chosen.out / ANSWERS
+        plan = Plan(settings, texts, embedding, language_model, answers_in)
         with warnings.catch_warnings():  # what was left out is listed at the end
             warnings.filterwarnings("ignore", ".* pictures cannot be read and are left out")
-            model = fit_pictures(
-                chosen.images,
-                chosen.classes,
-                None if chosen.texts is None else read_texts(chosen.texts),
-                chosen.clip or "ViT-B-32",
-                chosen.pretrained,
-                device=chosen.device,
-                test_fraction=chosen.test_fraction,
-                language_model=language_model,
-                answers_in=chosen.out / ANSWERS,
-                **settings,
-            )
-        test = None
-        if said is not None or model.judgement_ is not None:
-            test, names = _test_images(model, chosen)
+            fitted = carry_out(plan, train, test)
+    model, test, said = fitted
     lines = [*summary(model), *judged(model, test)]
     if said is not None:
-        lines += _by_people(model, said, test, names)
+        lines += _by_people(model, said, test)
     model.save(chosen.out)
     for line in lines:
         logger.info("%s", line)
@@ -122,20 +102,37 @@ def fit(chosen: argparse.Namespace) -> int:
     return 1 if rejected or of_no_use else 0
 
 
-def _test_images(
-    model: InformationPursuitClassifier, chosen: argparse.Namespace
-) -> tuple[Embeddings | None, list[str]]:
-    """Return the readable test images of a folder, which the cache has, and their names."""
-    from infopursuit.clip.embed import embed_readable_pictures
-    from infopursuit.estimators.pictures import labelled_pictures
+def _given(chosen: argparse.Namespace) -> tuple[Given, Given | None]:
+    """Return the images to fit on, and those to test on if there are some."""
+    if chosen.images.suffix in EMBEDDED:
+        if chosen.texts is None:
+            raise InputError(
+                "--texts is missing; expected the texts with their embeddings (.parquet, .npz), or "
+                "a file of texts and --clip"
+            )
+        if chosen.classes is not None:
+            raise InputError("--classes: expected it with a folder of images")
+        return read_embeddings(chosen.images, chosen.labels)
+    if chosen.labels is not None:
+        raise InputError("--labels: expected it with an .npy file; a folder names its classes")
+    return labelled_pictures(chosen.images, chosen.classes, chosen.test_fraction)
 
-    _, test = labelled_pictures(chosen.images, chosen.classes, chosen.test_fraction, tell=False)
-    if test is None or not test.pictures:
-        return None, []
-    readable = embed_readable_pictures(clip_of(model), test.pictures, progress=False)
-    kept = test.subset(readable.rows)
-    rows = Embeddings(readable.embeddings, np.array(kept.labels))
-    return rows, [str(each) for each in kept.pictures]
+
+def _texts_and_clip(chosen: argparse.Namespace, embedded: bool) -> tuple[Any, Embedding | None]:
+    """Return the texts, and the CLIP that embeds what is not embedded."""
+    name = chosen.clip or (None if embedded else "ViT-B-32")
+    source = None if name is None else clip_source(name, chosen.pretrained)
+    embedding = None if source is None else Embedding(source, chosen.device)
+    if chosen.texts is None:
+        return None, embedding
+    if embedded and chosen.texts.suffix in (".parquet", ".npz"):
+        return EmbeddedTexts(*read_embedded_texts(chosen.texts)), embedding
+    texts = read_texts(chosen.texts)
+    if embedding is None:
+        raise InputError(
+            f"{chosen.texts}: texts without embeddings; expected --clip, which embeds them"
+        )
+    return texts, embedding
 
 
 def summary(model: InformationPursuitClassifier) -> list[str]:
@@ -145,12 +142,9 @@ def summary(model: InformationPursuitClassifier) -> list[str]:
         f"{counted(facts['images'], noun)}, {counted(len(model.classes_), 'class')}, "
         f"{counted(len(model.queries_), 'question')}"
     ]
-    for split, key in (("test", "test"), ("held-out", "held_out")):
-        if f"{key}_accuracy" in facts:
-            share = percent(facts[f"{key}_accuracy"])
-            on = counted(facts[f"{key}_images"], f"{split} {noun}")
-            lines.append(f"accuracy on {on}: {share}")
-            break
+    for known in islice(measured(facts), 1):
+        on = counted(known.images, f"{known.split} {noun}")
+        lines.append(f"accuracy on {on}: {percent(known.accuracy)}")
     if drafted_by(facts.get("knowledge")) is not None and model.knowledge_ is not None:
         lines.append(
             "CLIP drafted what is true of the classes; `infopursuit knowledge` writes it as a table"
@@ -158,7 +152,7 @@ def summary(model: InformationPursuitClassifier) -> list[str]:
     return lines
 
 
-def judged(model: InformationPursuitClassifier, test: Embeddings | None) -> list[str]:
+def judged(model: InformationPursuitClassifier, test: Given | None) -> list[str]:
     """Return what the judge says of the questions, and of the first ten asked of test images."""
     if model.judgement_ is None:
         return []
@@ -167,7 +161,7 @@ def judged(model: InformationPursuitClassifier, test: Embeddings | None) -> list
 
     names = [str(each) for each in model.classes_]
     lines = [judged_questions(model.judgement_, model.queries_, names)]
-    if test is not None and len(test.labels):
+    if test is not None and test.ids:
         table = model.judgement_.for_classes_and_texts(names, model.queries_)
         asked = hard_answers(model.roll_out(test.rows, min(FIRST, len(model.queries_))))
         labels = np.searchsorted(model.classes_, test.labels)
@@ -187,8 +181,7 @@ def judged(model: InformationPursuitClassifier, test: Embeddings | None) -> list
 def _by_people(
     model: InformationPursuitClassifier,
     said: Annotations,
-    test: Embeddings | None,
-    names: Sequence[str],
+    test: Given | None,
 ) -> list[str]:
     """Return how far annotators agree, and how true answers to test images are by them."""
     from infopursuit.estimators.truth_by_people import in_figures, in_lines, truth_by_people
@@ -201,10 +194,10 @@ def _by_people(
     if pairs:
         lines.append(f"annotators agree in {percent(same / pairs)} of {pairs} pairs of answers")
     if test is not None:
-        of_test = said.of_images(names)
-        measured = truth_by_people(model, test.rows, test.labels, of_test)
-        model.provenance_["judged_by_people"] = in_figures(measured)
-        lines += in_lines(measured)
+        of_test = said.of_images(test.ids)
+        by_people = truth_by_people(model, test.rows, test.labels, of_test)
+        model.provenance_["judged_by_people"] = in_figures(by_people)
+        lines += in_lines(by_people)
     return lines
 
 
@@ -265,57 +258,3 @@ def _fit_table(
     if len(set(marks)) >= DISTINCT * len(marks):
         remember(model.provenance_, marks)
     return model
-
-
-def _fit_embedded(
-    chosen: argparse.Namespace, settings: dict[str, Any], language_model: Any
-) -> tuple[InformationPursuitClassifier, Embeddings | None, Annotations | None]:
-    if chosen.texts is None:
-        raise InputError(
-            "--texts is missing; expected the texts with their embeddings (.parquet, .npz), or a "
-            "file of texts and --clip"
-        )
-    if chosen.classes is not None:
-        raise InputError("--classes: expected it with a folder of images")
-    from infopursuit.clip.weights import clip_source
-
-    source = None if chosen.clip is None else clip_source(chosen.clip, chosen.pretrained)
-    train, test = read_embeddings(chosen.images, chosen.labels)
-    said = settings.pop("annotations", None)
-    if said is not None:
-        said = said.of_pictures([*train.ids, *(() if test is None else test.ids)])
-        # Of test images alone they measure, and teach nothing.
-        settings["annotations"] = said.of_images(train.ids) if said.about(train.ids) else None
-    if chosen.texts.suffix in (".parquet", ".npz"):
-        texts, embeddings, name = read_embedded_texts(chosen.texts)
-    else:
-        from infopursuit.clip.embed import embed_texts
-        from infopursuit.clip.towers import load_clip
-
-        read = read_texts(chosen.texts)
-        texts = list(read)
-        if source is None:
-            raise InputError(
-                f"{chosen.texts}: texts without embeddings; expected --clip, which embeds them"
-            )
-        model = InformationPursuitClassifier(texts).set_params(**settings)
-        check_before_work(model, texts, train.labels)
-        clip = load_clip(source, chosen.device)
-        embeddings, name = embed_texts(clip, read.values()), clip.name
-    model = InformationPursuitClassifier(texts, embeddings).set_params(**settings)
-    if language_model is None:
-        model.fit(train.rows, train.labels)
-    else:
-        from infopursuit.estimators.language_model import LanguageModelHelp
-
-        helper = LanguageModelHelp(language_model, chosen.out / ANSWERS)
-        names = sorted({str(each) for each in train.labels})
-        logger.info("%s", helper.announce(names, model.n_queries, len(texts), False))
-        helper.fit(model, train.rows, train.labels)
-    model.clip_, model.clip_source_ = name, source
-    remember(model.provenance_, train.rows)
-    if test is not None:
-        right = model.predict(test.rows) == test.labels
-        model.provenance_["test_images"] = len(test.labels)
-        model.provenance_["test_accuracy"] = float(np.mean(right))
-    return model, test, said

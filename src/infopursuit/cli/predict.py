@@ -8,10 +8,12 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from infopursuit.cli.explain import read_images, stopping_rule, write_output
+from infopursuit.cli.explain import stopping_rule, write_output
 from infopursuit.core.csv_tables import csv_text
 from infopursuit.core.files import check_writable
-from infopursuit.estimators.base import load_fitted
+from infopursuit.datasets.reading import read_each
+from infopursuit.estimators.base import load_fitted, wanted_by
+from infopursuit.estimators.readable import readable
 from infopursuit.pursuit.prediction import TOP, prediction
 
 logger = logging.getLogger("infopursuit")
@@ -35,13 +37,15 @@ def predict(chosen: argparse.Namespace) -> int:
     opinion = chosen.second_opinion_of(chosen)
     predicted = []
     rejected: dict[str, str] = {}
-    for files, rows, names, unreadable, _ in read_images(model, chosen.images):
-        for start in range(0, len(names), BLOCK):
-            block = slice(start, start + BLOCK)
-            seen = {"second_opinion": opinion, "pictures": files[block]}
-            explained = model.explain(rows[block], stop, names=names[block], **seen)
+    for given in read_each(chosen.images, wanted_by(model)):
+        read = readable(model, given)
+        count = len(read.given.ids)
+        for start in range(0, count, BLOCK):
+            block = read.given.subset(range(start, min(start + BLOCK, count)))
+            seen = {"second_opinion": opinion, "pictures": opinion and block.some_pictures()}
+            explained = model.explain(block.rows, stop, names=block.ids, **seen)
             predicted += [prediction(each) for each in explained]
-        rejected |= unreadable
+        rejected |= read.rejected
     noun = model.pursuit_.noun
     written = as_csv(predicted, noun) if chosen.format == "csv" else as_json(predicted, rejected)
     write_output(written, chosen.out, chosen.format == "csv")

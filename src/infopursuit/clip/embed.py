@@ -26,6 +26,7 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -48,6 +49,7 @@ from infopursuit.datasets.decoding import (
     picture_list,
     prepared_ahead,
 )
+from infopursuit.datasets.given import Given, Readable
 
 logger = logging.getLogger(__name__)
 
@@ -159,6 +161,14 @@ def embed_readable_pictures(
         nothing = np.zeros((0, len(directions), 0, 0), dtype=np.float32)
         mapped = np.concatenate(maps) if maps else nothing
     return EmbeddedPictures(rows, matrix, rejected, digests, mapped)
+
+
+def embed_given(clip: Clip, given: Given, *args: Any, **options: Any) -> Readable:
+    """Embed the given pictures that can be read; the options are those above."""
+    found = embed_readable_pictures(clip, given.some_pictures(), *args, **options)
+    kept = replace(given.subset(found.rows), rows=found.embeddings, clip=clip.name)
+    rejected = {given.ids[row]: reason for row, reason in sorted(found.rejected.items())}
+    return Readable(kept, rejected, [found.digests[row] for row in found.rows], found.maps)
 
 
 def encoded_batches(

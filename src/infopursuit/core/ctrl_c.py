@@ -17,6 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
 
+_pressed = False
+
 
 def end_at_once(number: int, frame: FrameType | None) -> None:
     """Report that the stage has not begun, and end the process without another line of Python."""
@@ -35,10 +37,24 @@ def is_stage() -> bool:
     return script.endswith(".py") and "stages" in folders
 
 
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    global _pressed
+    _pressed = True
+    raise KeyboardInterrupt
+
+
 def begin() -> None:
     """Let Ctrl-C raise KeyboardInterrupt from here on, for there is something to close."""
     if signal.getsignal(signal.SIGINT) is end_at_once:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, _interrupt)
+
+
+def was_pressed() -> bool:
+    """Return whether Ctrl-C came since `begin`: an error after it may be a library's form of it.
+
+    What is raised while code in C converts its arguments becomes a TypeError, for example.
+    """
+    return _pressed
 
 
 def end() -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 MINUS = "\N{MINUS SIGN}"
 NOTHING = "\N{EN DASH}"
+# How a table and a person write one.
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def percent(probability: float, decimals: int = 0) -> str:

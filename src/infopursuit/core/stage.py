@@ -113,7 +113,9 @@ def run(main: Callable[..., RowCounts], params_file: str = "params.yaml") -> Non
             raise
         logger.error("%s: %s", name, one_line(explain_os_error(error)))
         sys.exit(1)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Exception) as error:
+        if not (isinstance(error, KeyboardInterrupt) or ctrl_c.was_pressed()):
+            raise
         ctrl_c.end()
         logger.error("%s: %s", name, STOPPED)
         sys.exit(130)

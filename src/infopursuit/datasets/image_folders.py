@@ -75,7 +75,7 @@ class LabelledPictures:
         return self.subset([row for row, split in enumerate(self.splits or ()) if split == name])
 
 
-def read_image_folder(folder: str | Path, tell: bool = True) -> LabelledPictures:
+def read_image_folder(folder: str | Path) -> LabelledPictures:
     """List a folder of images with one folder for each class.
 
     Folders below that of a class count, too. Test images of classes without training images are
@@ -83,7 +83,6 @@ def read_image_folder(folder: str | Path, tell: bool = True) -> LabelledPictures
 
     Args:
         folder: CLASS/IMAGE, or the same in folders of splits.
-        tell: whether to log what is left out, and what else may be a mistake.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -108,15 +107,13 @@ def read_image_folder(folder: str | Path, tell: bool = True) -> LabelledPictures
                 f"{min(names['train'])!r}"
             )
         remarks += classes_of_one_split(folder, names["train"], names["test"])
-    for remark in remarks if tell else ():
+    for remark in remarks:
         logger.warning("%s", remark)
     splits, labels, files = (list(column) for column in zip(*listed, strict=True))
     return LabelledPictures(files, labels, None if None in splits else splits)
 
 
-def with_splits(
-    folder: Path, given: LabelledPictures, fraction: float, tell: bool = True
-) -> LabelledPictures:
+def with_splits(folder: Path, given: LabelledPictures, fraction: float) -> LabelledPictures:
     """Return the pictures of a folder without splits, with the splits that `open_folder` gives.
 
     A class keeps at least one training image.
@@ -130,7 +127,7 @@ def with_splits(
         ]
         tested.update(_tested(folder, files, fraction))
     splits = ["test" if file in tested else "train" for file in given.pictures]
-    if tested and tell:
+    if tested:
         of_test = (of for of, split in zip(given.labels, splits, strict=True) if split == "test")
         for remark in classes_of_one_split(folder, set(given.labels), set(of_test)):
             logger.warning("%s", remark)

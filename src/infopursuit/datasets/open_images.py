@@ -40,7 +40,7 @@ from infopursuit.core.csv_tables import read_csv_table
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import is_file
 from infopursuit.core.tables import EMBEDDING, IMAGES, is_sharded, read_table, table_files
-from infopursuit.datasets.embedded_files import ARRAYS
+from infopursuit.datasets.embedding_files import ARRAYS
 from infopursuit.datasets.image_folders import open_folder
 from infopursuit.datasets.image_source import (
     COLUMNS,

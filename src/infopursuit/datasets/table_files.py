@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -14,7 +15,11 @@ import pyarrow.parquet as pq
 from infopursuit.core.csv_tables import read_csv_table
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import check_regular
-from infopursuit.datasets.table_columns import MOST_CATEGORIES, is_dates
+from infopursuit.core.numbers import NUMBER
+from infopursuit.datasets.given import Given
+from infopursuit.datasets.table_columns import MOST_CATEGORIES, Wanted, is_dates
+
+logger = logging.getLogger("infopursuit")
 
 EXPECTED = "expected a table with a row of names and a row for each thing"
 # What an empty cell may hold: what pandas reads as a gap.
@@ -24,7 +29,6 @@ GAPS = frozenset(
         *("1.#QNAN", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
     )
 )
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 WHOLE = re.compile(r"[+-]?\d+(\.0*)?")
 # Names of columns that number or name rows. "PassengerId" is one, "acid" is none.
 NAMES_ROWS = re.compile(
@@ -145,6 +149,37 @@ def read_table(path: Path) -> TableFile:
     if not len(values):
         raise InputError(f"{path}: no rows; {EXPECTED}")
     return TableFile(path, values, written)
+
+
+def given_rows(path: Path, wanted: Wanted) -> Given:
+    """Read the columns that a model of a table asks about, and the class if there is a column."""
+    table = read_table(path)
+    columns, label = wanted.columns, None
+    others = {name.casefold(): name for name in table.names}
+    if wanted.label is not None and wanted.label.casefold() in others:
+        label = table.place(wanted.label)
+    if columns is None:
+        columns = [name for name in table.names if name != label]
+        if len(columns) != wanted.width:
+            raise InputError(
+                f"{path}: {len(columns)} columns; the model was fitted on {wanted.width} without "
+                "names"
+            )
+    found = [table.place(name) for name in columns]
+    not_needed = [name for name in table.names if name not in {*found, label}]
+    named_by = next(
+        (name for name in not_needed if name == wanted.named_by),
+        next((name for name in not_needed if table.names_rows(name)), None),
+    )
+    ignored = [name for name in not_needed if name != named_by]
+    if ignored:
+        logger.info("%s: columns that the model does not ask: %s", path, ", ".join(ignored))
+    names = [f"row {row}" for row in range(len(table.values))]
+    if named_by is not None:
+        names = [text or name for text, name in zip(table.texts(named_by), names, strict=True)]
+    values = table.values.select(found).rename_columns(list(columns))
+    classes, marks = None if label is None else table.texts(label), table.marks(label)
+    return Given(str(path), names, classes, rows=values, marks=marks)
 
 
 def _typed(cells: list[str | None], decimal_comma: bool) -> pa.Array:

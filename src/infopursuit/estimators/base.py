@@ -20,8 +20,9 @@ from torch import Tensor
 
 from infopursuit.core.errors import InputError, one_such_as
 from infopursuit.core.renderers import renderer
+from infopursuit.datasets.given import is_pictures, names_of
 from infopursuit.datasets.matrix import Matrix, UnitMatrix, as_tensor
-from infopursuit.datasets.table_columns import TableColumns, Wanted, row_names
+from infopursuit.datasets.table_columns import TableColumns, Wanted
 from infopursuit.datasets.table_columns import column_names as names_of_columns
 from infopursuit.estimators import persistence
 from infopursuit.estimators.persistence import SavedModel
@@ -779,43 +780,6 @@ def column_names(X: Any) -> list[str]:
     """Return the names of a data frame's columns; none of an array, or if they are not texts."""
     names = names_of_columns(X)
     return names if all(isinstance(name, str) for name in names) else []
-
-
-def is_pictures(X: Any) -> bool:
-    """Whether X holds pictures rather than rows of numbers.
-
-    Pictures are files, encoded bytes and PIL images; arrays and tensors of three or four
-    dimensions, and lists of those of two or three.
-
-    Raises:
-        InputError: X is a string; a list is expected.
-    """
-    if isinstance(X, str):
-        raise InputError(f"{X!r} is a string; expected a list of pictures, such as [{X!r}]")
-    if isinstance(X, (np.ndarray, Tensor)):
-        return X.ndim in (3, 4)
-    if isinstance(X, Sequence) and not isinstance(X, bytes):
-        return len(X) > 0 and (isinstance(X[0], str) or _is_picture(X[0]))
-    return _is_picture(X)
-
-
-def _is_picture(value: Any) -> bool:
-    if isinstance(value, (np.ndarray, Tensor)):
-        return value.ndim in (2, 3)
-    return isinstance(value, (Path, bytes)) or type(value).__module__.startswith("PIL.")
-
-
-def names_of(X: Any, count: int, noun: str = "image") -> list[str]:
-    """Return what explanations call the rows: their paths, their index, or `image 0`, ..."""
-    if isinstance(X, Path):
-        return [str(X)]
-    names = row_names(X, count, noun)
-    if isinstance(X, Sequence) and len(X) == count:
-        names = [
-            str(each) if isinstance(each, (str, Path)) else name
-            for each, name in zip(X, names, strict=True)
-        ]
-    return names
 
 
 def judged_by_people(provenance: Mapping[str, Any]) -> dict[str, tuple[int, int]]:

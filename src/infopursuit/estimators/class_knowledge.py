@@ -42,7 +42,7 @@ BY_CLIP = "clip"
 # From how many texts on a draft by CLIP has a meaning.
 FEWEST_TEXTS = 200
 # The share of the texts that it takes as true of a class, and as true of some of its pictures; and
-# how much of the mean of all classes it leaves out (docs/findings.md, "A table by CLIP").
+# how much of the mean of all classes it leaves out (lab/findings.md, "A table by CLIP").
 CLOSEST, CLOSE, IN_COMMON = 0.005, 0.01, 0.25
 # Texts that decide of what kind a word is that WordNet lacks; such words that are compared at once.
 NEIGHBOURS, AT_ONCE = 5, 256

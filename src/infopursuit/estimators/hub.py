@@ -18,12 +18,13 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.markdown import plain
 from infopursuit.core.numbers import counted, percent
 from infopursuit.estimators.persistence import FILES, SavedModel, pins_weights, save
+from infopursuit.estimators.provenance import measured
 from infopursuit.estimators.trained_on import KEY
 from infopursuit.pursuit.answers.rules import ColumnAnswers
 
 ACCURACIES = {
-    "test_accuracy": ("test_images", "test {}s"),
-    "held_out_accuracy": ("held_out_images", "{0}s held out of the training {0}s"),
+    "test": "test {}s",
+    "held-out": "{0}s held out of the training {0}s",
 }
 
 
@@ -124,14 +125,12 @@ def _inputs(model: SavedModel, table: bool) -> str:
 
 
 def _accuracy(model: SavedModel) -> str:
-    measured = [
-        f"- Accuracy {percent(float(model.provenance[key]))} on "
-        f"{int(model.provenance.get(count, 0)) or '?'} "
-        f"{what.format(model.pursuit.noun)}, with the model's own stopping rule."
-        for key, (count, what) in ACCURACIES.items()
-        if key in model.provenance
+    lines = [
+        f"- Accuracy {percent(each.accuracy)} on {each.images or '?'} "
+        f"{ACCURACIES[each.split].format(model.pursuit.noun)}, with the model's own stopping rule."
+        for each in measured(model.provenance)
     ]
-    return "\n".join(measured) or "Not measured."
+    return "\n".join(lines) or "Not measured."
 
 
 def _listed(lines: list[str]) -> str:

@@ -897,7 +897,7 @@ class TextQuestions:
         self.candidates = CandidateTexts(
             texts.unit_matrix,
             TextDirections(reference, data.moments.discounted, truth),
-            # Texts chosen by three answers tell more early (docs/findings.md, "Five answers").
+            # Texts chosen by three answers tell more early (lab/findings.md, "Five answers").
             thresholds._replace(levels=min(thresholds.levels, 3)),
             weights,
             texts.shared(),

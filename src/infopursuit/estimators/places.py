@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from jaxtyping import Float, Float32, UInt8
@@ -20,8 +20,11 @@ from infopursuit.clip.embed import check_all_readable, embed_readable_pictures
 from infopursuit.clip.towers import OpenClip, model_clip
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.decoding import picture_list, thumbnail, to_rgb
-from infopursuit.estimators.base import PursuitClassifier, is_pictures
+from infopursuit.datasets.given import is_pictures
 from infopursuit.pursuit.explanation import Explanation
+
+if TYPE_CHECKING:
+    from infopursuit.estimators.base import PursuitClassifier
 
 
 def directions(

@@ -27,6 +27,7 @@ from infopursuit.datasets.image_folders import read_class_names
 from infopursuit.datasets.open_images import check_pictures, has_embeddings, open_image_source
 from infopursuit.datasets.pinned_datasets import read_pinned_dataset
 from infopursuit.pipeline.params import load_params
+from infopursuit.pipeline.paths import ARTIFACTS
 from infopursuit.queries import class_knowledge
 from infopursuit.queries.class_queries import (
     is_list,
@@ -47,8 +48,6 @@ from infopursuit.texts.annotations import read_annotations
 from infopursuit.texts.knowledge import read_judge, read_strict
 
 logger = logging.getLogger("infopursuit")
-
-ARTIFACTS = Path("artifacts")
 
 
 def check(params_file: str | Path = "params.yaml") -> int:

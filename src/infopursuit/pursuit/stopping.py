@@ -31,7 +31,7 @@ class StoppingRule(NamedTuple):
     Without arguments it is the rule of the library, the command line and the pipeline: sure enough
     for predictions within about two points of those from all answers; and when asking is of no more
     use: of the images whose class stays the same for so long, few change it later
-    (docs/findings.md, "When to stop").
+    (lab/findings.md, "When to stop").
 
     Attributes:
         probability: stop once a class is at least this probable; None for never. A class that had

@@ -6,6 +6,7 @@ from html import escape
 
 from infopursuit.core.numbers import counted, percent
 from infopursuit.estimators.base import PursuitClassifier
+from infopursuit.estimators.provenance import measured
 from infopursuit.pursuit.explanation import (
     BEFORE,
     Explanation,
@@ -80,15 +81,14 @@ def _place(explanation: Explanation, step: Step) -> str:
 
 def model_html(model: PursuitClassifier) -> str:
     """Return what a model is, how good it is, its classes and questions; texts are escaped."""
-    provenance = model.provenance_
     lines = [
         f"<b>{escape(type(model).__name__)}</b>: {counted(len(model.queries_), 'question')}, "
         f"{counted(len(model.classes_), 'class')}"
     ]
-    for split, key in (("test", "test_accuracy"), ("held-out", "held_out_accuracy")):
-        if key in provenance:
-            on = f"{split} {model.pursuit_.noun}s"
-            lines.append(f"accuracy {percent(provenance[key])} on {on}")
+    lines += [
+        f"accuracy {percent(each.accuracy)} on {each.split} {model.pursuit_.noun}s"
+        for each in measured(model.provenance_)
+    ]
     classes = [str(each) for each in model.classes_]
     questions = [model.pursuit_.question(k) for k in range(len(model.queries_))]
     return (

@@ -1,6 +1,6 @@
 """Who leads: the best explained peers on all tasks of a page, by what a number of texts means.
 
-    python -m infopursuit_study.experiments.leaders docs/benchmark.md docs/records
+    python -m infopursuit_study.experiments.leaders lab/benchmark.md docs/records
 
 The tasks are those whose tables the page has (`experiments.page`) and whose results are in
 docs/records/NAME.parquet. The table goes between `<!-- tables leaders -->` and `<!-- end -->`.

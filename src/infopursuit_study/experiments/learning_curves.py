@@ -5,7 +5,7 @@ In a clone set `draw.train_per_class: 5000` in stages/menagerie/params.yaml, the
     dvc repro embed_universe embed_images@menagerie
     python -m infopursuit_study.experiments.learning_curves --out curves
 
-Each cell is one run of the protocol of the peers (docs/benchmark.md) on the first images of each
+Each cell is one run of the protocol of the peers (lab/benchmark.md) on the first images of each
 class. Cells are kept in `curves/cells.jsonl`: a stopped run continues. `curves/curves.md` and
 `curves/curves.svg` are written after each cell.
 """

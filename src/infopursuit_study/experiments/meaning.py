@@ -8,7 +8,7 @@
 The last measures T of so many texts alone, as `fit --llm` asks for it.
 
 Our answers are fitted without and with the knowledge table of params/precomputed/knowledge, the
-others without. What is measured is defined in docs/meaning.md; what is true comes from
+others without. What is measured is defined in lab/meaning.md; what is true comes from
 params/precomputed/meaning. Only test images are measured; a seed draws the tenth of the training
 images that calibrates, and the classes that are left out together. Needs ../shared/data, which is
 not part of the repository; a task without its files is skipped. Writes

@@ -1,6 +1,6 @@
 """Write the tables of data sets into a page, between marks that name them, and its pictures.
 
-    python -m infopursuit_study.experiments.page docs/benchmark.md NAME FOLDER/caltech101.md
+    python -m infopursuit_study.experiments.page lab/benchmark.md NAME FOLDER/caltech101.md
 
 The page has `<!-- tables caltech101-vitb32 -->` and `<!-- end -->`; the file replaces what is
 between them. Pictures next to the file, FOLDER/caltech101.KIND.svg, go to `images/` next to the

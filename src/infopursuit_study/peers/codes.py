@@ -10,7 +10,7 @@
 - `LM4CV`: Yan, Wang, Zhong, Dong, He, Lu, Wang, Shang and McAuley, "Learning Concise and
   Descriptive Attributes for Visual Recognition", ICCV 2023.
 
-docs/benchmark.md says in full what differs from the authors' code.
+lab/benchmark.md says in full what differs from the authors' code.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@
   Natural Language Supervision", ICML 2021) and DCLIP (Menon and Vondrick, "Visual Classification
   via Description from Large Language Models", ICLR 2023).
 
-docs/benchmark.md says in full what differs from the authors' code.
+lab/benchmark.md says in full what differs from the authors' code.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
   et al., "Variational Information Pursuit for Interpretable Predictions", ICLR 2023).
 - `Ours`: `InformationPursuitClassifier` as a peer.
 
-docs/benchmark.md says in full what differs from the authors' code.
+lab/benchmark.md says in full what differs from the authors' code.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
   Learning 1989, with the Laplace estimate of Clark and Boswell, "Rule Induction with CN2: Some
   Recent Improvements", 1991.
 
-docs/benchmark.md says in full what differs from the originals.
+lab/benchmark.md says in full what differs from the originals.
 """
 
 from __future__ import annotations

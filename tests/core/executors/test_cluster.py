@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from ruamel.yaml import YAML
 
 from infopursuit import InformationPursuitClassifier
@@ -120,6 +121,8 @@ def test_images_killed_on_a_cluster_resume_without_it_to_the_same_bytes(
     for name in ("whole", "killed"):
         (tmp_path / name).mkdir()
         write_params(tmp_path / name, tiny_clip, images)
+        # Chunks are those of a number of threads, which the frame of a stage sets.
+        set_params(tmp_path / name, threads=torch.get_num_threads())
     monkeypatch.chdir(tmp_path / "whole")
     main = stage("embed_images")
     assert main(load_params(), "menagerie") == (count, count - 1)

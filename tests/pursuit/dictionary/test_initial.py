@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
+from benchmarks.harness import memory_kb
 from infopursuit.core.errors import InputError
 from infopursuit.pursuit.dictionary import forward_selection as module
 from infopursuit.pursuit.dictionary.forward_selection import forward_selection
@@ -123,3 +124,10 @@ def test_random_texts_are_distinct_and_follow_the_seed() -> None:
     assert random_texts(UNIVERSE, 3, 7) == random_texts(UNIVERSE, 3, 7)
     with pytest.raises(InputError, match="k is 6"):
         random_texts(UNIVERSE, 6, 0)
+
+
+def test_many_classes_take_no_memory_for_images_times_classes() -> None:
+    count = 40_000  # one-hot labels would take 6 GB
+    before = memory_kb("VmHWM")
+    assert len(forward_selection(torch.rand(count, 8), torch.arange(count), 3)) == 3
+    assert memory_kb("VmHWM") - before < 2**19

@@ -229,7 +229,7 @@ def test_the_tasks_of_a_page_are_titled_by_the_heading_before_their_tables() -> 
 
 def test_the_page_of_this_repository_has_the_leaders_of_its_records() -> None:
     """Each cell is checked against the tables of the page, which come from the same records."""
-    text = (ROOT / "docs/benchmark.md").read_text(encoding="utf-8")
+    text = (ROOT / "lab/benchmark.md").read_text(encoding="utf-8")
     rows = table_rows(text.partition("<!-- tables leaders -->")[2])[2:]
     titles = {title: name for name, title in tasks_of(text).items()}
     for unit, task, *cells in rows:

@@ -6,6 +6,7 @@ from torch.nn import functional
 
 from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.estimators.provenance import RunProvenance
 from infopursuit.pursuit.answers.rules import MinMaxAnswers
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.vip.networks import HistoryNetwork
@@ -40,5 +41,7 @@ def model(images: LabelledImages) -> InformationPursuitClassifier:
     fitted = InformationPursuitClassifier(QUERIES, texts(), queries=list(QUERIES))
     fitted.fit(images.embeddings, names)
     settings = {"method": "naive_bayes", "answers": "threshold", "select_on": "held_out"}
-    fitted.provenance_ = {"settings": settings, "budget": 5}
+    fitted.provenance_ = RunProvenance(
+        "menagerie", "llm", "naive_bayes", 0, settings, 5, "clip", {}
+    ).as_values()
     return fitted

@@ -25,6 +25,7 @@ from infopursuit.core.tables import (
 )
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.estimators.provenance import RunProvenance
 from infopursuit.pipeline.params import Params, load_params
 from infopursuit.pursuit.explanation import read_explanations
 from infopursuit.texts.knowledge import KnowledgeTable, write_knowledge
@@ -88,7 +89,9 @@ def save_model(embeddings: np.ndarray, labels: list[str]) -> None:
         "select_on": "held_out",
         "validation_fraction": 0.1,
     }
-    model.provenance_ = {"settings": settings, "budget": 5}
+    model.provenance_ = RunProvenance(
+        "menagerie", "llm", "naive_bayes", 0, settings, 5, "clip", {}
+    ).as_values()
     model.save(f"artifacts/models/{RUN}")
 
 

@@ -11,7 +11,7 @@ How strong a discount should be differs: names of things gain by it, parts and a
 it is known what texts are true of, each text gets, of a few strengths, the one whose scores best
 rank training images of which the text is true above those of which it is not. No direction is
 fitted to labels: one that is becomes a detector of the classes it was fitted on and says little of
-others (docs/findings.md, "Directions of texts").
+others (lab/findings.md, "Directions of texts").
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from torch.nn import functional
 from infopursuit.datasets.matrix import UnitMatrix
 
 # Strengths of the discount against the identity, each scatter scaled to a mean variance of one
-# (docs/findings.md, "Scores").
+# (lab/findings.md, "Scores").
 TEXT_DISCOUNT, CLASS_DISCOUNT = 0.1, 0.1
 # Strengths of the discounts of texts and classes to choose from; the usual ones first.
 STRENGTHS = (

@@ -231,7 +231,7 @@ class Tempering(NamedTuple):
         return powers / self.evidence_weight
 
 
-# Without images to fit it on (docs/findings.md, "Few images").
+# Without images to fit it on (lab/findings.md, "Few images").
 ASSUMED_TEMPERING = Tempering(6.0, 0.7, 0.5)
 
 

@@ -1,0 +1,361 @@
+"""Embeddings as people have them: .npz, .npy and Parquet files, of images and of texts."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from infopursuit.core.arrays import fixed_size_lists, is_list_of_floats, map_array, read_arrays
+from infopursuit.core.errors import InputError
+from infopursuit.core.files import check_regular, read_text
+from infopursuit.core.names import composed
+from infopursuit.core.tables import EMBEDDING, clip_name
+from infopursuit.datasets.given import Given, Pictures, numbered
+from infopursuit.datasets.image_source import (
+    SPLITS,
+    classes_alike,
+    classes_of_one_split,
+    split_name,
+)
+
+logger = logging.getLogger(__name__)
+
+TRAINING, TESTED = SPLITS
+# Arrays of an .npz file, or of a folder of .npy files, whose images have splits.
+ARRAYS = tuple(f"{split}_{what}" for split in SPLITS for what in ("embeddings", "labels"))
+# What the arrays of an .npz file without splits may be called.
+ROWS, LABELS, TEXTS = ("embeddings", "X"), ("labels", "y"), ("texts", "text")
+NAMES = ("class_names", "classes")
+PLAIN = (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer, pa.types.is_boolean)
+IMAGE, CLASSES = "image", ("class_name", "label")
+
+# (n, d) embeddings, on the disk if the file allows it, and (n,) numbers or names of classes.
+Labelled = tuple[np.ndarray, np.ndarray]
+
+
+def given_embeddings(path: Path) -> Given:
+    """Read embeddings, with classes and splits if the file has some, and encoded images.
+
+    Args:
+        path: .npy with the rows alone; .npz with embeddings, and perhaps labels, or with both of
+            the splits train and test; .parquet with embedding, image or both, and perhaps
+            class_name or label, id and split.
+    """
+    if path.suffix == ".parquet":
+        return _of_parquet(path)
+    if path.suffix == ".npz":
+        parts = _of_arrays(path)
+        if len(parts) == 1:
+            return parts[0]
+        return Given(
+            str(path),
+            [each for part in parts for each in part.ids],
+            [each for part in parts for each in part.labels.tolist()],
+            [each for part in parts for each in part.splits or ()],
+            rows=np.concatenate([part.rows for part in parts]),
+        )
+    rows = map_array(path)
+    if rows.ndim != 2 or not rows.shape[1]:
+        raise InputError(f"{path}: an array of shape {rows.shape}; expected embeddings (n, d)")
+    return Given(str(path), numbered(path.name, len(rows)), rows=rows)
+
+
+def read_embeddings(path: Path, labels: Path | None = None) -> tuple[Given, Given | None]:
+    """Read labelled embeddings to fit on, and those to test on if the file has some.
+
+    Args:
+        path: as above; of .npy the labels are in another file.
+        labels: of the rows of an .npy file: .npy, or a text a line.
+    """
+    if path.suffix not in (".parquet", ".npz"):
+        if labels is None:
+            raise InputError(
+                f"{path}: --labels is missing; expected a file with a label for each row"
+            )
+        of_rows = map_array(labels) if labels.suffix == ".npy" else np.array(read_lines(labels))
+        rows, of_rows = _same_length(path, map_array(path), texts_of(of_rows))
+        return Given(str(path), numbered(path.name, len(rows)), of_rows, rows=rows), None
+    if labels is not None:
+        raise InputError(f"--labels {labels}: expected it with an .npy file")
+    parts = _of_arrays(path) if path.suffix == ".npz" else _of_splits(_of_parquet(path))
+    train, test = parts if len(parts) > 1 else (*parts, None)
+    if train.classes is None:
+        if path.suffix == ".npz":
+            _first_of(path, read_arrays(path), LABELS)
+        names = ", ".join(pq.read_schema(path).names)
+        raise InputError(f"{path}: no column {' or '.join(CLASSES)}; found {names}")
+    for remark in classes_alike(path, np.unique(train.labels)):
+        logger.warning("%s", remark)
+    return train, None if test is None else _of_classes(path, train, test)
+
+
+def read_lines(path: Path) -> list[str]:
+    """Return the lines of a text file that are not blank."""
+    lines = [line.strip() for line in read_text(path, "expected a text a line").splitlines()]
+    lines = [line for line in lines if line]
+    if not lines:
+        raise InputError(f"{path}: no lines; expected a text a line")
+    return lines
+
+
+def read_embedded_texts(path: Path) -> tuple[list[str], np.ndarray, str | None]:
+    """Return texts, their embeddings (u, d), and the name of the CLIP that these come from."""
+    if path.suffix == ".npz":
+        arrays = read_arrays(path)
+        texts = _first_of(path, arrays, TEXTS).tolist()
+        return [str(text) for text in texts], _first_of(path, arrays, ROWS), None
+    table = read_given_table(path, ("text",))
+    texts, rows = table.column("text"), table.column(EMBEDDING)
+    if not all(isinstance(text, str) for text in texts):
+        raise InputError(f"{path}: text is not a column of texts; expected texts")
+    return texts, rows, table.clip
+
+
+def _of_arrays(path: Path) -> list[Given]:
+    """Return what an .npz file has, each split of it on its own."""
+    arrays = read_arrays(path)
+    if ARRAYS[0] not in arrays:
+        rows = _first_of(path, arrays, ROWS)
+        if not {*LABELS} & {*arrays}:
+            _same_length(path, rows, np.zeros(len(rows)))
+            return [Given(str(path), numbered(path.name, len(rows)), rows=rows)]
+        labels = _class_of_each(path, arrays, _first_of(path, arrays, LABELS), "labels")
+        found = {TESTED: _same_length(path, rows, labels)}
+    else:
+        parts = {split: rows_of_split(path, arrays, split) for split in SPLITS}
+        found = {split: part for split, part in parts.items() if part is not None}
+    return [
+        Given(str(path), numbered(split, len(rows)), labels, [split] * len(rows), rows=rows)
+        for split, (rows, labels) in found.items()
+    ]
+
+
+def rows_of_split(path: Path, arrays: dict[str, np.ndarray], split: str) -> Labelled | None:
+    """Return the rows of a split, with class names as labels if the file has the names."""
+    if f"{split}_embeddings" not in arrays:
+        return None
+    rows = arrays[f"{split}_embeddings"]
+    labels = _first_of(path, arrays, (f"{split}_labels",))
+    labels = _class_of_each(path, arrays, labels, f"{split}_labels")
+    return _same_length(path, rows, labels, f"{split}_")
+
+
+def _class_of_each(
+    path: Path, arrays: dict[str, np.ndarray], labels: np.ndarray, what: str
+) -> np.ndarray:
+    """Return the classes of rows by name, if labels are names or the file has the names."""
+    key = next((each for each in NAMES if each in arrays), None)
+    if key is None or labels.dtype.kind not in "biuf":
+        return texts_of(labels)
+    names = texts_of(arrays[key])
+    if names.ndim != 1 or len(np.unique(names)) < len(names):
+        raise InputError(f"{path}: {key} {names.shape}; expected a list (c,) of distinct names")
+    inside = np.isin(labels, np.arange(len(names)))
+    if not inside.all():
+        row = int(inside.argmin())
+        raise InputError(
+            f"{path}: {what} has {(~inside).sum()} of {inside.size} values outside of {key} "
+            f"{names.shape}, the first is {labels.flat[row]} in row {row}; expected 0 to c - 1 for "
+            f"{key} (c,)"
+        )
+    return names[labels.astype(np.int64)]
+
+
+def texts_of(values: np.ndarray) -> np.ndarray:
+    """Return names in composed form; other values as they are."""
+    if values.dtype.kind == "S":
+        values = np.char.decode(values, "utf-8", "replace")
+    if values.dtype.kind != "U":
+        return values
+    names, places = np.unique(values, return_inverse=True)
+    return np.array([composed(name) for name in names], dtype=np.str_)[places.reshape(values.shape)]
+
+
+def _of_classes(path: Path, train: Given, test: Given) -> Given:
+    """Return the test rows of classes that the training rows have; say which classes lack some."""
+    classes = set(train.labels.tolist())
+    known = [row for row, label in enumerate(test.labels.tolist()) if label in classes]
+    if not known:
+        raise InputError(
+            f"{path}: none of {len(test.ids)} test rows is of a class of the training rows, the "
+            f"first is of {test.labels[0]!s}; expected classes such as {train.labels[0]!s}, or no "
+            "test rows"
+        )
+    for remark in classes_of_one_split(path, classes, test.labels.tolist()):
+        logger.warning("%s", remark)
+    return test if len(known) == len(test.ids) else test.subset(known)
+
+
+def _same_length(path: Path, rows: np.ndarray, labels: np.ndarray, prefix: str = "") -> Labelled:
+    if rows.ndim != 2 or labels.ndim != 1 or len(rows) != len(labels):
+        raise InputError(
+            f"{path}: {prefix}embeddings {rows.shape} and {prefix}labels {labels.shape}; expected "
+            "(n, d) and (n,)"
+        )
+    return rows, labels
+
+
+def _first_of(path: Path, arrays: dict[str, np.ndarray], names: tuple[str, ...]) -> np.ndarray:
+    for name in names:
+        if name in arrays:
+            return arrays[name]
+    raise InputError(f"{path}: no array {names[0]!r}; found {', '.join(arrays) or 'none'}")
+
+
+# -- Parquet files of other tools -----------------------------------------------------------------
+
+
+class GivenTable(NamedTuple):
+    """A Parquet file as other tools write it."""
+
+    path: Path
+    names: list[str]
+    rows: int  # how many there are
+    columns: dict[str, Any]  # those that were asked for and are there, and (n, d) embeddings
+    clip: str | None  # the CLIP that these come from; None if the file does not say
+
+    def column(self, name: str) -> Any:
+        """Return a column; InputError if there is none of this name."""
+        if name not in self.columns:
+            raise InputError(f"{self.path}: no column {name!r}; found {', '.join(self.names)}")
+        return self.columns[name]
+
+
+def read_given_table(path: Path, columns: Sequence[str], nulls: Sequence[str] = ()) -> GivenTable:
+    """Read some columns of plain values, and `embedding`, of a Parquet file."""
+    check_regular(path)
+    try:
+        schema = pq.read_schema(path)
+        if len(set(schema.names)) < len(schema.names):
+            raise InputError(f"{path}: two columns have one name; found {', '.join(schema.names)}")
+        wanted = [name for name in (*columns, EMBEDDING) if name in schema.names]
+        table = pq.read_table(path, columns=wanted)
+        table.validate(full=True)
+        rows = pq.read_metadata(path).num_rows
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path}: not a readable Parquet file ({error})") from error
+    values: dict[str, Any] = {
+        name: _plain_values(path, table, name, name in nulls)
+        for name in wanted
+        if name != EMBEDDING
+    }
+    if EMBEDDING in wanted:
+        whole = table.column(EMBEDDING).combine_chunks()
+        if not is_list_of_floats(whole.type) or whole.null_count:
+            raise InputError(
+                f"{path}: embedding is {whole.type}; expected lists of floats, no nulls"
+            )
+        lists = fixed_size_lists(whole, str(path))
+        flat = lists.flatten().to_numpy(zero_copy_only=False)
+        values[EMBEDDING] = flat.reshape(len(lists), lists.type.list_size)
+    return GivenTable(path, schema.names, rows, values, clip_name(path, schema))
+
+
+def _plain_values(path: Path, table: pa.Table, name: str, nulls: bool) -> list[Any]:
+    column = table.column(name)
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not any(is_type(kind) for is_type in PLAIN) and not (nulls and pa.types.is_null(kind)):
+        raise InputError(f"{path}: {name} is {kind}; expected texts or whole numbers")
+    if column.null_count and not nulls:
+        row = pc.index(column.is_null(), True).as_py()
+        raise InputError(f"{path}: {name} is empty in row {row}; expected a value")
+    return column.to_pylist()
+
+
+def _of_parquet(path: Path) -> Given:
+    table = read_given_table(path, ("id", "split", *CLASSES), nulls=("id", *CLASSES))
+    if not {IMAGE, EMBEDDING} & set(table.names):
+        raise InputError(
+            f"{path}: no column {IMAGE!r} or {EMBEDDING!r}; found {', '.join(table.names)}"
+        )
+    if IMAGE in table.names:
+        kind = pq.read_schema(path).field(IMAGE).type
+        if not (pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
+            raise InputError(f"{path}: image is {kind}; expected binary, encoded images")
+    columns = table.columns
+    given = Given(
+        str(path),
+        list(map(str, columns.get("id", numbered(path.name, table.rows)))),
+        columns.get("class_name") or columns.get("label"),
+        None,
+        _encoded(path) if IMAGE in table.names else None,
+        columns.get(EMBEDDING),
+        table.clip,
+    )
+    if "split" not in columns:
+        return given
+    splits = _roles(path, columns["split"])
+    kept = [row for row, split in enumerate(splits) if split is not None]
+    given = replace(given, splits=splits)
+    return given if len(kept) == len(splits) else given.subset(kept)
+
+
+def _roles(path: Path, given: Sequence[Any]) -> list[str | None]:
+    """Return the split of each row, None of those left out.
+
+    Validation rows are test rows if there are no others, and training rows otherwise.
+    """
+    names = {each: split_name(str(each)) for each in sorted(set(given))}
+    roles = {each: name[0] for each, name in names.items() if name is not None and not name[1]}
+    if not roles:
+        raise InputError(
+            f"{path}: the split {given[0]!r}; expected 'train' or 'test', found "
+            f"{', '.join(map(str, names))}"
+        )
+    beside = TRAINING if TESTED in roles.values() else TESTED
+    for each in names:
+        if roles.get(each) in SPLITS:
+            continue
+        done = f"used as rows of the split {beside!r}" if each in roles else "left out"
+        logger.warning(
+            "%s: %d of %d rows have the split %r and are %s",
+            *(path, given.count(each), len(given), each, done),
+        )
+    return [beside if roles.get(each) == "validation" else roles.get(each) for each in given]
+
+
+def _of_splits(given: Given) -> list[Given]:
+    """Return the rows of a table to fit on, and then those to test on if there are some."""
+    path = given.where
+    if given.rows is None:
+        raise InputError(f"{path}: no column {EMBEDDING!r}; expected the embedding of each row")
+    empty = [row for row, each in enumerate(given.classes or ()) if each is None]
+    if empty:
+        raise InputError(f"{path}: the class is empty in row {empty[0]}; expected a value")
+    if given.classes is not None:
+        given = replace(given, classes=texts_of(np.array(given.classes)))
+    if given.splits is None:
+        return [given]
+    if TRAINING not in given.splits:
+        raise InputError(f"{path}: no row of the split 'train'; found {TESTED}")
+    parts = (given.split(split) for split in SPLITS)
+    return [part for part in parts if part is not None]
+
+
+def _encoded(path: Path) -> Pictures:
+    """Return what reads the encoded images of some rows, from their row groups alone."""
+
+    def pictures(rows: Sequence[int]) -> list[Any]:
+        wanted, images, first = set(rows), {}, 0
+        try:
+            with pq.ParquetFile(path) as file:
+                for group in range(file.num_row_groups):
+                    count = file.metadata.row_group(group).num_rows
+                    here = wanted & set(range(first, first + count))
+                    if here:
+                        column = file.read_row_group(group, columns=[IMAGE]).column(IMAGE)
+                        images |= {row: column[row - first].as_py() for row in here}
+                    first += count
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{path}: column {IMAGE!r} is damaged ({error})") from error
+        return [images[row] for row in rows]
+
+    return pictures

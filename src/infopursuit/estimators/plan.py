@@ -1,0 +1,260 @@
+"""A plan of fitting: its settings, and what carries it out on pictures or embeddings.
+
+plan = Plan({"n_queries": 32}, texts, Embedding(clip_source("ViT-B-32")))
+carry_out(plan, train, test).model
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from infopursuit.clip.embed import cache_folder, embed_given, embed_texts
+from infopursuit.clip.towers import load_clip
+from infopursuit.core.errors import InputError, writable
+from infopursuit.core.numbers import counted
+from infopursuit.datasets.given import Given, Readable
+from infopursuit.estimators.class_knowledge import BY_CLIP
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier, check_before_work
+from infopursuit.estimators.trained_on import remember
+from infopursuit.texts.annotations import Annotations, read_annotations
+from infopursuit.texts.knowledge import CSV_SUFFIX, read_knowledge_csv
+from infopursuit.texts.normalization import distinct
+from infopursuit.texts.vocabulary import phrase_kinds, visual_vocabulary
+
+logger = logging.getLogger("infopursuit")
+
+LISTED = 3
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """How a CLIP embeds pictures and texts.
+
+    Attributes:
+        source: where it is, as `clip_source` returns it.
+        device: where it computes: `auto`, `cpu` or `cuda`.
+        batch_size: pictures and texts per batch.
+        progress: whether to show a progress bar, if there is a terminal.
+    """
+
+    source: str
+    device: str = "auto"
+    batch_size: int = 64
+    progress: bool = True
+
+
+class EmbeddedTexts(NamedTuple):
+    """Texts that are embedded already."""
+
+    texts: list[str]
+    embeddings: np.ndarray  # (u, d)
+    clip: str | None = None  # the CLIP that they come from, by name
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to fit, and with which help.
+
+    Attributes:
+        settings: of InformationPursuitClassifier. `annotations` may be a file, or `Annotations`
+            that name the images. `knowledge` is `clip` if there are neither texts nor a language
+            model.
+        texts: what may become a question, a mapping for questions in other words than the text
+            that is embedded, or embedded already; None for `visual_vocabulary()`.
+        embedding: the CLIP; None if all is embedded, and no CLIP is known.
+        language_model: as `infopursuit.fit` takes it.
+        answers_in: the folder where its answers are kept; None for one in the cache folder.
+    """
+
+    settings: Mapping[str, Any]
+    texts: Sequence[str] | Mapping[str, str] | EmbeddedTexts | None = None
+    embedding: Embedding | None = None
+    language_model: Any = None
+    answers_in: str | Path | None = None
+
+
+class Fitted(NamedTuple):
+    """A model, and the images that tell how good it is."""
+
+    model: InformationPursuitClassifier
+    test: Given | None  # that can be read, with embeddings
+    annotations: Annotations | None  # under the names of the images
+
+
+def carry_out(plan: Plan, train: Given, test: Given | None = None) -> Fitted:
+    """Fit a classifier, and measure it on test images.
+
+    Args:
+        plan: the settings.
+        train: pictures, or embeddings, with their classes.
+        test: the same; None for none.
+
+    Raises:
+        InputError: a setting is wrong, a class has no readable picture, or the CLIP is not there
+            and cannot be fetched.
+    """
+    seen = train.rows is None
+    given, reference, settings = _questions(plan)
+    said = settings.get("annotations")
+    if isinstance(said, str | Path):
+        said = read_annotations(said)
+    if isinstance(said, Annotations):
+        said = said.of_pictures([*train.ids, *([] if test is None else test.ids)])
+    helper = None
+    if plan.language_model is not None:  # a mistake is reported before images are embedded
+        from infopursuit.estimators.language_model import LanguageModelHelp
+
+        kept_in = plan.answers_in or cache_folder() / "answers"
+        helper = LanguageModelHelp(plan.language_model, kept_in)
+    wanted = set(train.labels.tolist())
+    if seen and len(wanted) < 2:
+        raise InputError(f"one class, {train.classes[0]!r}; expected two or more classes")
+    model = InformationPursuitClassifier(given).set_params(**settings)
+    tower = None
+    if seen or not isinstance(plan.texts, EmbeddedTexts):
+        check_before_work(model, given, sorted(wanted))
+        tower = _Tower(plan.embedding)
+    of_train = Readable(train) if tower is None else tower.readable(train)
+    train = of_train.given
+    missing = sorted(wanted - set(train.labels.tolist()))
+    if missing:
+        raise InputError(f"the class {missing[0]!r} has no readable picture; expected at least one")
+    asked: list[str] = []
+    if helper is not None:
+        names = sorted({str(each) for each in train.labels.tolist()})
+        most = len(given) + (model.n_queries if seen else 0)
+        logger.info("%s", helper.announce(names, model.n_queries, most, seen))
+        asked = helper.questions(names, model.n_queries) if seen else []
+        given = distinct([*given, *asked])
+    if isinstance(plan.texts, EmbeddedTexts):
+        model.text_embeddings = plan.texts.embeddings
+    elif tower is not None:
+        own = plan.texts if isinstance(plan.texts, Mapping) else {}
+        model.texts = given
+        model.text_embeddings = tower.embedded([own.get(each, each) for each in given])
+        model.reference_embeddings = None if reference is None else tower.embedded(reference)
+    if isinstance(said, Annotations):
+        # Of test images alone they measure, and teach nothing.
+        model.annotations = said.of_images(train.ids) if said.about(train.ids) else None
+    with warnings.catch_warnings():
+        if tower is not None:  # that was said before
+            warnings.filterwarnings("ignore", "ban: nothing to ban")
+        if helper is None:
+            model.fit(train.rows, train.labels)
+        else:
+            draft = BY_CLIP if plan.texts is None else None
+            model = helper.fit(model, train.rows, train.labels, draft)
+    remember(model.provenance_, train.some_pictures() if seen else train.rows)
+    if tower is not None:
+        model.clip_, model.clip_device_ = tower.clip.name, tower.how.device
+    elif isinstance(plan.texts, EmbeddedTexts):
+        model.clip_ = plan.texts.clip
+    if plan.embedding is not None:
+        model.clip_source_ = plan.embedding.source
+    read = [of_train]
+    if test is not None and test.ids:
+        read.append(Readable(test) if tower is None else tower.readable(test))
+        test = read[-1].given
+        model.provenance_["test_images"] = len(test.ids)
+        model.provenance_["test_accuracy"] = float(model.score(test.rows, test.labels))
+    if seen:
+        _warn_of_copies(read)
+        rejected = {name: why for each in read for name, why in each.rejected.items()}
+        model.provenance_["rejected"] = rejected
+    if plan.texts is None:
+        shipped = phrase_kinds()
+        model.provenance_["sources"] = {
+            query: "visual vocabulary" if query in shipped else "language model"
+            for query in model.queries_
+            if query in shipped or query in asked
+        }
+    return Fitted(model, test, said if isinstance(said, Annotations) else None)
+
+
+def _questions(plan: Plan) -> tuple[list[str], list[str] | None, dict[str, Any]]:
+    """Return what may become a question, what its scores are relative to, and the settings."""
+    settings, reference = dict(plan.settings), None
+    if isinstance(plan.texts, EmbeddedTexts):
+        given = plan.texts.texts
+    else:
+        given = list(visual_vocabulary() if plan.texts is None else plan.texts)
+    if plan.texts is None and plan.language_model is None:
+        settings = {"knowledge": BY_CLIP, **settings}
+    table = settings.get("knowledge")
+    if plan.texts is None and isinstance(table, str | Path) and Path(table).suffix == CSV_SUFFIX:
+        given, reference = list(read_knowledge_csv(table).texts), given
+    if plan.language_model is not None and table is not None:
+        raise InputError("knowledge and language_model: both say what is true; expected one")
+    return given, reference, settings
+
+
+class _Tower:
+    """The CLIP of a plan, loaded."""
+
+    def __init__(self, how: Embedding | None) -> None:
+        assert how is not None  # a plan without one has embeddings of images and texts
+        self.how, self.clip = how, load_clip(how.source, how.device)
+
+    def embedded(self, texts: Sequence[str]) -> np.ndarray:
+        return embed_texts(self.clip, texts, self.how.batch_size, self.how.progress)
+
+    def readable(self, given: Given) -> Readable:
+        """Return what can be read of given images; warn of the others."""
+        if given.rows is not None:
+            return Readable(given)
+        found = embed_given(self.clip, given, self.how.batch_size, self.how.progress)
+        # The name of a file may be no text that UTF-8 can hold.
+        rejected = {writable(name): why for name, why in found.rejected.items()}
+        if rejected:
+            first = "; ".join(f"{name}: {why}" for name, why in list(rejected.items())[:LISTED])
+            warnings.warn(
+                f"{len(rejected)} of {len(given.ids)} pictures cannot be read and are left out "
+                f"({first})",
+                UserWarning,
+                stacklevel=4,
+            )
+        return found._replace(rejected=rejected)
+
+
+class _Named(NamedTuple):
+    """A picture that may have copies: the SHA-256 of its bytes, its name, and what it counts as."""
+
+    digest: str | None
+    name: str
+    label: Any
+    split: str | None
+
+
+def _warn_of_copies(read: Sequence[Readable]) -> None:
+    """Warn of equal files under several names; first those of two classes, then of two splits."""
+    pictures = [
+        _Named(digest, name, label, split)
+        for given, _, digests, _ in read
+        for digest, name, label, split in zip(
+            digests, given.ids, given.classes, given.splits or [None] * len(digests), strict=True
+        )
+    ]
+    first: dict[str, _Named] = {}
+    copies: list[tuple[bool, bool, str]] = []
+    for each in pictures:
+        other = each if each.digest is None else first.setdefault(each.digest, each)
+        if other is not each:
+            of_class, of_split = each.label == other.label, each.split == other.split
+            said = "" if of_class else f" (of the classes {other.label} and {each.label})"
+            said = said or ("" if of_split else " (to fit on and to test on)")
+            copies.append((of_class, of_split, f"{other.name} = {each.name}{said}"))
+    if copies:
+        listed = "; ".join(said for *_, said in sorted(copies)[:LISTED])
+        warnings.warn(
+            f"{counted(len(copies), 'picture')} with the bytes of another, by another name: "
+            f"{listed}",
+            UserWarning,
+            stacklevel=4,
+        )

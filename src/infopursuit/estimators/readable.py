@@ -1,0 +1,47 @@
+"""What a fitted model takes of what a person gives: rows as they are, pictures as its CLIP sees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from infopursuit.core.errors import InputError
+from infopursuit.datasets.given import Given, Readable
+from infopursuit.estimators.base import PursuitClassifier
+
+if TYPE_CHECKING:
+    from infopursuit.clip.towers import Clip
+
+
+def clip_of(model: PursuitClassifier) -> Clip:
+    """Return the CLIP that embeds the pictures of a model."""
+    from infopursuit.clip.towers import model_clip
+
+    return model_clip(model.clip_source_, model.clip_, model.clip_device_)
+
+
+def readable(model: PursuitClassifier, given: Given, where: bool = False) -> Readable:
+    """Return what can be read of what was given, with rows.
+
+    Args:
+        model: that takes it.
+        given: with pictures, or with rows.
+        where: whether to map where in the pictures something speaks for each question.
+
+    Raises:
+        InputError: the embeddings are of another CLIP, rows have no places, or the model does not
+            know its CLIP.
+    """
+    if given.rows is None:
+        from infopursuit.clip.embed import embed_given
+        from infopursuit.estimators.places import directions
+
+        along = directions(model) if where else None
+        return embed_given(clip_of(model), given, directions=along)
+    if where:
+        raise InputError("--where: rows do not say where anything is; expected pictures")
+    if None not in (given.clip, model.clip_) and given.clip != model.clip_:
+        raise InputError(
+            f"{given.where}: embedded by {given.clip}; the model was fitted with {model.clip_}: "
+            "expected one CLIP for both"
+        )
+    return Readable(given)
