@@ -86,8 +86,8 @@ repro: env ## Run the pipeline; a second time only what has changed.
 # them at every call takes two thirds longer. All that computes is tested then a second time, with
 # the fewest instructions and with two threads: no test may hang on the last bits of a processor.
 SLOW := slow or vllm or cluster
-WITH_SHAPES := $(addprefix tests/,clip datasets estimators evaluation keys peers pursuit texts)
-WITHOUT := $(addprefix tests/,answerers benchmark cli meaning report)
+WITH_SHAPES := $(addprefix tests/,clip datasets estimators keys pursuit study texts)
+WITHOUT := $(addprefix tests/,answerers cli report)
 FEWEST := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 OPENBLAS_CORETYPE=Sandybridge \
   OMP_NUM_THREADS=2
 
@@ -138,7 +138,7 @@ gpu-check: ## Try the engine on one NVIDIA GPU, in 10 minutes and without instal
 
 campaign: env ## Stop every stage at many moments (hours); its table goes to lab/reliability.md.
 	@python -m campaigns.kills $(ARGS)
-	python -m benchmarks.page lab/reliability.md kills artifacts/campaigns/kills.md
+	python -m infopursuit_study.experiments.page lab/reliability.md kills artifacts/campaigns/kills.md
 
 lock: ## Resolve the pinned versions again.
 	@compile=($(UV) pip compile --generate-hashes --no-emit-index-url --no-annotate --no-header \

@@ -19,7 +19,7 @@ os.environ["INFOPURSUIT_CACHE"] = tempfile.mkdtemp(prefix="infopursuit-tests-")
 atexit.register(shutil.rmtree, os.environ["INFOPURSUIT_CACHE"], ignore_errors=True)
 
 if os.environ.get("JAXTYPING_DISABLE") != "1":
-    install_import_hook("infopursuit", "beartype.beartype")
+    install_import_hook(["infopursuit", "infopursuit_study"], "beartype.beartype")
 
 # Tests measure no time, and examples are the same in every run.
 settings.register_profile("infopursuit", deadline=None, derandomize=True, max_examples=50)

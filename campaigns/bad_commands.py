@@ -180,8 +180,7 @@ def _process(given: tuple[Path, Arguments], around: str = 'exec "$@"') -> str:
         EndedError: its status is not 0.
     """
     folder, arguments = given
-    path = os.pathsep.join(map(str, (ROOT / "src", ROOT / "stages" / "menagerie")))
-    environment = {**os.environ, "PYTHONPATH": path}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     environment.pop("DVC_STAGE", None)
     command = ["sh", "-c", around, "sh", sys.executable, *arguments]
     measured = [sys.executable, "-c", MEASURE, folder / "peak", *command]

@@ -44,8 +44,8 @@ class Warm:
 
     def __init__(self, world: World) -> None:
         self.log = world.folder / ".warm.log"
-        environment, stages = world.environment(), world.folder / "stages"
-        folders = [environment["PYTHONPATH"], stages, stages / "menagerie", ROOT]
+        environment = world.environment()
+        folders = [environment["PYTHONPATH"], ROOT]
         environment["PYTHONPATH"] = os.pathsep.join(map(str, folders))
         self.process = subprocess.Popen(
             [sys.executable, "-m", "campaigns.warm"],

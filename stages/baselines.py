@@ -21,18 +21,18 @@ from infopursuit.core.settings import ComputeSettings, Positive, Section
 from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import load_images, load_training
 from infopursuit.datasets.settings import Datasets
-from infopursuit.evaluation.files import write_json
-from infopursuit.evaluation.run_metrics import (
+from infopursuit.pipeline import paths
+from infopursuit.pipeline.benchmark_settings import MLPSettings
+from infopursuit.pipeline.run_settings import EvaluateSettings
+from infopursuit.texts.text_table import TextTable
+from infopursuit_study.evaluation.files import write_json
+from infopursuit_study.evaluation.run_metrics import (
     accuracy_metrics,
     budgets_up_to,
     fixed_order_metrics,
 )
-from infopursuit.evaluation.settings import EvaluateSettings
-from infopursuit.peers.black_boxes import MLP, LinearProbe, load_class_embeddings
-from infopursuit.peers.fixed_order import FixedOrder, text_orders
-from infopursuit.peers.settings import MLPSettings
-from infopursuit.pipeline import paths
-from infopursuit.texts.text_table import TextTable
+from infopursuit_study.peers.black_boxes import MLP, LinearProbe, load_class_embeddings
+from infopursuit_study.peers.fixed_order import FixedOrder, text_orders
 
 
 class Settings(Section):

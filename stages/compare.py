@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from infopursuit.core.stage import RowCounts, run
 
-from comparison.pictures import draw_curves, draw_truth
-from comparison.results import curve_rows, read_result
-from comparison.tables import markdown
-
 from infopursuit.core.csv_tables import write_csv
 from infopursuit.core.files import write_text
 from infopursuit.core.settings import ComputeSettings, Section
-from infopursuit.evaluation.settings import EvaluateSettings
-from infopursuit.peers.settings import BenchmarkSettings
 from infopursuit.pipeline import paths
+from infopursuit.pipeline.benchmark_settings import BenchmarkSettings
+from infopursuit.pipeline.run_settings import EvaluateSettings
+from infopursuit_study.comparison.pictures import draw_curves, draw_truth
+from infopursuit_study.comparison.results import curve_rows, read_result
+from infopursuit_study.comparison.tables import markdown
 
 
 class Settings(Section):

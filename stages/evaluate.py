@@ -31,11 +31,20 @@ from infopursuit.datasets.settings import Datasets, DatasetSettings
 from infopursuit.estimators.base import PursuitClassifier, load_fitted
 from infopursuit.estimators.places import why_none
 from infopursuit.estimators.provenance import RunProvenance
-from infopursuit.evaluation.chosen_images import load_pictures, spread_rows
-from infopursuit.evaluation.dependence import dependence_metrics
-from infopursuit.evaluation.files import AT_STOP, write_json, write_predictions
-from infopursuit.evaluation.measurement import FIRST, measure
-from infopursuit.evaluation.run_metrics import (
+from infopursuit.estimators.truth_by_people import in_figures, truth_by_people
+from infopursuit.pipeline import paths
+from infopursuit.pipeline.run_settings import EvaluateSettings, ExplainSettings
+from infopursuit.pursuit.answers.rules import ThresholdAnswers
+from infopursuit.texts.annotations import Annotations, read_annotations
+from infopursuit.texts.knowledge import read_judge, read_strict
+from infopursuit.texts.knowledge_tables import read_knowledge
+from infopursuit.texts.normalization import normalize
+from infopursuit.texts.text_table import TextTable
+from infopursuit_study.evaluation.chosen_images import load_pictures, spread_rows
+from infopursuit_study.evaluation.dependence import dependence_metrics
+from infopursuit_study.evaluation.files import AT_STOP, write_json, write_predictions
+from infopursuit_study.evaluation.measurement import FIRST, measure
+from infopursuit_study.evaluation.run_metrics import (
     BudgetCurve,
     StoppingPoint,
     budget_curve,
@@ -43,18 +52,9 @@ from infopursuit.evaluation.run_metrics import (
     run_metrics,
     sweep,
 )
-from infopursuit.evaluation.settings import EvaluateSettings, ExplainSettings
-from infopursuit.meaning.annotations import in_figures, truth_by_people
-from infopursuit.meaning.covering import covering
-from infopursuit.meaning.measures import Judgements, measure_meaning
-from infopursuit.meaning.worst_answers import write_worst
-from infopursuit.pipeline import paths
-from infopursuit.pursuit.answers.rules import ThresholdAnswers
-from infopursuit.texts.annotations import Annotations, read_annotations
-from infopursuit.texts.knowledge import read_judge, read_strict
-from infopursuit.texts.knowledge_tables import read_knowledge
-from infopursuit.texts.normalization import normalize
-from infopursuit.texts.text_table import TextTable
+from infopursuit_study.meaning.covering import covering
+from infopursuit_study.meaning.measures import Judgements, measure_meaning
+from infopursuit_study.meaning.worst_answers import write_worst
 
 logger = logging.getLogger("infopursuit")
 

@@ -22,13 +22,13 @@ from infopursuit.datasets.labelled_images import LabelledImages, load_images
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.base import DecidingClassifier, PursuitClassifier, load_fitted
 from infopursuit.estimators.places import located, mapped, why_none
-from infopursuit.evaluation.chosen_images import figure_names, load_pictures, rows_of, spread_rows
-from infopursuit.evaluation.files import AT_STOP
-from infopursuit.evaluation.settings import ExplainSettings
 from infopursuit.pipeline import paths
+from infopursuit.pipeline.run_settings import ExplainSettings
 from infopursuit.pursuit.explanation import ExplainedImage, write_explanations
 from infopursuit.pursuit.stopping import StoppingRule
-from infopursuit.report.figures import explanation_png
+from infopursuit.report.figures import explanation_png, figure_names
+from infopursuit_study.evaluation.chosen_images import load_pictures, rows_of, spread_rows
+from infopursuit_study.evaluation.files import AT_STOP
 
 
 class Settings(Section):

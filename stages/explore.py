@@ -10,15 +10,14 @@ from infopursuit.core.stage import RowCounts, run
 import logging
 from itertools import product
 
-from run_report.explored import best_run, write_explorer
-
 from infopursuit.core.run_name import RunName
 from infopursuit.core.settings import ComputeSettings, Positive, Section
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.datasets.settings import Datasets
-from infopursuit.evaluation.measurement import check_classes
-from infopursuit.evaluation.settings import ExplainSettings, RunSettings
 from infopursuit.pipeline.paths import ARTIFACTS
+from infopursuit.pipeline.run_settings import ExplainSettings, RunSettings
+from infopursuit_study.evaluation.measurement import check_classes
+from infopursuit_study.run_report.explored import best_run, write_explorer
 
 logger = logging.getLogger("infopursuit")
 

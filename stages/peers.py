@@ -10,19 +10,19 @@ from infopursuit.core.stage import SCRATCH, RowCounts, run
 from typing import Annotated
 
 import torch
-from comparison.entries import ENTRIES, Task
-from comparison.seeds import key_of, measure_peers
 from pydantic import Field
 
 from infopursuit.core.settings import ComputeSettings, Positive, Section
 from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import load_images
-from infopursuit.peers.black_boxes import load_class_embeddings
-from infopursuit.peers.settings import BenchmarkSettings
 from infopursuit.pipeline import paths
+from infopursuit.pipeline.benchmark_settings import BenchmarkSettings
 from infopursuit.texts.knowledge import read_judge
 from infopursuit.texts.knowledge_tables import read_knowledge
 from infopursuit.texts.text_table import TextTable
+from infopursuit_study.comparison.entries import ENTRIES, Task
+from infopursuit_study.comparison.seeds import key_of, measure_peers
+from infopursuit_study.peers.black_boxes import load_class_embeddings
 
 # Fewer words are not a control: a table of precomputed texts has a handful of them by chance.
 WORDS = 100

@@ -12,16 +12,15 @@ from infopursuit.core.stage import RowCounts, run
 import logging
 from itertools import product
 
-from run_report.charts import write_plots
-from run_report.page import write_report
-from run_report.runs import read_dataset, write_curves
-from run_report.summary import write_metrics, write_summary
-
 from infopursuit.core.run_name import RunName
 from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.core.terminal import show
-from infopursuit.evaluation.settings import EvaluateSettings, RunSettings
 from infopursuit.pipeline.paths import ARTIFACTS
+from infopursuit.pipeline.run_settings import EvaluateSettings, RunSettings
+from infopursuit_study.run_report.charts import write_plots
+from infopursuit_study.run_report.page import write_report
+from infopursuit_study.run_report.runs import read_dataset, write_curves
+from infopursuit_study.run_report.summary import write_metrics, write_summary
 
 logger = logging.getLogger("infopursuit")
 

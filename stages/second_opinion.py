@@ -22,19 +22,24 @@ from infopursuit.core.files import atomic_folder
 from infopursuit.core.run_name import RunName
 from infopursuit.core.settings import ComputeSettings, Positive, Section
 from infopursuit.datasets.labelled_images import image_ids, load_images
+from infopursuit.datasets.open_images import check_pictures
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.base import load_fitted
-from infopursuit.evaluation.chosen_images import check_pictures, load_pictures, spread_rows
-from infopursuit.evaluation.files import write_json
-from infopursuit.evaluation.settings import ExplainSettings
-from infopursuit.meaning.second_opinion import explanation_figures, truth_of_images, use_of_pictures
 from infopursuit.pipeline import paths
+from infopursuit.pipeline.run_settings import ExplainSettings
 from infopursuit.pursuit.explanation import ExplainedImage, write_explanations
 from infopursuit.queries.language_models import open_language_model
 from infopursuit.queries.settings import SecondOpinionSettings
 from infopursuit.texts.annotations import read_annotations
 from infopursuit.texts.knowledge import read_strict
 from infopursuit.texts.knowledge_tables import read_knowledge
+from infopursuit_study.evaluation.chosen_images import load_pictures, spread_rows
+from infopursuit_study.evaluation.files import write_json
+from infopursuit_study.meaning.second_opinion import (
+    explanation_figures,
+    truth_of_images,
+    use_of_pictures,
+)
 
 
 class Settings(Section):

@@ -28,9 +28,6 @@ ORDER = [
     "pursuit",
     "questions",
     "estimators",
-    "peers",
-    "evaluation",
-    "meaning",
     "explorer",
     "report",
     "pipeline",
@@ -38,6 +35,16 @@ ORDER = [
 ]
 # Rooms stand above all of these, and nothing imports them.
 ROOMS = sorted(room.split(".")[1] for room in command_line.ROOMS)
+# Above the library, in the same order: what measures and compares, and the embedded world.
+ABOVE = [
+    "infopursuit_study.evaluation",
+    "infopursuit_study.meaning",
+    "infopursuit_study.peers",
+    "infopursuit_study.comparison",
+    "infopursuit_study.run_report",
+    "menagerie",
+    "infopursuit_study.experiments",
+]
 # What a bare image with torch lacks, and the training engine does without.
 NOT_THERE = (
     "PIL",
@@ -167,13 +174,30 @@ def test_imports_go_one_way() -> None:
             if parts[0] == "infopursuit" and len(parts) > 1:
                 allowed = [*ORDER, home] if home in ROOMS else ORDER[: ORDER.index(home) + 1]
                 assert parts[1] in allowed, f"{path.relative_to(package)} imports {module}"
+            assert place(module) == -1, f"{path.relative_to(package)} imports {module}"
+
+
+def test_what_is_above_the_library_is_imported_from_there_alone() -> None:
+    for home, folder in enumerate(ABOVE):
+        for path in sorted((SOURCE / folder.replace(".", "/")).rglob("*.py")):
+            for module in imports(path):
+                assert place(module) <= home, f"{path.relative_to(SOURCE)} imports {module}"
+
+
+def place(module: str) -> int:
+    """Return where in ABOVE a module is; -1 for nowhere."""
+    return next((at for at, name in enumerate(ABOVE) if f"{module}.".startswith(f"{name}.")), -1)
 
 
 def test_every_package_has_its_place() -> None:
-    folders = (SOURCE / "infopursuit").iterdir()
-    assert sorted(path.name for path in folders if any(path.glob("*.py"))) == sorted(
-        [*ORDER, *ROOMS]
-    )
+    for package, named in (
+        ("infopursuit", [*ORDER, *ROOMS]),
+        ("infopursuit_study", [name.partition(".")[2] for name in ABOVE if "." in name]),
+    ):
+        folders = (SOURCE / package).iterdir()
+        assert sorted(path.name for path in folders if any(path.glob("*.py"))) == sorted(named)
+    homes = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+    assert homes == {"infopursuit", *(name.partition(".")[0] for name in ABOVE)}
 
 
 def test_the_engine_is_imported_where_there_is_little_beside_torch() -> None:

@@ -10,6 +10,10 @@ import logging
 import sys
 import time
 
+from infopursuit.core.errors import InputError
+from infopursuit.core.files import write_text
+from infopursuit.core.tables import IMAGES, write_table
+from infopursuit.pipeline import paths
 from menagerie.captions import coco_captions
 from menagerie.counterfactuals import COUNTERFACTUALS, counterfactual_columns, draw_pairs
 from menagerie.pictures import (
@@ -21,11 +25,6 @@ from menagerie.pictures import (
 from menagerie.places import PLACES, draw_places
 from menagerie.settings import load_settings
 from menagerie.species import CLASS_NAMES
-
-from infopursuit.core.errors import InputError
-from infopursuit.core.files import write_text
-from infopursuit.core.tables import IMAGES, write_table
-from infopursuit.pipeline import paths
 
 logger = logging.getLogger("infopursuit")
 

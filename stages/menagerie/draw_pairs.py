@@ -9,13 +9,12 @@ import logging
 import sys
 import time
 
-from menagerie.pairs import PAIRS
-from menagerie.settings import load_settings
-from menagerie.training_pictures import draw_training_pictures
-
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import write_table
 from infopursuit.pipeline import paths
+from menagerie.pairs import PAIRS
+from menagerie.settings import load_settings
+from menagerie.training_pictures import draw_training_pictures
 
 logger = logging.getLogger("infopursuit")
 

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from infopursuit.core.stage import RowCounts, run
 
-from menagerie.embedded_pairs import pair_pictures, write_pairs
-
 from infopursuit.clip.embed import embed_pictures
 from infopursuit.clip.towers import load_clip
 from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.pipeline import paths
+from menagerie.embedded_pairs import pair_pictures, write_pairs
 
 
 class Settings(Section):

@@ -10,11 +10,6 @@ from __future__ import annotations
 
 from infopursuit.core.stage import RowCounts, run
 
-from menagerie.places import PLACES
-from menagerie.pointing import pointing
-from menagerie.truth_measures import rule_of_all_phrases
-from menagerie.truths import CLAIMS, claims_truth
-
 from infopursuit.clip.towers import model_clip
 from infopursuit.core.run_name import RunName
 from infopursuit.core.settings import ComputeSettings, Section
@@ -23,9 +18,13 @@ from infopursuit.datasets.labelled_images import load_images, load_training
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.base import load_fitted
 from infopursuit.estimators.provenance import RunProvenance
-from infopursuit.evaluation.chosen_images import load_pictures
-from infopursuit.evaluation.files import write_json
 from infopursuit.pipeline import paths
+from infopursuit_study.evaluation.chosen_images import load_pictures
+from infopursuit_study.evaluation.files import write_json
+from menagerie.places import PLACES
+from menagerie.pointing import pointing
+from menagerie.truth_measures import rule_of_all_phrases
+from menagerie.truths import CLAIMS, claims_truth
 
 DRAWN = paths.MENAGERIE / "places.parquet"
 

@@ -11,14 +11,14 @@ import time
 from pathlib import Path
 
 import torch
-from menagerie.clip_folder import write_config, write_weights
-from menagerie.contrastive import train
-from menagerie.settings import load_settings
-from menagerie.training_set import load_training_set
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import file_sha256, settings_sha256
 from infopursuit.pipeline import paths
+from menagerie.clip_folder import write_config, write_weights
+from menagerie.contrastive import train
+from menagerie.settings import load_settings
+from menagerie.training_set import load_training_set
 
 logger = logging.getLogger("infopursuit")
 

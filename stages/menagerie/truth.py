@@ -12,6 +12,23 @@ from infopursuit.core.stage import RowCounts, run
 
 import numpy as np
 import torch
+
+from infopursuit.core.csv_tables import write_csv
+from infopursuit.core.run_name import RunName
+from infopursuit.core.settings import ComputeSettings, Section
+from infopursuit.core.tables import check_same_space
+from infopursuit.datasets.labelled_images import load_images, load_training
+from infopursuit.datasets.settings import Datasets
+from infopursuit.estimators.base import load_fitted
+from infopursuit.estimators.provenance import RunProvenance
+from infopursuit.estimators.sense import hard_answers
+from infopursuit.pipeline import paths
+from infopursuit.pipeline.run_settings import ExplainSettings
+from infopursuit_study.evaluation.agreement import QUERY_SHARES
+from infopursuit_study.evaluation.chosen_images import load_pictures
+from infopursuit_study.evaluation.files import write_json
+from infopursuit_study.evaluation.measurement import FIRST
+from infopursuit_study.meaning.worst_answers import worst_answers, write_worst
 from menagerie.counterfactuals import load_pairs
 from menagerie.embedded_pairs import load_pair_embeddings
 from menagerie.first_questions import (
@@ -29,23 +46,6 @@ from menagerie.truth_measures import (
     truth_metrics,
 )
 from menagerie.truths import CLAIMS, claims_truth
-
-from infopursuit.core.csv_tables import write_csv
-from infopursuit.core.run_name import RunName
-from infopursuit.core.settings import ComputeSettings, Section
-from infopursuit.core.tables import check_same_space
-from infopursuit.datasets.labelled_images import load_images, load_training
-from infopursuit.datasets.settings import Datasets
-from infopursuit.estimators.base import load_fitted
-from infopursuit.estimators.provenance import RunProvenance
-from infopursuit.evaluation.agreement import QUERY_SHARES
-from infopursuit.evaluation.chosen_images import load_pictures
-from infopursuit.evaluation.files import write_json
-from infopursuit.evaluation.measurement import FIRST
-from infopursuit.evaluation.settings import ExplainSettings
-from infopursuit.meaning.measures import hard_answers
-from infopursuit.meaning.worst_answers import worst_answers, write_worst
-from infopursuit.pipeline import paths
 
 
 class Settings(Section):

@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 import infopursuit
-from benchmarks.stand_in import standing_in
 from infopursuit.answerers.second_opinion import SecondOpinion
 from infopursuit.core.errors import InputError
-from infopursuit.meaning.second_opinion import use_of_pictures
 from infopursuit.pursuit.explanation import Explanation, question
 from infopursuit.queries.language_models import encoded
 from infopursuit.queries.language_models.model import choice_probability
 from infopursuit.texts.knowledge import KnowledgeTable
+from infopursuit_study.experiments.stand_in import standing_in
+from infopursuit_study.meaning.second_opinion import use_of_pictures
 from tests.estimators.test_pictures import TEXTS
 from tests.queries.language_models.test_openai_server import completion, serving
 

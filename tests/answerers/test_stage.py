@@ -18,11 +18,11 @@ from infopursuit.core.tables import EMBEDDED_IMAGES, IMAGES, read_table, write_t
 from infopursuit.pipeline.params import Params
 from infopursuit.pursuit.explanation import question, read_explanations
 from infopursuit.texts.knowledge_tables import read_knowledge
-from tests.evaluation.test_stages import CLASSES, IMAGES_OF, KEY, RUN, TEXTS, N, read_json
-from tests.evaluation.test_stages import params as params
-from tests.evaluation.test_stages import with_files as with_files
 from tests.queries.language_models.test_openai_server import completion, serving
 from tests.stage_scripts import stage
+from tests.study.evaluation.test_stages import CLASSES, IMAGES_OF, KEY, RUN, TEXTS, N, read_json
+from tests.study.evaluation.test_stages import params as params
+from tests.study.evaluation.test_stages import with_files as with_files
 
 OF_CLASS = dict(zip(CLASSES, ("red", "green", "blue"), strict=True))
 OUT = Path(f"artifacts/meaning/{RUN}.second_opinion")

@@ -12,10 +12,10 @@ from infopursuit.core.files import write_text
 
 FILES = {
     "stages/fit.py": "from infopursuit.core.numbers import add\nfrom helpers.words import text\n",
-    "stages/helpers/__init__.py": "",
-    "stages/helpers/words.py": 'def text():\n    return open("words.toml")\n',
-    "stages/helpers/words.toml": "a = 1\n",
-    "stages/helpers/other.toml": "a = 1\n",
+    "src/helpers/__init__.py": "",
+    "src/helpers/words.py": 'def text():\n    return open("words.toml")\n',
+    "src/helpers/words.toml": "a = 1\n",
+    "src/helpers/other.toml": "a = 1\n",
     "src/infopursuit/__init__.py": "import infopursuit.core.unused\n",
     "src/infopursuit/core/__init__.py": '"""Only a docstring."""\n',
     "src/infopursuit/core/numbers.py": (
@@ -37,12 +37,12 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_imports_and_the_data_that_they_name_count(project: Path) -> None:
     assert CodeUsed(project).names(project / "stages/fit.py") == [
+        "src/helpers/words.py",
+        "src/helpers/words.toml",
         "src/infopursuit/core/lazy.py",
         "src/infopursuit/core/numbers.py",
         "src/infopursuit/core/page/a.js",
         "stages/fit.py",
-        "stages/helpers/words.py",
-        "stages/helpers/words.toml",
     ]
 
 

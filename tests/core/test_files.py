@@ -36,7 +36,7 @@ from infopursuit.core.files import write_text_list
 from infopursuit.core.results import ResultFolder
 from infopursuit.core.tables import EMBEDDED_CLASSES, write_table
 from infopursuit.core.csv_tables import write_csv
-from infopursuit.evaluation.files import write_json
+from infopursuit_study.evaluation.files import write_json
 from pathlib import Path
 
 noise = np.random.default_rng(0).standard_normal((500, 8)).astype(np.float32)

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -82,8 +83,8 @@ def test_make_targets_and_files_on_a_page_are_there(page: Path) -> None:
     # A dvc.lock is there once the pipeline has run.
     for name in re.findall(r"`((?:src|stages|params|tests|docs)/[\w./-]+)(?<!\.lock)`", text):
         assert (ROOT / name).exists(), f"{name}: no such file"
-    for module in re.findall(r"python -m (tests[\w.]+)", text):
-        assert (ROOT / (module.replace(".", "/") + ".py")).exists(), f"{module}: no such module"
+    for module in re.findall(r"python -m ((?:benchmarks|infopursuit_study)[\w.]+)", text):
+        assert find_spec(module) is not None, f"{module}: no such module"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
@@ -112,5 +113,9 @@ def test_the_readme_is_short_and_its_links_are_right() -> None:
 
 def test_the_tree_of_contributors_has_every_package() -> None:
     text = (ROOT / "docs/contributing.md").read_text(encoding="utf-8")
-    packages = {path.parent.name for path in (ROOT / "src/infopursuit").glob("*/__init__.py")}
+    packages = {
+        path.parent.name
+        for home in ("infopursuit", "infopursuit_study")
+        for path in (ROOT / "src" / home).glob("*/__init__.py")
+    }
     assert set(re.findall(r"^    (\w+)/ ", text, re.MULTILINE)) == packages

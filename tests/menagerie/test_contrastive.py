@@ -10,6 +10,10 @@ import numpy as np
 import open_clip
 import pytest
 import torch
+from PIL import Image
+from safetensors.torch import load_file
+
+from infopursuit.core.errors import InputError
 from menagerie import contrastive
 from menagerie.batches import batch_for, holds
 from menagerie.clip_folder import MEAN, STD, WEIGHTS_FILE, write_config, write_weights
@@ -21,10 +25,6 @@ from menagerie.settings import ClipSettings, EarlySettings, TextSettings, Vision
 from menagerie.species import CLASS_NAMES
 from menagerie.training_pictures import draw_training_pictures
 from menagerie.training_set import TrainingSet, decode, training_set
-from PIL import Image
-from safetensors.torch import load_file
-
-from infopursuit.core.errors import InputError
 
 SETTINGS = ClipSettings(
     seed=3,

@@ -6,6 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image, ImageFilter
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.tables import IMAGES, read_table, write_table
 from menagerie.counterfactuals import (
     COUNTERFACTUALS,
     counterfactual_columns,
@@ -20,10 +24,6 @@ from menagerie.places import place_of
 from menagerie.scenes import ATTRIBUTE_NAMES, scene_for
 from menagerie.switches import SWITCHES
 from menagerie.training_pictures import draw_training_pictures, twin_scenes
-from PIL import Image, ImageFilter
-
-from infopursuit.core.errors import InputError
-from infopursuit.core.tables import IMAGES, read_table, write_table
 
 
 @pytest.mark.parametrize("size", [32, 64])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from menagerie.first_questions import (
     ASKED_COLUMNS,
     AskedQuestion,

@@ -5,10 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from menagerie.captions import coco_captions
-from menagerie.scenes import scene_for
-from menagerie.species import CLASS_NAMES, SPECIES
-from menagerie.truths import CLAIMS
 
 from infopursuit.core.files import write_text_list
 from infopursuit.core.tables import UNIVERSE, read_table
@@ -16,6 +12,10 @@ from infopursuit.pipeline.configure import configure
 from infopursuit.pipeline.params import Params, load_params
 from infopursuit.texts.knowledge import KnowledgeTable, read_judge
 from infopursuit.texts.knowledge_tables import read_knowledge
+from menagerie.captions import coco_captions
+from menagerie.scenes import scene_for
+from menagerie.species import CLASS_NAMES, SPECIES
+from menagerie.truths import CLAIMS
 from tests.stage_scripts import ROOT, stage
 
 JUDGE = ROOT / "stages/menagerie/judge.jsonl"

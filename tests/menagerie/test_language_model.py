@@ -11,17 +11,17 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from menagerie.pictures import draw_pictures
-from menagerie.species import CLASS_NAMES
 
 import infopursuit
 from infopursuit import InformationPursuitClassifier
 from infopursuit.clip.embed import embed_pictures, embed_texts
 from infopursuit.clip.towers import Clip, load_clip
 from infopursuit.estimators import language_model
-from infopursuit.meaning.measures import hard_answers, sense_measures, shuffled_names
+from infopursuit.estimators.sense import hard_answers, sense_of_questions
 from infopursuit.queries.class_knowledge import TEXTS_PER_PROMPT
 from infopursuit.texts.knowledge import KnowledgeTable, read_judge
+from menagerie.pictures import draw_pictures
+from menagerie.species import CLASS_NAMES
 from tests.cli.conftest import cache as cache
 from tests.cli.conftest import run as run
 from tests.cli.test_language_model import lines
@@ -131,7 +131,7 @@ def test_a_table_of_the_candidates_is_worth_what_the_whole_one_is(fitting: Fitti
         assert list(model.classes_) == CLASSES
         asked = hard_answers(model.roll_out(unseen, 10))
         table = judge.for_classes_and_texts(CLASSES, model.queries_)
-        sense = sense_measures(asked, table, labels, shuffled_names(len(CLASSES), 0, 1))
+        sense = sense_of_questions(asked, table, labels)
         return model.accuracy_by_budget(unseen, unseen_y)[1:].mean(), sense["supported_yes"]
 
     figures = []

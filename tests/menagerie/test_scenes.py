@@ -6,6 +6,7 @@ import random
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from menagerie import wordings
 from menagerie.captions import coco_captions
 from menagerie.compositions import NEW_COATS, NEW_SCENES, is_new_composition

@@ -8,6 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from PIL import Image
+from sklearn.metrics import roc_auc_score
+
+from infopursuit.clip.towers import Clip, load_clip
 from menagerie.counterfactuals import SwitchedPairs, draw_pairs
 from menagerie.pictures import draw_pictures
 from menagerie.scenes import ATTRIBUTE_NAMES
@@ -15,10 +19,6 @@ from menagerie.species import CLASS_NAMES
 from menagerie.switch_measures import switch_measures
 from menagerie.truths import CLAIMS
 from menagerie.wordings import UNHEARD
-from PIL import Image
-from sklearn.metrics import roc_auc_score
-
-from infopursuit.clip.towers import Clip, load_clip
 
 HOME = Path(__file__).parents[2] / "stages/menagerie"
 WEIGHTS = HOME / "clip/open_clip_model.safetensors"

@@ -15,11 +15,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from menagerie.counterfactuals import COUNTERFACTUALS, counterfactual_columns, draw_pairs
-from menagerie.embedded_pairs import load_pair_embeddings
-from menagerie.pairs import PAIRS
-from menagerie.pictures import ATTRIBUTES
-from menagerie.settings import load_settings
 from PIL import Image
 
 from infopursuit.clip.towers import load_clip
@@ -27,6 +22,11 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.stage import RowCounts
 from infopursuit.core.tables import IMAGES, clip_of, read_table, write_table
 from infopursuit.pipeline.params import load_params
+from menagerie.counterfactuals import COUNTERFACTUALS, counterfactual_columns, draw_pairs
+from menagerie.embedded_pairs import load_pair_embeddings
+from menagerie.pairs import PAIRS
+from menagerie.pictures import ATTRIBUTES
+from menagerie.settings import load_settings
 
 ROOT = Path(__file__).parents[2]
 SHRUNKEN = {

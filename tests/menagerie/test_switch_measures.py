@@ -1,6 +1,7 @@
 """Order, change and steadiness, against counts by hand."""
 
 import numpy as np
+
 from menagerie.counterfactuals import SwitchedPairs
 from menagerie.scenes import ATTRIBUTE_NAMES
 from menagerie.switch_measures import SwitchMeasures, switch_measures

@@ -13,11 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from menagerie.counterfactuals import COUNTERFACTUALS
-from menagerie.embedded_pairs import load_pair_embeddings, pair_pictures, write_pairs
-from menagerie.pictures import ATTRIBUTES, attribute_columns, draw_pictures
-from menagerie.scenes import ATTRIBUTE_NAMES, scene_for
-from menagerie.truths import CLAIMS, DENIED, NAMED, Claim, claims_truth
 from PIL import Image
 
 from infopursuit.core.errors import InputError
@@ -25,13 +20,18 @@ from infopursuit.core.stage import RowCounts
 from infopursuit.core.tables import EMBEDDED_IMAGES, EMBEDDED_TEXTS, IMAGES, write_table
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.provenance import RunProvenance
-from infopursuit.evaluation.agreement import QUERY_SHARES
-from infopursuit.meaning.worst_answers import read_worst
 from infopursuit.pipeline.params import Params, load_params
 from infopursuit.pursuit.answers.rules import MinMaxAnswers, SoftAnswers, ThresholdAnswers
 from infopursuit.pursuit.naive_bayes.model import AnswerTable, InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.texts.normalization import normalize
+from infopursuit_study.evaluation.agreement import QUERY_SHARES
+from infopursuit_study.meaning.worst_answers import read_worst
+from menagerie.counterfactuals import COUNTERFACTUALS
+from menagerie.embedded_pairs import load_pair_embeddings, pair_pictures, write_pairs
+from menagerie.pictures import ATTRIBUTES, attribute_columns, draw_pictures
+from menagerie.scenes import ATTRIBUTE_NAMES, scene_for
+from menagerie.truths import CLAIMS, DENIED, NAMED, Claim, claims_truth
 
 ROOT = Path(__file__).parents[2]
 RUN = "menagerie-llm-fixed-0"

@@ -21,6 +21,7 @@ from infopursuit.report.figures import (
     chart_svg,
     charts_png,
     explanation_png,
+    figure_names,
     interval_bar,
     limits,
     swatch,
@@ -206,3 +207,8 @@ def test_a_figure_without_a_picture_is_as_high_as_what_it_shows() -> None:
     filled = np.flatnonzero((shown != 255).any(axis=(1, 2)))
     assert filled[-1] > 0.75 * len(shown)
     assert len(pixels(explanation_png(short, 10, Image.new("L", (9, 9))))) > len(shown)
+
+
+def test_figure_names_are_safe_and_distinct():
+    found = figure_names(["test/zebra/1.jpg", "test zebra 1.jpg", "../..", "ok-1"])
+    assert found == ["test_zebra_1.jpg.png", "test_zebra_1.jpg-2.png", "image.png", "ok-1.png"]

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from menagerie.truths import CLAIMS
 
-from benchmarks.stand_in import standing_in
 from infopursuit.estimators.base import load_fitted
 from infopursuit.pursuit.explanation import question
 from infopursuit.queries.language_models import encoded
 from infopursuit.texts.knowledge_tables import read_knowledge
+from infopursuit_study.experiments.stand_in import standing_in
+from menagerie.truths import CLAIMS
 from tests.repro.world import World
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]

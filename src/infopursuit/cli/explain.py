@@ -179,8 +179,7 @@ def _draw(
     explained: Sequence[Explanation], pictures: Sequence[Any], chosen: argparse.Namespace
 ) -> None:
     from infopursuit.datasets.decoding import to_rgb
-    from infopursuit.evaluation.chosen_images import figure_names
-    from infopursuit.report.figures import explanation_png
+    from infopursuit.report.figures import explanation_png, figure_names
 
     folder = chosen.figures
     try:

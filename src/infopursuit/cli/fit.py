@@ -158,7 +158,7 @@ def judged(model: PursuitClassifier, test: Given | None) -> list[str]:
     if model.judgement_ is None:
         return []
     from infopursuit.estimators.language_model import judged as judged_questions
-    from infopursuit.meaning.measures import hard_answers, sense_measures
+    from infopursuit.estimators.sense import hard_answers, sense_of_questions
 
     names = [str(each) for each in model.classes_]
     lines = [judged_questions(model.judgement_, model.queries_, names)]
@@ -166,7 +166,7 @@ def judged(model: PursuitClassifier, test: Given | None) -> list[str]:
         table = model.judgement_.for_classes_and_texts(names, model.queries_)
         asked = hard_answers(model.roll_out(test.rows, min(FIRST, len(model.queries_))))
         labels = np.searchsorted(model.classes_, test.labels)
-        sense = sense_measures(asked, table, labels, [np.arange(len(names))])
+        sense = sense_of_questions(asked, table, labels)
         model.provenance_["sense"] = {
             name: sense[name] for name in ("questions", "plausible", "supported_yes", "reader")
         }
@@ -185,7 +185,7 @@ def _by_people(
     test: Given | None,
 ) -> list[str]:
     """Return how far annotators agree, and how true answers to test images are by them."""
-    from infopursuit.meaning.annotations import in_figures, in_lines, truth_by_people
+    from infopursuit.estimators.truth_by_people import in_figures, in_lines, truth_by_people
 
     lines = [
         f"annotations: {len(said.rows)} of {len(said.texts)} texts; "

@@ -51,10 +51,10 @@ class CodeUsed:
         Files without code are left out, and so is the file of the package itself, which imports by
         name what is asked for.
         """
-        homes = (self.project / "src", script.parent)
+        home = self.project / "src"
         found, waiting = {script}, [script]
         while waiting:
-            for path in _uses(waiting.pop(), homes):
+            for path in _uses(waiting.pop(), home):
                 if path not in found:
                     found.add(path)
                     waiting += [path] if path.suffix == ".py" else []
@@ -173,52 +173,45 @@ def _parts(node: object) -> Iterator[str]:
         yield f"{type(node).__name__} {node}"
 
 
-def _uses(path: Path, homes: tuple[Path, ...]) -> set[Path]:
+def _uses(path: Path, home: Path) -> set[Path]:
     """Return the files that one file imports or names as data."""
     found: set[Path] = set()
     for module in imports(path):
         parts = module.split(".")
         for end in range(2, len(parts) + 1):
-            found.update(_module_files(homes, tuple(parts[:end])))
+            found.update(_module_files(home, tuple(parts[:end])))
     texts = _read(path, *_as_it_lies(path)).texts
     named = {text.rpartition("/")[2] for text in texts}
-    for package, folder, data in _data(homes):
-        if path.parent == package or _dotted(homes, package) in texts:
+    for package, folder, data in _data(home):
+        if path.parent == package or ".".join(package.relative_to(home).parts) in texts:
             whole = bool(folder) and folder in named
             found.update(file for file in data if whole or file.name in named)
     return found
 
 
 @cache
-def _module_files(homes: tuple[Path, ...], parts: tuple[str, ...]) -> tuple[Path, ...]:
-    """Return the file of a module if it is in one of the folders and has code; else nothing."""
-    for home in homes:
-        path = home.joinpath(*parts)
-        for candidate in (path.with_suffix(".py"), path / "__init__.py"):
-            if candidate.is_file():
-                return (candidate,) if _read(candidate, *_as_it_lies(candidate)).runs else ()
+def _module_files(home: Path, parts: tuple[str, ...]) -> tuple[Path, ...]:
+    """Return the file of a module if it is in the folder and has code; else nothing."""
+    path = home.joinpath(*parts)
+    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
+        if candidate.is_file():
+            return (candidate,) if _read(candidate, *_as_it_lies(candidate)).runs else ()
     return ()
 
 
-def _dotted(homes: tuple[Path, ...], package: Path) -> str:
-    home = next(home for home in homes if home in package.parents)
-    return ".".join(package.relative_to(home).parts)
-
-
 @cache
-def _data(homes: tuple[Path, ...]) -> list[tuple[Path, str, list[Path]]]:
+def _data(home: Path) -> list[tuple[Path, str, list[Path]]]:
     """Return the data of packages: the package, the name of its folder in it ("" for none), files.
 
     A folder without Python in a package is one of data.
     """
     found: dict[tuple[Path, str], list[Path]] = {}
-    for home in homes:
-        for marker in sorted(home.rglob("__init__.py")):
-            package = marker.parent
-            for path in sorted(package.iterdir()):
-                if path.is_file() and path.suffix not in (".py", ".pyc", ".typed"):
-                    found.setdefault((package, ""), []).append(path)
-                elif path.is_dir() and not any(path.rglob("*.py")) and path.name != "__pycache__":
-                    files = [file for file in sorted(path.rglob("*")) if file.is_file()]
-                    found[package, path.name] = files
+    for marker in sorted(home.rglob("__init__.py")):
+        package = marker.parent
+        for path in sorted(package.iterdir()):
+            if path.is_file() and path.suffix not in (".py", ".pyc", ".typed"):
+                found.setdefault((package, ""), []).append(path)
+            elif path.is_dir() and not any(path.rglob("*.py")) and path.name != "__pycache__":
+                files = [file for file in sorted(path.rglob("*")) if file.is_file()]
+                found[package, path.name] = files
     return [(package, name, files) for (package, name), files in found.items()]

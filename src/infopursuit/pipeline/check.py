@@ -24,9 +24,8 @@ from infopursuit.core.files import read_text_list
 from infopursuit.core.settings import ComputeSettings
 from infopursuit.datasets.embedded_files import read_embedded_images
 from infopursuit.datasets.image_folders import read_class_names
-from infopursuit.datasets.open_images import has_embeddings, open_image_source
+from infopursuit.datasets.open_images import check_pictures, has_embeddings, open_image_source
 from infopursuit.datasets.pinned_datasets import read_pinned_dataset
-from infopursuit.evaluation.chosen_images import check_pictures
 from infopursuit.pipeline.params import load_params
 from infopursuit.pipeline.paths import ARTIFACTS
 from infopursuit.queries import class_knowledge

@@ -17,8 +17,8 @@ from infopursuit.clip.weights import EmbeddingsSettings
 from infopursuit.core.settings import ComputeSettings, Positive, Section, check_names, read_settings
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.methods import Method, build_method
-from infopursuit.evaluation.settings import EvaluateSettings, ExplainSettings, RunSettings
-from infopursuit.peers.settings import BenchmarkSettings, MLPSettings
+from infopursuit.pipeline.benchmark_settings import BenchmarkSettings, MLPSettings
+from infopursuit.pipeline.run_settings import EvaluateSettings, ExplainSettings, RunSettings
 from infopursuit.pursuit.dictionary.settings import InitializeSettings
 from infopursuit.queries.settings import (
     LanguageModelSettings,

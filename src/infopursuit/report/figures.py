@@ -561,3 +561,15 @@ def _dash_array(dash: int) -> str:
 
 def _number(value: float, _: int | None = None) -> str:
     return f"{round(value, 6):,.10g}".replace(",", " ").replace("-", "\N{MINUS SIGN}")
+
+
+def figure_names(images: Sequence[str]) -> list[str]:
+    """Return a distinct file name for each figure: the id with odd characters replaced."""
+    names: list[str] = []
+    for image in images:
+        stem = re.sub(r"[^A-Za-z0-9._-]+", "_", image).strip("._") or "image"
+        name, number = f"{stem}.png", 2
+        while name in names:
+            name, number = f"{stem}-{number}.png", number + 1
+        names.append(name)
+    return names

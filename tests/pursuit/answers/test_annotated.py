@@ -10,7 +10,7 @@ import pytest
 from infopursuit import InformationPursuitClassifier
 from infopursuit.core.errors import InputError
 from infopursuit.core.numbers import Proportion
-from infopursuit.meaning.annotations import truth_by_people
+from infopursuit.estimators.truth_by_people import truth_by_people
 from infopursuit.pursuit.answers.annotated import (
     AnnotatedTexts,
     CrossFittedAnswers,

@@ -1,9 +1,0 @@
-"""Whether answers are true and questions make sense, by what people say of the classes.
-
-truth.py          three-valued answers against what is true of an image's class
-questions.py      whether the questions asked fit any class, and the yes fit the predicted one
-reader.py         how far a reader gets who knows the classes and hears only the answers
-covering.py       whether a yes is taken back if its place in the picture is covered
-worst_answers.py  the false answers that did most harm
-measures.py       all figures of a run, each next to chance
-"""

@@ -1,0 +1,1 @@
+"""Commands that measure models: python -m infopursuit_study.experiments.NAME."""

@@ -1,0 +1,416 @@
+"""Whether answers are true and questions make sense, on embeddings of real photographs.
+
+    python -m infopursuit_study.experiments.meaning
+    python -m infopursuit_study.experiments.meaning --seeds 1 --tasks food10 pets
+    python -m infopursuit_study.experiments.meaning --rows "five_valued, T by WordNet"
+    python -m infopursuit_study.experiments.meaning --candidates 1000 500
+
+The last measures T of so many texts alone, as `fit --llm` asks for it.
+
+Our answers are fitted without and with the knowledge table of params/precomputed/knowledge, the
+others without. What is measured is defined in lab/meaning.md; what is true comes from
+params/precomputed/meaning. Only test images are measured; a seed draws the tenth of the training
+images that calibrates, and the classes that are left out together. Needs ../shared/data, which is
+not part of the repository; a task without its files is skipped. Writes
+artifacts/benchmarks/meaning.json and meaning.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow.parquet as pq
+import torch
+from jaxtyping import Float, Int
+from sklearn.metrics import cohen_kappa_score, roc_auc_score
+from torch.nn.functional import normalize
+
+from infopursuit import InformationPursuitClassifier
+from infopursuit.core.files import read_text_list
+from infopursuit.core.repeatable import compute_repeatably
+from infopursuit.datasets.labelled_images import LabelledImages, hold_out
+from infopursuit.estimators.sense import FITS, hard_answers, plausible_questions
+from infopursuit.pursuit.answers.rules import NOT_SURE
+from infopursuit.questions.knowledge import BY_CLIP, Knowledge
+from infopursuit.texts.knowledge import KnowledgeTable, open_knowledge, read_judge, read_strict
+from infopursuit_study.comparison.entries import named
+from infopursuit_study.experiments.meaning_tables import markdown
+from infopursuit_study.experiments.traps import chain_trap, word_trap
+from infopursuit_study.meaning.measures import (
+    FIRST,
+    Shuffles,
+    explained_measures,
+    explained_shares,
+    mean,
+    sense_measures,
+    shuffled_names,
+    truth_measures,
+)
+from infopursuit_study.meaning.truth import truth_of_answers
+
+# The knowledge table of params/precomputed/knowledge.
+WRITTEN = "written"
+
+
+class Row(NamedTuple):
+    """How a model of the tables is fitted; `known` says who wrote its knowledge table."""
+
+    answers: str
+    known: str | None = None
+    leakage: float = 1.0
+
+
+ROOT = Path(__file__).parents[3]
+OUT = ROOT / "artifacts/benchmarks"
+JUDGEMENTS = ROOT / "params/precomputed/meaning"
+# The folder of the CLIP, the data set and the list of strict truth of each task.
+TASKS = {
+    "caltech": ("clip_vitb32", "caltech101", "caltech101-vitb32"),
+    "food10": ("clip_vitb32", "food10", "food10-vitb32"),
+    "pets": ("clip_vitb32", "oxford_pets", "oxford_pets-vitb32"),
+    "rn50": ("clip_rn50", "caltech101", "caltech101-rn50"),
+}
+# The task with attributes, which must also hold on classes that nothing was fitted on.
+ATTRIBUTES = {"rn50": "caltech101-rn50-attributes"}
+# What is measured: answers, whether T is known, and the weight of information beyond the words.
+ROWS = {
+    "five_valued": Row("five_valued"),
+    "five_valued, T by CLIP": Row("five_valued", BY_CLIP),
+    "five_valued, T": Row("five_valued", WRITTEN),
+    "five_valued, T, leakage 0.35": Row("five_valued", WRITTEN, 0.35),
+    "three_valued": Row("three_valued"),
+    "three_valued, T": Row("three_valued", WRITTEN),
+    "threshold": Row("threshold"),
+    "minmax": Row("minmax"),
+}
+N_QUERIES, HELD_OUT, FOLDS = 128, 0.1, 5
+# Cells that judge and knowledge are compared on.
+CELLS = 600
+
+Figures = dict[str, float | None]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One data set in the space of one CLIP: u texts, images, T and the judge's table."""
+
+    name: str
+    texts: list[str]
+    embeddings: torch.Tensor
+    train: LabelledImages
+    test: LabelledImages
+    knowledge: KnowledgeTable
+    judged: KnowledgeTable
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Return c names, sorted, as a fitted model has them."""
+        return self.train.class_names
+
+    @cached_property
+    def labels(self) -> np.ndarray:
+        """Return the labels of the test images, 0..c-1."""
+        return self.test.labels.numpy()
+
+
+def load_task(name: str, data: Path) -> Task:
+    """Read a task.
+
+    Raises:
+        FileNotFoundError: a file of the data is missing.
+    """
+    space, dataset, _ = TASKS[name]
+    texts = pq.read_table(data / space / "texts.parquet")
+    images = pq.read_table(data / space / f"{dataset}.parquet")
+    words = texts.column("text").to_pylist()
+    classes = tuple(sorted(set(images.column("class_name").to_pylist())))
+    splits = [
+        split_of(images.filter(np.array(images.column("split")) == split), classes)
+        for split in ("train", "test")
+    ]
+    return Task(
+        name,
+        words,
+        rows_of(texts),
+        *splits,
+        open_knowledge(ROOT / f"params/precomputed/knowledge/{dataset}.jsonl", words),
+        read_judge(JUDGEMENTS / f"judge/{dataset}.jsonl", classes, words),
+    )
+
+
+def split_of(table: Any, classes: tuple[str, ...]) -> LabelledImages:
+    """Return images whose labels number the sorted class names."""
+    labels = torch.tensor([classes.index(name) for name in table.column("class_name").to_pylist()])
+    ids = tuple(map(str, table.column("id").to_pylist()))
+    return LabelledImages(ids, labels, rows_of(table), classes)
+
+
+def rows_of(table: Any) -> torch.Tensor:
+    """Return the column `embedding` as rows of unit norm."""
+    return normalize(torch.tensor(np.array(table.column("embedding").to_pylist())).float(), dim=1)
+
+
+def fitted(
+    task: Task,
+    row: Row,
+    seed: int,
+    queries: Sequence[str] | None = None,
+    without: Sequence[int] = (),
+) -> InformationPursuitClassifier:
+    """Fit a model of a task on training images of all classes except those `without`."""
+    left_out = torch.tensor(list(without), dtype=torch.long)
+    train, held_out = (
+        images.subset((~torch.isin(images.labels, left_out)).nonzero().squeeze(1))
+        for images in hold_out(task.train, HELD_OUT, seed)
+    )
+    given = task.knowledge if row.known == WRITTEN else row.known
+    known = None if given is None else Knowledge(given, row.leakage)
+    model = InformationPursuitClassifier(
+        task.texts,
+        task.embeddings,
+        N_QUERIES,
+        queries=queries,
+        answers=row.answers,
+        knowledge=known,
+        random_state=seed,
+    )
+    return model.fit(*named(train), validation=named(held_out))
+
+
+def measured(task: Task, row: Row, seed: int) -> Figures:
+    """Measure all figures of one row on one task with one seed."""
+    model = fitted(task, row, seed)
+    shuffles = shuffled_names(len(task.classes), seed)
+    curve = model.accuracy_by_budget(*named(task.test))
+    figures: Figures = {
+        "auc": curve[1:].mean(),
+        "accuracy_at_5": curve[5],
+        "accuracy_at_10": curve[10],
+        **sense(task, model, shuffles),
+        **truth(task, row, seed, shuffles),
+    }
+    if task.name in ATTRIBUTES:
+        figures |= unseen_classes(task, row, seed)
+    return figures
+
+
+def strict_truth(name: str, classes: Sequence[str]) -> tuple[list[str], np.ndarray]:
+    """Return the texts of a strict list and their truth, (c, q)."""
+    strict = read_strict(JUDGEMENTS / f"strict/{name}.jsonl", classes)
+    return list(strict.texts), strict.values
+
+
+def truth(task: Task, row: Row, seed: int, shuffles: Shuffles) -> Figures:
+    """Measure how true the answers to all strict texts are (M3), and under shuffled names."""
+    texts, table = strict_truth(TASKS[task.name][2], task.classes)
+    answers = fitted(task, row, seed, texts).answer(task.test.embeddings.numpy())
+    measures = truth_measures(answers, table, task.labels, shuffles)
+    # Of five answers, those of a firm yes alone.
+    firm = np.where(answers == 1, 1, answers.clip(max=NOT_SURE))
+    measures["precision_of_firm_yes"] = truth_of_answers(firm, table, task.labels).precision_of_yes
+    return {f"strict_{name}": value for name, value in measures.items()}
+
+
+def sense(task: Task, model: InformationPursuitClassifier, shuffles: Shuffles) -> Figures:
+    """Measure the first ten questions (M5, M6, M8), by judge and T, and under shuffled names."""
+    asked = hard_answers(model.roll_out(task.test.embeddings.numpy(), FIRST))
+    judged = task.judged.for_classes_and_texts(task.classes, model.queries_)
+    known = task.knowledge.for_classes_and_texts(task.classes, model.queries_)
+    sense = sense_measures(asked, judged, task.labels, shuffles)
+    explained = explained_measures(asked, model.pursuit_.classifier.table, known, shuffles)
+    names = ("plausible", "supported_yes", "shuffled_supported_yes")
+    return {
+        **{name: sense[name] for name in names},
+        **{name: sense[name] / sense["accuracy"] for name in ("reader", "shuffled_reader")},
+        **{name: explained[name] for name in ("explained", "shuffled_explained")},
+        "fit_of_all": (judged >= FITS).any(axis=0).mean(),
+        "first_yes": sense["yes"],
+        "first_not_sure": sense["not_sure"],
+    }
+
+
+def unseen_classes(task: Task, row: Row, seed: int) -> Figures:
+    """Measure attributes on images of classes left out of the fit (M4), a fifth at a time.
+
+    Scores are compared among images that are left out together. *Class memory* is how much better a
+    model that has seen all classes ranks the same pairs.
+    """
+    texts, table = strict_truth(ATTRIBUTES[task.name], task.classes)
+    shuffled = np.random.default_rng(seed).permutation(len(task.classes))
+    fold_of_class = np.empty(len(shuffled), dtype=np.int64)
+    fold_of_class[shuffled] = np.arange(len(shuffled)) % FOLDS
+    folds = fold_of_class[task.labels]
+    images = task.test.embeddings
+    scores = np.empty((len(images), len(texts)), dtype=np.float32)
+    answers = np.empty((len(images), len(texts)), dtype=np.float32)
+    for fold in range(FOLDS):
+        model = fitted(task, row, seed, texts, np.flatnonzero(fold_of_class == fold))
+        rows = torch.tensor(folds == fold)
+        scores[rows] = model.pursuit_.rule.scores(images[rows]).numpy()
+        answers[rows] = model.answer(images[rows].numpy())
+    seen = fitted(task, row, seed, texts).pursuit_.rule.scores(images).numpy()
+    auroc = auroc_of_texts(scores, table, task.labels, folds)
+    seen_auroc = auroc_of_texts(seen, table, task.labels, folds)
+    of_answers = truth_of_answers(answers, table, task.labels)
+    return {
+        "attributes_auroc": float(np.nanmean(auroc)),
+        "attributes_memory": float(np.nanmean(seen_auroc - auroc)),
+        **{f"attributes_{name}": value for name, value in of_answers._asdict().items()},
+    }
+
+
+def auroc_of_texts(
+    scores: Float[np.ndarray, "n q"],
+    table: Float[np.ndarray, "c q"],
+    labels: Int[np.ndarray, " n"],
+    groups: Int[np.ndarray, " n"],
+) -> Float[np.ndarray, " q"]:
+    """Return the area under the ROC curve of each text, over the pairs of images of one group.
+
+    That is the share of pairs (a text is true of one image and not of the other) in which the first
+    has the larger score; ties count half. Scores of different models compare within a group alone.
+
+    Args:
+        scores: of n images and q texts.
+        table: 1 true, 0 not true, anything else where a class does not tell.
+        labels: the class of each image, 0..c-1.
+        groups: images are compared with those of their group.
+
+    Returns:
+        NaN for a text without such pairs.
+    """
+    truth = table[labels]
+    areas = np.full(scores.shape[1], np.nan)
+    for text in range(scores.shape[1]):
+        ranked = pairs = 0.0
+        for group in np.unique(groups):
+            rows = (groups == group) & np.isin(truth[:, text], (0.0, 1.0))
+            facts = truth[rows, text]
+            of_group = facts.sum() * (1 - facts).sum()
+            if of_group:
+                ranked += of_group * roc_auc_score(facts, scores[rows, text])
+                pairs += of_group
+        if pairs:
+            areas[text] = ranked / pairs
+    return areas
+
+
+def tables_compared(task: Task) -> Figures:
+    """Compare judge and T, bound what T and the words allow, and set traps for the judge.
+
+    Kappa is Cohen's, on random cells of the classes and the texts among the first ten questions to
+    any test image, asked without or with T. `plausible_to_t`, `most_explained` and the chains of
+    the traps concern the questions asked with T. All with seed 0.
+    """
+    figures: Figures = {}
+    texts: set[str] = set()
+    for known in (None, WRITTEN):
+        model = fitted(task, Row("five_valued", known), 0)
+        asked = hard_answers(model.roll_out(task.test.embeddings.numpy(), FIRST))
+        texts |= {model.queries_[query] for query in asked.order.unique().tolist()}
+        if known:
+            known_of = task.knowledge.for_classes_and_texts(task.classes, model.queries_)
+            figures["plausible_to_t"] = plausible_questions(asked, known_of)
+            table = model.pursuit_.classifier.table
+            figures["most_explained"] = explained_shares(asked, table, known_of)[1]
+            judged = task.judged.for_classes_and_texts(task.classes, model.queries_)
+            chains = chain_trap(asked, judged, task.labels)._asdict()
+            figures |= {f"trap_{name}_chains": share for name, share in chains.items()}
+    fit = [
+        table.for_classes_and_texts(task.classes, task.texts) >= FITS
+        for table in (task.judged, task.knowledge)
+    ]
+    fitting = [cells.any(axis=0) for cells in fit]
+    places = [place for place, text in enumerate(task.texts) if text in texts]
+    judged, known_of = (values[:, places].ravel() for values in fit)
+    draw = np.random.default_rng(0)
+    cells = draw.choice(judged.size, min(CELLS, judged.size), replace=False)
+    words = word_trap(task.judged, read_text_list(JUDGEMENTS / "traps.txt"))
+    return {
+        **figures,
+        "trap_words": words.words,
+        "trap_words_given": len(words.given),
+        "texts": len(task.texts),
+        "judge_texts": int(fitting[0].sum()),
+        "knowledge_texts": int(fitting[1].sum()),
+        "both_texts": int((fitting[0] & fitting[1]).sum()),
+        "asked_texts": len(places),
+        "cells": len(cells),
+        "judge_says_true": judged[cells].mean(),
+        "knowledge_says_true": known_of[cells].mean(),
+        "kappa": cohen_kappa_score(judged[cells], known_of[cells]),
+    }
+
+
+def cut_to_candidates(task: Task, count: int | None) -> str:
+    """Return a row: accuracy and supported yes with T of `count` candidates, as `fit --llm` has it.
+
+    None for a model without T; as many as there are texts, or more, for the whole table.
+    """
+    train, held_out = hold_out(task.train, HELD_OUT, 0)
+    model = InformationPursuitClassifier(task.texts, task.embeddings.numpy(), N_QUERIES)
+    reference = None
+    if count is not None and count < len(task.texts):
+        reference = model.text_embeddings
+        model.texts = model.candidates(*named(train), count)
+        place_of = {text: place for place, text in enumerate(task.texts)}
+        model.text_embeddings = task.embeddings.numpy()[[place_of[text] for text in model.texts]]
+    if count is not None:
+        classes = sorted(task.classes)
+        model.knowledge = task.knowledge.for_classes_and_texts(classes, model.texts)
+    model.fit(*named(train), validation=named(held_out), reference_embeddings=reference)
+    curve = model.accuracy_by_budget(*named(task.test))
+    supported = sense(task, model, shuffled_names(len(task.classes), 0, 1))["supported_yes"]
+    figures = curve[FIRST], curve[1:].mean(), supported or 0
+    texts = "none" if count is None else f"{min(count, len(task.texts)):,}"
+    return f"| {task.name} | {texts} | {' | '.join(f'{100 * each:.1f}' for each in figures)} |"
+
+
+def plain(figures: Mapping[str, Any]) -> Figures:
+    """Return numbers that JSON can hold."""
+    return {name: None if value is None else float(value) for name, value in figures.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
+    parser.add_argument("--rows", nargs="+", choices=ROWS, default=list(ROWS))
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data")
+    parser.add_argument("--candidates", type=int, nargs="+", default=[])
+    given = parser.parse_args()
+    compute_repeatably()
+    all_figures: dict[str, Any] = {}
+    for name in given.tasks:
+        try:
+            task = load_task(name, given.data)
+        except FileNotFoundError as error:
+            print(f"{name}: skipped, since {error.filename} is missing", flush=True)
+            continue
+        if given.candidates:
+            for count in (None, len(task.texts), *given.candidates):
+                print(cut_to_candidates(task, count), flush=True)
+            continue
+        compared = plain(tables_compared(task)) if given.rows == list(ROWS) else {}
+        all_figures[name] = {"tables": compared, "rules": {}}
+        for title in given.rows:
+            seeds = [plain(measured(task, ROWS[title], seed)) for seed in range(given.seeds)]
+            all_figures[name]["rules"][title] = seeds
+            print(f"{name}: {title}: AUC {mean([s['auc'] for s in seeds]):.3f}", flush=True)
+        OUT.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(all_figures, indent=2, sort_keys=True) + "\n"
+        (OUT / "meaning.json").write_text(text, encoding="utf-8")
+        (OUT / "meaning.md").write_text(markdown(all_figures), encoding="utf-8")
+    if all_figures:
+        print(markdown(all_figures))
+
+
+if __name__ == "__main__":
+    main()

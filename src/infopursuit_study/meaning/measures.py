@@ -1,0 +1,224 @@
+"""All that is measured of a model against judgements, each figure with what chance gives.
+
+Chance is the same figure with the names of the classes shuffled among the rows of the judgement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from infopursuit.datasets.labelled_images import LabelledImages
+from infopursuit.estimators.base import PursuitClassifier
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.estimators.sense import (
+    hard_answers,
+    reader_accuracy,
+    sense_of_questions,
+    supported_yes,
+)
+from infopursuit.pursuit.answers.information import ROUNDING, information_of_words
+from infopursuit.pursuit.answers.rules import LEVELS, AnswerRule
+from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.rollout import RollOut
+from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.texts.knowledge import KnowledgeTable
+from infopursuit.texts.normalization import normalize
+from infopursuit.texts.text_table import TextTable
+from infopursuit_study.evaluation.measurement import FIRST as FIRST
+from infopursuit_study.meaning.truth import truth_of_answers
+from infopursuit_study.meaning.worst_answers import FalseAnswer, denied, worst_answers
+
+SHUFFLES = 20
+
+Shuffles = Sequence[Int[np.ndarray, " c"]]
+
+
+class Judgements(NamedTuple):
+    """What is said of the classes of a data set; tables without texts say nothing.
+
+    Attributes:
+        judge: of the queries of the model.
+        strict: of texts whose truth the class tells.
+        knowledge: T, which models may be fitted with.
+    """
+
+    judge: KnowledgeTable
+    strict: KnowledgeTable
+    knowledge: KnowledgeTable
+
+
+class MeaningOfRun(NamedTuple):
+    """The figures of a run, and its worst answers, the worst first.
+
+    `figures` are `truth`, `sense` and `explained`, each None if it cannot be measured. The first
+    two name under `by` who said what is true: `strict` or `judge`, or `knowledge`, which is not
+    independent of a model that was fitted with it.
+    """
+
+    figures: dict[str, Any]
+    worst: list[FalseAnswer]
+
+
+def measure_meaning(
+    model: PursuitClassifier,
+    opening: RollOut,
+    train: LabelledImages,
+    test: LabelledImages,
+    universe: TextTable,
+    said: Judgements,
+    stop: StoppingRule,
+    seed: int,
+) -> MeaningOfRun:
+    """Measure the meaning of a trained model's questions and answers on test images."""
+    pursuit = model.pursuit_
+    names, queries, labels = pursuit.class_names, pursuit.queries, test.labels.numpy()
+    known, judged, strict = (
+        table.for_classes_and_texts(names, queries)
+        for table in (said.knowledge, said.judge, said.strict)
+    )
+    shuffles = shuffled_names(len(names), seed)
+    # Queries between texts are named after the nearest text, and ask something else.
+    asks_texts = model.provenance_["settings"].get("quantize_queries", True)
+    figures: dict[str, Any] = {"truth": None, "sense": None, "explained": None}
+    if said.strict.texts:
+        figures["truth"] = _strict_truth(model, train, test, universe, said, shuffles)
+    elif asks_texts and np.isin(known, (0.0, 1.0)).any():
+        answers = pursuit.answers(test.embeddings.to(pursuit.device)).cpu().numpy()
+        figures["truth"] = {"by": "knowledge", **truth_measures(answers, known, labels, shuffles)}
+    if not asks_texts:
+        return MeaningOfRun(figures, [])
+    asked = hard_answers(opening)
+    by, table = ("judge", judged) if said.judge.texts else ("knowledge", known)
+    if not np.isnan(table).all():
+        figures["sense"] = {"by": by, **sense_measures(asked, table, labels, shuffles)}
+    rates = pursuit.classifier.table
+    if rates is not None and not np.isnan(known).all():
+        figures["explained"] = explained_measures(asked, rates, known, shuffles)
+    lengths = stop.steps(asked.posteriors)[0].numpy()
+    truths = {"strict": strict[labels], "knowledge": denied(known)[labels]}
+    worst = worst_answers(asked, lengths, truths, labels, test.ids, names, queries)
+    return MeaningOfRun(figures, worst)
+
+
+def _strict_truth(
+    model: PursuitClassifier,
+    train: LabelledImages,
+    test: LabelledImages,
+    universe: TextTable,
+    said: Judgements,
+    shuffles: Shuffles,
+) -> dict[str, Any]:
+    """Measure how true the answers are to those texts of the strict list that the universe has."""
+    listed = {normalize(text) for text in said.strict.texts}
+    texts = [text for text in universe.texts if normalize(text) in listed]
+    names = model.pursuit_.class_names
+    table = None
+    if model.provenance_["settings"].get("knowledge", False):
+        table = said.knowledge.for_classes_and_texts(names, universe.texts)
+    rule = rule_of_texts(model.pursuit_.rule, universe, texts, train, table)
+    truth = said.strict.for_classes_and_texts(names, texts)
+    answers = rule.answers(test.embeddings).numpy()
+    return {"by": "strict", **truth_measures(answers, truth, test.labels.numpy(), shuffles)}
+
+
+def rule_of_texts(
+    rule: AnswerRule,
+    universe: TextTable,
+    texts: Sequence[str],
+    train: LabelledImages,
+    knowledge: Float[np.ndarray, "c u"] | None,
+) -> AnswerRule:
+    """Fit an answer rule of the same kind with other texts as the dictionary.
+
+    So models with different dictionaries are compared on the same questions.
+    """
+    kind = {levels: name for name, levels in LEVELS.items()}[rule.levels]
+    model = InformationPursuitClassifier(
+        universe.texts,
+        universe.embeddings,
+        queries=texts,
+        answers="minmax" if rule.kind == "minmax" else kind,
+        knowledge=knowledge,
+        validation_fraction=0.0,
+    )
+    return model.fit(train.embeddings, train.labels.numpy()).pursuit_.rule
+
+
+def shuffled_names(classes: int, seed: int, count: int = SHUFFLES) -> Shuffles:
+    """Draw permutations of the classes."""
+    draw = np.random.default_rng(seed)
+    return [draw.permutation(classes) for _ in range(count)]
+
+
+def truth_measures(
+    answers: Float[np.ndarray, "n q"],
+    table: Float[np.ndarray, "c q"],
+    labels: Int[np.ndarray, " n"],
+    shuffles: Shuffles,
+) -> dict[str, Any]:
+    """Return the fields of `TruthOfAnswers`, and what chance gives for two of them."""
+    by_chance = [truth_of_answers(answers, table[names], labels) for names in shuffles]
+    chance = {
+        f"shuffled_{name}": mean([getattr(each, name) for each in by_chance])
+        for name in ("precision_of_yes", "balanced")
+    }
+    return {**truth_of_answers(answers, table, labels)._asdict(), **chance}
+
+
+def sense_measures(
+    asked: RollOut,
+    judged: Float[np.ndarray, "c k"],
+    labels: Int[np.ndarray, " n"],
+    shuffles: Shuffles,
+) -> dict[str, Any]:
+    """Return what `sense_of_questions` measures, and what chance gives for two figures of it."""
+    by_chance = [
+        {
+            "supported_yes": supported_yes(asked, judged[names]),
+            "reader": reader_accuracy(asked, judged[names], labels),
+        }
+        for names in shuffles
+    ]
+    return {
+        **sense_of_questions(asked, judged, labels),
+        **{f"shuffled_{name}": mean([each[name] for each in by_chance]) for name in by_chance[0]},
+    }
+
+
+def explained_measures(
+    asked: RollOut, table: AnswerTable, known: Float[np.ndarray, "c k"], shuffles: Shuffles
+) -> dict[str, Any]:
+    """Return the explained share of the information, what it could be at most, and chance."""
+    explained, at_most = explained_shares(asked, table, known)
+    by_chance = [explained_shares(asked, table, known[names])[0] for names in shuffles]
+    return {"explained": explained, "at_most": at_most, "shuffled_explained": mean(by_chance)}
+
+
+def explained_shares(
+    asked: RollOut, table: AnswerTable, knowledge: Float[np.ndarray, "c k"]
+) -> tuple[float, float] | tuple[None, None]:
+    """Divide the explained information of all questions asked by all their information.
+
+    Returns:
+        That share, and what it is at most, whatever the answers say about the words: words that are
+        true of few classes say less about the class than an answer may. None if no answer says
+        anything about the class.
+    """
+    of_words, of_class, words = (
+        np.asarray(part)[asked.order.cpu().numpy()]
+        for part in information_of_words(table, knowledge)
+    )
+    total = of_class.sum()
+    if total <= ROUNDING * of_class.size:
+        return None, None
+    return float(of_words.sum() / total), float(np.minimum(words, of_class).sum() / total)
+
+
+def mean(values: Sequence[float | None]) -> float | None:
+    """Average the values that are not None."""
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None

@@ -1,0 +1,284 @@
+"""How true the answers and how sensible the questions are: sentences, tables, worst answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from infopursuit.core.numbers import NOTHING, Proportion, percent, share, together, whole
+from infopursuit.pursuit.explanation import question
+from infopursuit_study.meaning.worst_answers import FalseAnswer
+from infopursuit_study.run_report.groups import Group
+from infopursuit_study.run_report.methods import WORDS
+from infopursuit_study.run_report.runs import Run
+
+NB = "\N{NO-BREAK SPACE}"
+COLUMNS = WORDS["columns"]
+
+Row = dict[str, Any]
+
+
+def meaning_section(groups: Sequence[Group], shown: Mapping[str, Any]) -> Row:
+    """Collect all that is said of the meaning of the runs of a data set.
+
+    `sentences` are about the run that is shown, `sources` say who knows, `rows` have the shares of
+    all groups in %, and `chance` has what chance gives for the run that is shown.
+    """
+    sources = [WORDS["true_by"][shown["truth_by"]]] if shown["truth_by"] else []
+    if shown["sense_by"] and not shown["sense_by"] == shown["truth_by"] == "knowledge":
+        sources.append(WORDS["sense_by"][shown["sense_by"]])
+    rows = [
+        {
+            "init": group.init,
+            "method": group.method,
+            "shares": [share(mean_meaning(group, name)) for name in COLUMNS],
+        }
+        for group in groups
+    ]
+    known = any(value != NOTHING for row in rows for value in row["shares"])
+    chance = [share(shown[name] if name else None) for name in COLUMNS.values()]
+    return {
+        "sentences": sentences(shown),
+        "sources": sources,
+        "rows": rows if known else [],
+        "chance": chance if known else [],
+    }
+
+
+def people_table(people: Mapping[str, Any] | None) -> Row | None:
+    """Tabulate how true answers are by what people say of test images; None if nobody says."""
+    if not people or not people["questions"]:
+        return None
+    questions = people["questions"]
+    kinds = [[Proportion(*each[kind]) for each in questions.values()] for kind in ("yes", "no")]
+    whole_row = ["all together", "", *(_with_interval(together(each)) for each in kinds), "", ""]
+    rows = [
+        [question(text), str(each["images"]), _with_interval(yes), _with_interval(no),
+         share(each["auroc"]), share(each["auroc_within"])]
+        for (text, each), yes, no in zip(questions.items(), *kinds, strict=True)
+    ]  # fmt: skip
+    pairs, same = people["pairs"], people["same"]
+    agree = f"People agree in {percent(same / pairs)} of {pairs} pairs of answers." if pairs else ""
+    return {"rows": [whole_row, *rows], "agreement": agree}
+
+
+def opinion_part(runs: Sequence[Run]) -> Row | None:
+    """Collect what a second opinion wins in the runs that have one; None without any.
+
+    `rows` has two for each run, CLIP alone and with the second opinion; `controls` says of each run
+    how many yes stay without the picture.
+    """
+    asked = [(run, run.second_opinion) for run in runs if run.second_opinion]
+    if not asked:
+        return None
+    rows = [
+        [who, *(_with_interval(Proportion(*each[kind])) for kind in ("read", "yes")),
+         share(each["accuracy"]), *(f"{each[key]:.1f}" for key in ("questions", "asked", "tokens"))]
+        for run, found in asked
+        for who, each in (
+            (f"{run.name}: CLIP alone", found["clip"]), ("with the second opinion", found["both"])
+        )
+    ]  # fmt: skip
+    controls = [
+        {"run": str(run.name)}
+        | {kind: str(Proportion(*found["control"][kind])) for kind in ("blank", "other", "chance")}
+        for run, found in asked
+        if found["control"]
+    ]
+    (first, found), *_ = asked
+    return {
+        "rows": rows,
+        "controls": controls,
+        "by": WORDS["false_by"][found["by"]],
+        "run": first.name,
+        **{name: found[name] for name in ("model", "images", "explanations")},
+    }
+
+
+def _with_interval(right: Proportion) -> str:
+    """Write a share in % with its interval, and of how many."""
+    if (interval := right.interval) is None:
+        return NOTHING
+    low, high = map(share, interval)
+    return f"{share(right.right / right.given)} ({low} to {high}) of {right.given}"
+
+
+def mean_meaning(group: Group, name: str) -> float | None:
+    """Average over the seeds that have the figure."""
+    return _mean([run.meaning[name] for run in group.runs])
+
+
+def sentences(figures: Mapping[str, Any]) -> list[Row]:
+    """Say what is known of one run, a sentence around each number and what chance gives."""
+    answered, model = figures["answered"], figures["model"]
+    unsure = f" To {of_100(1 - (answered or 0))} of 100 questions it said “not sure”."
+    said = {"unsure": "" if answered == 1 else unsure, "model": of_100(model or 0)}
+    rows = []
+    for words in WORDS["sentences"]:
+        value, chance = figures[words["figure"]], figures.get(words.get("chance"))
+        if value is None:
+            continue
+        compared = words.get("compared", "By chance")
+        rows.append(
+            {
+                "before": words["before"],
+                "number": of_100(value) + (" %" if words["figure"] == "explained" else ""),
+                "after": words["after"].format(**said),
+                "chance": "" if chance is None else f"{compared}: {of_100(chance)}.",
+            }
+        )
+    return rows
+
+
+def of_100(value: float) -> str:
+    """Write a share as a whole number of 100; none or all only if that is exact."""
+    if 0 < value < 0.005:
+        return "fewer than 1"
+    if 0.995 <= value < 1:
+        return "more than 99"
+    return f"{100 * value:.0f}"
+
+
+def worst_rows(answers: Sequence[tuple[FalseAnswer, Path | None]]) -> list[Row]:
+    """Put false answers in words, the worst first."""
+    return [
+        {
+            "picture": picture,
+            "image": answer.image,
+            "question": question(answer.query),
+            "answer": "yes" if answer.yes else "no",
+            "number": answer.number,
+            "true_class": answer.true_class,
+            "false_by": WORDS["false_by"][answer.by],
+            "effect": f"Belief in {answer.toward}: {_moved(answer.before, answer.after)}; in "
+            f"{answer.true_class}: {_moved(answer.true_before, answer.true_after)}",
+        }
+        for answer, picture in answers
+    ]
+
+
+def _moved(before: float, after: float) -> str:
+    """Write two probabilities that stay on one line."""
+    return f"{percent(before)} → {percent(after)}".replace(" ", NB)
+
+
+def truth_table(groups: Sequence[Group]) -> Row | None:
+    """Tabulate how often answers agree with the pictures; None if that is not known.
+
+    Of each group, `dictionary` is of those of the dictionary's queries that name an attribute: how
+    many there are, agreement, balanced agreement. `phrases` is of all such phrases of the universe:
+    agreement, balanced agreement, share of yes.
+    """
+    if not all(run.truth for group in groups for run in group.runs):
+        return None
+
+    def mean(group: Group, name: str) -> float | None:
+        if any(name not in run.truth for run in group.runs):
+            return None
+        return group.mean(lambda run: run.truth[name])
+
+    rows = [
+        {
+            "init": group.init,
+            "method": group.method,
+            "dictionary": (
+                whole(mean(group, "dictionary_queries")),
+                share(mean(group, "dictionary_agreement")),
+                share(mean(group, "dictionary_balanced_agreement")),
+            ),
+            "phrases": tuple(
+                share(mean(group, f"phrases_{name}"))
+                for name in ("agreement", "balanced_agreement", "share_of_yes")
+            ),
+        }
+        for group in groups
+    ]
+    phrases = str(groups[0].runs[0].truth["phrases_queries"])
+    return {
+        "rows": rows,
+        "phrases": phrases,
+        "share_true": share(mean(groups[0], "phrases_share_true")),
+    }
+
+
+def false_rows(groups: Sequence[Group]) -> list[Row]:
+    """Sum over seeds the false among the first ten answers, for groups that counted them."""
+    rows = []
+    for group in groups:
+        counted = [run.truth["first_ten"] for run in group.runs if "first_ten" in run.truth]
+        if not counted:
+            continue
+        pictures, questions, claims, false, not_sure = (
+            sum(each[name] for each in counted)
+            for name in ("pictures", "questions", "claims", "false", "not_sure")
+        )
+        checked = claims - not_sure
+        rows.append(
+            {
+                "init": group.init,
+                "method": group.method,
+                "pictures": str(pictures),
+                "questions": str(questions),
+                "checked": str(checked),
+                "false": str(false),
+                "share_false": share(false / checked if checked else None),
+            }
+        )
+    return rows
+
+
+def false_share(run: Run) -> float | None:
+    """Return the share of the first ten answers that is false; None if that is not known."""
+    counts = run.truth.get("first_ten")
+    checked = counts["claims"] - counts["not_sure"] if counts else 0
+    return counts["false"] / checked if counts and checked else None
+
+
+def pairs_table(groups: Sequence[Group], shown: Run) -> Row | None:
+    """Tabulate pairs of pictures that differ in one attribute; None if no run measured them.
+
+    `rows` has a row for each group, `attributes` one for each attribute of the run shown. Of a row,
+    `phrases` has the order, change and steadiness of all phrases that name an attribute,
+    `dictionary` the number, change and steadiness of the dictionary's own queries.
+    """
+    measured = [group for group in groups if all("pairs" in run.truth for run in group.runs)]
+    if not measured:
+        return None
+    names = [name for name in shown.truth.get("pairs", {}) if name != "all"]
+    return {
+        "rows": [_pairs_row(group.runs, group.method, "all") for group in measured],
+        "attributes": [_pairs_row([shown], name.replace("_", " "), name) for name in names],
+    }
+
+
+def _pairs_row(runs: Sequence[Run], name: str, attribute: str) -> Row:
+    """Average over runs the pairs of one attribute, or of `all`."""
+
+    def mean(asked: str, key: str, write: Callable[[Any], str] = share) -> str:
+        values = [run.truth.get(asked, {}).get(attribute, {}).get(key) for run in runs]
+        return write(None if None in values else _mean(values))
+
+    return {
+        "init": runs[0].name.init,
+        "name": name,
+        "pairs": mean("pairs", "pairs", whole),
+        "phrases": tuple(mean("pairs", key) for key in ("order", "change", "steadiness")),
+        "dictionary": (
+            mean("dictionary_pairs", "queries", whole),
+            mean("dictionary_pairs", "change"),
+            mean("dictionary_pairs", "steadiness"),
+        ),
+    }
+
+
+def follows_change(run: Run) -> float | None:
+    """Return how often the answer follows a switched attribute; None if that is not known."""
+    return run.truth.get("pairs", {}).get("all", {}).get("change")
+
+
+def _mean(values: Sequence[int | float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None

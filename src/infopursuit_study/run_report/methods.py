@@ -1,0 +1,72 @@
+"""What a method is and how it is drawn: names are free, settings tell the methods apart.
+
+`settings` are those of a trained model: `method` is `variational` (the paper's networks) or
+`naive_bayes`; the others follow from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from infopursuit.core.files import packaged_toml
+from infopursuit.pursuit.answers.rules import LEVELS
+
+WORDS = packaged_toml("infopursuit_study.run_report", "words.toml")
+INITS, DICTIONARIES, ANSWERS = (WORDS[name] for name in ("inits", "dictionaries", "answers"))
+# The control: what a dictionary without concepts reaches.
+CONTROL = "random_words"
+
+
+def dictionary_of(settings: Mapping[str, Any]) -> str:
+    """Return how the dictionary is learned; naive Bayes keeps it."""
+    return settings.get("dictionary", "fixed")
+
+
+def asks_texts(settings: Mapping[str, Any]) -> bool:
+    """Whether queries are texts; False for the ablation whose queries lie between texts."""
+    return settings.get("quantize_queries", True)
+
+
+def meaning(settings: Mapping[str, Any]) -> str:
+    """Say in a few words how a method differs from the paper's."""
+    words = (
+        DICTIONARIES[dictionary_of(settings)],
+        ANSWERS[settings["answers"]],
+        WORDS["methods"][settings["method"]],
+        "" if asks_texts(settings) else "queries between the texts",
+    )
+    return ", ".join(word for word in words if word)
+
+
+def line_styles(methods: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """Give each method a hue of 8 and a dash pattern of 4; 32 methods are distinct."""
+    distinct = dict.fromkeys(methods)
+    return {method: (place % 8, (place + place // 8) % 4) for place, method in enumerate(distinct)}
+
+
+def has_updates(settings: Mapping[str, Any]) -> bool:
+    """Whether a method is trained in updates; naive Bayes is fitted in one pass."""
+    return settings["method"] != "naive_bayes"
+
+
+def explains_in_words(settings: Mapping[str, Any]) -> bool:
+    """Whether every question is a text, and every answer a yes, a no or not sure."""
+    return asks_texts(settings) and settings["answers"] != "soft"
+
+
+def stands_alone(settings: Mapping[str, Any]) -> bool:
+    """Whether every answer depends on its own question and the image alone."""
+    return settings["answers"] in LEVELS
+
+
+def is_paper_method(
+    settings: Mapping[str, Any], dictionary: str, answers: str = "minmax", quantized: bool = True
+) -> bool:
+    """Whether a method is one of the paper's: its networks, and these three settings."""
+    return (
+        settings["method"] == "variational"
+        and dictionary_of(settings) == dictionary
+        and settings["answers"] == answers
+        and asks_texts(settings) == quantized
+    )

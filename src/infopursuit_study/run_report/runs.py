@@ -1,0 +1,196 @@
+"""What the stages measured about each run, read back from their files for the report.
+
+The project wrote these files itself, so they are not validated again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyarrow import csv
+
+from infopursuit.core.csv_tables import write_csv
+from infopursuit.core.errors import InputError
+from infopursuit.core.files import atomic_folder, table_sha256
+from infopursuit.core.run_name import RunName
+from infopursuit.estimators.persistence import DESCRIPTION
+from infopursuit.pursuit.explanation import ExplainedImage, read_explanations
+from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit_study.evaluation.run_metrics import StoppingPoint
+from infopursuit_study.meaning.worst_answers import FalseAnswer, read_worst
+from infopursuit_study.run_report.methods import WORDS, has_updates
+
+MEANING_FIGURES = WORDS["figures"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """Everything the report says about one run.
+
+    Attributes:
+        curve: columns of the budget curve, one value for each t = 0..T.
+        training: columns of the training log, one value a validation; empty without updates.
+        predictions: the file of test predictions, for paired comparisons.
+        selected: phase, updates and validation AUC of the weights that were kept.
+        inputs: SHA-256 of each file that the model was trained on, by name.
+        clip: the CLIP of the embeddings, by name; None if that is not known.
+        evolution: the k texts of the dictionary at `initial`, `midway` and `final`.
+        stop: when explanations stop; the metrics are measured with the same rule.
+        sources: path and SHA-256 of each file read.
+        meaning: MEANING_FIGURES by name; None if it is not known what is true.
+        worst: the false answers that did most harm, each with the file of its picture, if any.
+        truth: how far answers agree with what is in the pictures; empty if that is not known.
+        second_opinion: what it wins, as the stage of this name wrote it, with `explanations`; None
+            if none was asked.
+    """
+
+    name: RunName
+    metrics: Mapping[str, Any]
+    curve: Mapping[str, list[float]]
+    stopping: tuple[StoppingPoint, ...]
+    training: Mapping[str, list[Any]]
+    predictions: Path
+    class_names: tuple[str, ...]
+    settings: Mapping[str, Any]
+    selected: Mapping[str, Any]
+    inputs: Mapping[str, str]
+    clip: str | None
+    evolution: Mapping[str, list[str]]
+    stop: StoppingRule
+    explanations: tuple[ExplainedImage, ...]
+    sources: Mapping[str, str]
+    meaning: Mapping[str, Any]
+    worst: tuple[tuple[FalseAnswer, Path | None], ...]
+    truth: Mapping[str, Any]
+    second_opinion: Mapping[str, Any] | None = None
+
+    @property
+    def selected_on_test(self) -> bool:
+        """Whether the model was selected on the very images the figures are about."""
+        return self.settings["select_on"] == "test"
+
+    @property
+    def distinct_queries(self) -> int:
+        """How many different texts the final dictionary has."""
+        return len(set(self.evolution["final"]))
+
+    @property
+    def validation_auc(self) -> float:
+        """The AUC on the validation images, which the model was selected by."""
+        return self.selected["validation_auc"]
+
+
+@dataclass(frozen=True)
+class DatasetResults:
+    """The runs of one data set, and the metrics of the baselines."""
+
+    name: str
+    runs: tuple[Run, ...]
+    baselines: Mapping[str, Any]
+
+
+def read_dataset(
+    artifacts: Path, dataset: str, names: Sequence[RunName], truth: bool = False
+) -> DatasetResults:
+    """Read all results of one data set; with `truth`, how true its answers are."""
+    try:
+        baselines = _read_json(artifacts / "baselines" / f"{dataset}.json")
+        runs = tuple(read_run(artifacts, name, truth) for name in names)
+    except FileNotFoundError as error:
+        raise InputError(f"{error.filename}: no such file; `dvc repro` makes it") from error
+    return DatasetResults(dataset, runs, baselines)
+
+
+def read_run(artifacts: Path, name: RunName, truth: bool = False) -> Run:
+    """Read what the stages wrote about a run; with `truth` also what the stage truth wrote."""
+    evaluation = artifacts / "evaluation" / str(name)
+    explanations = artifacts / "explanations" / str(name)
+    said, description = artifacts / "meaning" / f"{name}.json", artifacts / "models" / str(name)
+    of_metrics = evaluation.with_name(f"{name}.json")
+    of_truth = evaluation.with_name(f"{name}.truth.json")
+    of_training = artifacts / "training" / f"{name}.csv"
+    saved = _read_json(description / DESCRIPTION)
+    trained, metrics = saved["provenance"], _read_json(of_metrics)
+    log = [of_training] if has_updates(trained["settings"]) else []
+    facts = _read_json(of_truth) if truth else {}
+    stop, explained = read_explanations(explanations / "explanations.json")
+    measured = StoppingRule(*(metrics[f"stop_{field}"] for field in StoppingRule._fields))
+    if measured != stop:
+        raise InputError(
+            f"{of_metrics}: measured with {measured}, but {explanations} were drawn with {stop}; "
+            "expected one stopping rule: `dvc repro` makes both again"
+        )
+    worst = evaluation.with_name(f"{name}.worst") if truth else artifacts / "meaning" / str(name)
+    measures = ("curve.csv", "stopping.csv", "predictions.parquet")
+    files = [of_metrics, *(evaluation / each for each in measures), *log, description / DESCRIPTION,
+             said, *([of_truth] if truth else [])]  # fmt: skip
+    points = _read_columns(evaluation / "stopping.csv")
+    return Run(
+        name=name,
+        metrics=metrics,
+        curve=_read_columns(evaluation / "curve.csv"),
+        stopping=tuple(
+            StoppingPoint(*row)
+            for row in zip(*(points[each] for each in StoppingPoint._fields), strict=True)
+        ),
+        training=_read_columns(of_training) if log else {},
+        predictions=evaluation / "predictions.parquet",
+        class_names=tuple(map(str, saved["classes"]["values"])),
+        settings=trained["settings"],
+        selected=trained["selected"],
+        inputs=trained["inputs"],
+        clip=saved["clip"]["name"],
+        evolution=trained["evolution"],
+        stop=stop,
+        explanations=tuple(
+            each._replace(figure=str(explanations / each.figure)) for each in explained
+        ),
+        sources={path.relative_to(artifacts).as_posix(): table_sha256(path) for path in files},
+        meaning=_meaning_figures(_read_json(said), facts),
+        worst=tuple(
+            (each, worst / each.picture if each.picture else None) for each in read_worst(worst)
+        ),
+        truth=facts,
+        second_opinion=read_opinion(artifacts / "meaning" / f"{name}.second_opinion"),
+    )
+
+
+def write_curves(folder: Path, datasets: Sequence[DatasetResults]) -> None:
+    """Replace a folder of the budget curves of all runs, which `dvc plots diff` overlays."""
+    with atomic_folder(folder) as partial:
+        for run in (run for results in datasets for run in results.runs):
+            rows = zip(map(int, run.curve["t"]), run.curve["accuracy"], strict=True)
+            write_csv(partial / f"{run.name}.csv", ("t", "accuracy"), rows)
+
+
+def _meaning_figures(measured: dict[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Collect the figures of a run; what pictures show comes before what is said of classes."""
+    if "answers" in facts:
+        chance = {"by": "pictures", "shuffled_precision_of_yes": facts["phrases_share_true"]}
+        measured = measured | {"truth": facts["answers"]["phrases"] | chance}
+    return {
+        name: (measured.get(part) or {}).get(figure)
+        for name, (part, figure) in MEANING_FIGURES.items()
+    } | {"people": measured.get("people")}
+
+
+def read_opinion(folder: Path) -> Mapping[str, Any] | None:
+    """Read what a second opinion wins; None if none was asked."""
+    if not folder.exists():
+        return None
+    _, explained = read_explanations(folder / "explanations.json")
+    return _read_json(folder / "figures.json") | {"explanations": explained}
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _read_columns(path: Path) -> dict[str, list[Any]]:
+    """Read a CSV as columns of numbers and of texts."""
+    with path.open("rb") as file:
+        return csv.read_csv(file).to_pydict()

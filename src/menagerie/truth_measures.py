@@ -1,0 +1,125 @@
+"""How true a rule's answers are, on single pictures and on pairs that differ in one thing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from infopursuit.core.errors import InputError
+from infopursuit.datasets.labelled_images import LabelledImages
+from infopursuit.pursuit.answers.rules import AnswerRule
+from infopursuit.texts.knowledge_tables import read_knowledge
+from infopursuit.texts.text_table import TextTable
+from infopursuit_study.evaluation.agreement import (
+    NOT_SURE,
+    AnswerCounts,
+    claim_measures,
+    count_answers,
+    mean_shares,
+)
+from infopursuit_study.meaning.measures import rule_of_texts
+from menagerie.counterfactuals import SwitchedPairs
+from menagerie.switch_measures import SwitchMeasures, switch_measures
+from menagerie.truths import CLAIMS
+
+
+class ClaimsOfRule(NamedTuple):
+    """The q queries of a rule whose truth is known, and which of its k queries they are."""
+
+    queries: list[str]
+    places: list[int]
+    rule: AnswerRule
+
+
+class TruthMeasures(NamedTuple):
+    """The answers counted by query, and what happens in pairs by switched attribute."""
+
+    by_query: AnswerCounts
+    pairs: dict[str, SwitchMeasures]
+
+
+def claims_of(rule: AnswerRule, queries: Sequence[str]) -> ClaimsOfRule:
+    """Find those of a rule's k queries that claim something."""
+    places = [place for place, query in enumerate(queries) if query in CLAIMS]
+    return ClaimsOfRule([queries[place] for place in places], places, rule)
+
+
+def rule_of_all_phrases(
+    rule: AnswerRule, train: LabelledImages, path: Path, knowledge: Path | None
+) -> tuple[list[str], AnswerRule]:
+    """Return all phrases of the universe that name an attribute, with the rule of a run for them.
+
+    Args:
+        rule: of the run.
+        train: images to fit thresholds on.
+        path: the universe.
+        knowledge: the knowledge table that the run was fitted with, if any.
+
+    Raises:
+        InputError: the universe has no such phrase.
+    """
+    universe = TextTable.from_parquet(path)
+    texts = [text for text in universe.texts if text in CLAIMS]
+    if not texts:
+        raise InputError(
+            f"{path}: no text names an attribute of a picture; expected some of "
+            f"{', '.join(list(CLAIMS)[:3])}, ..., or run.truth: []"
+        )
+    table = None
+    if knowledge is not None:
+        known = read_knowledge(knowledge)
+        table = known.for_classes_and_texts(train.class_names, universe.texts)
+    return texts, rule_of_texts(rule, universe, texts, train, table)
+
+
+def truth_measures(
+    of: ClaimsOfRule,
+    images: Float[Tensor, "n d"],
+    truth: Bool[np.ndarray, "n q"],
+    pairs: SwitchedPairs,
+    pair_images: Float[Tensor, "p d"],
+) -> TruthMeasures:
+    """Measure answers to q claims.
+
+    An answer that moves without crossing "not sure" stays the same: a soft 0.6 is as much a yes as
+    a soft 0.9.
+
+    Args:
+        of: the claims.
+        images: unit norm.
+        truth: whether each claim is true of each image.
+        pairs: switched pairs.
+        pair_images: their embeddings, unit norm.
+    """
+    device = next(iter(of.rule.tensors().values())).device
+    answers = of.rule.answers(images.to(device))[:, of.places].cpu().numpy()
+    scores = of.rule.scores(pair_images.to(device))
+    of_pairs = np.sign(of.rule.of_scores(scores)[:, of.places].cpu().numpy() - NOT_SURE)
+    claims = [CLAIMS[query] for query in of.queries]
+    return TruthMeasures(
+        count_answers(answers, truth),
+        switch_measures(pairs, claims, scores[:, of.places].cpu().numpy(), of_pairs),
+    )
+
+
+def truth_metrics(dictionary: TruthMeasures, phrases: TruthMeasures) -> dict[str, Any]:
+    """Return all figures of both: means over queries flat, the others nested."""
+    return {
+        **mean_shares(dictionary.by_query, "dictionary"),
+        **mean_shares(phrases.by_query, "phrases"),
+        "answers": {
+            "dictionary": claim_measures(dictionary.by_query),
+            "phrases": claim_measures(phrases.by_query),
+        },
+        "pairs": _plain(phrases.pairs),
+        "dictionary_pairs": _plain(dictionary.pairs),
+    }
+
+
+def _plain(pairs: dict[str, SwitchMeasures]) -> dict[str, dict[str, Any]]:
+    return {attribute: measures._asdict() for attribute, measures in pairs.items()}

@@ -1,0 +1,218 @@
+"""The protocol: what is chosen on what, what is counted, and what is absent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+from infopursuit.datasets.labelled_images import hold_out
+from infopursuit.pipeline.benchmark_settings import TITLES
+from infopursuit_study.comparison import protocol
+from infopursuit_study.comparison.entries import ENTRIES, TRIES, Entry, Task, named
+from infopursuit_study.comparison.protocol import count_claims, measure_seed
+from infopursuit_study.peers import pursuits
+from infopursuit_study.peers.codes import SelectedTexts
+from infopursuit_study.peers.peer import BUDGETS, Contributions, Peer
+from tests.study.comparison.tasks import NAMES, small_task
+
+TASK = small_task()
+
+
+def test_every_peer_has_a_name_and_no_more_tries_than_any_other() -> None:
+    assert list(ENTRIES) == list(TITLES)
+    assert all(1 <= len(entry.tries) <= TRIES for entry in ENTRIES.values())
+
+
+# The paper's networks, trained to the end, take minutes: they have a test of their own.
+NETWORKS = [name for name in ENTRIES if name.startswith("vip_")]
+
+
+@pytest.mark.parametrize("name", sorted(set(ENTRIES) - set(NETWORKS)))
+def test_every_peer_runs_and_tells_the_classes_apart(name: str) -> None:
+    found = measure_seed(ENTRIES[name], TASK, 0, 0.2)
+    assert found is not None
+    metrics, labels = found.metrics, TASK.test.labels.numpy()
+    assert metrics["accuracy"] > 0.75
+    predicted = found.predictions.predicted
+    assert metrics["accuracy"] == pytest.approx((predicted[:, -1] == labels).mean())
+    assert metrics["settings"] in ENTRIES[name].tries
+    bounded = "accuracy_at_5" in metrics
+    assert bounded == (TITLES[name].unit != "all")
+    for place, t in enumerate(BUDGETS):
+        if bounded:
+            right = (predicted[:, place] == labels).mean()
+            assert metrics[f"accuracy_at_{t}"] == pytest.approx(right)
+        else:
+            assert (predicted[:, place] == -1).all()
+    assert ("random_words_accuracy" in metrics) == ENTRIES[name].controlled
+    assert (metrics["claims_in_model"] > 0) == (name not in ("probe", "mlp"))
+    assert all(value >= 0 for value in found.timings.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NETWORKS)
+def test_networks_run_and_say_how_many_updates_they_took(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pursuits, "TUNING", (60, 40))
+    entry, task = ENTRIES[name], replace(TASK, listed=TASK.texts[:12])
+    short = {"patience": 20, "updates": (100, 100), "n_queries": 12}
+
+    def make(task: Task, texts: Sequence[str], embeddings: np.ndarray) -> Peer | None:
+        made = entry.make(task, texts, embeddings)
+        return None if made is None else made.set_params(**short)
+
+    found = measure_seed(replace(entry, make=make, tries=({}, {"weight_decay": 1.0})), task, 0, 0.2)
+    assert found is not None
+    assert found.metrics["accuracy"] > 0.5  # of four classes
+    assert 0 < found.metrics["selected"] <= found.metrics["updates"] <= 200
+    assert "accuracy_at_5" in found.metrics
+    listed = replace(entry, make=make)
+    assert (measure_seed(listed, TASK, 0, 0.2) is None) == (name != "vip_medoids")
+
+
+def test_a_model_that_was_tried_as_a_whole_is_not_fitted_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fitted = []
+    original = protocol._fitted
+    monkeypatch.setattr(
+        protocol, "_fitted", lambda *given: fitted.append(given[0]) or original(*given)
+    )
+    for name, fits in (("probe", 4), ("generative_ip", 4 + 1), ("selected_scores", 5 + 1)):
+        fitted.clear()
+        found = measure_seed(ENTRIES[name], TASK, 0, 0.2)
+        assert found is not None
+        assert len(fitted) == fits  # one more with words that say nothing
+        assert found.timings["fit_seconds"] > 0
+
+
+def test_what_a_task_lacks_makes_a_peer_absent() -> None:
+    bare = small_task(class_embeddings=None, knowledge=None, control=None, judged=None)
+    for name in ("zero_shot", "descriptions", "labo_knowing", "ours_knowing"):
+        assert measure_seed(ENTRIES[name], bare, 0, 0.2) is None
+        assert ENTRIES[name].lacks
+    found = measure_seed(ENTRIES["selected_scores"], bare, 0, 0.2)
+    assert found is not None
+    assert found.metrics["claims_true"] is None
+    assert "random_words_accuracy" not in found.metrics
+
+
+def test_settings_are_chosen_on_held_out_images_and_test_is_read_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The setting with the best held-out score wins, whatever it does on test."""
+    seen: list[int] = []
+    scored = Peer.score
+
+    def spied(self: Peer, X: np.ndarray, y: np.ndarray, sample_weight: object = None) -> float:
+        seen.append(len(X))
+        return scored(self, X, y)
+
+    monkeypatch.setattr(Peer, "score", spied)
+    strengths = ({"strength": 1e-6}, {"strength": 1.0})
+    entry = Entry(lambda _, texts, rows: SelectedTexts(texts, rows, None), strengths)
+    found = measure_seed(entry, TASK, 3, 0.2)
+    assert found is not None
+    _, held_out = hold_out(TASK.train, 0.2, 3)
+    assert seen == [len(held_out.ids)] * 2
+    train, _ = hold_out(TASK.train, 0.2, 3)
+    scores = [
+        float(
+            SelectedTexts(TASK.texts, TASK.embeddings, None, **settings, budgets=(10,))
+            .fit(*named(train))
+            .score(*named(held_out))
+        )
+        for settings in strengths
+    ]
+    assert found.metrics["settings"] == strengths[int(np.argmax(scores))]
+    assert found.metrics["held_out_accuracy"] == pytest.approx(max(scores))
+
+
+def test_names_of_classes_are_judged_by_nobody() -> None:
+    found = measure_seed(ENTRIES["zero_shot"], TASK, 0, 0.2)
+    assert found is not None
+    assert found.metrics["claims_true"] is None
+    assert found.metrics["claims_texts"] == len(NAMES)
+    described = measure_seed(ENTRIES["descriptions"], TASK, 0, 0.2)
+    assert described is not None
+    assert described.metrics["claims_true"] > 0.5
+
+
+CLASSES = np.array(["cat", "dog"])
+
+
+class Told(Peer, BaseEstimator):
+    """Gives what it is given."""
+
+    def __init__(self, told: Contributions) -> None:
+        self.told, self.classes_, self.texts_ = told, told.classes, told.texts
+        self.rows: list[int] = []
+
+    def explain(self, X: np.ndarray) -> Contributions:
+        rows = X[:, 0].astype(int)
+        self.rows.append(len(rows))
+        told = self.told
+        return Contributions(
+            told.classes, told.texts, told.values[rows], told.offset[rows], told.used[rows],
+            told.shows[rows],
+        )  # fmt: skip
+
+
+def made() -> Told:
+    """Two images, three texts; the first is predicted a cat, the second a dog."""
+    cat = np.array([[3.0, 1.0, -0.5], [-2.0, 0.5, 1.0]])
+    values = np.stack([cat, -cat], axis=1)
+    used = np.array([[True, True, True], [True, True, True]])
+    shows = np.array([[True, True, False], [False, True, True]])
+    texts = ("whiskers", "tail", "wheel")
+    return Told(Contributions(CLASSES, texts, values, np.zeros((2, 2)), used, shows))
+
+
+FITS = np.array([[True, True, False], [False, True, False]])  # cat, dog
+
+
+def test_claims_are_what_images_are_taken_to_show() -> None:
+    found = count_claims(
+        made(), np.arange(2.0)[:, None], np.array([0, 1]), FITS, ("whiskers", "tail", "wheel")
+    )
+    # Shown: whiskers and tail of the cat (both fit), tail and wheel of the dog (the tail fits).
+    assert found.true == pytest.approx(3 / 4)
+    # For the cat speak whiskers and tail. For the dog speak no shown texts: both speak for the cat.
+    assert found.supported == pytest.approx(1.0)
+    # Of the three texts that each decision rests on, the wheel fits no class.
+    assert found.plausible == pytest.approx(4 / 6)
+    assert (found.texts, found.in_model) == (3.0, 3)
+
+
+def test_only_the_first_claims_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "FIRST", 1)
+    found = count_claims(
+        made(), np.arange(2.0)[:, None], np.array([0, 1]), FITS, ("whiskers", "tail", "wheel")
+    )
+    # The largest claims: whiskers of the cat, which fit; the wheel of the dog, which does not.
+    assert found.true == pytest.approx(1 / 2)
+    assert found.plausible == pytest.approx(1.0)  # whiskers twice
+
+
+def test_without_a_judge_texts_are_counted_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "BLOCK", 1)
+    found = count_claims(made(), np.arange(2.0)[:, None], np.array([0, 1]), None, ())
+    assert found == (None, None, None, 3.0, 3)
+
+
+@pytest.mark.parametrize(("values", "rows"), [(5, [1, 1]), (11, [1, 1]), (12, [2])])
+def test_explanations_that_are_held_at_once_have_no_more_values_than_allowed(
+    monkeypatch: pytest.MonkeyPatch, values: int, rows: list[int]
+) -> None:
+    """Two classes and three texts are six values an image; one image there is always."""
+    monkeypatch.setattr(protocol, "VALUES", values)
+    model = made()
+    texts = ("whiskers", "tail", "wheel")
+    found = count_claims(model, np.arange(2.0)[:, None], np.array([0, 1]), FITS, texts)
+    assert model.rows == rows
+    assert found.true == pytest.approx(3 / 4)

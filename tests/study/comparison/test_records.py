@@ -1,0 +1,99 @@
+"""Records hold what the stage `peers` wrote, byte for byte."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.tables import read_table, write_table
+from infopursuit_study.comparison.seeds import measure_peers
+from infopursuit_study.experiments.records import RESULTS, give, keep
+from tests.study.comparison.tasks import small_task
+
+PEERS = ("selected_scores", "probe", "zero_shot")
+
+
+def measured(folder: Path, peers: tuple[str, ...], seeds: list[int], noise: float = 0.5) -> Path:
+    task = small_task(noise=noise, class_embeddings=None)
+    measure_peers(folder, "zoo", task, dict.fromkeys(peers, seeds), 0.2, folder / "kept")
+    return folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    found = [path for path in folder.glob("zoo*/**/*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return measured(tmp_path_factory.mktemp("peers"), PEERS, [0, 10, 2])
+
+
+def test_a_record_gives_back_what_it_took(folder: Path, tmp_path: Path) -> None:
+    record = tmp_path / "records" / "zoo.parquet"
+    assert keep(record, "zoo", folder) == ["probe", "zero_shot", "selected_scores"]
+    assert set(give(record, "zoo", tmp_path / "given")) == set(PEERS)
+    expected = contents(folder)
+    assert len(expected) == 2 * 3 + 2 * 3
+    assert contents(tmp_path / "given") == expected
+
+
+def test_peers_that_were_not_measured_this_time_stay(folder: Path, tmp_path: Path) -> None:
+    record = tmp_path / "zoo.parquet"
+    keep(record, "zoo", folder)
+    newer = measured(tmp_path / "newer", ("probe",), [1])
+    assert keep(record, "zoo", newer) == ["probe"]
+    give(record, "zoo", tmp_path / "given")
+    found, before = contents(tmp_path / "given"), contents(folder)
+    for name in before:
+        if "probe" not in name:
+            assert found.pop(name) == before[name]
+    assert found == contents(newer)
+
+
+def test_other_test_images_are_refused(folder: Path, tmp_path: Path) -> None:
+    record = tmp_path / "zoo.parquet"
+    keep(record, "zoo", folder)
+    before = record.read_bytes()
+    task = small_task(noise=0.5)
+    fewer = replace(task, test=task.test.subset(torch.arange(1, len(task.test.ids))))
+    other = tmp_path / "other"
+    measure_peers(other, "zoo", fewer, {"mlp": [0]}, 0.2, other / "kept")
+    with pytest.raises(InputError, match="of other test images than"):
+        keep(record, "zoo", other)
+    assert record.read_bytes() == before
+
+
+def test_a_record_with_a_path_for_a_peer_writes_nothing(folder: Path, tmp_path: Path) -> None:
+    record, message = tmp_path / "records" / "zoo.parquet", "found '../../outside'"
+    keep(record, "zoo", folder)
+    rows = read_table(record, RESULTS).to_pylist()
+    rows[0]["peer"] = "../../outside"
+    write_table(record, RESULTS, {each: [row[each] for row in rows] for each in RESULTS.names})
+    before = record.read_bytes()
+    with pytest.raises(InputError, match=message):
+        give(record, "zoo", tmp_path / "given")
+    with pytest.raises(InputError, match=message):
+        keep(record, "zoo", folder)
+    assert record.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["records"]
+
+
+def test_what_is_missing_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file; the stage peers writes it"):
+        keep(tmp_path / "zoo.parquet", "zoo", tmp_path)
+    for given, expected in (
+        (["keep", "x.parquet"], "records: expected: keep RECORD DATASET"),
+        (["give", str(tmp_path / "no.parquet"), "zoo"], "no.parquet: no such file"),
+    ):
+        command = [sys.executable, "-m", "infopursuit_study.experiments.records", *given]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert expected in done.stderr
+        assert "Traceback" not in done.stderr

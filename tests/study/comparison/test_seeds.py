@@ -1,0 +1,164 @@
+"""Seeds are measured, kept and written; side by side they give the same bits."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from infopursuit.core.errors import InputError
+from infopursuit_study.comparison import seeds
+from infopursuit_study.comparison.results import read_result
+from infopursuit_study.comparison.seeds import key_of, measure_peers, side_by_side
+from tests.stage_scripts import ROOT
+from tests.study.comparison.tasks import small_task
+
+PEERS = ("selected_scores", "ours", "zero_shot")
+
+
+def measured(folder: Path, processes: int = 0) -> dict[str, bytes]:
+    """The files of two seeds of each peer, but for times."""
+    task = small_task(noise=0.5, class_embeddings=None)
+    wanted: dict[str, tuple[int, ...]] = dict.fromkeys(PEERS, (0, 1))
+    assert measure_peers(folder, "zoo", task, wanted, 0.2, folder / "kept", processes) == 4
+    found = [path for path in (folder / "zoo").rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("peers")
+
+
+@pytest.fixture(scope="module")
+def alone(folder: Path) -> dict[str, bytes]:
+    return measured(folder)
+
+
+def test_seeds_side_by_side_give_the_same_bits(alone: dict[str, bytes], tmp_path: Path) -> None:
+    assert measured(tmp_path, processes=2) == alone
+    assert len(alone) == 3 + 2 * 2
+    told = json.loads((tmp_path / "zoo.timings" / "ours.json").read_text())
+    assert set(told) == {"0", "1"}
+
+
+def test_a_seed_that_is_done_is_not_measured_again(
+    alone: dict[str, bytes], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[int] = []
+    once = seeds.measure_seed
+
+    def spied(entry, task, seed, share):
+        found.append(seed)
+        return once(entry, task, seed, share)
+
+    monkeypatch.setattr(seeds, "measure_seed", spied)
+    task, wanted = small_task(noise=0.5), {"selected_scores": [0, 1, 2]}
+    assert measure_peers(tmp_path, "zoo", task, wanted, 0.2, folder / "kept") == 3
+    assert found == [2]
+    first = read_result(folder, "zoo", "selected_scores")
+    again = read_result(tmp_path, "zoo", "selected_scores")
+    assert again.metrics[:2] == first.metrics
+    assert again.seeds == ["0", "1", "2"]
+    np.testing.assert_array_equal(again.correct[:2], first.correct)
+
+
+def test_the_key_follows_settings_and_inputs(tmp_path: Path) -> None:
+    path = tmp_path / "input"
+    path.write_text("a")
+    key = key_of({"peer": "ours"}, [path])
+    assert key == key_of({"peer": "ours"}, [path])
+    assert key != key_of({"peer": "tree"}, [path])
+    path.write_text("b")
+    assert key != key_of({"peer": "ours"}, [path])
+
+
+@dataclass(frozen=True)
+class Noted:
+    """Writes which process did a job; three jobs go wrong."""
+
+    folder: Path
+
+    def __call__(self, job: int) -> None:
+        if job == 13:
+            raise InputError("13 is no job")
+        if job == 14:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if job == 15:
+            raise ZeroDivisionError
+        (self.folder / str(job)).write_text(str(os.getpid()))
+
+
+@pytest.mark.parametrize(("processes", "own"), [(2, 5), (1, 5), (0, 0)])
+def test_each_job_has_its_own_process_or_none(tmp_path: Path, processes: int, own: int) -> None:
+    done = list(side_by_side(Noted(tmp_path), [3, 1, 0, 2, 4], processes))
+    assert sorted(done) == [0, 1, 2, 3, 4]
+    assert processes > 1 or done == [3, 1, 0, 2, 4]
+    used = {path.read_text() for path in tmp_path.iterdir()}
+    assert len(used - {str(os.getpid())}) == own
+
+
+@pytest.mark.parametrize(
+    ("job", "error", "message"),
+    [
+        (13, InputError, r"^13 is no job$"),
+        (14, InputError, r"^14: the process was killed by signal 9; if memory"),
+        (15, ChildProcessError, r"^15: the process ended with exit status 1$"),
+    ],
+)
+def test_what_goes_wrong_is_one_line(
+    job: int, error: type[Exception], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(error, match=message):
+        list(side_by_side(Noted(tmp_path), [job, 0, 1], 2))
+
+
+SLEEPING = """
+import os, time
+from infopursuit_study.comparison.seeds import side_by_side
+
+def sleep(job):
+    print(os.getpid(), flush=True)
+    time.sleep(100)
+
+if __name__ == "__main__":
+    list(side_by_side(sleep, [0, 1], 2))
+"""
+
+
+def lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_processes_end_with_their_parent(number: signal.Signals, tmp_path: Path) -> None:
+    script = tmp_path / "sleeping.py"
+    script.write_text(SLEEPING)
+    parent = subprocess.Popen(
+        [sys.executable, script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+    )
+    assert parent.stdout is not None
+    started = [int(parent.stdout.readline()) for _ in range(2)]
+    parent.send_signal(number)
+    parent.communicate(timeout=30)  # processes that live would hold the pipe
+    until = time.monotonic() + 10
+    while any(map(lives, started)) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not any(map(lives, started))

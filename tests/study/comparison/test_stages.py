@@ -1,0 +1,89 @@
+"""The stages peers and compare on small inputs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.files import write_text
+from infopursuit.core.stage import RowCounts
+from infopursuit.core.tables import EMBEDDED_CLASSES, EMBEDDED_IMAGES, EMBEDDED_TEXTS, write_table
+from infopursuit.pipeline.params import Params, load_params
+from infopursuit.texts.knowledge_tables import write_knowledge
+from tests.stage_scripts import ROOT, stage
+from tests.study.comparison.tasks import NAMES, small_task
+
+PEERS = ["selected_scores", "ours", "zero_shot"]
+
+
+@pytest.fixture
+def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
+    """Write the inputs below a temporary folder and work there."""
+    monkeypatch.chdir(tmp_path)
+    task = small_task()
+    parts = [("train", task.train), ("test", task.test)]
+    columns = {
+        "id": [each for _, images in parts for each in images.ids],
+        "split": [split for split, images in parts for _ in images.ids],
+        "label": [label for _, images in parts for label in images.labels.tolist()],
+        "class_name": [NAMES[label] for _, images in parts for label in images.labels.tolist()],
+        "embedding": np.concatenate([images.embeddings.numpy() for _, images in parts]),
+    }
+    write_table("artifacts/images/menagerie.parquet", EMBEDDED_IMAGES, columns)
+    assert task.class_embeddings is not None
+    assert task.knowledge is not None
+    names = {"label": list(range(4)), "class_name": list(NAMES)}
+    write_table(
+        "artifacts/images/menagerie.classes.parquet",
+        EMBEDDED_CLASSES,
+        {**names, "embedding": task.class_embeddings},
+    )
+    for name, texts, rows in (
+        ("embeddings", task.texts, task.embeddings),
+        ("control_embeddings", (), np.zeros((0, 24))),
+    ):
+        columns = {"text": list(texts), "source": ["menagerie"] * len(texts), "embedding": rows}
+        write_table(f"artifacts/universe/{name}.parquet", EMBEDDED_TEXTS, columns)
+    write_knowledge("artifacts/knowledge/menagerie.parquet", task.knowledge)
+    judge = [{"complete": True}, {"text": "concept 0", "true": ["cat"], "often": ["dog"]}]
+    text = "".join(f"{json.dumps(line)}\n" for line in judge)
+    write_text("artifacts/judgements/menagerie.judge.jsonl", text)
+    settings = load_params(ROOT / "params.yaml")
+    compared = {"datasets": ["menagerie"], "peers": PEERS, "seeds": [0, 1]}
+    benchmark = settings.benchmark.model_copy(update=compared)
+    return settings.model_copy(update={"benchmark": benchmark})
+
+
+def test_peers_are_measured_and_put_side_by_side(params: Params) -> None:
+    assert stage("peers")(params, "menagerie") == RowCounts(240, 6)
+    assert stage("compare")(params, "menagerie") == RowCounts(3, 15)
+    told = Path("artifacts/benchmark/menagerie.md").read_text()
+    assert "| **ours** |" in told
+    metrics = json.loads(Path("artifacts/peers/menagerie/ours.json").read_text())
+    assert set(metrics["seeds"]) == {"0", "1"}
+    assert "random_words_accuracy" not in metrics["seeds"]["0"]
+    assert 0 < metrics["seeds"]["0"]["claims_plausible"] < 1
+    timings = json.loads(Path("artifacts/peers/menagerie.timings/ours.json").read_text())
+    assert set(timings["0"]) == {
+        "tries_seconds", "fit_seconds", "predict_milliseconds", "peak_mebibytes",
+    }  # fmt: skip
+
+
+def test_results_are_equal_bytes_when_nothing_is_kept(params: Params, tmp_path: Path) -> None:
+    written = []
+    for _ in range(2):
+        stage("peers")(params, "menagerie")
+        found = sorted(Path("artifacts/peers/menagerie").rglob("*.*"))
+        written.append({path: path.read_bytes() for path in found})
+        for path in Path(".scratch").rglob("*.json"):
+            path.unlink()
+    assert written[0] == written[1]
+
+
+def test_results_that_are_missing_are_told(params: Params) -> None:
+    with pytest.raises(InputError, match="no such file; the stage peers writes it"):
+        stage("compare")(params, "menagerie")

@@ -1,0 +1,278 @@
+"""Tables, pictures and the table of leaders say what the files say."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from infopursuit.core.errors import InputError
+from infopursuit_study.comparison.pictures import draw_curves, draw_truth
+from infopursuit_study.comparison.results import Result, curve_rows, read_result
+from infopursuit_study.comparison.seeds import measure_peers
+from infopursuit_study.comparison.tables import markdown
+from infopursuit_study.evaluation.bootstrap import accuracy_interval
+from infopursuit_study.experiments.leaders import leaders, tasks_of
+from infopursuit_study.experiments.page import main, with_tables
+from infopursuit_study.peers.peer import BUDGETS
+from tests.stage_scripts import ROOT
+from tests.study.comparison.tasks import small_task
+
+PEERS = ("selected_scores", "ours", "zero_shot", "descriptions", "probe")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("peers")
+    task = small_task(noise=0.5, class_embeddings=None)
+    measure_peers(folder, "zoo", task, dict.fromkeys(PEERS, (0, 1)), 0.2, folder / "kept")
+    return folder
+
+
+def results(folder: Path) -> list:
+    return [read_result(folder, "zoo", peer) for peer in PEERS]
+
+
+def row_of(table: str, start: str) -> list[str]:
+    (line,) = [line for line in table.splitlines() if line.startswith(f"| {start} |")]
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_accuracies_in_the_table_are_those_of_the_predictions(folder: Path) -> None:
+    found = results(folder)
+    table = markdown("zoo", found, 200).split("\n\n")[0]
+    for each, title in ((found[0], "selected texts, scores"), (found[1], "**ours**")):
+        cells = [cell.strip("*") for cell in row_of(table, title)[3:7]]
+        at = {t: each.correct[:, :, place].mean() for place, t in enumerate(BUDGETS)}
+        assert cells == [f"{100 * at[t]:.1f}" for t in (5, 10, 20, 30)]
+    assert row_of(table, "linear probe (black box)")[3:7] == ["–"] * 4
+
+
+def test_the_best_explained_peer_is_in_bold_and_no_black_box(folder: Path) -> None:
+    table = markdown("zoo", results(folder), 200).split("\n\n")[0]
+    at_5 = {row: row_of(table, row)[3] for row in ("selected texts, scores", "**ours**")}
+    assert sum(cell.startswith("**") for cell in at_5.values()) >= 1
+    assert not row_of(table, "linear probe (black box)")[8].startswith("**")
+
+
+def test_differences_are_paired(folder: Path) -> None:
+    found = results(folder)
+    parts = markdown("zoo", found, 500).split("\n\n")
+    cells = row_of(parts[1], "selected texts, scores")
+    ours, other = found[1].correct[:, :, 0], found[0].correct[:, :, 0]
+    assert cells[1].startswith(f"{100 * (other.mean() - ours.mean()):+.1f} [")
+    low, high = (float(each) for each in cells[1].split("[")[1].rstrip("]").split(","))
+    # Paired intervals are narrower than the sum of two that are not.
+    widths = [accuracy_interval(each[0], 500) for each in (ours, other)]
+    assert high - low < 100 * sum(each.high - each.low for each in widths)
+    assert low <= 100 * (other.mean() - ours.mean()) <= high
+
+
+def test_a_peer_that_the_task_cannot_have_is_named_with_the_reason(folder: Path) -> None:
+    told = markdown("zoo", results(folder), 200)
+    assert "Absent: zero-shot (needs embeddings of the class names)." in told
+    assert json.loads((folder / "zoo" / "zero_shot.json").read_text())["seeds"] == {}
+    assert "`artifacts/peers/zoo/PEER.json`" in told
+
+
+def test_curves_have_a_row_for_each_number_of_texts(folder: Path) -> None:
+    rows = curve_rows(results(folder))
+    ours = [(t, accuracy) for peer, t, accuracy in rows if peer == "ours"]
+    assert [t for t, _ in ours] == [*BUDGETS, ""]
+    assert [t for peer, t, _ in rows if peer == "probe"] == [""]
+    assert not [peer for peer, _, _ in rows if peer == "zero_shot"]
+
+
+def test_a_peer_with_fewer_seeds_is_compared_over_those_of_both(
+    folder: Path, tmp_path: Path
+) -> None:
+    task = small_task(noise=0.5, class_embeddings=None)
+    measure_peers(tmp_path, "zoo", task, {"selected_scores": [1]}, 0.2, folder / "kept")
+    ours = read_result(folder, "zoo", "ours")
+    fewer = read_result(tmp_path, "zoo", "selected_scores")
+    table = markdown("zoo", [fewer, ours], 20)
+    assert "| selected texts, scores, 1 seed |" in table
+    assert "Seeds: 2, where a row says no other number." in table
+    less = 100 * (fewer.correct[0, :, -1].mean() - ours.correct[1, :, -1].mean())
+    differences = table.partition("| less ours")[2].partition("\n\n")[0]
+    assert row_of(differences, "selected texts, scores")[-1].startswith(f"{less:+.1f} [")
+
+
+def test_tables_are_put_between_their_marks(tmp_path: Path) -> None:
+    page = "a\n<!-- tables x -->\nold\n<!-- end -->\nb\n<!-- tables y -->\n<!-- end -->\n"
+    text = with_tables(page, "x", "| 1 |\n")
+    assert text == (
+        "a\n<!-- tables x -->\n\n| 1 |\n\n<!-- end -->\nb\n<!-- tables y -->\n<!-- end -->\n"
+    )
+    assert with_tables(text, "x", "| 1 |\n") == text
+    with pytest.raises(InputError, match="no marks '<!-- tables z -->'"):
+        with_tables(page, "z", "")
+    open_ended = page.replace("<!-- end -->", "", 1)
+    with pytest.raises(InputError, match="before other tables"):
+        with_tables(open_ended, "x", "| 1 |\n")
+    (tmp_path / "page.md").write_text(page)
+    (tmp_path / "tables.md").write_text("| 2 |\n")
+    (tmp_path / "tables.curves.svg").write_text("<svg/>", encoding="utf-8")
+    (tmp_path / "other.curves.svg").write_text("other", encoding="utf-8")
+    main(str(tmp_path / "page.md"), "y", str(tmp_path / "tables.md"))
+    assert "| 2 |" in (tmp_path / "page.md").read_text()
+    pictures = {path.name: path.read_text() for path in (tmp_path / "images").iterdir()}
+    assert pictures == {"y-curves.svg": "<svg/>"}
+
+
+def result(peer: str, accuracy: float, true: float | None, bounded: bool = True) -> Result:
+    correct = np.zeros((1, 100, len(BUDGETS) + 1), dtype=bool)
+    correct[:, : int(100 * accuracy)] = True
+    metrics = {
+        "accuracy": accuracy,
+        "claims_true": true,
+        "claims_in_model": 0 if true is None else 9,
+    }
+    if bounded:
+        metrics |= {"accuracy_at_10": accuracy}
+    return Result(peer, None, ["0"], [metrics], [{}], correct, bounded)
+
+
+RESULTS = [
+    result("probe", 0.9, None, bounded=False),
+    result("sparse_logistic", 0.8, 0.3),
+    result("tree", 0.5, 0.4),
+    result("ours", 0.7, 0.9),
+    Result("zero_shot", "needs names", [], [], [], np.zeros((0, 0, 7), dtype=bool), False),
+]
+
+
+def texts(path: Path) -> list[str]:
+    return re.findall(r"<text[^>]*>([^<]+)</text>", path.read_text(encoding="utf-8"))
+
+
+def test_each_meaning_of_t_has_a_panel_with_its_peers_and_ours(tmp_path: Path) -> None:
+    path = tmp_path / "curves.svg"
+    draw_curves(path, "zoo", RESULTS)
+    told = texts(path)
+    assert "zoo: accuracy by the number of texts" in told
+    assert "t questions" in told
+    assert "t weights a class on average" in told
+    assert "the same t texts for all images" not in told
+    assert (told.count("decision tree"), told.count("sparse logistic regression")) == (1, 1)
+    assert told.count("ours") == told.count("linear probe (black box)") == 2
+    assert "zero-shot" not in told
+
+
+def test_judged_peers_stand_beside_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "truth.svg"
+    draw_truth(path, "zoo", RESULTS)
+    told = texts(path)
+    # The legend goes from the most accurate to the least.
+    named = [
+        name for name in told if name in ("sparse logistic regression", "ours", "decision tree")
+    ]
+    assert named == ["sparse logistic regression", "ours", "decision tree"]
+    assert "linear probe (black box)" not in told
+    draw_truth(path, "zoo", [RESULTS[0]])
+    assert "no claims were judged" in texts(path)
+
+
+def test_equal_results_give_equal_bytes(tmp_path: Path) -> None:
+    for draw in (draw_curves, draw_truth):
+        first, second = tmp_path / "a.svg", tmp_path / "b.svg"
+        draw(first, "zoo", RESULTS)
+        draw(second, "zoo", RESULTS)
+        assert first.read_bytes() == second.read_bytes()
+
+
+def measured(peer: str, *accuracies: float, true: float | None = None) -> Result:
+    metrics = {f"accuracy_at_{t}": each for t, each in zip((5, 10, 20), accuracies, strict=False)}
+    metrics |= {} if true is None else {"claims_true": true}
+    nothing = np.zeros((1, 0, len(BUDGETS) + 1), dtype=bool)
+    return Result(peer, None, ["0"], [metrics], [{}], nothing, bool(accuracies))
+
+
+def test_a_cell_names_the_leader_and_the_best_of_the_other_side() -> None:
+    found = leaders(
+        {
+            "Zoo": [
+                measured("tree", 0.6, 0.65, 0.7, true=0.1),
+                measured("generative_ip", 0.5, 0.7, 0.7),
+                measured("ours", 0.55, 0.8, 0.9, true=0.4),
+                measured("ours_knowing", 0.58, 0.9, 0.8),
+                measured("sparse_logistic", 0.9, 0.9, 0.9),
+                measured("probe", 0.99, 0.99, 0.99),
+                measured("zero_shot"),
+            ]
+        }
+    )
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in found.splitlines()]
+    assert rows[2:] == [
+        [
+            "questions",
+            "Zoo",
+            "decision tree 60.0; ours, knowing 58.0",
+            "**ours, knowing 90.0**; generative IP 70.0",
+            "**ours 90.0**; decision tree 70.0",
+            "**ours 40.0**; decision tree 10.0",
+        ],
+        ["weights a class", "Zoo", *["sparse logistic regression 90.0"] * 3, "–"],
+    ]
+
+
+def test_the_tasks_of_a_page_are_titled_by_the_heading_before_their_tables() -> None:
+    page = "# A\n\n## Tables\n\n### One task\n\ntext\n\n<!-- tables one -->\n\n<!-- end -->\n"
+    page += "\n### Other\n\n<!-- tables two -->\n<!-- end -->\n"
+    assert tasks_of(page) == {"one": "One task", "two": "Other"}
+
+
+def test_the_page_of_this_repository_has_the_leaders_of_its_records() -> None:
+    """Each cell is checked against the tables of the page, which come from the same records."""
+    text = (ROOT / "lab/benchmark.md").read_text(encoding="utf-8")
+    rows = table_rows(text.partition("<!-- tables leaders -->")[2])[2:]
+    titles = {title: name for name, title in tasks_of(text).items()}
+    for unit, task, *cells in rows:
+        tables = text.partition(f"<!-- tables {titles[task]} -->\n")[2]
+        by_peer: dict[str, list[list[str]]] = {}
+        for row in table_rows(tables):
+            by_peer.setdefault(re.sub(r", \d seeds?$", "", row[0]), []).append(row)
+        for column, cell in enumerate(cells):
+            for told in cell.split("; "):
+                peer, _, share = told.rpartition(" ")
+                accuracies, _, claims, *_ = by_peer[peer]
+                assert accuracies[2] == unit
+                assert [*accuracies[3:6], claims[1]][column] == share, (unit, task, told)
+    assert len(rows) >= 16
+    assert len({unit for unit, *_ in rows}) == 4
+
+
+def table_rows(text: str) -> list[list[str]]:
+    """The cells of all tables up to the end of what is between marks, without bold."""
+    lines = text.partition("<!-- end -->")[0].replace("*", "").splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if "|" in line]
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "infopursuit_study.experiments.leaders", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+def test_the_command_writes_into_the_page_or_says_what_is_missing(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    task = "### Food\n\n<!-- tables food10-vitb32 -->\n<!-- end -->\n"
+    page.write_text(f"<!-- tables leaders -->\n<!-- end -->\n\n{task}", encoding="utf-8")
+    records = str(ROOT / "docs/records")
+    assert run(str(page), records).returncode == 0
+    assert re.search(r"\| questions \| Food \| .*generative IP", page.read_text(encoding="utf-8"))
+    assert task in page.read_text(encoding="utf-8")
+    for arguments, told in (
+        ((str(page),), "leaders: expected: PAGE RECORDS"),
+        ((str(page), str(tmp_path)), f"leaders: {tmp_path}: no record of any of"),
+        ((str(tmp_path / "no.md"), records), "no.md"),
+    ):
+        failed = run(*arguments)
+        assert failed.returncode == 1
+        assert told in failed.stderr
+        assert len(failed.stderr.splitlines()) == 1

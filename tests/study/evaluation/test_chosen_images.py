@@ -1,0 +1,96 @@
+"""Which images are explained, and where their pictures come from."""
+
+import io
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from infopursuit.core import tables
+from infopursuit.core.errors import InputError
+from infopursuit.datasets.labelled_images import LabelledImages
+from infopursuit_study.evaluation.chosen_images import load_pictures, rows_of, spread_rows
+
+
+@given(
+    labels=st.lists(st.integers(0, 5), min_size=1, max_size=30),
+    count=st.integers(1, 12),
+    seed=st.integers(0, 99),
+)
+def test_spread_rows_are_distinct_and_as_many_as_wanted(labels, count, seed):
+    truth = np.array(labels)
+    predicted = np.where(np.random.default_rng(seed).random(len(truth)) < 0.3, truth + 1, truth)
+    rows = spread_rows(truth, predicted, count)
+    assert len(rows) == len(set(rows)) == min(count, len(truth))
+
+
+def test_most_rows_are_the_same_for_every_run_and_the_last_are_wrong():
+    labels = np.repeat(np.arange(8), 10)
+    right, wrong = labels.copy(), labels.copy()
+    wrong[[13, 57]] += 1
+    first, second = spread_rows(labels, right, 8), spread_rows(labels, wrong, 8)
+    assert first[:6] == second[:6]
+    assert len({int(labels[row]) for row in first[:6]}) == 6
+    assert second[6:] == [13, 57]
+    assert len({int(labels[row]) for row in first}) == 8  # nothing wrong: more of the spread
+
+
+def images(n=9) -> LabelledImages:
+    embeddings = torch.nn.functional.normalize(torch.randn(n, 16), dim=1)
+    return LabelledImages(
+        tuple(f"image-{row}" for row in range(n)), torch.arange(n) % 3, embeddings, ("a", "b", "c")
+    )
+
+
+def test_ids_choose_rows_and_unknown_ids_are_named():
+    few = images()
+    assert rows_of(few, ["image-4", "image-0"]) == [4, 0]
+    with pytest.raises(InputError, match=r"explain\.ids: 'nope' is not a test image"):
+        rows_of(few, ["nope"])
+
+
+def png(color: str) -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", (4, 3), color).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def write_images(path, contents: list[bytes]) -> None:
+    n = len(contents)
+    tables.write_table(
+        path,
+        tables.IMAGES,
+        {
+            "id": [f"i{row}" for row in range(n)],
+            "split": ["train" if row % 2 else "test" for row in range(n)],
+            "label": [row // 2 % 2 for row in range(n)],
+            "class_name": ["ab"[row // 2 % 2] for row in range(n)],
+            "image": contents,
+        },
+    )
+
+
+def test_pictures_of_a_table_and_damaged_ones_are_named(tmp_path):
+    path = tmp_path / "images.parquet"
+    write_images(path, [png(color) for color in ("red", "lime", "blue", "white")])
+    found = load_pictures(path, ["a", "b"], ["i2", "i0"])
+    assert {name: picture.getpixel((0, 0)) for name, picture in found.items()} == {
+        "i2": (0, 0, 255),
+        "i0": (255, 0, 0),
+    }
+    with pytest.raises(InputError, match="no image 'i9'"):
+        load_pictures(path, ["a", "b"], ["i9"])
+    write_images(path, [b"no image"] * 4)
+    with pytest.raises(InputError, match="the image 'i0' is not an image of a known format"):
+        load_pictures(path, ["a", "b"], ["i0"])
+
+
+def test_embedded_images_and_cards_have_no_pictures(tmp_path):
+    path = tmp_path / "embedded.parquet"
+    columns = {"id": ["x"], "split": ["test"], "label": [0], "class_name": ["a"]}
+    tables.write_table(path, tables.EMBEDDED_IMAGES, columns | {"embedding": np.ones((1, 4))})
+    assert load_pictures(path, ["a"], ["x"]) == {}
+    assert load_pictures(tmp_path / "card.yaml", ["a"], ["x"]) == {}

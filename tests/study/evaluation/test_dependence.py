@@ -1,0 +1,139 @@
+"""Dependence of answers on other queries, against loops over single images and queries."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+import torch
+from torch.nn import functional
+
+from infopursuit.core.errors import InputError
+from infopursuit.datasets.labelled_images import LabelledImages
+from infopursuit.pursuit.answers.rules import (
+    AnswerRule,
+    MinMaxAnswers,
+    SoftAnswers,
+    ThresholdAnswers,
+)
+from infopursuit.pursuit.naive_bayes.model import AnswerTable, InformationGain, NaiveBayes
+from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.pursuit.vip.networks import HistoryNetwork
+from infopursuit_study.evaluation.dependence import deletion, dependence_metrics, spaced
+
+N, K, D, C, T = 30, 9, 5, 3, 4
+
+
+def unit(rows: int, seed: int) -> torch.Tensor:
+    draw = torch.Generator().manual_seed(seed)
+    return functional.normalize(torch.randn(rows, D, generator=draw), dim=1)
+
+
+def rule(kind: str, k: int = K) -> AnswerRule:
+    if kind == "threshold":
+        return ThresholdAnswers(unit(k, 1), torch.linspace(-0.3, 0.3, k))
+    return (MinMaxAnswers if kind == "minmax" else SoftAnswers)(unit(k, 1))
+
+
+def classifier(k: int = K) -> HistoryNetwork:
+    torch.manual_seed(2)
+    return HistoryNetwork(k, C, (8, 4)).eval()
+
+
+def orders(steps: int = T) -> torch.Tensor:
+    draw = torch.Generator().manual_seed(3)
+    return torch.stack([torch.randperm(K, generator=draw)[:steps] for _ in range(N)])
+
+
+def test_a_min_max_answer_flips_where_the_highest_score_goes() -> None:
+    """Scores 0, 0.4, 0.6, 1: without the 1 the half-way mark falls from 0.5 to 0.3."""
+    scores = torch.tensor([[0.0, 0.4, 0.6, 1.0]])
+    answering = MinMaxAnswers(unit(4, 1))
+    assert deletion(answering, scores, torch.arange(4)).tolist() == [1, 0, 0, 1]
+
+
+@pytest.mark.parametrize(("k", "most"), [(5, 64), (64, 64), (824, 64), (65, 64), (7, 3)])
+def test_spaced_places_are_distinct_from_end_to_end(k: int, most: int) -> None:
+    found = spaced(k, most).tolist()
+    assert len(set(found)) == len(found) == min(k, most)
+    assert (found[0], found[-1]) == (0, k - 1)
+    gaps = [after - before for before, after in pairwise(found)]
+    assert max(gaps) - min(gaps) <= 1
+
+
+def asking(kind: str, k: int = K) -> Pursuit:
+    """An untrained pursuit with the rule."""
+    torch.manual_seed(7)
+    queries = tuple(f"query {i}" for i in range(k))
+    querier = HistoryNetwork(k, k, (8, 4)).eval()
+    return Pursuit(queries, ("a", "b", "c"), rule(kind, k), querier, classifier(k))
+
+
+@pytest.fixture
+def images() -> LabelledImages:
+    return LabelledImages(
+        tuple(map(str, range(N))), torch.arange(N) % C, unit(N, 6), ("a", "b", "c")
+    )
+
+
+def with_naive_bayes(pursuit: Pursuit) -> Pursuit:
+    """The same queries and answers, with a table in place of networks."""
+    draw = torch.Generator().manual_seed(9)
+    rates = 0.05 + 0.9 * torch.rand(len(pursuit.queries), C, generator=draw)
+    table = AnswerTable(torch.stack([(1 - rates).log(), rates.log()]), torch.zeros(C), 5.0)
+    return replace(pursuit, querier=InformationGain(table), classifier=NaiveBayes(table))
+
+
+@pytest.mark.parametrize("kind", ["minmax", "soft", "threshold"])
+@pytest.mark.parametrize("table", [False, True], ids=["networks", "naive Bayes"])
+def test_metrics_agree_with_counting_one_image_at_a_time(
+    images: LabelledImages, kind: str, table: bool
+) -> None:
+    """Of 16 queries 10 are asked."""
+    k, asked = 16, 10
+    pursuit = asking(kind, k)
+    if table:
+        pursuit = with_naive_bayes(pursuit)
+    scores = pursuit.rule.scores(images.embeddings)
+    order = pursuit.roll_out(images.embeddings, asked).order
+    places = torch.randperm(N, generator=torch.Generator().manual_seed(0)).tolist()
+    answers = predictions = deletions = 0
+    for row, donor in zip(places, [places[-1], *places[:-1]], strict=True):
+        mask = torch.zeros(k).index_fill(0, order[row], 1)
+        mixed = torch.where(mask > 0, scores[row], scores[donor])
+        before, after = (pursuit.rule.of_scores(each[None]) for each in (scores[row], mixed))
+        answers += int(((before > 0.5) != (after > 0.5))[0, order[row]].sum())
+        first, second = (pursuit.classifier(each, mask[None]).argmax() for each in (before, after))
+        predictions += int(first != second)
+        for query in range(k):
+            kept = torch.tensor([other for other in range(k) if other != query])
+            alone = pursuit.rule.select(kept).of_scores(scores[None, row, kept])
+            deletions += int(((before[:, kept] > 0.5) != (alone > 0.5)).sum())
+    assert dependence_metrics(pursuit, images, order) == {
+        "asked_answers_changed_by_unasked": answers / (N * asked),
+        "predictions_changed_by_unasked": predictions / N,
+        "answers_flipped_by_deletion": deletions / (N * k * (k - 1)),
+    }
+    assert (answers == 0) == (kind == "threshold")
+    assert (deletions == 0) == (kind == "threshold")
+
+
+def test_metrics_are_shares_of_all_images_whatever_the_batches(images: LabelledImages) -> None:
+    pursuit = asking("minmax")
+    order = pursuit.roll_out(images.embeddings, T).order
+    metrics = dependence_metrics(pursuit, images, order)
+    assert metrics == dependence_metrics(pursuit, images, order, batch_size=7)
+    assert all(0 < share < 1 for share in metrics.values())
+    assert metrics != dependence_metrics(pursuit, images, order, seed=1)
+    every = pursuit.roll_out(images.embeddings, K).order
+    metrics = dependence_metrics(pursuit, images, every)
+    assert metrics["asked_answers_changed_by_unasked"] == 0, "no query is left to replace"
+    assert metrics["predictions_changed_by_unasked"] == 0
+    assert metrics["answers_flipped_by_deletion"] > 0
+
+
+def test_one_image_alone_or_one_query_alone_is_refused(images: LabelledImages) -> None:
+    one = torch.tensor([0])
+    with pytest.raises(InputError, match=r"at least 2 images and 2 queries .* found 1 and 9"):
+        dependence_metrics(asking("minmax"), images.subset(one), torch.tensor([[0]]))
+    with pytest.raises(InputError, match="found 30 and 1"):
+        dependence_metrics(asking("minmax", 1), images, torch.zeros(N, 1, dtype=torch.long))

@@ -1,0 +1,316 @@
+"""The stages evaluate, explain, baselines and read_dataset on a small made-up data set."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from infopursuit import load
+from infopursuit.core.errors import InputError
+from infopursuit.core.files import write_text_list
+from infopursuit.core.stage import RowCounts
+from infopursuit.core.tables import (
+    EMBEDDED_CLASSES,
+    EMBEDDED_IMAGES,
+    EMBEDDED_TEXTS,
+    IMAGES,
+    UNIVERSE,
+    write_table,
+)
+from infopursuit.datasets.labelled_images import load_images
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.estimators.provenance import RunProvenance
+from infopursuit.pipeline.params import Params, load_params
+from infopursuit.pursuit.explanation import read_explanations
+from infopursuit.texts.knowledge import KnowledgeTable
+from infopursuit.texts.knowledge_tables import write_knowledge
+from infopursuit_study.evaluation.files import read_predictions
+from infopursuit_study.meaning.worst_answers import read_worst
+from tests.stage_scripts import ROOT, stage
+
+KEY = ("menagerie", "llm", "naive_bayes", 0)
+RUN = "menagerie-llm-naive_bayes-0"
+EVALUATION, MEANING, EXPLANATIONS = (
+    Path(f"artifacts/{kind}/{RUN}") for kind in ("evaluation", "meaning", "explanations")
+)
+IMAGES_OF = "artifacts/images/menagerie.parquet"
+N, K, WIDTH = 60, 12, 16
+CLASSES = ["cat", "dog", "bus"]
+TEXTS = [f"text {number}" for number in range(K)]
+
+
+@pytest.fixture
+def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
+    """Write a model and all that the stages read below a temporary folder, and work there."""
+    monkeypatch.chdir(tmp_path)
+    draw = np.random.default_rng(0)
+    columns = {
+        "id": [f"image/{row}" for row in range(N)],
+        "split": ["train" if row % 2 else "test" for row in range(N)],
+        "label": [row // 2 % 3 for row in range(N)],
+        "class_name": [CLASSES[row // 2 % 3] for row in range(N)],
+    }
+    centres = draw.normal(size=(3, WIDTH))
+    embeddings = centres[columns["label"]] + draw.normal(size=(N, WIDTH))
+    embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
+    embedded = columns | {"embedding": embeddings}
+    write_table("artifacts/images/menagerie.parquet", EMBEDDED_IMAGES, embedded)
+    write_class_embeddings(centres)
+    save_model(embeddings, columns["class_name"])
+    texts = {"text": TEXTS, "source": ["corpus/given"] * K, "embedding": np.eye(K, WIDTH)}
+    write_table("artifacts/universe/embeddings.parquet", EMBEDDED_TEXTS, texts)
+    universe = {"text": TEXTS, "sources": [["corpus/given"]] * K, "caption_ids": [[]] * K}
+    write_table("artifacts/universe/texts.parquet", UNIVERSE, universe)
+    write_text_list("artifacts/classes/menagerie.txt", CLASSES)
+    known = draw.choice([0.0, 0.5, 1.0], (3, K)).astype(np.float32)
+    table = KnowledgeTable(tuple(CLASSES), tuple(TEXTS), known)
+    write_knowledge("artifacts/knowledge/menagerie.parquet", table)
+    buffer = io.BytesIO()
+    Image.new("RGB", (400, 200), "red").save(buffer, "PNG")
+    write_table("pictures.parquet", IMAGES, columns | {"image": [buffer.getvalue()] * N})
+    settings = load_params(ROOT / "params.yaml")
+    baselines = settings.baselines.model_copy(update={"hidden": 16, "updates": 40})
+    explain = settings.explain.model_copy(update={"ids": {}})
+    return with_files(settings.model_copy(update={"baselines": baselines, "explain": explain}))
+
+
+def save_model(embeddings: np.ndarray, labels: list[str]) -> None:
+    model = InformationPursuitClassifier(TEXTS, np.eye(K, WIDTH), queries=TEXTS)
+    model = model.fit(embeddings, labels).with_class_names(CLASSES)
+    settings = {
+        "method": "naive_bayes",
+        "answers": "threshold",
+        "knowledge": False,
+        "select_on": "held_out",
+        "validation_fraction": 0.1,
+    }
+    model.provenance_ = RunProvenance(
+        "menagerie", "llm", "naive_bayes", 0, settings, 5, "clip", {}
+    ).as_values()
+    model.save(f"artifacts/models/{RUN}")
+
+
+def write_class_embeddings(embeddings: np.ndarray) -> None:
+    labels = list(range(len(embeddings)))
+    columns = {"label": labels, "class_name": CLASSES[: len(labels)], "embedding": embeddings}
+    write_table("artifacts/images/menagerie.classes.parquet", EMBEDDED_CLASSES, columns)
+
+
+def with_files(params: Params, **files: str) -> Params:
+    """The same with other files of the data set, and its judgements read."""
+    nothing = str(ROOT / "params/no_knowledge.jsonl")
+    classes = "artifacts/classes/menagerie.txt"
+    sources = {
+        "judge": nothing,
+        "strict": nothing,
+        "annotations": str(ROOT / "params/no_annotations.csv"),
+        "images": "pictures.parquet",
+        "classes": classes,
+    }
+    dataset = params.datasets["menagerie"].model_copy(update={"k": K, **sources, **files})
+    params = params.model_copy(update={"datasets": {"menagerie": dataset}})
+    stage("read_dataset")(params, "menagerie")
+    return params
+
+
+def judged() -> dict[str, str]:
+    """Files of a judge and of a strict list, of which few answers can be right."""
+    Path("judge.jsonl").write_text(
+        '{"complete": true}\n{"text": "Text 1", "true": ["cat"], "often": ["dog"]}\n',
+        encoding="utf-8",
+    )
+    lines = [
+        {"text": text, "kind": "part", "true": [CLASSES[number % 3]], "unknown": []}
+        for number, text in enumerate(TEXTS[:9])
+    ]
+    Path("strict.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return {"judge": "judge.jsonl", "strict": "strict.jsonl"}
+
+
+def contents(*folders: str | Path) -> dict[Path, bytes]:
+    paths = [path for folder in folders for path in Path(folder).rglob("*") if path.is_file()]
+    return {path: path.read_bytes() for path in paths}
+
+
+def read_json(path: Path | str) -> dict:
+    return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_evaluate_writes_one_consistent_set_of_numbers(params: Params) -> None:
+    assert stage("evaluate")(params, *KEY) == RowCounts(30, 30)
+    metrics = read_json(f"{EVALUATION}.json")
+    predictions = read_predictions(EVALUATION / "predictions.parquet")
+    accuracies = predictions.correct.mean(axis=0)
+    curve = read_csv(EVALUATION / "curve.csv")
+    assert [float(row["accuracy"]) for row in curve] == accuracies.tolist()
+    assert metrics["auc"] == pytest.approx(accuracies[1:].mean())
+    assert metrics["selected_on"] == "held_out"
+    assert (metrics["stop_probability"], metrics["stop_max_queries"]) == (0.95, None)
+    assert metrics["mean_length_at_stop"] <= metrics["budget"] == 5
+    assert predictions.ids[0] == "image/0"
+    settings = params.evaluate
+    expected = [
+        *(("max_probability", value) for value in settings.max_probability),
+        *(("entropy", value) for value in settings.entropy_nats),
+        *(("stability", value) for value in settings.stability_steps),
+    ]
+    stopping = read_csv(EVALUATION / "stopping.csv")
+    assert [(row["rule"], float(row["threshold"])) for row in stopping] == expected
+
+
+def test_evaluate_measures_by_judge_and_list_and_keeps_the_worst_answers(params: Params) -> None:
+    params = with_files(params, **judged())
+    assert stage("read_dataset")(params, "menagerie") == RowCounts(13, 13)
+    stage("evaluate")(params, *KEY)
+    figures = read_json(f"{MEANING}.json")
+    assert (figures["truth"]["by"], figures["truth"]["texts"]) == ("strict", 9)
+    assert figures["sense"]["by"] == "judge"
+    assert figures["sense"]["plausible"] < 0.5, "one text of twelve"
+    worst = read_worst(MEANING)
+    assert worst
+    for answer in worst:
+        row = int(answer.image.removeprefix("image/"))
+        assert answer.true_class == CLASSES[row // 2 % 3]
+        assert answer.toward != answer.true_class
+        assert answer.after > answer.before
+        assert answer.query in TEXTS
+        with Image.open(MEANING / str(answer.picture)) as picture:
+            assert picture.size == (192, 96)
+            assert picture.getpixel((5, 5)) == (255, 0, 0)
+
+
+def test_evaluate_measures_by_what_people_say_of_test_images(params: Params) -> None:
+    stage("evaluate")(params, *KEY)
+    assert read_json(f"{MEANING}.json")["people"] is None
+    lines = ["image,text,answer,by"]
+    lines += [f"image/{row},Text 1,{('no', 'yes')[row // 2 % 2]},anna" for row in range(0, 60, 2)]
+    Path("said.csv").write_text("\n".join([*lines, "image/0,Text 1,yes,bert", ""]))
+    params = with_files(params, annotations="said.csv")
+    stage("evaluate")(params, *KEY)
+    people = read_json(f"{MEANING}.json")["people"]
+    assert (people["pairs"], people["same"]) == (1, 0)
+    (of_text,) = people["questions"].values()
+    assert of_text["images"] == 29, "of one image they disagree"
+    model, test = load(f"artifacts/models/{RUN}"), load_images(IMAGES_OF, "test")
+    answers = model.pursuit_.answers(test.embeddings)[1:, 1]
+    said = np.arange(1, 30) % 2
+    assert of_text["yes"] == [
+        int(((answers > 0.5).numpy() & (said == 1)).sum()),
+        int((answers > 0.5).sum()),
+    ]
+    assert of_text["no"] == [
+        int(((answers < 0.5).numpy() & (said == 0)).sum()),
+        int((answers < 0.5).sum()),
+    ]
+
+
+def test_explain_draws_chosen_images(params: Params) -> None:
+    explain = params.explain.model_copy(update={"ids": {"menagerie": ["image/58"]}, "images": 3})
+    params = params.model_copy(update={"explain": explain})
+    stage("evaluate")(params, *KEY)
+    assert stage("explain")(params, *KEY) == RowCounts(30, 4)
+    stop, explained = read_explanations(EXPLANATIONS / "explanations.json")
+    assert (stop.probability, stop.max_queries) == (0.95, None)
+    assert [each.explanation.image for each in explained][-1] == "image/58"
+    for each in explained:
+        assert each.short is not None, "naive Bayes names the decisive answers"
+        assert (EXPLANATIONS / each.figure).read_bytes().startswith(b"\x89PNG")
+    assert len(list(EXPLANATIONS.iterdir())) == 5
+    odd = explain.model_copy(update={"ids": {"menagerie": ["nope"]}})
+    with pytest.raises(InputError, match=r"explain\.ids: 'nope' is not a test image"):
+        stage("explain")(params.model_copy(update={"explain": odd}), *KEY)
+
+
+def test_of_a_large_split_all_runs_look_at_one_sample_and_named_images(params: Params) -> None:
+    explain = params.explain.model_copy(
+        update={"ids": {"menagerie": [f"image/{row}" for row in range(0, 60, 2)]}}
+    )
+    few = params.model_copy(update={"max_images": 12, "explain": explain})
+    rows = stage("evaluate")(few, *KEY)
+    assert 11 <= rows.read == rows.written <= 13
+    seen = read_predictions(EVALUATION / "predictions.parquet")
+    assert len(seen.ids) == rows.read
+    assert set(seen.labels.tolist()) == {0, 1, 2}
+    metrics = read_json(f"{EVALUATION}.json")
+    assert metrics["test_images"] == rows.read
+    assert metrics["accuracy_at_T"] == seen.correct[:, -1].mean()
+    assert stage("explain")(few, *KEY).written == 30
+    assert len(read_explanations(EXPLANATIONS / "explanations.json")[1]) == 30
+    stage("baselines")(few, "menagerie")
+    metrics = read_json("artifacts/baselines/menagerie.json")
+    assert metrics["test_images"] == rows.read
+    assert metrics["train_images"] < 30
+
+
+def test_baselines_reports_five_of_them_or_four(params: Params) -> None:
+    assert stage("baselines")(params, "menagerie") == RowCounts(60, 5)
+    metrics = read_json("artifacts/baselines/menagerie.json")
+    for name in ("mlp", "linear_probe", "zero_shot"):
+        accuracy = metrics[f"{name}_accuracy"]
+        assert metrics[f"{name}_accuracy_low"] <= accuracy <= metrics[f"{name}_accuracy_high"]
+    for name in ("random_texts", "selected_texts"):
+        assert metrics[f"{name}_at_T_low"] <= metrics[f"{name}_at_T"]
+        assert metrics[f"{name}_at_T"] <= metrics[f"{name}_at_T_high"]
+    write_class_embeddings(np.zeros((0, WIDTH)))
+    assert stage("baselines")(params, "menagerie") == RowCounts(60, 4)
+    metrics = read_json("artifacts/baselines/menagerie.json")
+    assert not [name for name in metrics if name.startswith("zero_shot")]
+
+
+def test_repeats_are_equal_bytes_and_nothing_old_stays(params: Params) -> None:
+    params = with_files(params, **judged())
+    written = []
+    for _ in range(2):
+        stage("evaluate")(params, *KEY)
+        stage("explain")(params, *KEY)
+        stage("baselines")(params, "menagerie")
+        written.append(
+            contents(*(f"artifacts/{each}" for each in ("evaluation", "meaning", "explanations")))
+        )
+        (MEANING / "stale.png").write_bytes(b"")
+        (EXPLANATIONS / "stale.png").write_bytes(b"")
+    assert written[0] == written[1]
+
+
+def test_without_a_judge_the_knowledge_table_is_taken_and_named(
+    params: Params, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    assert stage("read_dataset")(params, "menagerie") == RowCounts(3, 3)
+    assert "no judge for menagerie: measured by the knowledge table instead" in caplog.text
+    stage("evaluate")(params, *KEY)
+    assert "by the knowledge table, which is not independent" in caplog.text
+    figures = read_json(f"{MEANING}.json")
+    assert figures["truth"]["by"] == figures["sense"]["by"] == "knowledge"
+    assert figures["explained"] is not None
+    nothing = KnowledgeTable((), (), np.zeros((0, 0), np.float32))
+    write_knowledge("artifacts/knowledge/menagerie.parquet", nothing)
+    stage("evaluate")(params, *KEY)
+    assert "there is no table of what is true of the classes" in caplog.text
+    assert set(read_json(f"{MEANING}.json").values()) == {None}
+
+
+def test_embeddings_without_pixels_have_no_pictures(params: Params) -> None:
+    params = with_files(params, images="artifacts/images/menagerie.parquet", **judged())
+    stage("evaluate")(params, *KEY)
+    assert [path.name for path in MEANING.iterdir()] == ["answers.json"]
+    assert all(answer.picture is None for answer in read_worst(MEANING))
+
+
+def test_bad_input_is_reported_by_name(params: Params) -> None:
+    with pytest.raises(InputError, match="menagerie-random-naive_bayes-0: no such folder"):
+        stage("evaluate")(params, "menagerie", "random", "naive_bayes", 0)
+    Path("odd.jsonl").write_text('{"text": "x", "true": [], "often": []}\n', encoding="utf-8")
+    with pytest.raises(InputError, match=r"menagerie\.judge: odd\.jsonl: none of its texts is in"):
+        stage("evaluate")(with_files(params, judge="odd.jsonl"), *KEY)

@@ -1,0 +1,207 @@
+"""A model of the pipeline measured as a whole, on images that show what is true of their class."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from infopursuit.datasets.labelled_images import LabelledImages
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.estimators.sense import hard_answers
+from infopursuit.pursuit.answers.information import information_of_words
+from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.texts.knowledge import KnowledgeTable
+from infopursuit.texts.text_table import TextTable
+from infopursuit_study.meaning.measures import (
+    Judgements,
+    MeaningOfRun,
+    explained_shares,
+    measure_meaning,
+    rule_of_texts,
+    truth_measures,
+)
+from tests.study.meaning.made_up import drawn_answer_table, drawn_roll_out, drawn_table
+
+VALUES = (-1.0, 0.0, 0.5, 1.0)
+
+
+def mutual_information(joint: dict[tuple[int, float], float]) -> float:
+    """Of a joint distribution, from its definition."""
+    first, second = {}, {}
+    for (a, b), share in joint.items():
+        first[a] = first.get(a, 0) + share
+        second[b] = second.get(b, 0) + share
+    return sum(s * math.log(s / (first[a] * second[b])) for (a, b), s in joint.items() if s)
+
+
+@pytest.mark.parametrize("levels", [2, 3])
+def test_as_defined(levels: int) -> None:
+    table, knowledge = drawn_answer_table(levels, levels), drawn_table(levels)
+    found = information_of_words(table, knowledge)
+    for query in range(9):
+        of_words: dict[tuple[int, float], float] = {}
+        of_class: dict[tuple[int, float], float] = {}
+        for label in range(5):
+            value = -1.0 if np.isnan(knowledge[label, query]) else float(knowledge[label, query])
+            for answer in range(levels):
+                share = float((table.log_likelihood[answer, query, label]).exp())
+                share *= float(table.log_prior[label].exp())
+                of_class[answer, label] = share
+                of_words[answer, value] = of_words.get((answer, value), 0) + share
+        assert found.of_words[query] == pytest.approx(mutual_information(of_words), abs=1e-6)
+        assert found.of_class[query] == pytest.approx(mutual_information(of_class), abs=1e-6)
+        shares = [sum(s for (_, v), s in of_words.items() if v == value) for value in VALUES]
+        entropy = -sum(share * math.log(share) for share in shares if share)
+        assert found.words[query] == pytest.approx(entropy, abs=1e-6)
+    assert (found.leakage > -1e-9).all()
+    assert (found.of_words <= found.words + 1e-9).all()
+
+
+def test_the_share_of_the_questions_asked() -> None:
+    table, knowledge, asked = drawn_answer_table(0, 3), drawn_table(0), drawn_roll_out(0)
+    found = information_of_words(table, knowledge)
+    of_words = sum(found.of_words[query] for query in asked.order.flatten().tolist())
+    of_class = sum(found.of_class[query] for query in asked.order.flatten().tolist())
+    most = sum(min(found.words[q], found.of_class[q]) for q in asked.order.flatten().tolist())
+    expected = of_words / of_class, most / of_class
+    assert explained_shares(asked, table, knowledge) == pytest.approx(expected)
+
+
+def test_words_that_tell_every_class_explain_all_and_words_true_of_all_nothing() -> None:
+    table = drawn_answer_table(0, 3, c=2)
+    found = information_of_words(table, np.array([[0] * 9, [1] * 9], dtype=np.float32))
+    assert found.leakage == pytest.approx(0, abs=1e-9)
+    same = information_of_words(table, np.ones((2, 9), dtype=np.float32))
+    assert same.of_words == pytest.approx(0, abs=1e-9)
+    assert (same.of_class > 0).any()
+
+
+def test_answers_that_tell_nothing_have_no_share() -> None:
+    table = AnswerTable(torch.full((2, 9, 5), 0.5).log(), torch.full((5,), 0.2).log())
+    assert explained_shares(drawn_roll_out(0), table, drawn_table(0)) == (None, None)
+
+
+TEXTS = [f"text {number}" for number in range(24)]
+CLASSES = tuple("abcdef")
+STOP = StoppingRule(0.85, 20)
+NOTHING = KnowledgeTable(CLASSES, (), np.zeros((6, 0), np.float32))
+
+
+@pytest.fixture(scope="module")
+def world() -> tuple[LabelledImages, LabelledImages, TextTable, KnowledgeTable]:
+    """Images of the two splits, texts, and which text is true of which class."""
+    draw = np.random.default_rng(0)
+    values = (draw.random((6, 24)) < 0.3).astype(np.float32)
+    embeddings = draw.standard_normal((24, 64))
+    embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
+    splits = []
+    for count in (360, 180):
+        labels = np.arange(count) % 6
+        rows = values[labels] @ embeddings + 0.1 * draw.standard_normal((count, 64))
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        ids = tuple(map(str, range(count)))
+        images = torch.tensor(rows).float()
+        splits.append(LabelledImages(ids, torch.tensor(labels), images, CLASSES))
+    universe = TextTable(tuple(TEXTS), embeddings.astype(np.float16), None)
+    return *splits, universe, KnowledgeTable(CLASSES, tuple(TEXTS), values)
+
+
+def measured(world, said: Judgements, **settings: object) -> MeaningOfRun:
+    train, test, universe, _ = world
+    answers = settings.pop("answers", "five_valued")
+    model = InformationPursuitClassifier(
+        universe.texts, universe.embeddings, queries=TEXTS[:16], answers=answers
+    )
+    model.fit(train.embeddings, train.labels.numpy())
+    model = model.with_class_names(CLASSES)
+    model.provenance_ = {"settings": settings}
+    opening = model.roll_out(test.embeddings, 10)
+    return measure_meaning(model, opening, train, test, universe, said, STOP, 3)
+
+
+def some(table: KnowledgeTable, columns: slice) -> KnowledgeTable:
+    return KnowledgeTable(table.classes, table.texts[columns], table.values[:, columns])
+
+
+def test_judge_and_strict_list_are_asked_and_shuffled_names_give_chance(world) -> None:
+    truth = world[3]
+    found = measured(world, Judgements(truth, some(truth, slice(4, 24)), truth)).figures
+    assert (found["truth"]["by"], found["sense"]["by"]) == ("strict", "judge")
+    listed = truth.values[:, 4:].any(axis=0).sum()
+    assert found["truth"]["texts"] == listed > 12, "also those that the dictionary lacks"
+    assert found["truth"]["precision_of_yes"] > 0.85
+    assert found["truth"]["shuffled_balanced"] == pytest.approx(0.5, abs=0.08)
+    assert found["sense"]["questions"] == 10
+    assert found["sense"]["supported_yes"] > 0.85
+    assert found["sense"]["reader"] > 0.8 > 2 * found["sense"]["shuffled_reader"]
+    assert found["explained"]["explained"] > 2 * found["explained"]["shuffled_explained"]
+    assert found["explained"]["explained"] <= found["explained"]["at_most"] + 1e-9
+
+
+def test_without_judge_and_list_the_knowledge_table_is_taken_and_named(world) -> None:
+    found = measured(world, Judgements(NOTHING, NOTHING, world[3]))
+    assert found.figures["truth"]["by"] == found.figures["sense"]["by"] == "knowledge"
+    assert found.figures["truth"]["texts"] <= 16, "of the dictionary alone"
+    assert {each.by for each in found.worst} <= {"knowledge"}
+    assert all(each.yes for each in found.worst)
+
+
+def test_where_nobody_says_anything_nothing_is_measured(world) -> None:
+    found = measured(world, Judgements(NOTHING, NOTHING, NOTHING))
+    assert found.figures == {"truth": None, "sense": None, "explained": None}
+    assert found.worst == []
+
+
+def test_a_list_that_turns_everything_round_finds_false_answers(world) -> None:
+    truth = world[3]
+    turned = KnowledgeTable(truth.classes, truth.texts, 1 - truth.values)
+    found = measured(world, Judgements(truth, turned, NOTHING))
+    assert len(found.worst) <= 10
+    assert found.worst
+    harms = [each.after - each.before - each.true_after + each.true_before for each in found.worst]
+    assert harms == sorted(harms, reverse=True)
+    assert {each.by for each in found.worst} == {"strict"}
+    assert found.figures["truth"]["precision_of_yes"] < 0.2
+    assert found.figures["explained"] is None
+
+
+def test_queries_between_texts_are_not_measured_as_words(world) -> None:
+    truth = world[3]
+    found = measured(world, Judgements(truth, truth, truth), quantize_queries=False)
+    assert found.figures["sense"] is found.figures["explained"] is None
+    assert found.figures["truth"]["by"] == "strict"
+    assert found.worst == []
+
+
+@pytest.mark.parametrize("answers", ["five_valued", "three_valued", "threshold", "minmax"])
+def test_the_rule_of_other_texts_is_of_the_same_kind(world, answers: str) -> None:
+    train, _, universe, _ = world
+
+    def fitted(queries: list[str]) -> InformationPursuitClassifier:
+        model = InformationPursuitClassifier(
+            universe.texts, universe.embeddings, queries=queries, answers=answers,
+            validation_fraction=0.0,
+        )  # fmt: skip
+        return model.fit(train.embeddings, train.labels.numpy())
+
+    rule = rule_of_texts(fitted(TEXTS[:8]).pursuit_.rule, universe, TEXTS[8:], train, None)
+    assert torch.equal(
+        rule.answers(train.embeddings), fitted(TEXTS[8:]).pursuit_.rule.answers(train.embeddings)
+    )
+
+
+def test_soft_answers_count_by_their_side() -> None:
+    asked = drawn_roll_out(0)._replace(answers=torch.tensor([[0.2, 0.5, 0.9, 1.0]]))
+    assert hard_answers(asked).answers.tolist() == [[0.0, 0.5, 1.0, 1.0]]
+
+
+def test_chance_of_truth_is_the_mean_over_the_shuffled_names() -> None:
+    table, labels = np.eye(2, dtype=np.float32), np.array([0, 1, 0, 1])
+    answers = np.where(table[labels] == 1, 1, -1)
+    found = truth_measures(answers, table, labels, [np.array([0, 1]), np.array([1, 0])])
+    assert found["precision_of_yes"] == 1
+    assert found["shuffled_precision_of_yes"] == found["shuffled_balanced"] == 0.5

@@ -1,0 +1,214 @@
+"""Solvers against scikit-learn, brute force, and their conditions of optimality."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from scipy.optimize import nnls
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, orthogonal_mp
+
+from infopursuit_study.peers import lasso
+from infopursuit_study.peers.elastic_net import ElasticNet, at_effective_concepts
+from infopursuit_study.peers.heads import LinearHead, Standardisation
+from infopursuit_study.peers.lasso import Lasso
+from infopursuit_study.peers.matching_pursuit import coefficients, matching_pursuit
+from tests.study.peers.planted import unit
+
+
+def problem(n: int = 200, m: int = 12, c: int = 4) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    concepts = torch.randn(n, m, generator=generator)
+    concepts[:, 1] += concepts[:, 0]  # two that go together
+    weights = torch.randn(m, c, generator=generator) * (torch.arange(m) < 5).unsqueeze(1)
+    noise = torch.randn(n, c, generator=generator)
+    labels = (concepts @ weights + noise).argmax(dim=1)
+    return Standardisation.from_data(concepts)(concepts), labels
+
+
+def objective(net: ElasticNet, head: LinearHead, absolute: float, squares: float) -> torch.Tensor:
+    """The mean loss and the penalties that the solver minimises."""
+    loss = torch.nn.functional.cross_entropy(head(net.concepts), net.labels)
+    return loss + absolute * head.weights.abs().sum() + squares / 2 * head.weights.square().sum()
+
+
+@pytest.mark.parametrize("penalty", [0.1, 0.02, 0.004])
+def test_the_multinomial_minimum_is_that_of_scikit_learn(penalty: float) -> None:
+    concepts, labels = problem()
+    net = ElasticNet(concepts, labels, ratio=0.9)
+    found = net.fitted(penalty)
+    peer = LogisticRegression(
+        solver="saga", C=1 / (penalty * len(labels)), l1_ratio=0.9, tol=1e-8, max_iter=20_000
+    ).fit(concepts.double().numpy(), labels.numpy())
+    expected = LinearHead(
+        torch.from_numpy(peer.coef_.T).float(), torch.from_numpy(peer.intercept_).float()
+    )
+    absolute, squares = 0.9 * penalty, 0.1 * penalty
+    best = objective(net, expected, absolute, squares)
+    assert objective(net, found, absolute, squares) <= best + 3e-4
+    # A shift of all classes' weights together changes nothing but the small penalty of squares.
+    shares = found(concepts).softmax(dim=1), expected(concepts).softmax(dim=1)
+    assert (shares[0] - shares[1]).abs().mean() < 0.003
+
+
+def test_one_against_the_rest_is_a_binary_regression_for_each_class() -> None:
+    concepts, labels = problem()
+    found = ElasticNet(concepts, labels, "one_vs_rest", ratio=0.9).fitted(0.01)
+    for label in range(4):
+        peer = LogisticRegression(
+            solver="saga", C=1 / (0.01 * len(labels)), l1_ratio=0.9, tol=1e-8, max_iter=20_000
+        ).fit(concepts.double().numpy(), (labels == label).numpy())
+        assert np.abs(found.weights[:, label].numpy() - peer.coef_[0]).max() < 0.02
+        assert found.intercepts[label].item() == pytest.approx(peer.intercept_[0], abs=0.02)
+
+
+def test_the_refit_is_a_ridge_regression_on_the_support() -> None:
+    concepts, labels = problem()
+    support = torch.zeros(12, 4, dtype=torch.bool)
+    support[:3] = True
+    found = ElasticNet(concepts, labels).refitted(support, ridge=0.01)
+    peer = LogisticRegression(C=1 / (0.01 * len(labels)), tol=1e-8, max_iter=5000)
+    peer.fit(concepts[:, :3].double().numpy(), labels.numpy())
+    assert (found.weights[3:] == 0).all()
+    expected = peer.predict_proba(concepts[:, :3].double().numpy())
+    assert np.abs(found(concepts).softmax(dim=1).numpy() - expected).max() < 0.003
+
+
+def test_a_path_grows_and_is_cut_to_the_number_of_weights() -> None:
+    concepts, labels = problem(m=30)
+    heads = ElasticNet(concepts, labels).path(6)
+    sizes = [head.effective_concepts for head in heads]
+    assert sizes[0] < 1
+    assert sizes[-1] >= 6
+    for count in (2, 4, 6):
+        cut = at_effective_concepts(heads, count)
+        source = next(head for head in heads if head.effective_concepts >= count)
+        assert cut.effective_concepts == count
+        left = source.weights[cut.weights == 0].abs()
+        assert left.max() <= cut.weights[cut.weights != 0].abs().min()
+    assert at_effective_concepts(heads, 29) == heads[-1]
+
+
+def test_a_score_that_never_varies_says_nothing() -> None:
+    concepts, labels = problem()
+    concepts = torch.cat([concepts, torch.ones(len(concepts), 1)], dim=1)
+    standard = Standardisation.from_data(concepts)
+    assert (standard(concepts)[:, -1] == 0).all()
+    head = ElasticNet(standard(concepts), labels).fitted(0.01)
+    assert torch.isfinite(head.weights).all()
+    assert (head.weights[-1] == 0).all()
+
+
+def unit64(rows: np.ndarray) -> np.ndarray:
+    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+
+
+def exact(atoms: np.ndarray, signal: np.ndarray, penalty: float) -> np.ndarray:
+    """The minimum as a problem of non-negative least squares.
+
+    |C' w - z|^2 + 2 penalty sum w is, up to a constant, |R w - y|^2 with R' R = C C' and
+    R' y = C z - penalty; a little is added to C C', which has less than full rank.
+    """
+    gram = atoms @ atoms.T + 1e-12 * np.eye(len(atoms))
+    root = np.linalg.cholesky(gram)
+    return nnls(root.T, np.linalg.solve(root, atoms @ signal - penalty))[0]
+
+
+@pytest.mark.parametrize("nearest", [1, 4, 300])
+def test_codes_are_the_minimum_over_all_atoms(
+    nearest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lasso, "NEAREST", nearest)
+    draw = np.random.default_rng(0)
+    common = draw.normal(size=24)
+    atoms = unit64(draw.normal(size=(60, 24)) + common)  # many are near a signal
+    penalties = np.array([0.4, 0.1, 0.02])
+    problems, used = Lasso(atoms), []
+    for signal in unit64(draw.normal(size=(10, 24)) + common):
+        found = problems.codes(signal, penalties)
+        for code, penalty in zip(found, penalties, strict=True):
+            expected = exact(atoms, signal, penalty)
+
+            def objective(w: np.ndarray, signal=signal, penalty=penalty) -> float:
+                return np.square(atoms.T @ w - signal).sum() + 2 * penalty * w.sum()
+
+            assert objective(code) <= objective(expected) + 1e-4
+            assert (code >= 0).all()
+            used.append((code > 0).sum())
+    assert max(used) > 4  # more than the fewest that it begins with
+
+
+def test_atoms_that_are_much_alike_need_no_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(0)
+    directions = draw.normal(size=(10, 64))
+    atoms = unit64(np.repeat(directions, 20, axis=0) + 0.1 * draw.normal(size=(200, 64)))
+    signal = unit64(draw.normal(size=10) ** 2 @ directions + 0.5 * draw.normal(size=64))
+    penalties = np.array([0.1, 0.03, 0.01, 0.003])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Lasso(atoms).codes(signal, penalties)
+        monkeypatch.setattr(lasso, "ITERATIONS", 500)
+        with pytest.raises(ConvergenceWarning):
+            Lasso(atoms).codes(signal, penalties)
+
+
+def signals_and_atoms() -> tuple[torch.Tensor, torch.Tensor]:
+    draw = np.random.default_rng(0)
+    atoms = unit(draw.normal(size=(40, 16)) + 1.0)
+    weights = draw.normal(size=(30, 40)) * (draw.random((30, 40)) < 0.1)
+    return torch.from_numpy(unit(weights @ atoms + 0.05 * draw.normal(size=(30, 16)))), (
+        torch.from_numpy(atoms)
+    )
+
+
+def test_the_plain_rule_is_scikit_learns() -> None:
+    signals, atoms = signals_and_atoms()
+    found = matching_pursuit(signals, atoms, 5, normalised=False)
+    expected = orthogonal_mp(
+        atoms.double().numpy().T, signals.double().numpy().T, n_nonzero_coefs=5
+    )
+    codes = torch.zeros(30, 40).scatter_(1, found.order, coefficients(found, atoms, 5))
+    np.testing.assert_allclose(codes.numpy(), expected.T, atol=2e-3)
+
+
+def test_the_normalised_rule_is_the_best_single_addition() -> None:
+    """|<P a, x>| / |P a| is largest where least squares with one more atom leaves the least."""
+    signals, atoms = signals_and_atoms()
+    found = matching_pursuit(signals, atoms, 4)
+    for row in range(len(signals)):
+        chosen: list[int] = []
+        for _ in range(4):
+            left = []
+            for atom in range(len(atoms)):
+                basis = atoms[[*chosen, atom]].double().numpy().T
+                x = signals[row].double().numpy()
+                left.append(np.linalg.norm(x - basis @ np.linalg.lstsq(basis, x)[0]))
+                if atom in chosen:
+                    left[-1] = np.inf
+            chosen.append(int(np.argmin(left)))
+        assert found.order[row].tolist() == chosen
+
+
+def test_an_atom_is_chosen_once_and_duplicates_are_left_out() -> None:
+    signals, atoms = signals_and_atoms()
+    twice = torch.cat([atoms, atoms])
+    found = matching_pursuit(signals, twice, 6)
+    for row in (found.order % 40).tolist():
+        assert len(set(row)) == 6
+
+
+def test_weights_that_are_zero_have_a_gradient_within_the_penalty() -> None:
+    concepts, labels = problem(m=40)
+    net = ElasticNet(concepts, labels, ratio=0.99)
+    head = net.fitted(0.02)
+    shares = head(concepts).softmax(dim=1)
+    members = torch.nn.functional.one_hot(labels).float()
+    gradient = concepts.T @ (shares - members) / len(labels)
+    zero = head.weights == 0
+    assert 0 < zero.float().mean() < 1
+    assert gradient[zero].abs().max() <= 0.02 * 0.99 * 1.02
+    held = gradient + 0.01 * 0.02 * head.weights + 0.99 * 0.02 * head.weights.sign()
+    assert held[~zero].abs().max() < 1e-3

@@ -1,0 +1,289 @@
+"""Files of made-up runs, as the stages before the report write them: no training, real formats."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+
+from infopursuit.core.csv_tables import write_csv
+from infopursuit.core.run_name import RunName
+from infopursuit.estimators.persistence import DESCRIPTION, FORMAT
+from infopursuit.pursuit.explanation import (
+    ExplainedImage,
+    Explanation,
+    Step,
+    rounded,
+    write_explanations,
+)
+from infopursuit.pursuit.rollout import RollOut
+from infopursuit.pursuit.stopping import StoppingRule, posterior_entropy
+from infopursuit.report.figures import explanation_png
+from infopursuit_study.evaluation.files import write_json, write_predictions
+from infopursuit_study.evaluation.measurement import summarize
+from infopursuit_study.evaluation.run_metrics import (
+    BudgetCurve,
+    StoppingPoint,
+    budget_curve,
+    run_metrics,
+    sweep,
+)
+from infopursuit_study.meaning.worst_answers import FalseAnswer, write_worst
+
+CLASSES = (
+    "zebra", "horse", "giraffe", "elephant", "polar bear", "sea turtle", "flamingo", "penguin",
+    "school bus", "fire engine", "bicycle", "sailing boat", "steam locomotive", "tractor",
+)  # fmt: skip
+TEXTS = (
+    "black and white stripes", "$5 & <ticket>", "four legs", "wings", "wheels", "a very long neck",
+    "water behind", "red body", "grey wrinkled skin",
+    "smoke rising into the air from a tall chimney stack",
+    "beak", "a vehicle that people travel in on the road", "trunk", "snow", "green grass",
+    "windows in a row", "spots", "round basket below", "sails", "rotor",
+)  # fmt: skip
+SKILL = {
+    "fixed": 0.34, "alternating": 0.42, "joint": 0.39, "soft_answers": 0.46, "free_queries": 0.48,
+    "naive_bayes": 0.5, "threshold_fixed": 0.4,
+}  # fmt: skip
+START = {"llm": 1.0, "random": 0.75, "medoids": 0.9, "informative": 1.1, "random_words": 0.4}
+FIRST_TEN = {"pictures": 10, "questions": 97, "no_claim": 12, "claims": 85, "false": 4,
+             "not_sure": 5, "right": 0.95}  # fmt: skip
+SWITCHED = {
+    "all": {"pairs": 80, "queries": 5, "order": 0.93, "change": 0.71, "steadiness": 0.97},
+    "striped": {"pairs": 40, "queries": 3, "order": 0.95, "change": 0.8, "steadiness": 0.96},
+    "water": {"pairs": 40, "queries": 0, "order": None, "change": None, "steadiness": 0.98},
+}
+ANSWERS = {
+    "phrases": {"precision_of_yes": 0.82, "recall_of_yes": 0.9, "right": 0.96, "answered": 0.7}
+}
+MEANING = {
+    "truth": {
+        "by": "strict", "precision_of_yes": 0.412, "recall_of_yes": 0.9, "right": 0.954,
+        "answered": 0.68, "shuffled_precision_of_yes": 0.03,
+    },
+    "sense": {
+        "by": "judge", "plausible": 0.96, "supported_yes": 0.851, "shuffled_supported_yes": 0.02,
+        "reader": 0.52, "shuffled_reader": 0.011, "accuracy": 0.79,
+    },
+    "explained": {"explained": 0.232, "shuffled_explained": 0.02},
+    "people": {
+        "pairs": 4, "same": 3,
+        "questions": {
+            "stripes": {
+                "images": 20, "yes": [8, 10], "no": [9, 10], "auroc": 0.91, "auroc_within": 0.625,
+            },
+            "wheels": {
+                "images": 12, "yes": [0, 0], "no": [12, 12], "auroc": None, "auroc_within": None,
+            },
+        },
+    },
+}  # fmt: skip
+NO_MEANING = {"truth": None, "sense": None, "explained": None}
+WORST = [
+    FalseAnswer(
+        image="test/7", picture=None, true_class="zebra", number=2, query="$5 & <ticket>", yes=True,
+        by="strict", toward="school bus", before=0.1, after=0.623, true_before=0.5,
+        true_after=0.0931,
+    ),
+    FalseAnswer(
+        image="0001", picture=None, true_class="horse", number=1, query="four legs", yes=False,
+        by="knowledge", toward="penguin", before=0.07, after=0.2, true_before=0.07, true_after=0.0,
+    ),
+]  # fmt: skip
+KNOWN = {
+    "answers": ANSWERS,
+    "first_ten": FIRST_TEN,
+    "pairs": SWITCHED,
+    "dictionary_pairs": SWITCHED,
+}
+PHRASES = ("agreement", "balanced_agreement", "share_of_yes", "share_true")
+VARIATIONAL = {
+    "method": "variational", "validation_fraction": 0.1, "hidden": [8, 4], "answers": "minmax",
+    "dictionary": "fixed", "learning_rate": 1e-3, "quantize_queries": True, "random_updates": 250,
+}  # fmt: skip
+METHODS = {
+    "fixed": VARIATIONAL,
+    "alternating": {**VARIATIONAL, "dictionary": "alternating"},
+    "joint": {**VARIATIONAL, "dictionary": "joint"},
+    "soft_answers": {**VARIATIONAL, "dictionary": "alternating", "answers": "soft"},
+    "free_queries": {**VARIATIONAL, "dictionary": "alternating", "quantize_queries": False},
+    "naive_bayes": {"method": "naive_bayes", "answers": "threshold", "validation_fraction": 0.1},
+    "threshold_fixed": {**VARIATIONAL, "answers": "threshold"},
+}
+STOP = StoppingRule(0.85, 8)
+
+
+def made_up_roll_out(labels: np.ndarray, k: int, budget: int, skill: float, seed: int) -> RollOut:
+    """Posteriors that drift towards the labels, with questions in random order."""
+    draw = np.random.default_rng(seed)
+    n, c = len(labels), len(CLASSES)
+    order = np.stack([draw.permutation(k)[:budget] for _ in range(n)])
+    answers = draw.integers(0, 2, (n, budget)).astype(np.float32)
+    steps = draw.normal(0, 0.5, (n, budget, c))
+    steps[np.arange(n), :, labels] += skill
+    logits = np.concatenate([np.zeros((n, 1, c)), np.cumsum(steps, axis=1)], axis=1)
+    posteriors = torch.softmax(torch.tensor(logits, dtype=torch.float32), dim=2)
+    nothing = torch.zeros(n, budget, 0)
+    return RollOut(torch.tensor(order), torch.tensor(answers), posteriors, nothing.long(), nothing)
+
+
+def made_up_explanation(found: RollOut, row: int, queries: list[str], name: str, true_class: str):
+    """The explanation of an image of a roll-out, up to where STOP ends it."""
+    posteriors = found.posteriors[row]
+    counts, held = STOP.steps(posteriors.unsqueeze(0))
+    steps = tuple(
+        Step(
+            query=queries[int(found.order[row, t])],
+            answer=float(found.answers[row, t]),
+            posterior=rounded(posteriors[t + 1].tolist()),
+            entropy=rounded([float(posterior_entropy(posteriors[t + 1]))])[0],
+        )
+        for t in range(int(counts[0]))
+    )
+    prior = rounded(posteriors[0].tolist())
+    ended = STOP.ended(int(held[0]), len(steps), len(queries))
+    return Explanation(name, CLASSES, prior, steps, ended, true_class)
+
+
+def make_run(
+    artifacts: Path, key: RunName, *, images: int = 60, k: int = 16, budget: int = 12,
+    explained: int = 2, select_on: str = "held_out", drawn: bool = False, truth: bool = False,
+    known: Mapping[str, Any] | None = None, meaning: Mapping[str, Any] = NO_MEANING,
+    worst: Sequence[FalseAnswer] = (), pictures: Mapping[str, Image.Image] | None = None,
+) -> None:  # fmt: skip
+    """Write every file of one run that the report reads."""
+    labels = np.arange(images) % len(CLASSES)
+    ids = [f"{row:04d}" for row in range(images)]
+    seed = sum(map(ord, str(key)))
+    found = made_up_roll_out(labels, k, budget, SKILL[key.method] * START[key.init], seed)
+    summary = summarize(found.posteriors, torch.tensor(labels))
+    curve, auc = budget_curve(summary, 10, 100)
+    points = sweep(
+        summary,
+        {
+            "max_probability": [0.5, 0.7, 0.85, 0.95],
+            "entropy": [1.0, 0.5, 0.1],
+            "stability": [2, 4],
+        },
+    )
+    texts = [TEXTS[row % len(TEXTS)] + " again" * (row // len(TEXTS)) for row in range(k)]
+    midway, final = list(texts), list(texts)
+    settings = METHODS[key.method] | {"select_on": select_on}
+    if settings.get("dictionary", "fixed") != "fixed":
+        midway[1::2] = [f"half {text}" for text in texts[1::2]]
+        final = [f"learned {row // 6}" if row % 3 else text for row, text in enumerate(texts)]
+        final[-1] += f" of seed {key.seed}"
+    evolution = {"initial": texts, "midway": midway, "final": final}
+
+    folder = artifacts / "evaluation" / str(key)
+    write_csv(folder / "curve.csv", ("t", *BudgetCurve._fields), curve.rows())
+    write_csv(folder / "stopping.csv", StoppingPoint._fields, points)
+    write_predictions(folder / "predictions.parquet", ids, summary.labels, summary.predicted)
+    usage = np.zeros((budget, k), dtype=np.int64)
+    for step in range(budget):
+        usage[step] = np.bincount(found.order[:, step].numpy(), minlength=k)
+    depends = settings["answers"] != "threshold"
+    metrics = run_metrics(summary, usage, curve, auc, evolution["final"], STOP) | {
+        "asked_answers_changed_by_unasked": 0.0413 * depends,
+        "predictions_changed_by_unasked": 0.0871 * depends,
+        "answers_flipped_by_deletion": 0.00271 * depends,
+    }
+    write_json(artifacts / "evaluation" / f"{key}.json", metrics)
+    if truth:
+        told: dict[str, Any] = {"dictionary_queries": key.seed, "phrases_queries": 134}
+        told |= {f"phrases_{name}": 0.61 + 0.02 * key.seed for name in PHRASES}
+        told |= {f"dictionary_{name}": 0.77 for name in PHRASES if key.seed}
+        told |= known or {}
+        write_json(artifacts / "evaluation" / f"{key}.truth.json", told)
+
+    write_json(artifacts / "meaning" / f"{key}.json", meaning)
+    worst_of = artifacts / "evaluation" / f"{key}.worst" if truth else None
+    write_worst(worst_of or artifacts / "meaning" / str(key), worst, dict(pictures or {}))
+
+    if settings["method"] == "variational":
+        updates = list(range(50, 1001, 50))
+        areas = [auc.value * (1 - 0.6 * np.exp(-update / 200)) for update in updates]
+        phases = ["random" if update <= 500 else "biased" for update in updates]
+        rows = zip(phases, updates, areas, strict=True)
+        write_csv(
+            artifacts / "training" / f"{key}.csv",
+            ("phase", "updates", "loss", "validation_auc", "distinct_queries"),
+            [(phase, update, 2 - area, area, k) for phase, update, area in rows],
+        )
+        selected = {"phase": phases[-1], "updates": updates[-1], "validation_auc": areas[-1]}
+    else:
+        selected = {"phase": "naive_bayes", "updates": 0, "validation_auc": auc.value}
+    write_model(
+        artifacts / "models" / str(key),
+        {
+            **{name: getattr(key, name) for name in key._fields},
+            "settings": settings,
+            "budget": budget,
+            "inputs": {"universe": "ab" * 32, "images": "cd" * 32, "initial": "ef" * 32},
+            "selected": selected,
+            "evolution": evolution,
+        },
+    )
+
+    told = [
+        made_up_explanation(found, row, evolution["final"], ids[row], CLASSES[labels[row]])
+        for row in range(explained)
+    ]
+    folder = artifacts / "explanations" / str(key)
+    folder.mkdir(parents=True)
+    for number, explanation in enumerate(told):
+        # The report takes a figure as it is, so that a small picture stands in for it.
+        figure = explanation_png(explanation, 10) if drawn else _png(number)
+        (folder / f"{explanation.image}.png").write_bytes(figure)
+    short = [
+        replace(each, steps=each.steps[-1:], chosen_from=len(each.steps)) if each.steps else None
+        for each in told
+    ]
+    explained_images = [
+        ExplainedImage(each, f"{each.image}.png", few)
+        for each, few in zip(told, short, strict=True)
+    ]
+    write_explanations(folder / "explanations.json", STOP, explained_images)
+
+
+def write_model(folder: Path, provenance: dict) -> None:
+    """The description of a saved model; the report reads no weights."""
+    description = {
+        "format": FORMAT,
+        "clip": {"name": "a small clip", "source": None},
+        "classes": {"values": list(CLASSES), "type": "<U16"},
+        "provenance": provenance,
+    }
+    folder.mkdir(parents=True)
+    (folder / DESCRIPTION).write_text(json.dumps(description), encoding="utf-8")
+
+
+def _png(number: int) -> bytes:
+    buffer = io.BytesIO()
+    Image.new("L", (2, 2), number).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def make_baselines(
+    artifacts: Path, dataset: str, *, zero_shot: bool = True, fixed_order: bool = True
+) -> None:
+    """Write the baselines of a data set."""
+    accuracies = {"mlp": 0.948, "linear_probe": 0.939} | ({"zero_shot": 0.62} if zero_shot else {})
+    metrics = {}
+    for name, accuracy in accuracies.items():
+        metrics[f"{name}_accuracy"] = accuracy
+        metrics[f"{name}_accuracy_low"] = accuracy - 0.012
+        metrics[f"{name}_accuracy_high"] = accuracy + 0.011
+    for name, accuracy in (("random_texts", 0.4), ("selected_texts", 0.5)) if fixed_order else ():
+        metrics |= {f"{name}_at_{t}": accuracy + t / 100 for t in (5, 10)}
+        metrics[f"{name}_at_T"] = accuracy + 0.3
+        metrics[f"{name}_at_T_low"] = accuracy + 0.29
+        metrics[f"{name}_at_T_high"] = accuracy + 0.32
+    write_json(artifacts / "baselines" / f"{dataset}.json", metrics)

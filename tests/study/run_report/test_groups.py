@@ -1,0 +1,96 @@
+"""Groups of seeds against plain loops over resamples, and what is compared with what."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.run_name import RunName
+from infopursuit_study.evaluation.files import read_predictions
+from infopursuit_study.run_report.groups import AUC, comparisons, measured_groups, reference
+from infopursuit_study.run_report.runs import read_dataset
+from tests.study.run_report.made_up_runs import METHODS, make_baselines, make_run
+
+BUDGETS = (5, 10, 20)
+
+
+def measured(folder, inits=("llm",), methods=("fixed", "alternating"), seeds=(0, 1, 2), **run):
+    keys = [RunName("pets", *key) for key in product(inits, methods, seeds)]
+    for key in keys:
+        make_run(folder, key, **run)
+    make_baselines(folder, "pets")
+    return measured_groups(read_dataset(folder, "pets", keys), BUDGETS, 500)
+
+
+def test_means_are_those_of_the_predictions(tmp_path):
+    fixed, _ = measured(tmp_path)
+    assert fixed.measures == (AUC, 5, 10, 12)
+    correct = [read_predictions(run.predictions).correct for run in fixed.runs]
+    assert fixed.intervals[10].value == pytest.approx(np.mean([each[:, 10] for each in correct]))
+    areas = [each[:, 1:].mean() for each in correct]
+    assert fixed.intervals[AUC].value == pytest.approx(np.mean(areas))
+    assert all(found.low < found.value < found.high for found in fixed.intervals.values())
+
+
+def test_interval_agrees_with_drawing_seeds_and_images_one_by_one(tmp_path):
+    fixed, learned = measured(tmp_path)
+    one, two = (
+        np.stack([read_predictions(run.predictions).correct for run in group.runs])[:, :, 10]
+        for group in (learned, fixed)
+    )
+    draw, samples = np.random.default_rng(5), []
+    for _ in range(3000):
+        seeds, images = draw.integers(3, size=3), draw.integers(60, size=60)
+        samples.append((one * 1.0 - two)[seeds][:, images].mean())
+    found = learned.minus(fixed)[10]
+    assert found.value == pytest.approx(one.mean() - two.mean())
+    assert (found.low, found.high) == pytest.approx(np.quantile(samples, [0.025, 0.975]), abs=0.02)
+
+
+def test_only_common_seeds_are_compared(tmp_path):
+    (fixed,) = measured(tmp_path / "a", methods=("fixed",), seeds=(0, 1))
+    (learned,) = measured(tmp_path / "b", methods=("alternating",), seeds=(1, 2))
+    (other,) = measured(tmp_path / "c", methods=("alternating",), seeds=(2, 3))
+    difference = learned.runs[0].metrics["auc"] - fixed.runs[1].metrics["auc"]
+    assert learned.minus(fixed)[AUC].value == pytest.approx(difference)
+    with pytest.raises(InputError, match="no seed in common"):
+        other.minus(fixed)
+
+
+@pytest.fixture(scope="module")
+def every(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("every")
+    return measured(folder, ("llm", "random_words"), tuple(METHODS), (0,), images=30, k=12)
+
+
+def test_reference_is_the_papers_best_by_validation(every):
+    found = reference(every)
+    candidates = [each for each in every if each.init == "llm"][:2]
+    assert found in candidates
+    assert found.validation_auc == max(each.validation_auc for each in candidates)
+    assert reference([each for each in every if each.method == "naive_bayes"]) is None
+
+
+def test_comparisons_pair_what_belongs_together(every):
+    found = comparisons(every)
+    best = reference(every)
+    assert found["reference"] == f"llm, {best.method}"
+    names = [row["method"] for row in found["against_reference"]]
+    assert names == [method for method in METHODS if method != best.method]
+    assert {row["init"] for row in found["against_reference"]} == {"llm"}
+    learned = [(row["method"], row["other"]) for row in found["learned"]]
+    # No fixed dictionary has soft answers, so nothing says what learning one is worth.
+    assert learned == [("alternating", "fixed"), ("joint", "fixed"), ("free_queries", "fixed")]
+    assert [(row["method"], row["other"]) for row in found["concepts"]] == [
+        (name, name) for name in METHODS
+    ]
+    for row in found["concepts"]:
+        edges = row["auc_interval"].strip("[]").split(", ")
+        verdict = "better" if edges[0][0] == "+" else "worse" if edges[1][0] != "+" else ""
+        assert row["verdict"] == (verdict or "no clear difference")
+
+
+def test_nothing_to_compare_is_told(every):
+    alone = comparisons([each for each in every if (each.init, each.method) == ("llm", "fixed")])
+    assert not alone["any"]

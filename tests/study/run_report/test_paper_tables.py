@@ -1,0 +1,102 @@
+"""The paper's tables: found by settings, at the paper's budgets, left out where empty."""
+
+from dataclasses import replace
+
+import pytest
+
+from infopursuit.core.run_name import RunName
+from infopursuit_study.evaluation.run_metrics import BUDGETS
+from infopursuit_study.run_report.groups import measured_groups
+from infopursuit_study.run_report.paper_tables import paper_tables, table_budgets
+from infopursuit_study.run_report.runs import read_dataset
+from tests.study.run_report.made_up_runs import METHODS, make_baselines, make_run
+
+
+def groups(folder, dataset, methods, init="llm", **run):
+    keys = [RunName(dataset, init, method, seed) for method in methods for seed in (0, 1)]
+    for key in keys:
+        make_run(folder, key, **run)
+    make_baselines(folder, dataset)
+    results = read_dataset(folder, dataset, keys)
+    budgets = (*BUDGETS, *table_budgets(dataset, len(results.runs[0].class_names)))
+    return measured_groups(results, budgets, 100)
+
+
+def texts(table, row=0):
+    return [cell["value"] for cell in table["rows"][row]["cells"]]
+
+
+def test_published_figures_stand_beside_ours(tmp_path):
+    found = {
+        "cifar10": groups(tmp_path, "cifar10", METHODS),
+        "pets": groups(tmp_path, "pets", ("alternating", "fixed")),
+    }
+    optimization, quantization, bottlenecks = paper_tables(found)
+    by_method = {group.method: group for group in found["cifar10"]}
+    here = {name: f"{100 * group.intervals[10].value:.2f}" for name, group in by_method.items()}
+    assert [row["name"] for row in optimization["rows"]] == ["CIFAR-10", "pets"]
+    expected = ["10", "a small clip", "95.12", here["alternating"], "87.00", here["joint"]]
+    assert texts(optimization) == expected
+    assert optimization["rows"][0]["cells"][3]["interval"].startswith("[")
+    ours = f"{100 * found['pets'][0].intervals[10].value:.2f}"
+    assert texts(optimization, 1) == ["10", "a small clip", "–", ours, "–", "–"]
+    assert [row["name"] for row in quantization["rows"]] == ["CIFAR-10"]
+    assert texts(quantization)[2:] == [
+        "95.12", here["alternating"], "96.92", here["soft_answers"], "97.42", here["free_queries"],
+    ]  # fmt: skip
+    # T is 12 here, so the comparison stands at 12 and says so.
+    longest = f"{100 * by_method['soft_answers'].intervals[12].value:.2f}"
+    assert texts(bottlenecks) == [
+        "128", "88.55", "12", "a small clip", longest, "82.08", "87.52", "86.77", "88.03",
+    ]  # fmt: skip
+
+
+def test_a_budget_that_was_not_reached_is_a_dash(tmp_path):
+    found = {"cub200": groups(tmp_path, "cub200", ("alternating", "joint"))}
+    (table,) = paper_tables(found)
+    assert texts(table) == ["100", "a small clip", "74.52", "–", "72.14", "–"]
+
+
+def test_tables_with_nothing_to_show_are_left_out(tmp_path):
+    assert paper_tables({"pets": groups(tmp_path, "pets", ("fixed", "naive_bayes"))}) == []
+    other_start = groups(tmp_path, "cifar10", ("alternating",), init="random")
+    assert paper_tables({"cifar10": other_start}) == []
+
+
+def test_the_best_validated_stands_for_a_method_and_selection_on_test_is_marked(tmp_path):
+    first, second = groups(tmp_path, "pets", ("alternating", "joint"), select_on="test")
+    for weak, strong in ((first, second), (second, first)):
+        # Two methods of equal settings under different names.
+        twin = replace(weak, runs=tuple(_relearned(run, strong, -1) for run in weak.runs))
+        (table,) = paper_tables({"pets": (twin, _as_alternating(strong))})
+        assert table["rows"][0]["cells"][3]["value"] == f"{100 * strong.intervals[10].value:.2f}"
+        assert table["rows"][0]["cells"][3]["tested"]
+
+
+def _relearned(run, better, lower):
+    selected = {**run.selected, "validation_auc": better.validation_auc + lower}
+    return replace(run, settings=_alternating(better.settings), selected=selected)
+
+
+def _as_alternating(group):
+    return replace(
+        group, runs=tuple(replace(run, settings=_alternating(run.settings)) for run in group.runs)
+    )
+
+
+def _alternating(settings):
+    return {**settings, "dictionary": "alternating"}
+
+
+@pytest.mark.parametrize(
+    ("dataset", "classes", "budgets"),
+    [
+        ("cifar10", 10, {10, 128}),
+        ("cifar100", 100, {50, 823}),
+        ("cub200", 200, {100}),
+        ("pets", 16, {10}),
+        ("pets", 17, {50}),
+    ],
+)
+def test_budgets_of_the_tables(dataset, classes, budgets):
+    assert set(table_budgets(dataset, classes)) == budgets

@@ -1,0 +1,114 @@
+"""What the pipeline ends with: a table that lines up, some metrics of each run, and images."""
+
+import json
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from infopursuit.core.run_name import RunName
+from infopursuit.report.figures import HUES
+from infopursuit_study.run_report.charts import BASELINES, write_plots
+from infopursuit_study.run_report.runs import MEANING_FIGURES, DatasetResults, read_dataset
+from infopursuit_study.run_report.summary import write_metrics, write_summary
+from tests.study.run_report.made_up_runs import KNOWN, MEANING, make_baselines, make_run
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory) -> DatasetResults:
+    folder = tmp_path_factory.mktemp("artifacts")
+    keys = [
+        RunName("menagerie", *key)
+        for key in product(("llm", "informative"), ("fixed", "naive_bayes"), (0, 1))
+    ]
+    for key in keys:
+        make_run(folder, key, images=28, k=8, budget=6, truth=True, known=KNOWN, meaning=MEANING)
+    make_baselines(folder, "menagerie")
+    return read_dataset(folder, "menagerie", keys, truth=True)
+
+
+def rows_of(table: str) -> list[list[str]]:
+    lines = [line for line in table.splitlines() if line.startswith("|")]
+    assert len({len(line) for line in lines}) == 1, "columns line up"
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_the_table_has_accuracy_questions_truth_and_baselines(results, tmp_path) -> None:
+    path = tmp_path / "report" / "results.md"
+    printed = write_summary(path, [results], 50)
+    heads, _, *rows = rows_of(printed)
+    assert heads == [
+        "dictionary", "method", "accuracy at 6", "at the stop", "questions", "true yes",
+        "supported yes", "false of first ten",
+    ]  # fmt: skip
+    assert [row[:2] for row in rows[:4]] == [
+        ["llm", "fixed"], ["llm", "naive_bayes"], ["informative", "fixed"],
+        ["informative", "naive_bayes"],
+    ]  # fmt: skip
+    runs = results.runs[:2]
+    stop = np.mean([run.metrics["accuracy_at_stop"] for run in runs])
+    questions = np.mean([run.metrics["mean_length_at_stop"] for run in runs])
+    assert rows[0][3:5] == [f"{100 * stop:.1f}", f"{questions:.1f}"]
+    assert rows[0][5:] == ["82.0", "85.1", "5.0"]
+    assert ["baseline", "zero-shot", "62.0"] in [row[:3] for row in rows]
+    assert len(rows) == 4 + 5
+    whole = path.read_text(encoding="utf-8")
+    assert whole.startswith(printed)
+    assert "Acc@5" in whole.removeprefix(printed)
+    before = path.read_bytes()
+    write_summary(path, [results], 50)
+    assert path.read_bytes() == before
+
+
+def test_columns_of_truth_are_left_out_where_nobody_knows_it(results, tmp_path) -> None:
+    unknown = replace(
+        results,
+        runs=tuple(
+            replace(run, truth={}, meaning=dict.fromkeys(MEANING_FIGURES)) for run in results.runs
+        ),
+    )
+    heads, *_ = rows_of(write_summary(tmp_path / "results.md", [unknown], 50))
+    assert heads[-1] == "questions"
+
+
+def test_metrics_are_five_numbers_a_method_and_one_a_baseline(results, tmp_path) -> None:
+    path = tmp_path / "metrics.json"
+    write_metrics(path, [results])
+    found = json.loads(path.read_text(encoding="utf-8"))
+    assert {"mlp", "linear_probe", "zero_shot"} < set(found)
+    assert found["zero_shot"] == {"accuracy": 0.62}
+    groups = {(run.name.init, run.name.method) for run in results.runs}
+    assert len(found) == len(groups) + len(BASELINES)
+    run = results.runs[3]
+    of_method = found[f"{run.name.init}-{run.name.method}"]
+    assert len(of_method) == 5
+    assert of_method["true_yes"] == pytest.approx(0.82)
+    same = [each for each in results.runs if each.name[1:3] == run.name[1:3]]
+    mean = sum(each.metrics["accuracy_at_T"] for each in same) / len(same)
+    assert of_method["accuracy"] == pytest.approx(mean)
+
+
+def test_the_data_set_is_in_a_name_if_there_are_several(results, tmp_path) -> None:
+    write_metrics(tmp_path / "metrics.json", [results, replace(results, name="other")])
+    found = json.loads((tmp_path / "metrics.json").read_text(encoding="utf-8"))
+    assert {"menagerie-mlp", "other-mlp"} < set(found)
+
+
+def test_plots_are_images_of_equal_bytes_on_repeat(results, tmp_path) -> None:
+    assert write_plots(tmp_path / "plots", [results]) == 2
+    first = {path.name: path.read_bytes() for path in (tmp_path / "plots").iterdir()}
+    assert set(first) == {"menagerie-accuracy.png", "menagerie-training.png"}
+    write_plots(tmp_path / "plots", [results])
+    assert {path.name: path.read_bytes() for path in (tmp_path / "plots").iterdir()} == first
+    for name, hues in (("accuracy", HUES[:2]), ("training", HUES[:1])):
+        with Image.open(tmp_path / "plots" / f"menagerie-{name}.png") as image:
+            colours = {colour for _, colour in image.convert("RGB").getcolors(1 << 24) if colour}
+        drawn = {tuple(bytes.fromhex(hue[1:])) in colours for hue in hues}
+        assert drawn == {True}, "a line in the colour of each method"
+
+
+def test_only_a_run_with_updates_has_a_plot_of_training(results, tmp_path) -> None:
+    bayes = tuple(run for run in results.runs if run.name.method == "naive_bayes")
+    assert write_plots(tmp_path / "plots", [replace(results, runs=bayes)]) == 1

@@ -1,0 +1,300 @@
+"""The tables of the report: read from files, averaged over seeds, put in words."""
+
+import re
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from PIL import Image
+
+from infopursuit.core.errors import InputError
+from infopursuit.core.numbers import NOTHING
+from infopursuit.core.run_name import RunName
+from infopursuit_study.evaluation.files import write_json
+from infopursuit_study.evaluation.run_metrics import BUDGETS
+from infopursuit_study.run_report.groups import measured_groups
+from infopursuit_study.run_report.meaning_tables import (
+    COLUMNS,
+    false_rows,
+    false_share,
+    meaning_section,
+    of_100,
+    pairs_table,
+    sentences,
+    truth_table,
+    worst_rows,
+)
+from infopursuit_study.run_report.page import render_report
+from infopursuit_study.run_report.runs import read_dataset, read_run
+from infopursuit_study.run_report.tables import (
+    dependence_rows,
+    evolution,
+    figures,
+    fixed_order_rows,
+    results_table,
+    settings_rows,
+    verdict,
+)
+from tests.study.run_report.made_up_runs import (
+    ANSWERS,
+    FIRST_TEN,
+    KNOWN,
+    MEANING,
+    NO_MEANING,
+    WORST,
+    make_baselines,
+    make_run,
+)
+
+
+def read(folder, methods=("fixed", "naive_bayes"), seeds=(0,), truth=False, **made):
+    names = [RunName("pets", "llm", *key) for key in product(methods, seeds)]
+    made = {"images": 20, "k": 8, "budget": 6, **made}
+    for name in names:
+        make_run(folder, name, truth=truth, **made)
+    make_baselines(folder, "pets")
+    return read_dataset(folder, "pets", names, truth=truth)
+
+
+def groups_of(results):
+    return measured_groups(results, (5, *BUDGETS), 20)
+
+
+def test_results_are_means_over_seeds_with_intervals(tmp_path) -> None:
+    results = read(tmp_path, ("fixed", "alternating"), (0, 1))
+    groups = groups_of(results)
+    table = results_table(results, groups)
+    assert table["budgets"] == ["5", "6"]
+    assert len(table["runs"]) == 4
+    assert [row["seed"] for row in table["means"]] == ["2", "2"]
+    for row, group in zip(table["means"], groups, strict=True):
+        areas = [run.metrics["auc"] for run in group.runs]
+        assert float(row["auc"]["value"]) == pytest.approx(50 * sum(areas), abs=0.051)
+        assert row["auc"]["interval"].startswith("[")
+        assert len(row["accuracies"]) == 2
+    assert sum(row["best"] for row in table["means"]) == 1
+
+
+def test_one_row_shows_dependence_exactly(tmp_path) -> None:
+    results = read(tmp_path, ("alternating", "naive_bayes"), (0, 1), images=60, k=12, budget=12)
+    groups = groups_of(results)
+    learned, bayes = dependence_rows(groups)
+    assert learned["tests"] == ("4.13", "8.71", "0.27")
+    assert bayes["tests"] == ("0", "0", "0")
+    assert bayes["overlap"] == "1.00"
+    # All texts but the last are the same with both seeds.
+    alike = len(set(groups[0].runs[0].evolution["final"])) - 1
+    assert learned["overlap"] == f"{alike / (alike + 2):.2f}"
+
+
+def test_what_was_not_measured_is_a_dash(tmp_path) -> None:
+    results = read(tmp_path, ("alternating",), (0, 1))
+    first, second = results.runs  # one run of a group is enough
+    metrics = {
+        name: value
+        for name, value in first.metrics.items()
+        if "changed" not in name and "flipped" not in name and "perplexity" not in name
+    }
+    results = replace(results, runs=(replace(first, metrics=metrics), second))
+    (row,) = dependence_rows(groups_of(results))
+    assert (*row["tests"], row["perplexity"]) == (NOTHING,) * 4
+
+
+def test_baselines_of_a_fixed_order_are_at_the_budgets_of_the_table(tmp_path) -> None:
+    random, greedy = fixed_order_rows(read(tmp_path), ["5", "20", "24"])
+    assert [cell["value"] for cell in random["accuracies"]] == ["45.0", NOTHING, "70.0"]
+    assert greedy["accuracies"][-1]["interval"] == "[79.0, 82.0]"
+
+
+def test_naive_bayes_shows_no_updates_and_no_settings_of_networks(tmp_path) -> None:
+    results = read(tmp_path, ("alternating", "naive_bayes"))
+    weights = (
+        render_report([results], 100).partition("-weights-caption")[2].partition("</table>")[0]
+    )
+    cells = [re.findall(r"<td[^>]*>([^<]*)</td>", row) for row in weights.split("<tr>")]
+    ends = [(row[-3], row[-2]) for row in cells if row]
+    assert ends == [("biased", "1000"), (NOTHING, NOTHING)]
+    assert results.runs[1].training == {}
+    names, rows = settings_rows(results.runs)
+    assert names == ["alternating", "naive_bayes"]
+    values = dict(rows)
+    assert values["method"] == ["variational", "naive_bayes"]
+    assert values["random_updates"] == ["250", NOTHING]
+    assert values["quantize_queries"] == ["yes", NOTHING]
+
+
+def test_evolution_puts_the_most_changed_first(tmp_path) -> None:
+    (run,) = read(tmp_path, ("alternating",)).runs
+    shown = evolution(run)
+    changes = [len(set(texts)) for texts in shown["rows"] if texts[0] != texts[-1]]
+    assert changes == sorted(changes, reverse=True)
+    assert len(changes) == shown["changed"]
+    assert sorted(texts[0] for texts in shown["rows"]) == sorted(run.evolution["initial"])
+    assert shown["distinct"] == len(set(run.evolution["final"]))
+
+
+@pytest.mark.parametrize(
+    ("at_stop", "at_last", "ahead", "still", "behind"),
+    [
+        (0.95, 0.97, [], None, ["MLP", "linear probe", "80.0", "70.0", "zero-shot"]),
+        (0.90, 0.97, ["MLP", "linear"], "but none of them after all questions", ["zero-shot"]),
+        (0.90, 0.94, ["MLP", "linear"], "and even after all questions MLP", ["zero-shot"]),
+        (0.50, 0.60, ["MLP", "zero-shot", "70.0"], "even after all questions", []),
+        (
+            0.65,
+            0.75,
+            ["MLP", "linear", "80.0", "70.0"],
+            "and even after all questions MLP, linear probe and selected texts in a fixed order",
+            ["zero-shot"],
+        ),
+    ],
+)
+def test_the_first_lines_say_who_is_ahead(tmp_path, at_stop, at_last, ahead, still, behind) -> None:
+    results = read(tmp_path)
+    run = results.runs[0]
+    metrics = {**run.metrics, "accuracy_at_stop": at_stop, "accuracy_at_T": at_last}
+    shown = verdict(results, replace(run, metrics=metrics))
+    assert all(name in shown["ahead"] for name in ahead)
+    assert bool(shown["ahead"]) == bool(ahead)
+    assert all(name in shown["behind"] for name in behind)
+    assert still is None or shown["still"] == still
+    assert shown["figures"][0]["number"] == f"{100 * at_stop:.1f}"
+
+
+def test_the_three_figures_are_how_good_how_true_how_short(tmp_path) -> None:
+    run = read(tmp_path, meaning=MEANING).runs[0]
+    good, true, short = figures(run)
+    assert good["number"] == f"{100 * run.metrics['accuracy_at_stop']:.1f}"
+    assert "after all 6 questions" in good["meaning"]
+    assert (true["number"], true["unit"]) == ("41", "of 100")
+    assert true["meaning"].endswith("by chance 3")
+    assert short["unit"] == "questions"
+    few = replace(run, evolution={**run.evolution, "final": ["a", "b", "c"]})
+    assert "after all 3 questions" in figures(few)[0]["meaning"]
+
+
+def test_sentences_for_people_without_statistics(tmp_path) -> None:
+    run = read(tmp_path, meaning=MEANING).runs[0]
+    lines = [" ".join(filter(None, each.values())) for each in sentences(run.meaning)]
+    assert lines == [
+        "Of 100 times it said yes, 41 were right. By chance: 3.",
+        "Of 100 answers yes or no, 95 were right. To 32 of 100 questions it said “not sure”.",
+        "Of 100 questions it asked first, 96 fit a class.",
+        "Of 100 times it said yes to them, 85 fit the class that it named in the end. By chance: "
+        "2.",
+        "Somebody who knows the classes, and hears these questions and answers but sees no image, "
+        "names the right class for 52 of 100 images. The model itself does for 79. By chance: 1.",
+        "Of what its answers tell of the class, 23 % follows from the words. The rest is something "
+        "that the words do not say. By chance: 2.",
+    ]
+
+
+def test_the_table_of_meaning_has_every_run_and_chance(tmp_path) -> None:
+    results = read(tmp_path, meaning=MEANING)
+    section = meaning_section(groups_of(results), results.runs[0].meaning)
+    assert [row["method"] for row in section["rows"]] == ["fixed", "naive_bayes"]
+    shares = ["41.2", "90.0", "68.0", "95.4", "96.0", "85.1", "52.0", "79.0", "23.2"]
+    assert section["rows"][0]["shares"] == shares
+    assert dict(zip(COLUMNS, section["chance"], strict=True))["true_yes"] == "3.0"
+    assert "written beforehand" in section["sources"][0]
+    assert "a judge has written down" in section["sources"][1]
+
+
+def test_what_pictures_show_comes_before_lists(tmp_path) -> None:
+    run = read(tmp_path, truth=True, known=KNOWN, meaning=MEANING).runs[0]
+    assert run.meaning["truth_by"] == "pictures"
+    assert run.meaning["true_yes"] == ANSWERS["phrases"]["precision_of_yes"]
+    assert run.meaning["chance_yes"] == run.truth["phrases_share_true"]
+    assert run.meaning["supported"] == MEANING["sense"]["supported_yes"]
+
+
+def test_a_source_that_is_not_independent_is_named_once(tmp_path) -> None:
+    said = {name: part and {**part, "by": "knowledge"} for name, part in MEANING.items()}
+    results = read(tmp_path, meaning=said)
+    section = meaning_section(groups_of(results), results.runs[0].meaning)
+    assert len(section["sources"]) == 1
+    assert "not an independent source" in section["sources"][0]
+    assert "no independent source" in figures(results.runs[0])[1]["meaning"]
+
+
+def test_where_nobody_says_what_is_true_nothing_is_said(tmp_path) -> None:
+    results = read(tmp_path, meaning=NO_MEANING)
+    assert figures(results.runs[0])[1]["number"] == NOTHING
+    section = meaning_section(groups_of(results), results.runs[0].meaning)
+    assert section == {"sentences": [], "sources": [], "rows": [], "chance": []}
+
+
+def test_worst_answers_have_question_answer_truth_and_effect(tmp_path) -> None:
+    pictures = {"test/7": Image.new("RGB", (300, 100), "red")}
+    results = read(tmp_path, meaning=MEANING, worst=WORST, pictures=pictures)
+    first, second = worst_rows(results.runs[1].worst)
+    assert (first["answer"], first["number"], first["true_class"]) == ("yes", 2, "zebra")
+    assert first["false_by"] == "the list of true texts"
+    effect = "Belief in school bus: 10 % → 62 %; in zebra: 50 % → 9 %"
+    assert first["effect"].replace("\N{NO-BREAK SPACE}", " ") == effect
+    assert (second["question"], second["answer"]) == ("Does it have four legs?", "no")
+    assert second["picture"] is None
+    with Image.open(first["picture"]) as shown:
+        assert shown.size == (192, 64)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(0.0, "0"), (0.004, "fewer than 1"), (0.82, "82"), (0.996, "more than 99"), (1.0, "100")],
+)
+def test_a_share_of_a_hundred_is_neither_none_nor_all_by_rounding(value, words) -> None:
+    assert of_100(value) == words
+
+
+def test_truth_is_averaged_over_seeds(tmp_path) -> None:
+    table = truth_table(groups_of(read(tmp_path, ("fixed",), (1, 2), truth=True)))
+    assert table is not None
+    assert (table["phrases"], table["share_true"]) == ("134", "64.0")
+    assert table["rows"][0]["dictionary"] == ("1.5", "77.0", "77.0")
+    assert table["rows"][0]["phrases"] == ("64.0", "64.0", "64.0")
+    nothing = truth_table(groups_of(read(tmp_path / "none", ("fixed",), truth=True)))
+    assert nothing is not None
+    assert nothing["rows"][0]["dictionary"] == ("0", NOTHING, NOTHING), "names no attribute"
+    assert truth_table(groups_of(read(tmp_path / "unknown"))) is None
+
+
+def test_false_answers_and_switched_pairs(tmp_path) -> None:
+    results = read(tmp_path, ("fixed",), (0, 1), truth=True, known=KNOWN)
+    groups = groups_of(results)
+    (row,) = false_rows(groups)
+    assert list(row.values()) == ["llm", "fixed", "20", "194", "160", "8", "5.0"]
+    assert false_share(results.runs[0]) == 4 / 80
+    table = pairs_table(groups, results.runs[0])
+    assert table is not None
+    (row,) = table["rows"]
+    assert list(row.values()) == [
+        "llm", "fixed", "80", ("93.0", "71.0", "97.0"), ("5", "71.0", "97.0"),
+    ]  # fmt: skip
+    assert [each["name"] for each in table["attributes"]] == ["striped", "water"]
+    assert table["attributes"][1]["phrases"] == (NOTHING, NOTHING, "98.0")
+
+
+def test_without_what_a_file_lacks_there_are_no_tables_and_no_shares(tmp_path) -> None:
+    results = read(tmp_path, ("fixed",), truth=True)
+    assert false_rows(groups_of(results)) == []
+    assert pairs_table(groups_of(results), results.runs[0]) is None
+    assert false_share(results.runs[0]) is None
+    nothing = {"first_ten": {**FIRST_TEN, "claims": 0, "false": 0, "not_sure": 0}}
+    results = read(tmp_path / "nothing", ("fixed",), truth=True, known=nothing)
+    assert false_rows(groups_of(results))[0]["share_false"] == NOTHING
+    assert false_share(results.runs[0]) is None
+
+
+def test_missing_files_and_two_stopping_rules_are_reported(tmp_path) -> None:
+    name = RunName("pets", "llm", "fixed", 0)
+    results = read(tmp_path, ("fixed",), truth=True)
+    path = tmp_path / "evaluation" / f"{name}.json"
+    write_json(path, {**results.runs[0].metrics, "stop_probability": 0.9})
+    with pytest.raises(InputError, match=r"expected one stopping rule: `dvc repro` makes both"):
+        read_run(tmp_path, name)
+    for missing in (path, path.with_suffix(".truth.json")):
+        content = missing.read_bytes()
+        missing.unlink()
+        with pytest.raises(InputError, match=rf"{missing.name}: no such file; `dvc repro` makes"):
+            read_dataset(tmp_path, "pets", [name], truth=True)
+        missing.write_bytes(content)
