@@ -21,7 +21,7 @@ from infopursuit.estimators.sense import (
     supported_yes,
 )
 from infopursuit.pursuit.answers.information import ROUNDING, information_of_words
-from infopursuit.pursuit.answers.rules import LEVELS, AnswerRule
+from infopursuit.pursuit.answers.rules import LEVELS, AnswerRule, MinMaxAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.rollout import RollOut
 from infopursuit.pursuit.stopping import StoppingRule
@@ -141,7 +141,7 @@ def rule_of_texts(
         universe.texts,
         universe.embeddings,
         queries=texts,
-        answers="minmax" if rule.kind == "minmax" else kind,
+        answers="minmax" if isinstance(rule, MinMaxAnswers) else kind,
         knowledge=knowledge,
         validation_fraction=0.0,
     )
