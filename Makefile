@@ -136,9 +136,8 @@ bench: env ## Time the training engine against a naive one (half an hour).
 gpu-check: ## Try the engine on one NVIDIA GPU, in 10 minutes and without installing anything.
 	@PYTHONPATH=src $(PYTHON) -m benchmarks.gpu_check $(ARGS)
 
-campaign: env ## Stop every stage at many moments (hours); its table goes to lab/reliability.md.
+campaign: env ## Stop every stage at many moments (hours); the table goes to artifacts/campaigns/kills.md.
 	@python -m campaigns.kills $(ARGS)
-	python -m infopursuit_study.experiments.page lab/reliability.md kills artifacts/campaigns/kills.md
 
 lock: ## Resolve the pinned versions again.
 	@compile=($(UV) pip compile --generate-hashes --no-emit-index-url --no-annotate --no-header \

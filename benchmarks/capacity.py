@@ -25,7 +25,6 @@ import torch
 
 from benchmarks.harness import (
     OUT,
-    draw,
     in_own_process,
     memory_watched,
     save,
@@ -36,6 +35,7 @@ from benchmarks.harness import (
 from benchmarks.made_up import GeneratedShards, write_texts
 from infopursuit.core.numbers import table
 from infopursuit.core.tables import EMBEDDED_IMAGES, embedding_array, table_writer
+from infopursuit_study.experiments.panels import draw
 
 D, K, CLASSES = 512, 128, 100
 SIZES = (

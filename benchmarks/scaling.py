@@ -17,10 +17,11 @@ from functools import partial
 import torch
 
 from benchmarks.engine_pair import CLASSES, SETTINGS, UPDATES, EngineStep
-from benchmarks.harness import OUT, draw, save, seconds
+from benchmarks.harness import OUT, save, seconds
 from infopursuit.core.numbers import table
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.pursuit.vip.batches import prefix_masks
+from infopursuit_study.experiments.panels import draw
 
 D = 768
 WIDE, NARROW = SETTINGS.hidden

@@ -22,13 +22,13 @@ import numpy as np
 import torch
 from sklearn.linear_model import LogisticRegression
 
-from benchmarks.harness import draw
 from infopursuit.core.numbers import share, table
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out, load_images
 from infopursuit.pipeline.benchmark_settings import TITLES
 from infopursuit.texts.text_table import TextTable
 from infopursuit_study.comparison.entries import ENTRIES, Entry, Task, named
 from infopursuit_study.comparison.protocol import measure_seed
+from infopursuit_study.experiments.panels import draw
 from infopursuit_study.peers.pursuits import Ours
 
 UNIVERSE = "artifacts/universe/embeddings.parquet"

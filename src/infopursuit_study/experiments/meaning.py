@@ -2,10 +2,6 @@
 
     python -m infopursuit_study.experiments.meaning
     python -m infopursuit_study.experiments.meaning --seeds 1 --tasks food10 pets
-    python -m infopursuit_study.experiments.meaning --rows "five_valued, T by WordNet"
-    python -m infopursuit_study.experiments.meaning --candidates 1000 500
-
-The last measures T of so many texts alone, as `fit --llm` asks for it.
 
 Our answers are fitted without and with the knowledge table of params/precomputed/knowledge, the
 others without. What is measured is defined in lab/meaning.md; what is true comes from
@@ -33,7 +29,6 @@ from sklearn.metrics import cohen_kappa_score, roc_auc_score
 from torch.nn.functional import normalize
 
 from infopursuit import InformationPursuitClassifier
-from infopursuit.core.files import read_text_list
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
 from infopursuit.estimators.sense import FITS, hard_answers, plausible_questions
@@ -42,7 +37,6 @@ from infopursuit.questions.knowledge import BY_CLIP, Knowledge
 from infopursuit.texts.knowledge import KnowledgeTable, open_knowledge, read_judge, read_strict
 from infopursuit_study.comparison.entries import named
 from infopursuit_study.experiments.meaning_tables import markdown
-from infopursuit_study.experiments.traps import chain_trap, word_trap
 from infopursuit_study.meaning.measures import (
     FIRST,
     Shuffles,
@@ -303,11 +297,11 @@ def auroc_of_texts(
 
 
 def tables_compared(task: Task) -> Figures:
-    """Compare judge and T, bound what T and the words allow, and set traps for the judge.
+    """Compare judge and T, and bound what T and the words allow.
 
     Kappa is Cohen's, on random cells of the classes and the texts among the first ten questions to
-    any test image, asked without or with T. `plausible_to_t`, `most_explained` and the chains of
-    the traps concern the questions asked with T. All with seed 0.
+    any test image, asked without or with T. `plausible_to_t` and `most_explained` concern the
+    questions asked with T. All with seed 0.
     """
     figures: Figures = {}
     texts: set[str] = set()
@@ -320,9 +314,6 @@ def tables_compared(task: Task) -> Figures:
             figures["plausible_to_t"] = plausible_questions(asked, known_of)
             table = model.pursuit_.classifier.table
             figures["most_explained"] = explained_shares(asked, table, known_of)[1]
-            judged = task.judged.for_classes_and_texts(task.classes, model.queries_)
-            chains = chain_trap(asked, judged, task.labels)._asdict()
-            figures |= {f"trap_{name}_chains": share for name, share in chains.items()}
     fit = [
         table.for_classes_and_texts(task.classes, task.texts) >= FITS
         for table in (task.judged, task.knowledge)
@@ -332,11 +323,8 @@ def tables_compared(task: Task) -> Figures:
     judged, known_of = (values[:, places].ravel() for values in fit)
     draw = np.random.default_rng(0)
     cells = draw.choice(judged.size, min(CELLS, judged.size), replace=False)
-    words = word_trap(task.judged, read_text_list(JUDGEMENTS / "traps.txt"))
     return {
         **figures,
-        "trap_words": words.words,
-        "trap_words_given": len(words.given),
         "texts": len(task.texts),
         "judge_texts": int(fitting[0].sum()),
         "knowledge_texts": int(fitting[1].sum()),
@@ -347,30 +335,6 @@ def tables_compared(task: Task) -> Figures:
         "knowledge_says_true": known_of[cells].mean(),
         "kappa": cohen_kappa_score(judged[cells], known_of[cells]),
     }
-
-
-def cut_to_candidates(task: Task, count: int | None) -> str:
-    """Return a row: accuracy and supported yes with T of `count` candidates, as `fit --llm` has it.
-
-    None for a model without T; as many as there are texts, or more, for the whole table.
-    """
-    train, held_out = hold_out(task.train, HELD_OUT, 0)
-    model = InformationPursuitClassifier(task.texts, task.embeddings.numpy(), N_QUERIES)
-    reference = None
-    if count is not None and count < len(task.texts):
-        reference = model.text_embeddings
-        model.texts = model.candidates(*named(train), count)
-        place_of = {text: place for place, text in enumerate(task.texts)}
-        model.text_embeddings = task.embeddings.numpy()[[place_of[text] for text in model.texts]]
-    if count is not None:
-        classes = sorted(task.classes)
-        model.knowledge = task.knowledge.for_classes_and_texts(classes, model.texts)
-    model.fit(*named(train), validation=named(held_out), reference_embeddings=reference)
-    curve = model.accuracy_by_budget(*named(task.test))
-    supported = sense(task, model, shuffled_names(len(task.classes), 0, 1))["supported_yes"]
-    figures = curve[FIRST], curve[1:].mean(), supported or 0
-    texts = "none" if count is None else f"{min(count, len(task.texts)):,}"
-    return f"| {task.name} | {texts} | {' | '.join(f'{100 * each:.1f}' for each in figures)} |"
 
 
 def plain(figures: Mapping[str, Any]) -> Figures:
@@ -384,7 +348,6 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--rows", nargs="+", choices=ROWS, default=list(ROWS))
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data")
-    parser.add_argument("--candidates", type=int, nargs="+", default=[])
     given = parser.parse_args()
     compute_repeatably()
     all_figures: dict[str, Any] = {}
@@ -393,10 +356,6 @@ def main() -> None:
             task = load_task(name, given.data)
         except FileNotFoundError as error:
             print(f"{name}: skipped, since {error.filename} is missing", flush=True)
-            continue
-        if given.candidates:
-            for count in (None, len(task.texts), *given.candidates):
-                print(cut_to_candidates(task, count), flush=True)
             continue
         compared = plain(tables_compared(task)) if given.rows == list(ROWS) else {}
         all_figures[name] = {"tables": compared, "rules": {}}

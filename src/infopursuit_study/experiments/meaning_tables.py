@@ -1,9 +1,9 @@
-"""The figures of infopursuit_study.experiments.meaning as Markdown, next to the goals."""
+"""The figures of infopursuit_study.experiments.meaning as Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -65,58 +65,11 @@ COMPARED = {
             "explained at most": "most_explained",
         },
     ),
-    "Traps for the judge": (
-        {"random words": "trap_words", "that the judge gives to a class": "trap_words_given"},
-        {
-            "reader on true chains": "trap_true_chains",
-            "on permuted chains": "trap_permuted_chains",
-            "guessing": "trap_guessing_chains",
-        },
-    ),
 }
 
 
-class Goal(NamedTuple):
-    """A figure of the default rule that is to be at least, or at most, `limit`."""
-
-    task: str
-    figure: str
-    known: bool
-    limit: float
-    at_most: bool = False
-
-
-GOALS = [
-    Goal("rn50", "auc", False, 0.794),
-    Goal("caltech", "auc", False, 0.878),
-    Goal("food10", "auc", False, 0.960),
-    Goal("pets", "auc", False, 0.795),
-    Goal("caltech", "strict_precision_of_yes", False, 0.30),
-    Goal("caltech", "strict_right", False, 0.90),
-    Goal("food10", "strict_precision_of_yes", False, 0.95),
-    Goal("food10", "strict_right", False, 0.97),
-    *(
-        Goal(task, f"strict_{figure}", True, 0.80)
-        for task in ("caltech", "food10")
-        for figure in ("precision_of_yes", "recall_of_yes")
-    ),
-    Goal("rn50", "attributes_auroc", False, 0.77),
-    Goal("rn50", "attributes_auroc", True, 0.85),
-    *(Goal("rn50", "attributes_memory", known, 0.03, at_most=True) for known in (False, True)),
-    *(
-        Goal(task, figure, True, limit)
-        for task in ("rn50", "caltech", "food10", "pets")
-        for figure, limit in (("plausible", 0.95), ("supported_yes", 0.85), ("explained", 0.80))
-    ),
-    Goal("food10", "reader", True, 0.90),
-    Goal("caltech", "reader", True, 0.40),
-    Goal("pets", "reader", True, 0.25),
-]
-DEFAULT = "five_valued"
-
-
 def markdown(measured: dict[str, Any]) -> str:
-    """Return all tables: each task's rules, judge and knowledge compared, and the goals."""
+    """Return all tables: each task's rules, then judge and knowledge compared."""
     parts = [
         "Means over the seeds, in percent, with half the width of a 95 % interval over them.\n"
         "`T`: fitted with the knowledge table."
@@ -140,28 +93,7 @@ def markdown(measured: dict[str, Any]) -> str:
             if figures["tables"]
         ]
         parts += [f"### {title}", table(["task", *counts, *shares], rows)]
-    goals = [
-        goal_row(goal, measured)
-        for goal in GOALS
-        if goal.task in measured and rule_of(goal) in measured[goal.task]["rules"]
-    ]
-    parts += ["### Goals", table(["task", "T", "figure", "goal", "found", "met"], goals)]
     return "\n\n".join(parts) + "\n"
-
-
-def rule_of(goal: Goal) -> str:
-    """Return the row of the tables that a goal is about."""
-    return f"{DEFAULT}, T" if goal.known else DEFAULT
-
-
-def goal_row(goal: Goal, measured: dict[str, Any]) -> list[str]:
-    """Return the row of a goal."""
-    seeds = measured[goal.task]["rules"][rule_of(goal)]
-    value, _ = interval([seed[goal.figure] for seed in seeds])
-    met = value is not None and (value <= goal.limit if goal.at_most else value >= goal.limit)
-    limit = f"at {'most' if goal.at_most else 'least'} {100 * goal.limit:.1f}"
-    known, yes = "with" if goal.known else "without", "yes" if met else "no"
-    return [goal.task, known, goal.figure, limit, cell(seeds, goal.figure), yes]
 
 
 def cell(seeds: Sequence[dict[str, Any]], figure: str) -> str:

@@ -1,26 +1,20 @@
-"""Tables, pictures and the table of leaders say what the files say."""
+"""Tables and pictures say what the files say."""
 
 from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from infopursuit.core.errors import InputError
 from infopursuit_study.comparison.pictures import draw_curves, draw_truth
 from infopursuit_study.comparison.results import Result, curve_rows, read_result
 from infopursuit_study.comparison.seeds import measure_peers
 from infopursuit_study.comparison.tables import markdown
 from infopursuit_study.evaluation.bootstrap import accuracy_interval
-from infopursuit_study.experiments.leaders import leaders, tasks_of
-from infopursuit_study.experiments.page import main, with_tables
 from infopursuit_study.peers.peer import BUDGETS
-from tests.stage_scripts import ROOT
 from tests.study.comparison.tasks import small_task
 
 PEERS = ("selected_scores", "ours", "zero_shot", "descriptions", "probe")
@@ -103,28 +97,6 @@ def test_a_peer_with_fewer_seeds_is_compared_over_those_of_both(
     assert row_of(differences, "selected texts, scores")[-1].startswith(f"{less:+.1f} [")
 
 
-def test_tables_are_put_between_their_marks(tmp_path: Path) -> None:
-    page = "a\n<!-- tables x -->\nold\n<!-- end -->\nb\n<!-- tables y -->\n<!-- end -->\n"
-    text = with_tables(page, "x", "| 1 |\n")
-    assert text == (
-        "a\n<!-- tables x -->\n\n| 1 |\n\n<!-- end -->\nb\n<!-- tables y -->\n<!-- end -->\n"
-    )
-    assert with_tables(text, "x", "| 1 |\n") == text
-    with pytest.raises(InputError, match="no marks '<!-- tables z -->'"):
-        with_tables(page, "z", "")
-    open_ended = page.replace("<!-- end -->", "", 1)
-    with pytest.raises(InputError, match="before other tables"):
-        with_tables(open_ended, "x", "| 1 |\n")
-    (tmp_path / "page.md").write_text(page)
-    (tmp_path / "tables.md").write_text("| 2 |\n")
-    (tmp_path / "tables.curves.svg").write_text("<svg/>", encoding="utf-8")
-    (tmp_path / "other.curves.svg").write_text("other", encoding="utf-8")
-    main(str(tmp_path / "page.md"), "y", str(tmp_path / "tables.md"))
-    assert "| 2 |" in (tmp_path / "page.md").read_text()
-    pictures = {path.name: path.read_text() for path in (tmp_path / "images").iterdir()}
-    assert pictures == {"y-curves.svg": "<svg/>"}
-
-
 def result(peer: str, accuracy: float, true: float | None, bounded: bool = True) -> Result:
     correct = np.zeros((1, 100, len(BUDGETS) + 1), dtype=bool)
     correct[:, : int(100 * accuracy)] = True
@@ -191,88 +163,3 @@ def measured(peer: str, *accuracies: float, true: float | None = None) -> Result
     metrics |= {} if true is None else {"claims_true": true}
     nothing = np.zeros((1, 0, len(BUDGETS) + 1), dtype=bool)
     return Result(peer, None, ["0"], [metrics], [{}], nothing, bool(accuracies))
-
-
-def test_a_cell_names_the_leader_and_the_best_of_the_other_side() -> None:
-    found = leaders(
-        {
-            "Zoo": [
-                measured("tree", 0.6, 0.65, 0.7, true=0.1),
-                measured("generative_ip", 0.5, 0.7, 0.7),
-                measured("ours", 0.55, 0.8, 0.9, true=0.4),
-                measured("ours_knowing", 0.58, 0.9, 0.8),
-                measured("sparse_logistic", 0.9, 0.9, 0.9),
-                measured("probe", 0.99, 0.99, 0.99),
-                measured("zero_shot"),
-            ]
-        }
-    )
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in found.splitlines()]
-    assert rows[2:] == [
-        [
-            "questions",
-            "Zoo",
-            "decision tree 60.0; ours, knowing 58.0",
-            "**ours, knowing 90.0**; generative IP 70.0",
-            "**ours 90.0**; decision tree 70.0",
-            "**ours 40.0**; decision tree 10.0",
-        ],
-        ["weights a class", "Zoo", *["sparse logistic regression 90.0"] * 3, "–"],
-    ]
-
-
-def test_the_tasks_of_a_page_are_titled_by_the_heading_before_their_tables() -> None:
-    page = "# A\n\n## Tables\n\n### One task\n\ntext\n\n<!-- tables one -->\n\n<!-- end -->\n"
-    page += "\n### Other\n\n<!-- tables two -->\n<!-- end -->\n"
-    assert tasks_of(page) == {"one": "One task", "two": "Other"}
-
-
-def test_the_page_of_this_repository_has_the_leaders_of_its_records() -> None:
-    """Each cell is checked against the tables of the page, which come from the same records."""
-    text = (ROOT / "lab/benchmark.md").read_text(encoding="utf-8")
-    rows = table_rows(text.partition("<!-- tables leaders -->")[2])[2:]
-    titles = {title: name for name, title in tasks_of(text).items()}
-    for unit, task, *cells in rows:
-        tables = text.partition(f"<!-- tables {titles[task]} -->\n")[2]
-        by_peer: dict[str, list[list[str]]] = {}
-        for row in table_rows(tables):
-            by_peer.setdefault(re.sub(r", \d seeds?$", "", row[0]), []).append(row)
-        for column, cell in enumerate(cells):
-            for told in cell.split("; "):
-                peer, _, share = told.rpartition(" ")
-                accuracies, _, claims, *_ = by_peer[peer]
-                assert accuracies[2] == unit
-                assert [*accuracies[3:6], claims[1]][column] == share, (unit, task, told)
-    assert len(rows) >= 16
-    assert len({unit for unit, *_ in rows}) == 4
-
-
-def table_rows(text: str) -> list[list[str]]:
-    """The cells of all tables up to the end of what is between marks, without bold."""
-    lines = text.partition("<!-- end -->")[0].replace("*", "").splitlines()
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if "|" in line]
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "infopursuit_study.experiments.leaders", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-@pytest.mark.slow
-def test_the_command_writes_into_the_page_or_says_what_is_missing(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    task = "### Food\n\n<!-- tables food10-vitb32 -->\n<!-- end -->\n"
-    page.write_text(f"<!-- tables leaders -->\n<!-- end -->\n\n{task}", encoding="utf-8")
-    records = str(ROOT / "docs/records")
-    assert run(str(page), records).returncode == 0
-    assert re.search(r"\| questions \| Food \| .*generative IP", page.read_text(encoding="utf-8"))
-    assert task in page.read_text(encoding="utf-8")
-    for arguments, told in (
-        ((str(page),), "leaders: expected: PAGE RECORDS"),
-        ((str(page), str(tmp_path)), f"leaders: {tmp_path}: no record of any of"),
-        ((str(tmp_path / "no.md"), records), "no.md"),
-    ):
-        failed = run(*arguments)
-        assert failed.returncode == 1
-        assert told in failed.stderr
-        assert len(failed.stderr.splitlines()) == 1
