@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +15,7 @@ from ruamel.yaml import YAML
 
 from infopursuit.cli import command_line
 from infopursuit.core.code_used import CodeUsed, imports
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
@@ -45,6 +48,19 @@ ABOVE = [
     "menagerie",
     "infopursuit_study.experiments",
 ]
+# What importing a module may import of the library, itself included: files, and their lines. A
+# feature that needs more has to find another place, or to take something away.
+CLOSURES = {
+    "infopursuit.estimators.naive_bayes": (75, 14_700),
+    "infopursuit.estimators.base": (45, 8_200),
+    "infopursuit.cli.explain": (52, 8_800),
+    "infopursuit.pursuit.pursuit": (24, 4_100),
+}
+# Not in what loads a model and predicts: keys, how models are fitted, and CLIP.
+NOT_TO_LOAD = ("infopursuit.keys", "infopursuit.questions", "infopursuit.clip")
+MOST_LINES = 93_000  # of all tracked Python
+MOST_SETTINGS = 13  # of the classifier's constructor
+MOST_OPTIONS = 60  # of the command line
 # What a bare image with torch lacks, and the training engine does without.
 NOT_THERE = (
     "PIL",
@@ -208,3 +224,37 @@ def test_the_engine_is_imported_where_there_is_little_beside_torch() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("module", "most"), CLOSURES.items(), ids=list(CLOSURES))
+def test_an_import_stays_small(module: str, most: tuple[int, int]) -> None:
+    code = (
+        f"import sys, {module}\n"
+        "for name, each in sys.modules.items():\n"
+        "    if name.split('.')[0] == 'infopursuit': print(name, each.__file__)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    files = dict(line.split(" ", 1) for line in done.stdout.splitlines())
+    lines = sum(len(Path(file).read_bytes().splitlines()) for file in files.values())
+    assert len(files) <= most[0]
+    assert lines <= most[1]
+    if module == "infopursuit.estimators.base":
+        assert not [name for name in files if name.startswith(NOT_TO_LOAD)]
+
+
+def test_the_house_stays_small() -> None:
+    listed = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("not a clone: git lists no files here")
+    files = [ROOT / name for name in listed.stdout.splitlines() if (ROOT / name).is_file()]
+    assert sum(len(path.read_bytes().splitlines()) for path in files) <= MOST_LINES
+    constructor = inspect.signature(InformationPursuitClassifier).parameters
+    assert len(constructor) <= MOST_SETTINGS
+    code = "".join(
+        path.read_text(encoding="utf-8") for path in (SOURCE / "infopursuit/cli").glob("*.py")
+    )
+    assert len(re.findall(r'"--[a-z-]+"', code)) <= MOST_OPTIONS
+    product = "".join(
+        path.read_text(encoding="utf-8") for path in (SOURCE / "infopursuit").rglob("*.py")
+    )
+    assert not re.findall(r"[(,] *model: InformationPursuitClassifier", product)

@@ -119,3 +119,13 @@ def test_the_tree_of_contributors_has_every_package() -> None:
         for path in (ROOT / "src" / home).glob("*/__init__.py")
     }
     assert set(re.findall(r"^    (\w+)/ ", text, re.MULTILINE)) == packages
+
+
+def test_the_trips_of_contributors_lead_through_files_that_are_there() -> None:
+    text = (ROOT / "docs/contributing.md").read_text(encoding="utf-8")
+    trips = text[text.index("## Five trips") : text.index("## How to add a source")]
+    named = re.findall(r"`([\w/]+\.py)`", trips)
+    assert len(named) > 30
+    for name in named:
+        home = ROOT if name.startswith(("src/", "stages/")) else ROOT / "src/infopursuit"
+        assert (home / name).is_file(), f"docs/contributing.md: no {name}"
