@@ -16,7 +16,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -61,15 +61,13 @@ TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")
 CHARACTERS_PER_TOKEN = 4
 
 
+@runtime_checkable
 class Learner(Protocol):
     """A classifier that learns from texts, as far as a language model helps it."""
 
     texts: Any
     text_embeddings: Any
     knowledge: Any
-    queries_: tuple[str, ...]
-    judgement_: Any
-    provenance_: dict[str, Any]
 
     def candidates(self, X: Any, y: Any, count: int) -> list[str]:
         """Return the texts that may become questions."""
@@ -220,7 +218,8 @@ class LanguageModelHelp:
                 model.fit(X, y, **teaching)
                 instead = "the model is fitted as without it"
             logger.error("the language model is asked no more, %s: %s", instead, self.of_no_use)
-        model.provenance_["language_model"] = identity
+        fitted: Any = model
+        fitted.provenance_["language_model"] = identity
         return model
 
     def _fit(self, model: Learner, X: Any, y: Any, teaching: Mapping[str, Any]) -> None:
@@ -235,9 +234,9 @@ class LanguageModelHelp:
         model.text_embeddings = everything[[rows[text] for text in candidates]]
         before = model.select_queries(X, y, **teaching)
         model.knowledge = known.for_classes_and_texts(classes, candidates)
-        model.fit(X, y, **teaching)
-        logger.info("%s", changed(before, model.queries_, known))
-        model.judgement_ = self.judgement(classes, model.queries_)
+        fitted = model.fit(X, y, **teaching)
+        logger.info("%s", changed(before, fitted.queries_, known))
+        fitted.judgement_ = self.judgement(classes, fitted.queries_)
 
 
 def changed(before: Sequence[str], after: Sequence[str], known: KnowledgeTable) -> str:
