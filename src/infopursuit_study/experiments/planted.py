@@ -24,7 +24,6 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from benchmarks.made_up import noise
 from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
@@ -52,6 +51,11 @@ class PlantedWorld(NamedTuple):
     task: Task
     tables: Float[Tensor, "c a"]
     shown: Bool[Tensor, "n a"]
+
+
+def noise(generator: torch.Generator, *shape: int) -> Tensor:
+    """Draw Gaussian vectors of about unit norm."""
+    return torch.randn(*shape, generator=generator) / shape[-1] ** 0.5
 
 
 def planted_world(

@@ -230,13 +230,6 @@ def false_rows(groups: Sequence[Group]) -> list[Row]:
     return rows
 
 
-def false_share(run: Run) -> float | None:
-    """Return the share of the first ten answers that is false; None if that is not known."""
-    counts = run.truth.get("first_ten")
-    checked = counts["claims"] - counts["not_sure"] if counts else 0
-    return counts["false"] / checked if counts and checked else None
-
-
 def pairs_table(groups: Sequence[Group], shown: Run) -> Row | None:
     """Tabulate pairs of pictures that differ in one attribute; None if no run measured them.
 
@@ -272,11 +265,6 @@ def _pairs_row(runs: Sequence[Run], name: str, attribute: str) -> Row:
             mean("dictionary_pairs", "steadiness"),
         ),
     }
-
-
-def follows_change(run: Run) -> float | None:
-    """Return how often the answer follows a switched attribute; None if that is not known."""
-    return run.truth.get("pairs", {}).get("all", {}).get("change")
 
 
 def _mean(values: Sequence[int | float | None]) -> float | None:

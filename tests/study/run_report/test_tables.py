@@ -16,7 +16,6 @@ from infopursuit_study.run_report.groups import measured_groups
 from infopursuit_study.run_report.meaning_tables import (
     COLUMNS,
     false_rows,
-    false_share,
     meaning_section,
     of_100,
     pairs_table,
@@ -263,7 +262,6 @@ def test_false_answers_and_switched_pairs(tmp_path) -> None:
     groups = groups_of(results)
     (row,) = false_rows(groups)
     assert list(row.values()) == ["llm", "fixed", "20", "194", "160", "8", "5.0"]
-    assert false_share(results.runs[0]) == 4 / 80
     table = pairs_table(groups, results.runs[0])
     assert table is not None
     (row,) = table["rows"]
@@ -274,15 +272,13 @@ def test_false_answers_and_switched_pairs(tmp_path) -> None:
     assert table["attributes"][1]["phrases"] == (NOTHING, NOTHING, "98.0")
 
 
-def test_without_what_a_file_lacks_there_are_no_tables_and_no_shares(tmp_path) -> None:
+def test_without_what_a_file_lacks_there_are_no_tables(tmp_path) -> None:
     results = read(tmp_path, ("fixed",), truth=True)
     assert false_rows(groups_of(results)) == []
     assert pairs_table(groups_of(results), results.runs[0]) is None
-    assert false_share(results.runs[0]) is None
     nothing = {"first_ten": {**FIRST_TEN, "claims": 0, "false": 0, "not_sure": 0}}
     results = read(tmp_path / "nothing", ("fixed",), truth=True, known=nothing)
     assert false_rows(groups_of(results))[0]["share_false"] == NOTHING
-    assert false_share(results.runs[0]) is None
 
 
 def test_missing_files_and_two_stopping_rules_are_reported(tmp_path) -> None:
