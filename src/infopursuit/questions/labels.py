@@ -145,7 +145,7 @@ def _row_weights(given: Any, count: int) -> Float[np.ndarray, " n"]:
 
 
 def _class_weights(
-    given: str | Mapping[Any, float], classes: np.ndarray, labels: Tensor
+    given: str | Mapping[Any, int | float], classes: np.ndarray, labels: Tensor
 ) -> Float[np.ndarray, " n"]:
     """Return the weight of each row's class, as scikit-learn counts it."""
     places, known = labels.numpy(), classes.tolist()
