@@ -38,6 +38,8 @@ ORDER = [
 ]
 # Rooms stand above all of these, and nothing imports them.
 ROOMS = sorted(room.split(".")[1] for room in command_line.ROOMS)
+# Not in what loads a model and predicts: rooms, how models are fitted, and CLIP.
+NOT_TO_LOAD = tuple(f"infopursuit.{name}" for name in (*ROOMS, "questions", "clip"))
 # Above the library, in the same order: what measures and compares, and the embedded world.
 ABOVE = [
     "infopursuit_study.evaluation",
@@ -56,8 +58,6 @@ CLOSURES = {
     "infopursuit.cli.explain": (52, 8_800),
     "infopursuit.pursuit.pursuit": (24, 4_100),
 }
-# Not in what loads a model and predicts: keys, how models are fitted, and CLIP.
-NOT_TO_LOAD = ("infopursuit.keys", "infopursuit.questions", "infopursuit.clip")
 MOST_LINES = 93_000  # of all tracked Python
 MOST_SETTINGS = 13  # of the classifier's constructor
 MOST_OPTIONS = 60  # of the command line

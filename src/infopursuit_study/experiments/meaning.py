@@ -245,7 +245,7 @@ def unseen_classes(task: Task, row: Row, seed: int) -> Figures:
     scores = np.empty((len(images), len(texts)), dtype=np.float32)
     answers = np.empty((len(images), len(texts)), dtype=np.float32)
     for fold in range(FOLDS):
-        model = fitted(task, row, seed, texts, np.flatnonzero(fold_of_class == fold))
+        model = fitted(task, row, seed, texts, np.flatnonzero(fold_of_class == fold).tolist())
         rows = torch.tensor(folds == fold)
         scores[rows] = model.pursuit_.rule.scores(images[rows]).numpy()
         answers[rows] = model.answer(images[rows].numpy())
