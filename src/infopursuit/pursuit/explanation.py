@@ -7,17 +7,14 @@ figure or as HTML is found through `core.renderers`.
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from operator import sub
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from infopursuit.core.errors import InputError, one_line
-from infopursuit.core.files import write_text
 from infopursuit.core.numbers import counted, percent
 from infopursuit.core.renderers import renderer
 from infopursuit.pursuit.answers.rules import NOT_SURE, WORDS, in_words
@@ -374,53 +371,6 @@ class Explanation:
             everything: whether answers that changed little have a row each, too.
         """
         return renderer("explanation_figure")(self, classes_shown, picture, everything)
-
-
-# -- files ----------------------------------------------------------------------------------
-
-
-class ExplainedImage(NamedTuple):
-    """One image of a report.
-
-    Attributes:
-        explanation: the questions in the order asked.
-        figure: the file that shows it: its name in a file of explanations, its path in a report.
-        short: the answers that decide; None if a model cannot give them.
-    """
-
-    explanation: Explanation
-    figure: str
-    short: Explanation | None = None
-
-
-def write_explanations(
-    path: str | Path, stop: StoppingRule, explained: Sequence[ExplainedImage]
-) -> None:
-    """Write explanations as JSON with sorted keys."""
-    images = [
-        {
-            "figure": image.figure,
-            "explanation": image.explanation.to_dict(),
-            "short": None if image.short is None else image.short.to_dict(),
-        }
-        for image in explained
-    ]
-    content = {"stop": stop._asdict(), "images": images}
-    text = json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    write_text(path, text + "\n")
-
-
-def read_explanations(path: str | Path) -> tuple[StoppingRule, list[ExplainedImage]]:
-    """Read what `write_explanations` wrote."""
-    content = json.loads(Path(path).read_text(encoding="utf-8"))
-    return StoppingRule(**content["stop"]), [
-        ExplainedImage(
-            Explanation.from_dict(image["explanation"]),
-            image["figure"],
-            None if image["short"] is None else Explanation.from_dict(image["short"]),
-        )
-        for image in content["images"]
-    ]
 
 
 # -- words ----------------------------------------------------------------------------------

@@ -27,9 +27,9 @@ from infopursuit.datasets.labelled_images import load_images
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.provenance import RunProvenance
 from infopursuit.pipeline.params import Params, load_params
-from infopursuit.pursuit.explanation import read_explanations
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.knowledge_tables import write_knowledge
+from infopursuit_study.evaluation.explained_images import read_explanations
 from infopursuit_study.evaluation.files import read_predictions
 from infopursuit_study.meaning.worst_answers import read_worst
 from tests.stage_scripts import ROOT, stage

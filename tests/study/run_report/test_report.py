@@ -14,10 +14,9 @@ from infopursuit.core.run_name import RunName
 from infopursuit.pursuit.explanation import (
     IMAGE,
     NONE_OF_THE_CLASSES,
-    ExplainedImage,
     question,
-    write_explanations,
 )
+from infopursuit_study.evaluation.explained_images import ExplainedImage, write_explanations
 from infopursuit_study.evaluation.files import write_json
 from infopursuit_study.run_report.page import (
     belief,
