@@ -14,9 +14,10 @@ import torch
 from infopursuit.core.errors import InputError
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.pursuit.answers.rules import LEVELS
-from infopursuit.pursuit.explanation import Explanation, why_not_sure
+from infopursuit.pursuit.explanation import Explanation
 from infopursuit.pursuit.naive_bayes.model import NaiveBayes
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.report.words import why_not_sure
 from infopursuit.texts.knowledge import KnowledgeTable
 from tests.estimators.conftest import CLASSES, PROPERTIES, World
 

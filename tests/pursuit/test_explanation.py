@@ -17,12 +17,11 @@ from infopursuit.pursuit.explanation import (
     Step,
     answer_value,
     ending,
-    explanation_text,
     question,
     rival,
-    stops_when,
 )
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.report.words import explanation_text, stops_when
 
 
 def explained(**changes: object) -> Explanation:

@@ -11,11 +11,8 @@ import pytest
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.run_name import RunName
-from infopursuit.pursuit.explanation import (
-    IMAGE,
-    NONE_OF_THE_CLASSES,
-    question,
-)
+from infopursuit.pursuit.explanation import IMAGE, question
+from infopursuit.report.words import NONE_OF_THE_CLASSES
 from infopursuit_study.evaluation.explained_images import ExplainedImage, write_explanations
 from infopursuit_study.evaluation.files import write_json
 from infopursuit_study.run_report.page import (
