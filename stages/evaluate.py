@@ -36,7 +36,7 @@ from infopursuit.pipeline import paths
 from infopursuit.pipeline.run_settings import EvaluateSettings, ExplainSettings
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.texts.annotations import Annotations, read_annotations
-from infopursuit.texts.knowledge import read_judge, read_strict
+from infopursuit.texts.knowledge_lists import read_judge, read_strict
 from infopursuit.texts.knowledge_tables import read_knowledge
 from infopursuit.texts.normalization import normalize
 from infopursuit.texts.text_table import TextTable

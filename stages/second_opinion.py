@@ -30,7 +30,7 @@ from infopursuit.pipeline.run_settings import ExplainSettings
 from infopursuit.queries.language_models import open_language_model
 from infopursuit.queries.settings import SecondOpinionSettings
 from infopursuit.texts.annotations import read_annotations
-from infopursuit.texts.knowledge import read_strict
+from infopursuit.texts.knowledge_lists import read_strict
 from infopursuit.texts.knowledge_tables import read_knowledge
 from infopursuit_study.evaluation.chosen_images import load_pictures, spread_rows
 from infopursuit_study.evaluation.explained_images import ExplainedImage, write_explanations

@@ -35,7 +35,9 @@ from infopursuit.estimators.sense import FITS, hard_answers, plausible_questions
 from infopursuit.pipeline import paths
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.questions.knowledge import BY_CLIP, Knowledge
-from infopursuit.texts.knowledge import KnowledgeTable, open_knowledge, read_judge, read_strict
+from infopursuit.texts.knowledge import KnowledgeTable
+from infopursuit.texts.knowledge_files import open_knowledge
+from infopursuit.texts.knowledge_lists import read_judge, read_strict
 from infopursuit_study.comparison.entries import named
 from infopursuit_study.experiments.meaning_tables import markdown
 from infopursuit_study.meaning.measures import (
