@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -22,7 +22,6 @@ from infopursuit.core.errors import InputError
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.datasets.trained_on import each_row, remember
 from infopursuit.estimators.base import DecidingClassifier
-from infopursuit.estimators.from_knowledge import KnowledgeModel, read_knowledge_model
 from infopursuit.estimators.inputs import Inputs
 from infopursuit.pursuit.answers.rules import LEVELS
 from infopursuit.pursuit.answers.table import Counts
@@ -42,6 +41,9 @@ from infopursuit.questions.source import QuestionSource
 from infopursuit.questions.texts import TextsOnImages, TextSource, required_questions
 from infopursuit.questions.wishes import Wishes, check_share, check_words
 from infopursuit.texts.text_table import TextTable, warn_of_idle_bans
+
+if TYPE_CHECKING:
+    from infopursuit.estimators.from_knowledge import KnowledgeModel
 
 # The settings that are one of a few words.
 WORDS = {"answers": (*LEVELS, "minmax"), "rates": ("counted", "fitted")}
@@ -177,7 +179,7 @@ class InformationPursuitClassifier(Inputs, DecidingClassifier, ClassifierMixin, 
             self._set_width(source, "X", rows.width)
             self._keep_column_names(X)
             if isinstance(source, TextSource):
-                source = source.taught(annotations, certified, rows, y, memory, seed)
+                source = _taught(source, annotations, certified, rows, y, memory, seed)
         data = shards or memory
         assert data is not None
         self.classes_, held_out = data.classes, None
@@ -232,6 +234,8 @@ class InformationPursuitClassifier(Inputs, DecidingClassifier, ClassifierMixin, 
         Raises:
             InputError: a setting is malformed, or the table tells no classes apart.
         """
+        from infopursuit.estimators.from_knowledge import read_knowledge_model
+
         # Many answers in a row may tell nothing of the class in front: stability does not stop.
         model = cls(**{"stop": StoppingRule(0.95, stability=None), **settings})
         made = read_knowledge_model(
@@ -300,7 +304,8 @@ class InformationPursuitClassifier(Inputs, DecidingClassifier, ClassifierMixin, 
         wishes, seed = self._checked_settings(), seed_of(self.random_state)
         source, rows = self._texts_to_ask(wishes, reference_embeddings), UnitMatrix(X, "X")
         data = training_set(rows, y, sample_weight)
-        chooser = TextsOnImages(source.taught(annotations, certified, rows, y, data, seed), data)
+        source = _taught(source, annotations, certified, rows, y, data, seed)
+        chooser = TextsOnImages(source, data)
         return chooser.texts.named(chooser.rows(wishes, seed))
 
     def candidates(self, X: Any, y: Any, count: int) -> list[str]:
@@ -372,3 +377,12 @@ class InformationPursuitClassifier(Inputs, DecidingClassifier, ClassifierMixin, 
         source = TextSource(texts, self.answers, Knowledge.of(self.knowledge), reference)
         source.check(wishes)
         return source
+
+
+def _taught(source: TextSource, annotations: Any, *given: Any) -> TextSource:
+    """Return texts with what people say of single rows; without annotations the same texts."""
+    if not annotations:
+        return source
+    from infopursuit.questions.annotations import taught
+
+    return taught(source, annotations, *given)
