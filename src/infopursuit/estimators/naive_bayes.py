@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -24,7 +24,6 @@ from infopursuit.datasets.trained_on import each_row, remember
 from infopursuit.estimators.base import DecidingClassifier
 from infopursuit.estimators.inputs import Inputs
 from infopursuit.pursuit.answers.rules import LEVELS
-from infopursuit.pursuit.answers.table import Counts
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.naive_bayes.training_set import ShardedSet
 from infopursuit.pursuit.stopping import StoppingRule
@@ -41,9 +40,6 @@ from infopursuit.questions.source import QuestionSource
 from infopursuit.questions.texts import TextsOnImages, TextSource, required_questions
 from infopursuit.questions.wishes import Wishes, check_share, check_words
 from infopursuit.texts.text_table import TextTable, warn_of_idle_bans
-
-if TYPE_CHECKING:
-    from infopursuit.estimators.from_knowledge import KnowledgeModel
 
 # The settings that are one of a few words.
 WORDS = {"answers": (*LEVELS, "minmax"), "rates": ("counted", "fitted")}
@@ -241,19 +237,15 @@ class InformationPursuitClassifier(Inputs, DecidingClassifier, ClassifierMixin, 
         made = read_knowledge_model(
             knowledge, reliability, texts, text_embeddings, unlabelled, strength
         )
-        return model._become(made)
-
-    def _become(self, made: KnowledgeModel) -> InformationPursuitClassifier:
-        """Become a model of given rates."""
-        self._rule(None)
-        self.pursuit_, self.columns_ = made.pursuit, made.columns
-        self.counts_: Counts = made.counts
-        self.queries_, self.classes_ = made.pursuit.queries, np.array(made.pursuit.class_names)
-        self.n_features_in_, self.clip_, self.clip_source_ = made.width, None, None
-        self.provenance_ = {"images": 0}
+        model._rule(None)
+        model.pursuit_, model.columns_ = made.pursuit, made.columns
+        model.counts_ = made.counts
+        model.queries_, model.classes_ = made.pursuit.queries, np.array(made.pursuit.class_names)
+        model.n_features_in_, model.clip_, model.clip_source_ = made.width, None, None
+        model.provenance_ = {"images": 0}
         if made.columns is not None:
-            self.feature_names_in_ = np.array(made.columns.names, dtype=object)
-        return self
+            model.feature_names_in_ = np.array(made.columns.names, dtype=object)
+        return model
 
     @available_if(lambda model: hasattr(model, "counts_"))
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:

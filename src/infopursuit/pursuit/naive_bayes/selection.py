@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -54,6 +54,7 @@ QueryWeights = Callable[
 ]
 
 
+@runtime_checkable
 class TaughtTexts(Protocol):
     """Texts whose answers follow what people say of images (`questions.annotations`)."""
 
