@@ -94,6 +94,7 @@ TABLES: dict[str, tuple[dict[str, str], str]] = {
     "supported": (KNOWING, "supported"),
 }
 
+
 @cache
 def peers(record: str) -> dict[str, dict[str, float]]:
     """Return the means over seeds of all that a record holds, by peer; shares in percent."""
@@ -108,6 +109,7 @@ def peers(record: str) -> dict[str, dict[str, float]]:
         for peer, found in seeds.items()
     }
 
+
 @cache
 def rows_of(record: str) -> dict[tuple[str, ...], float]:
     """Return the values of a CSV record by its columns before `value`."""
@@ -117,6 +119,7 @@ def rows_of(record: str) -> dict[tuple[str, ...], float]:
             names = list(row)
             found[tuple(row[name] for name in names[: names.index("value")])] = float(row["value"])
     return found
+
 
 def value_of(record: str, key: tuple[str, ...]) -> float:
     """Return a recorded figure; KeyError names the one that no record has."""
@@ -128,10 +131,12 @@ def value_of(record: str, key: tuple[str, ...]) -> float:
     except (KeyError, ValueError, FileNotFoundError):
         raise KeyError(f"docs/records has no figure {' '.join([record, *key])!r}") from None
 
+
 def filled(page: str) -> str:
     """Return the page with the recorded figures behind all its marks."""
     page = TABLE.sub(lambda found: f"{found[1]}\n{table(found['name'])}\n{found[3]}", page)
     return MARK.sub(_number, page)
+
 
 def _number(found: re.Match[str]) -> str:
     value = value_of(found["record"], tuple(found["key"].split()))
@@ -139,6 +144,7 @@ def _number(found: re.Match[str]) -> str:
     sign = "+" if found["number"].startswith("+") else ""
     written = f"{value:{sign}{',' if ',' in found['number'] else ''}.{decimals}f}"
     return written + found[0][len(found["number"]) :]
+
 
 def table(name: str) -> str:
     """Return a table with a row for each method, a column for each task, one figure a cell."""
@@ -155,15 +161,18 @@ def table(name: str) -> str:
         lines.append([title, *unit, *(_cell(task, row, metric) for task in tasks)])
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
+
 def _cell(task: str, row: str, metric: str) -> str:
     if metric in OF_TRUTH:
         return f"{value_of('truth', (task, row, metric)):.1f}"
     found = peers(task).get(row, {}).get(metric)
     return NOTHING if found is None else f"{found:.1f}"
 
+
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Fill the figures of a page."""
     return filled(markdown)
+
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add a table of all that the records of peers hold."""
