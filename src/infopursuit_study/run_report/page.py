@@ -106,7 +106,8 @@ def dataset_part(
         "verdict": tables.verdict(results, shown),
         "selected_on_test": any(run.selected_on_test for run in runs),
         "curve": charts.opening_chart(results, shown),
-        "lines": charts.legend(results, styles),
+        "lines": charts.legend(results.runs, styles),
+        "trained": charts.legend([run for run in runs if run.training], styles),
         "baselines_legend": charts.baseline_legend(results),
         "budget": _panels(charts.budget_charts(results, styles)),
         "stopping": [
@@ -142,7 +143,13 @@ def dataset_part(
 
 def _panels(drawn: Sequence[Chart]) -> list[dict[str, Any]]:
     return [
-        {"title": each.heading, "unit": each.y_label, "chart": chart_svg(each)} for each in drawn
+        {
+            "title": each.title,
+            "start": each.heading,
+            "unit": each.y_label,
+            "chart": chart_svg(each),
+        }
+        for each in drawn
     ]
 
 
@@ -198,7 +205,8 @@ def summary(explanation: Explanation) -> str:
 def in_short(decisive: Explanation) -> str:
     """List the answers that decide, and what they alone lead to."""
     answers = ", ".join(f"{step.query}: {step.said}" for step in decisive.steps)
-    alone = f"{belief(decisive.posterior, decisive)} {ending(decisive)}"
+    comma = "" if decisive.confident else ","
+    alone = f"{belief(decisive.posterior, decisive)}{comma} {ending(decisive)}"
     said = f"{answers} ({alone})" if answers else alone
     other = other_ways(decisive)
     return said if other is None else f"{said}. {other.removesuffix('.')}"

@@ -284,6 +284,26 @@ def test_many_methods_with_all_inits(tmp_path):
     assert [each["name"].method for each in evolutions(results)][:5] == ["alternating"] * 5
 
 
+def test_no_table_has_more_than_eight_columns_and_each_has_as_many_as_its_heads_say(tmp_path):
+    keys = make_dataset(tmp_path, "cub200", (0, 1), tuple(METHODS), truth=True, known=KNOWN,
+                        meaning=MEANING, images=28, k=130, budget=128)  # fmt: skip
+    told = render_report([read_dataset(tmp_path, "cub200", keys, truth=True)], 20)
+    tables = re.findall(r"<table.*?</table>", told[: told.index('id="paper"')], re.DOTALL)
+    assert len(tables) > 10
+    for table in tables:
+        rows = re.findall(r"<tr.*?</tr>", table, re.DOTALL)
+        widths = [
+            sum(
+                int(span or 1)
+                for span in re.findall(r'<t[hd](?:[^>]*?colspan="(\d+)")?[^>]*>', row)
+            )
+            for row in rows
+        ]
+        assert max(widths) <= 8
+        # The second of two head rows lacks what spans both.
+        assert len(set(widths[1 + (' rowspan="2"' in table) :])) <= 1 or "all together" in table
+
+
 def test_text_headline_and_explanations_have_one_stopping_rule(results, page):
     rule = "at a probability of 85 % or after 8 questions"
     best = shown_run(results.runs)
