@@ -86,11 +86,6 @@ def test_columns_of_a_frame_must_be_the_same(world: World) -> None:
         model.predict(frame[names[::-1]])
 
 
-def test_a_row_alone_is_one_image(world: World, model) -> None:
-    assert len(model.explain(world.unseen[0])) == 1
-    assert model.predict(torch.from_numpy(world.unseen[0])).shape == (1,)
-
-
 def test_rows_that_are_not_of_unit_norm_are_scaled_with_a_warning(world: World, model) -> None:
     with pytest.warns(UserWarning, match="scaled to unit norm"):
         scaled = model.predict_proba(7 * world.unseen)

@@ -105,13 +105,6 @@ def test_dates_and_durations_are_refused(column: ArrayLike) -> None:
         InformationPursuitClassifier().fit(np.asarray(column, dtype="M8[D]")[:, None], y)
 
 
-def test_two_columns_of_one_name_are_refused(iris: tuple) -> None:
-    X, y = iris
-    twice = pd.concat([X, X[["petal width"]]], axis=1)
-    with pytest.raises(InputError, match="2 columns are called 'petal width'; expected one"):
-        InformationPursuitClassifier().fit(twice, y)
-
-
 def test_a_cell_that_is_no_number_is_named(iris: tuple) -> None:
     X, y = iris
     model = InformationPursuitClassifier().fit(X, y)
