@@ -18,7 +18,8 @@ from infopursuit.core.errors import InputError
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.questions.labels import encoded_labels
-from tests.estimators.conftest import World, unit
+from tests.estimators.conftest import World
+from tests.planted import unit
 
 # Where signatures are checked, a wrong type does not reach the code.
 UNTYPED = pytest.mark.skipif(
