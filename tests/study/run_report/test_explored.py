@@ -15,8 +15,7 @@ from infopursuit.datasets.labelled_images import load_images
 from infopursuit.explorer import payload
 from infopursuit.pipeline.params import Params
 from infopursuit_study.run_report.explored import best_run
-from tests.explorer.made_up import read_levels
-from tests.explorer.test_page import Elements
+from tests.explorer.made_up import payload_of, read_levels
 from tests.planted import CLASSES, IMAGES_OF, RUN, K, N, edited, with_files
 from tests.planted import params as params
 from tests.stage_scripts import stage
@@ -55,9 +54,7 @@ def provenance(name: str, **known: object) -> None:
 
 
 def shown() -> payload.Payload:
-    elements = Elements(PAGE.read_text(encoding="utf-8"))
-    (text,) = [text for _, each, text in elements.texts if each.get("id") == "payload"]
-    return payload.read(text)
+    return payload_of(PAGE.read_text(encoding="utf-8"))
 
 
 def test_the_page_knows_what_the_pipeline_knows(trained: Params) -> None:
