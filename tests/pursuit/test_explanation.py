@@ -17,7 +17,6 @@ from infopursuit.pursuit.explanation import (
     Step,
     answer_value,
     ending,
-    question,
     rival,
 )
 from infopursuit.pursuit.stopping import StoppingRule
@@ -332,24 +331,6 @@ def test_answers_that_changed_little_are_one_line() -> None:
     person = tuple(replace(step, overridden=True) for step in steps)
     for shown in (replace(explanation, steps=person), replace(explanation, chosen_from=9)):
         assert shown.folded() == [[number] for number in range(5)]
-
-
-@pytest.mark.parametrize(
-    ("query", "asked"),
-    [
-        ("four legs", "Does it have four legs?"),
-        ("striped", "Is it striped?"),
-        ("a vehicle that people travel in", "Does it show a vehicle that people travel in?"),
-        ("chimney", "Does it show a chimney?"),
-        ("Wheels.", "Does it have wheels?"),
-        ("Is it striped??", "Is it striped?"),
-        ("petal length > 2.45", "petal length > 2.45?"),
-        ("the animal has stripes", "Does the animal have stripes?"),
-        ("lange Flügel", "lange Flügel?"),
-    ],
-)
-def test_queries_are_put_as_questions_with_one_question_mark(query: str, asked: str) -> None:
-    assert question(query) == asked
 
 
 def test_rules_in_words() -> None:
