@@ -45,6 +45,7 @@ class LanguageModelSettings(Section):
     recorded: str
     vllm: VllmSettings
     openai: OpenAISettings
+    candidates: Positive | None
     structured_output: bool
     sampling: SamplingSettings
 
