@@ -289,7 +289,8 @@ class _Requests:
             if self.stopped.wait(pause):
                 raise StoppedError
         raise InputError(
-            f"{self.url} gave no answer in {tries} tries, the last ended in {failure}; check that "
+            f"{self.url} gave no answer in {tries} {'try' if tries == 1 else 'tries'}, the last "
+            f"ended in {failure}; check that "
             "the server runs, then run this again: answers so far are kept"
         )
 
