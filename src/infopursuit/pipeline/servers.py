@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from importlib.resources import as_file, files
 from itertools import product
@@ -29,10 +30,9 @@ from infopursuit.queries.class_knowledge import (
     prompts_for,
 )
 from infopursuit.queries.corpora import has_captions, read_captions
-from infopursuit.queries.generation import UnusableAnswersError
-from infopursuit.queries.language_models import ImagePrompt, Sampling, encoded
+from infopursuit.queries.generation import QUOTED, UnusableAnswersError
+from infopursuit.queries.language_models import Answer, ImagePrompt, Sampling, encoded
 from infopursuit.queries.language_models.openai_server import OpenAIServer
-from infopursuit.queries.language_models.pace import CONCURRENT_REQUESTS as AT_ONCE
 from infopursuit.queries.parsing import without_thoughts
 from infopursuit.queries.settings import LanguageModelSettings, OpenAISettings
 from infopursuit.queries.templates import load_template
@@ -53,27 +53,28 @@ def ask_servers(params_file: str | Path = "params.yaml", again: bool = True) -> 
         InputError: a server gives no answer, or one of no use.
     """
     params = load_params(params_file)
-    asked = []
+    asked: list[tuple[str, OpenAISettings, Counter[str], Callable[[OpenAIServer], str]]] = []
     if params.language_model.backend == "openai":
-        text = partial(_ask_text, params.language_model)
-        asked = [("language_model", params.language_model.openai, text_calls(params, again), text)]
-    opinion = params.second_opinion.model.openai
-    calls = picture_calls(params, again)
-    asked.append(("second_opinion.model", opinion, calls, partial(_ask_picture, opinion)))
+        text, calls = partial(_ask_text, params.language_model), text_calls(params, again)
+        asked = [("language_model", params.language_model.openai, calls, text)]
+    opinion, calls = params.second_opinion.model.openai, picture_calls(params, again)
+    asked.append(("second_opinion.model", opinion, calls, _ask_picture))
     mistakes = []
     for key, server, calls, ask in asked:
         if not calls.total():
             continue
-        started = time.perf_counter()
         try:
-            said = ask()
+            model = OpenAIServer(server.model_copy(update={"max_retries": 0}))
+            started = time.perf_counter()
+            said = ask(model)
         except InputError as error:
             mistakes.append(f"{params_file}: {key}: {error}")
             continue
         seconds, total = time.perf_counter() - started, calls.total()
+        at_once = server.requests_at_once
         parts = ", ".join(f"{name} {number:,}" for name, number in calls.items() if number)
-        alone, together = _duration(total * seconds), _duration(total * seconds / AT_ONCE)
-        costs = f"for {alone} one after the other, or {together} if it answers {AT_ONCE} at once"
+        alone, together = _duration(total * seconds), _duration(total * seconds / at_once)
+        costs = f"for {alone} one after the other, or {together} if it answers {at_once} at once"
         logger.info(
             "%s: %s at %s answered in %.1f s: %r; a run asks it %s times (%s), %s; what was asked "
             "earlier is kept",
@@ -120,11 +121,7 @@ def _classes(params: Params, name: str) -> list[str]:
     return read_class_names(given if Path(given).exists() else paths.classes(name))
 
 
-def _once(settings: OpenAISettings) -> OpenAIServer:
-    return OpenAIServer(settings.model_copy(update={"max_retries": 0}))
-
-
-def _ask_text(settings: LanguageModelSettings) -> str:
+def _ask_text(settings: LanguageModelSettings, model: OpenAIServer) -> str:
     """Ask what is true of a dog, in the form in which a run asks of its classes."""
     with as_file(files("infopursuit.queries") / "prompts" / "class_knowledge.jinja") as path:
         template = load_template(path, NEEDED, OFFERED)
@@ -132,24 +129,29 @@ def _ask_text(settings: LanguageModelSettings) -> str:
     prompt = template.render(class_name="dog", texts=texts, classes=["dog", "car"])
     pattern = knowledge_pattern() if settings.structured_output else None
     sampling = Sampling(**settings.sampling.model_dump(), pattern=pattern)
-    [answer] = _once(settings.openai).answer([prompt], sampling)
+    [answer] = model.answer([prompt], sampling)
     known = parse_knowledge(answer, len(texts))
     if isinstance(known, Unusable):
-        where = f"the answer of {settings.openai.model} at {settings.openai.base_url} is of no use"
-        raise UnusableAnswersError(where, [answer], {known.value: 1})
-    return " ".join(answer.text.split())[-80:]
+        raise _of_no_use(model, answer, {known.value: 1})
+    return " ".join(without_thoughts(answer.text)[1].split())[:QUOTED]
 
 
-def _ask_picture(settings: OpenAISettings) -> str:
+def _ask_picture(model: OpenAIServer) -> str:
     """Ask about a grey picture."""
     picture = encoded(Image.new("RGB", (224, 224), "grey"))
     prompt = ImagePrompt(picture, "Is this picture grey? Answer with yes or no.", ("no", "yes"))
-    [answer] = _once(settings).answer([prompt], Sampling(0.0, 1.0, 5, 0))
+    [answer] = model.answer([prompt], Sampling(0.0, 1.0, 5, 0))
     said = without_thoughts(answer.text)[1].strip()
     if said.lower().strip(".!*\"'") not in prompt.choices:
-        where = f"the answer of {settings.model} at {settings.base_url} is of no use"
-        raise UnusableAnswersError(where, [answer], {})
+        raise _of_no_use(model, answer, {})
     return said
+
+
+def _of_no_use(
+    model: OpenAIServer, answer: Answer, reasons: dict[str, int]
+) -> UnusableAnswersError:
+    where = f"the answer of {model.settings.model} at {model.base_url} is of no use"
+    return UnusableAnswersError(where, [answer], reasons)
 
 
 def _duration(seconds: float) -> str:
