@@ -287,12 +287,15 @@ def test_a_server_is_asked_one_question(
                 ask_servers()
             return
         assert re.search(said, caplog.text)
+        edit(project, "datasets", "pets", "classes", value="artifacts/pets.txt")
+        ask_servers()
+        assert "1 times (dictionaries 1, knowledge not known yet)" in caplog.text
         for made in ("queries/dictionaries/pets.txt", "knowledge/pets.parquet"):
             path = project / "artifacts" / made
             path.parent.mkdir(parents=True)
             path.touch()
         ask_servers(again=False)
-        assert len(requests) == 1, "all was asked earlier"
+        assert len(requests) == 2, "all was asked earlier"
 
 
 def test_a_server_of_second_opinions_is_asked_about_a_picture(

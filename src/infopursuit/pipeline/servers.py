@@ -39,6 +39,8 @@ from infopursuit.queries.templates import load_template
 from infopursuit.texts.knowledge import is_prompt
 from infopursuit.texts.vocabulary import visual_vocabulary
 
+UNKNOWN = "not known yet"
+
 logger = logging.getLogger("infopursuit")
 
 
@@ -61,7 +63,7 @@ def ask_servers(params_file: str | Path = "params.yaml", again: bool = True) -> 
     asked.append(("second_opinion.model", opinion, calls, _ask_picture))
     mistakes = []
     for key, server, calls, ask in asked:
-        if not calls.total():
+        if not calls:
             continue
         try:
             model = OpenAIServer(server.model_copy(update={"max_retries": 0}))
@@ -72,7 +74,7 @@ def ask_servers(params_file: str | Path = "params.yaml", again: bool = True) -> 
             continue
         seconds, total = time.perf_counter() - started, calls.total()
         at_once = server.requests_at_once
-        parts = ", ".join(f"{name} {number:,}" for name, number in calls.items() if number)
+        parts = ", ".join(f"{what} {calls[what] or UNKNOWN}" for what in calls)
         alone, together = _duration(total * seconds), _duration(total * seconds / at_once)
         costs = f"for {alone} one after the other, or {together} if it answers {at_once} at once"
         logger.info(
@@ -85,15 +87,20 @@ def ask_servers(params_file: str | Path = "params.yaml", again: bool = True) -> 
 
 
 def text_calls(params: Params, again: bool = True) -> Counter[str]:
-    """Return how often a run asks the language model, if all its answers can be used."""
+    """Return how often a run asks the language model, if all its answers can be used.
+
+    Of captions and classes that a stage is still to make it is 0.
+    """
     calls: Counter[str] = Counter()
     queries, most = params.queries, params.language_model.candidates
     for name, path in queries.corpora.items():
         if has_captions(path) and (again or not (paths.QUERIES / f"{name}.parquet").exists()):
-            calls["captions"] += len(read_captions(path, queries.max_captions))
+            captions = read_captions(path, queries.max_captions) if Path(path).exists() else []
+            calls["captions"] += len(captions)
     for name, path in queries.dictionaries.items():
         made = paths.QUERIES / "dictionaries" / f"{name}.txt"
-        calls["dictionaries"] += class_queries.is_prompt(path) and (again or not made.exists())
+        if class_queries.is_prompt(path) and (again or not made.exists()):
+            calls["dictionaries"] += 1
     for name, dataset in params.datasets.items():
         if is_prompt(dataset.knowledge) and (again or not paths.knowledge(name).exists()):
             texts = most or 0
@@ -111,14 +118,17 @@ def picture_calls(params: Params, again: bool = True) -> Counter[str]:
         name, k = key[0], params.datasets[key[0]].k
         if again or not paths.meaning(RunName(*key), ".second_opinion").exists():
             calls["answers"] += opinion.images * opinion.calls
-            calls["rates"] += (opinion.per_class or 0) * len(_classes(params, name)) * k
-            calls["control"] += 3 * (opinion.control or 0) * k
+            if opinion.per_class is not None:
+                calls["rates"] += opinion.per_class * len(_classes(params, name)) * k
+            if opinion.control is not None:
+                calls["control"] += 3 * opinion.control * k
     return calls
 
 
 def _classes(params: Params, name: str) -> list[str]:
-    given = params.datasets[name].classes
-    return read_class_names(given if Path(given).exists() else paths.classes(name))
+    """Return the classes of a data set; none if a stage is still to make them."""
+    given = Path(params.datasets[name].classes), paths.classes(name)
+    return next((read_class_names(path) for path in given if path.exists()), [])
 
 
 def _ask_text(settings: LanguageModelSettings, model: OpenAIServer) -> str:
