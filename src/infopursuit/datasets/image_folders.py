@@ -277,6 +277,8 @@ def read_class_names(path: str | Path) -> list[str]:
             test/CLASS/IMAGE, whose classes are taken in alphabetical order.
     """
     folder = Path(path)
+    if not folder.suffix and not folder.exists():
+        raise InputError(f"{path}: no such folder; expected a folder for each class in it")
     if folder.is_dir():
         parts = [part for part, split in _splits(folder)[0] if split == "train"] or [folder]
         classes = sorted({composed(each.name) for part in parts for each in _class_folders(part)})

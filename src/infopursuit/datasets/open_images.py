@@ -44,6 +44,7 @@ from infopursuit.datasets.embedding_files import ARRAYS
 from infopursuit.datasets.image_folders import open_folder
 from infopursuit.datasets.image_source import (
     COLUMNS,
+    READ_ROWS,
     SPLITS,
     ImageSource,
     checked_image_rows,
@@ -56,7 +57,6 @@ from infopursuit.datasets.image_source import (
 
 logger = logging.getLogger(__name__)
 
-READ_ROWS = 64
 CSV_COLUMNS = ("path", "label", "split")
 NUMBER = re.compile("[0-9]{1,9}")
 
@@ -70,7 +70,6 @@ def open_image_source(path: str | Path, classes: Sequence[str]) -> ImageSource:
     if path.is_dir() or path.suffix in (".yaml", ".yml"):
         # Slow imports, which the other sources do without.
         from infopursuit.datasets.pinned_datasets import (
-            DiskDataset,
             open_disk,
             open_pinned_dataset,
             saved_by_datasets,
@@ -79,7 +78,7 @@ def open_image_source(path: str | Path, classes: Sequence[str]) -> ImageSource:
         if not path.is_dir():
             return open_pinned_dataset(path, classes)
         if saved_by_datasets(path):
-            return open_disk(path, DiskDataset(disk=str(path)), classes)
+            return open_disk(path, classes)
         return open_folder(path, classes)
     if path.suffix == ".parquet":
         return open_parquet(path, classes)
