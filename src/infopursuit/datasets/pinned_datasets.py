@@ -28,7 +28,7 @@ from infopursuit.core.errors import InputError, one_line
 from infopursuit.core.files import read_json, read_text
 from infopursuit.core.names import is_systems
 from infopursuit.core.settings import Section, read_one_of
-from infopursuit.datasets.given import Given, Pictures, of_list
+from infopursuit.datasets.given import HUB, Given, Pictures, of_list
 from infopursuit.datasets.image_source import (
     SPLITS,
     ImageSource,
@@ -44,12 +44,8 @@ logger = logging.getLogger(__name__)
 
 # Where torchvision's data sets keep their labels.
 TORCHVISION_LABELS = ("targets", "labels", "_labels")
-# Files that `save_to_disk` writes: of several splits, and of one.
-SAVED = ("dataset_dict.json", "state.json")
 IMAGE_SUFFIXES = (".jpeg", ".jpg", ".png")
 IN_ARCHIVE = "expected it as the data set's archive has it"
-# How a data set of the hub is given by name, in place of a path: hf:OWNER/NAME@COMMIT.
-HUB = "hf:"
 COMMIT = re.compile("[0-9a-f]{40}")
 CARD = "README.md"
 
@@ -241,11 +237,6 @@ def _given(where: str | Path, found: Found, renamed: Mapping[str, str] | None = 
 
 
 # -- the library `datasets` -----------------------------------------------------------------------
-
-
-def saved_by_datasets(folder: Path) -> bool:
-    """Return whether `save_to_disk` of the library `datasets` wrote a folder."""
-    return any((folder / name).is_file() for name in SAVED)
 
 
 def _find_hub(path: Path, pinned: HubDataset) -> Found:
