@@ -49,6 +49,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     (tmp_path / "said.csv").write_text("image,text,answer\na.jpg,fur,yes\n", encoding="utf-8")
     (tmp_path / "words.txt").write_text("therefore\n", encoding="utf-8")
+    (tmp_path / "pin.yaml").write_text("layout: cub200\nroot: data/birds\n", encoding="utf-8")
     params = YAML().load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     params["run"].update(datasets=["pets"], inits=["llm"], truth=[])
     params["clip"] = "texts.parquet"
@@ -173,6 +174,8 @@ def test_images_of_another_clip_are_told(project: Path) -> None:
         (("compute", "threds"), 2, r"compute\.threds: unknown key"),
         (("datasets", "pets", "images"), "away", r"datasets\.pets\.images: away: "),
         (("datasets", "pets", "classes"), "away.txt", r"pets\.classes: away\.txt: no such"),
+        (("datasets", "pets", "classes"), "data/away", r"^[^\n]*away: no such folder; [^\n]*$"),
+        (("datasets", "pets", "images"), "pin.yaml", r"pin\.yaml: root: no folder data/birds"),
         (("datasets", "pets", "knowledge"), "a.jsonl", r"pets\.knowledge: a\.jsonl: no such file"),
         (("datasets", "pets", "knowledge"), "words.txt", r"unknown kind of knowledge '\.txt'"),
         (("datasets", "pets", "knowledge"), None, r"pets\.knowledge: null; expected a path"),
@@ -312,3 +315,7 @@ def test_a_server_of_second_opinions_is_asked_about_a_picture(
         assert requests[0]["body"]["messages"][0]["content"][0]["type"] == "image_url"
         with pytest.raises(InputError, match=r"second_opinion\.model: .* qwen3-vl .*larger one"):
             ask_servers()
+
+    edit(project, "datasets", "pets", "images", value="pin.yaml")
+    check()
+    assert "datasets.pets.images: data/birds: not here; artifacts/images/pets" in caplog.text
