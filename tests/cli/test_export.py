@@ -16,8 +16,8 @@ from infopursuit.estimators.base import rows_of
 from infopursuit.explorer import payload
 from infopursuit.pursuit.stopping import StoppingRule
 from tests.estimators.conftest import World
-from tests.estimators.test_pictures import write_folder
 from tests.explorer.made_up import payload_of, read_labels, read_levels
+from tests.planted import write_folder
 
 
 @pytest.fixture
