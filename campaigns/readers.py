@@ -36,7 +36,8 @@ from infopursuit.queries.language_models import Answer
 from infopursuit.queries.language_models.openai_server import read_completion
 from infopursuit.queries.language_models.recorded import RecordedAnswers
 from infopursuit.queries.templates import load_template
-from infopursuit.texts.knowledge import open_knowledge, read_judge, read_strict
+from infopursuit.texts.knowledge_files import open_knowledge
+from infopursuit.texts.knowledge_lists import read_judge, read_strict
 from infopursuit.texts.knowledge_tables import read_knowledge
 
 ROOT = Path(__file__).parents[1]

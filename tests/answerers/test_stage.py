@@ -16,8 +16,9 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.stage import RowCounts
 from infopursuit.core.tables import EMBEDDED_IMAGES, IMAGES, read_table, write_table
 from infopursuit.pipeline.params import Params
-from infopursuit.pursuit.explanation import question, read_explanations
+from infopursuit.pursuit.explanation import question
 from infopursuit.texts.knowledge_tables import read_knowledge
+from infopursuit_study.evaluation.explained_images import read_explanations
 from tests.planted import CLASSES, IMAGES_OF, KEY, RUN, TEXTS, N, edited, png, with_files
 from tests.planted import params as params
 from tests.queries.language_models.test_openai_server import completion, serving

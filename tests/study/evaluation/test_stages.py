@@ -15,9 +15,9 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.stage import RowCounts
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.pipeline.params import Params
-from infopursuit.pursuit.explanation import read_explanations
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.knowledge_tables import write_knowledge
+from infopursuit_study.evaluation.explained_images import read_explanations
 from infopursuit_study.evaluation.files import read_predictions
 from infopursuit_study.meaning.worst_answers import read_worst
 from tests.planted import (

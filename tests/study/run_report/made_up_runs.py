@@ -17,16 +17,11 @@ from PIL import Image
 from infopursuit.core.csv_tables import write_csv
 from infopursuit.core.run_name import RunName
 from infopursuit.estimators.persistence import DESCRIPTION, FORMAT
-from infopursuit.pursuit.explanation import (
-    ExplainedImage,
-    Explanation,
-    Step,
-    rounded,
-    write_explanations,
-)
+from infopursuit.pursuit.explanation import Explanation, Step, rounded
 from infopursuit.pursuit.rollout import RollOut
 from infopursuit.pursuit.stopping import StoppingRule, posterior_entropy
 from infopursuit.report.figures import explanation_png
+from infopursuit_study.evaluation.explained_images import ExplainedImage, write_explanations
 from infopursuit_study.evaluation.files import write_json, write_predictions
 from infopursuit_study.evaluation.measurement import summarize
 from infopursuit_study.evaluation.run_metrics import (

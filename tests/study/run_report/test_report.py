@@ -10,13 +10,9 @@ from pathlib import Path
 import pytest
 
 from infopursuit.core.errors import InputError
-from infopursuit.pursuit.explanation import (
-    IMAGE,
-    NONE_OF_THE_CLASSES,
-    ExplainedImage,
-    question,
-    write_explanations,
-)
+from infopursuit.pursuit.explanation import IMAGE, question
+from infopursuit.report.words import NONE_OF_THE_CLASSES
+from infopursuit_study.evaluation.explained_images import ExplainedImage, write_explanations
 from infopursuit_study.evaluation.files import write_json
 from infopursuit_study.run_report.page import (
     belief,
@@ -268,6 +264,26 @@ def test_many_methods_with_all_inits(tmp_path):
     for some in (runs, others):
         assert shown_run(some).name.init != "random_words"
     assert [each["name"].method for each in evolutions(results)][:5] == ["alternating"] * 5
+
+
+def test_no_table_has_more_than_eight_columns_and_each_has_as_many_as_its_heads_say(tmp_path):
+    results = make_dataset(tmp_path, "cub200", seeds=(0, 1), methods=tuple(METHODS), truth=True,
+                           known=KNOWN, meaning=MEANING, images=28, k=130, budget=128)  # fmt: skip
+    told = render_report([results], 20)
+    tables = re.findall(r"<table.*?</table>", told[: told.index('id="paper"')], re.DOTALL)
+    assert len(tables) > 10
+    for table in tables:
+        rows = re.findall(r"<tr.*?</tr>", table, re.DOTALL)
+        widths = [
+            sum(
+                int(span or 1)
+                for span in re.findall(r'<t[hd](?:[^>]*?colspan="(\d+)")?[^>]*>', row)
+            )
+            for row in rows
+        ]
+        assert max(widths) <= 8
+        # The second of two head rows lacks what spans both.
+        assert len(set(widths[1 + (' rowspan="2"' in table) :])) <= 1 or "all together" in table
 
 
 def test_text_headline_and_explanations_have_one_stopping_rule(results, page):
