@@ -76,7 +76,7 @@ def test_pictures_that_are_not_files_of_their_own(
     run: Callable, tmp_path: Path, tiny_clip: Path, form: str
 ) -> None:
     images = FORMS[form](tmp_path / "animals")
-    (tmp_path / "texts.txt").write_text("\n".join(TEXTS))
+    (tmp_path / "texts.txt").write_text("\n".join(PHOTO_TEXTS))
     model = tmp_path / "model"
     status, _, log = run(
         "fit", images, "--texts", tmp_path / "texts.txt", "--clip", tiny_clip, "--queries", 3,
