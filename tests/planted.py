@@ -54,6 +54,27 @@ def edited(params: Params, section: str, **values: object) -> Params:
     return params.model_copy(update={section: getattr(params, section).model_copy(update=values)})
 
 
+# Photos of three colours, and texts about them.
+
+COLORS = {"blue": (20, 30, 220), "green": (30, 200, 40), "red": (230, 20, 10)}
+PHOTO_TEXTS = ["red", "green grass", "blue sky", "a dark stripe", "four legs", "a wooden table"]
+
+
+def picture(name: str, seed: int) -> Image.Image:
+    """A noisy picture of one color."""
+    noise = np.random.default_rng(seed).normal(0, 12, (40, 36, 3))
+    return Image.fromarray((np.array(COLORS[name]) + noise).clip(0, 255).astype(np.uint8))
+
+
+def write_folder(root: Path, count: int = 8, first: int = 0) -> Path:
+    """A folder CLASS/IMAGE; other images from another number on."""
+    for name in COLORS:
+        (root / name).mkdir(parents=True)
+        for number in range(count):
+            picture(name, first + number).save(root / name / f"{number}.png")
+    return root
+
+
 # One run of the pipeline: a model, and all that the stages after its training read.
 
 KEY = ("menagerie", "llm", "naive_bayes", 0)

@@ -22,7 +22,7 @@ from infopursuit.queries.language_models.model import choice_probability
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit_study.experiments.stand_in import standing_in
 from infopursuit_study.meaning.second_opinion import use_of_pictures
-from tests.estimators.test_pictures import TEXTS
+from tests.planted import PHOTO_TEXTS
 from tests.queries.language_models.test_openai_server import completion, serving
 
 TRUE = {"red": {"red"}, "green": {"green grass"}, "blue": {"blue sky"}}
@@ -32,7 +32,7 @@ TRUE = {"red": {"red"}, "green": {"green grass"}, "blue": {"blue sky"}}
 def server(colors: Path, tmp_path: Path) -> Iterator[str]:
     truth = {
         hashlib.sha256(encoded(file)).hexdigest(): {
-            question(text): text in TRUE[file.parent.name] for text in TEXTS
+            question(text): text in TRUE[file.parent.name] for text in PHOTO_TEXTS
         }
         for file in (colors / "photos").rglob("*.png")
     }

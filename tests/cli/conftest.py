@@ -14,7 +14,7 @@ from infopursuit.datasets.trained_on import KEY
 from tests.clip.conftest import tiny_clip as tiny_clip
 from tests.estimators.conftest import model as model
 from tests.estimators.conftest import world as world
-from tests.estimators.test_pictures import TEXTS, write_folder
+from tests.planted import PHOTO_TEXTS, write_folder
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,7 @@ def colors(tmp_path_factory: pytest.TempPathFactory, tiny_clip: Path) -> Path:
     photos = write_folder(home / "photos", 4)
     files = sorted(photos.rglob("*.png"))
     pictures, labels = [to_rgb(file) for file in files], [file.parent.name for file in files]
-    fitted = infopursuit.fit(pictures, labels, TEXTS, clip=tiny_clip)
+    fitted = infopursuit.fit(pictures, labels, PHOTO_TEXTS, clip=tiny_clip)
     del fitted.provenance_[KEY]  # to this model all files are new
     fitted.save(home / "model")
     return home

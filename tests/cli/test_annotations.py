@@ -25,7 +25,7 @@ from infopursuit.texts.annotations import (
 )
 from infopursuit.texts.picture_names import SEVERAL, pictures_named
 from tests.cli.conftest import tiny_clip as tiny_clip
-from tests.estimators.test_pictures import TEXTS, write_folder
+from tests.planted import PHOTO_TEXTS, write_folder
 
 ROWS = [
     ("train/red/0.png", "warm", "yes", "anna"),
@@ -41,7 +41,7 @@ def arguments(tmp_path: Path, tiny_clip: Path) -> list[Any]:
     """`fit` on pictures of three colours."""
     write_folder(tmp_path / "photos" / "train", 8)
     write_folder(tmp_path / "photos" / "test", 4, first=100)
-    (tmp_path / "texts.txt").write_text("\n".join(TEXTS))
+    (tmp_path / "texts.txt").write_text("\n".join(PHOTO_TEXTS))
     return [
         "fit", tmp_path / "photos", "--texts", tmp_path / "texts.txt", "--clip", tiny_clip,
         "--queries", 5, "--out", tmp_path / "model", "--annotations", tmp_path / "said.csv",

@@ -16,8 +16,8 @@ from infopursuit.estimators.base import rows_of
 from infopursuit.explorer import payload
 from infopursuit.pursuit.stopping import StoppingRule
 from tests.estimators.conftest import World
-from tests.estimators.test_pictures import write_folder
-from tests.explorer.made_up import read_labels, read_levels
+from tests.explorer.made_up import payload_of, read_labels, read_levels
+from tests.planted import write_folder
 
 
 @pytest.fixture
@@ -29,15 +29,9 @@ def export(run: Callable, colors: Path, home: Path) -> Callable:
     ) -> tuple[int, str, payload.Payload]:
         given = [part for each in images for part in ("--images", each)]
         status, _, log = run("export", "--model", model, *given, "page.html")
-        return status, log, payload_of(home / "page.html")
+        return status, log, payload_of((home / "page.html").read_text(encoding="utf-8"))
 
     return command
-
-
-def payload_of(page: Path) -> payload.Payload:
-    text = page.read_text(encoding="utf-8")
-    start = text.index('id="payload">') + len('id="payload">')
-    return payload.read(text[start : text.index("</script>", start)])
 
 
 @pytest.fixture
@@ -79,7 +73,7 @@ def test_a_key_shows_the_surest_training_picture_of_each_class(
         write_folder(home / "photos" / split, count, first)
     command = ["export", "--key", "--model", colors / "model", "--images", "photos", "key.html"]
     assert run(*command)[0] == 0
-    found = payload_of(home / "key.html")
+    found = payload_of((home / "key.html").read_text(encoding="utf-8"))
     assert (found.key, found.images.train, found.images.scored.labels) == (True, [], "")
     model = infopursuit.load(colors / "model")
     assert found.model.queries == list(model.queries_)
@@ -105,7 +99,7 @@ def test_splits_of_a_folder_are_kept(run: Callable, colors: Path, home: Path) ->
     for split, count in (("train", 3), ("test", 2)):
         write_folder(home / "photos" / split, count)
     run("export", "--model", colors / "model", "--images", "photos", "--title", "T", "page.html")
-    found = payload_of(home / "page.html")
+    found = payload_of((home / "page.html").read_text(encoding="utf-8"))
     assert (found.title, len(found.images.test), len(found.images.train)) == ("T", 6, 9)
     assert all(each.id.startswith("train/") for each in found.images.train)
 
@@ -128,7 +122,7 @@ def test_training_images_are_no_test_images(
         ("rows", "old.npz", 0, 100), ("rows", "new.npz", 200, 0),
     ]:  # fmt: skip
         status, _, log = run("export", "--model", model, "--images", images, "page.html")
-        found = payload_of(home / "page.html").images
+        found = payload_of((home / "page.html").read_text(encoding="utf-8")).images
         assert (status, len(found.test), len(found.train)) == (0, tested, trained)
         assert (f"{images}: the model was trained on " in log) == (trained > 0)
         assert ("the page has no accuracy" in log) == (tested == 0)

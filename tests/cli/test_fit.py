@@ -17,13 +17,13 @@ import pytest
 import infopursuit
 from tests.datasets.test_packed_pictures import FORMS
 from tests.estimators.conftest import World
-from tests.estimators.test_pictures import TEXTS, picture, write_folder
+from tests.planted import PHOTO_TEXTS, picture, write_folder
 
 
 def test_a_folder_of_images(run: Callable, tmp_path: Path, tiny_clip: Path) -> None:
     write_folder(tmp_path / "photos" / "train", 4)
     write_folder(tmp_path / "photos" / "test", 2, first=4)
-    (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\n\n")
+    (tmp_path / "texts.txt").write_text("\n".join(PHOTO_TEXTS) + "\n\n")
     status, out, log = run(
         "fit", tmp_path / "photos", "--texts", tmp_path / "texts.txt", "--clip", tiny_clip,
         "--queries", 4, "--out", tmp_path / "model", "--ban", "legs", "wooden", "--first", "red",
@@ -76,7 +76,7 @@ def test_pictures_that_are_not_files_of_their_own(
     run: Callable, tmp_path: Path, tiny_clip: Path, form: str
 ) -> None:
     images = FORMS[form](tmp_path / "animals")
-    (tmp_path / "texts.txt").write_text("\n".join(TEXTS))
+    (tmp_path / "texts.txt").write_text("\n".join(PHOTO_TEXTS))
     model = tmp_path / "model"
     status, _, log = run(
         "fit", images, "--texts", tmp_path / "texts.txt", "--clip", tiny_clip, "--queries", 3,
@@ -196,15 +196,15 @@ def test_questions_in_ones_own_words(
     """What is asked has the words of the table; what the CLIP embeds is the text."""
     texts = tmp_path / "texts.csv"
     name, photos = "Red, I say?", colors / "photos"
-    rows = [f'{text},"{name if text == TEXTS[0] else ""}"' for text in TEXTS]
+    rows = [f'{text},"{name if text == PHOTO_TEXTS[0] else ""}"' for text in PHOTO_TEXTS]
     texts.write_text("\n".join(["text,question", *rows]))
-    fit = "fit", photos, "--clip", tiny_clip, "--queries", len(TEXTS), "--texts"
+    fit = "fit", photos, "--clip", tiny_clip, "--queries", len(PHOTO_TEXTS), "--texts"
     assert run(*fit, texts, "--out", tmp_path / "own")[0] == 0
-    (tmp_path / "plain.txt").write_text("\n".join(TEXTS))
+    (tmp_path / "plain.txt").write_text("\n".join(PHOTO_TEXTS))
     assert run(*fit, tmp_path / "plain.txt", "--out", tmp_path / "plain")[0] == 0
     own, plain = (infopursuit.load(tmp_path / each) for each in ("own", "plain"))
-    assert set(own.queries_) == {name, *TEXTS[1:]}
-    assert set(plain.queries_) == set(TEXTS)
+    assert set(own.queries_) == {name, *PHOTO_TEXTS[1:]}
+    assert set(plain.queries_) == set(PHOTO_TEXTS)
     files = sorted(photos.rglob("*.png"))
     np.testing.assert_allclose(own.predict_proba(files), plain.predict_proba(files), atol=1e-6)
     page = tmp_path / "page.html"
@@ -244,7 +244,7 @@ def test_a_mistake_is_told_before_images_are_embedded(
 ) -> None:
     monkeypatch.setattr("infopursuit.estimators.plan.load_clip", None)  # nothing is embedded
     write_folder(tmp_path / "photos", 2)
-    (tmp_path / "code.py").write_text("TEXTS = ['red', 'green grass']\n")
+    (tmp_path / "code.py").write_text("PHOTO_TEXTS = ['red', 'green grass']\n")
     (tmp_path / "commas.txt").write_text("red\n\nwings, a tail\n")
     (tmp_path / "twice.csv").write_text("text\nred\nred\n")
     (tmp_path / "known.jsonl").write_text('{"class": "dog", "yes": ["red"], "sometimes": []}\n')

@@ -16,7 +16,7 @@ from infopursuit.estimators import language_model
 from infopursuit.queries.language_models import Answer, openai_server
 from infopursuit.texts.knowledge_files import open_knowledge
 from tests.cli.conftest import tiny_clip as tiny_clip
-from tests.estimators.test_pictures import TEXTS, write_folder
+from tests.planted import PHOTO_TEXTS, write_folder
 from tests.queries.language_models.test_openai_server import completion, prompt_of, serving
 from tests.queries.recordings import Recording, write_recorded
 
@@ -60,7 +60,7 @@ def arguments(tmp_path: Path, tiny_clip: Path) -> list[Any]:
     """`fit` with four questions, on pictures of three colours."""
     write_folder(tmp_path / "photos" / "train", 6)
     write_folder(tmp_path / "photos" / "test", 2, first=100)
-    (tmp_path / "texts.txt").write_text("\n".join([*TEXTS, "a violet door"]))
+    (tmp_path / "texts.txt").write_text("\n".join([*PHOTO_TEXTS, "a violet door"]))
     return [
         "fit", tmp_path / "photos", "--texts", tmp_path / "texts.txt", "--clip", tiny_clip,
         "--queries", 4, "--out", tmp_path / "model",
@@ -130,7 +130,7 @@ def test_recorded_knowledge_is_used_without_recorded_questions_and_judge(
         tmp_path / "recorded.jsonl",
         {"known": "{{ class_name }} {{ texts }}"},
         [
-            Recording("known", {"class_name": name, "texts": TEXTS[:2]}, Answer(text, "stop"))
+            Recording("known", {"class_name": name, "texts": PHOTO_TEXTS[:2]}, Answer(text, "stop"))
             for name, text in known.items()
         ],
     )
@@ -141,7 +141,7 @@ def test_recorded_knowledge_is_used_without_recorded_questions_and_judge(
     assert re.search(r"its judgement is left out: .*which classes texts are true of", log)
     table = infopursuit.load(tmp_path / "model").knowledge_
     assert table is not None
-    values = table.for_classes_and_texts(["red", "green", "blue"], TEXTS[:2])
+    values = table.for_classes_and_texts(["red", "green", "blue"], PHOTO_TEXTS[:2])
     np.testing.assert_array_equal(values, [[1, 0], [0, 0.5], [np.nan, np.nan]])
 
 
@@ -203,14 +203,14 @@ def test_an_edited_table_is_read_back(run: Callable, tmp_path: Path, arguments: 
 
 def test_embeddings_have_no_new_questions(run: Callable, tmp_path: Path) -> None:
     generator = np.random.default_rng(0)
-    rows = generator.standard_normal((len(TEXTS), 16)).astype(np.float32)
+    rows = generator.standard_normal((len(PHOTO_TEXTS), 16)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     labels = np.array(sorted(TRUE) * 20)
-    places = [TEXTS.index(TRUE[name][0]) for name in labels]
+    places = [PHOTO_TEXTS.index(TRUE[name][0]) for name in labels]
     X = rows[places] + 0.1 * generator.standard_normal((60, 16)).astype(np.float32)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     np.savez(tmp_path / "X.npz", embeddings=X, labels=labels)
-    np.savez(tmp_path / "texts.npz", texts=np.array(TEXTS), embeddings=rows)
+    np.savez(tmp_path / "texts.npz", texts=np.array(PHOTO_TEXTS), embeddings=rows)
     with serving(lambda request: completion(reply(prompt_of(request)))) as (url, requests):
         status, _, log = run(
             "fit", tmp_path / "X.npz", "--texts", tmp_path / "texts.npz", "--queries", 3,

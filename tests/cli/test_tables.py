@@ -19,8 +19,8 @@ from infopursuit.datasets.reading import read_given
 from infopursuit.datasets.table_columns import Wanted
 from infopursuit.datasets.table_files import read_table
 from infopursuit.estimators.base import wanted_by
-from tests.cli.test_export import payload_of
 from tests.estimators.conftest import World
+from tests.explorer.made_up import payload_of
 
 ROWS = 120
 # A column of each kind, of which the first three decide the class.
@@ -146,7 +146,7 @@ def test_rows_are_explored(run: Callable, fitted: Path) -> None:
     status, _, log = run("export", "--model", "model", "--images", "new.csv", "page.html")
     assert status == 0
     assert "30 test rows and 0 training rows" in log
-    content = payload_of(Path("page.html"))
+    content = payload_of(Path("page.html").read_text(encoding="utf-8"))
     assert content.noun == "row"
     assert {each.id for each in content.images.test} == set(animals()["Tag"][90:])
     assert all(each.label is not None for each in content.images.test)

@@ -21,9 +21,7 @@ from infopursuit.datasets.image_folders import open_folder
 from infopursuit.datasets.trained_on import seen
 from tests.clip.conftest import tiny_clip as tiny_clip
 from tests.estimators.conftest import World
-
-COLORS = {"blue": (20, 30, 220), "green": (30, 200, 40), "red": (230, 20, 10)}
-TEXTS = ["red", "green grass", "blue sky", "a dark stripe", "four legs", "a wooden table"]
+from tests.planted import COLORS, PHOTO_TEXTS, picture, write_folder
 
 
 @pytest.fixture(autouse=True)
@@ -31,21 +29,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Embeddings of texts are kept in a folder of the test."""
     monkeypatch.setenv("INFOPURSUIT_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
-
-
-def picture(name: str, seed: int) -> Image.Image:
-    """A noisy picture of one color."""
-    noise = np.random.default_rng(seed).normal(0, 12, (40, 36, 3))
-    return Image.fromarray((np.array(COLORS[name]) + noise).clip(0, 255).astype(np.uint8))
-
-
-def write_folder(root: Path, count: int = 8, first: int = 0) -> Path:
-    """A folder CLASS/IMAGE; other images from another number on."""
-    for name in COLORS:
-        (root / name).mkdir(parents=True)
-        for number in range(count):
-            picture(name, first + number).save(root / name / f"{number}.png")
-    return root
 
 
 @pytest.fixture
@@ -72,7 +55,7 @@ def test_a_folder_is_all_it_takes(photos: Path, tiny_clip: Path, cache: Path) ->
 
 
 def test_pictures_of_any_kind_are_one(photos: Path, tiny_clip: Path) -> None:
-    model = infopursuit.fit(photos, None, TEXTS, clip=tiny_clip)
+    model = infopursuit.fit(photos, None, PHOTO_TEXTS, clip=tiny_clip)
     file = photos / "green" / "3.png"
     pixels = np.asarray(Image.open(file))
     channels = torch.from_numpy(pixels.transpose(2, 0, 1).copy())
@@ -88,18 +71,18 @@ def test_pictures_of_any_kind_are_one(photos: Path, tiny_clip: Path) -> None:
 def test_a_list_with_labels_is_a_folder(photos: Path, tiny_clip: Path) -> None:
     files = sorted(photos.rglob("*.png"))
     labels = [COLORS[file.parent.name][0] for file in files]
-    model = infopursuit.fit(files, labels, TEXTS, clip=tiny_clip)
+    model = infopursuit.fit(files, labels, PHOTO_TEXTS, clip=tiny_clip)
     assert sorted(model.classes_.tolist()) == [20, 30, 230]
-    folder = infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip, test_fraction=0.0)
+    folder = infopursuit.fit(photos, texts=PHOTO_TEXTS, clip=tiny_clip, test_fraction=0.0)
     assert folder.queries_ == model.queries_
-    fewer = infopursuit.fit(photos, ["red", "blue"], TEXTS, clip=tiny_clip)
+    fewer = infopursuit.fit(photos, ["red", "blue"], PHOTO_TEXTS, clip=tiny_clip)
     assert list(fewer.classes_) == ["blue", "red"]
 
 
 def test_a_folder_with_test_images_is_measured_on_them(tmp_path: Path, tiny_clip: Path) -> None:
     write_folder(tmp_path / "data" / "train")
     write_folder(tmp_path / "data" / "test", 2, first=8)
-    model = infopursuit.fit(tmp_path / "data", texts=TEXTS, clip=tiny_clip, n_queries=3)
+    model = infopursuit.fit(tmp_path / "data", texts=PHOTO_TEXTS, clip=tiny_clip, n_queries=3)
     assert model.provenance_["images"] == 24
     assert model.provenance_["test_images"] == 6
     test = sorted((tmp_path / "data" / "test").rglob("*.png"))
@@ -112,7 +95,7 @@ def test_a_folder_is_split_as_the_pipeline_splits_it(
 ) -> None:
     source = open_folder(photos, sorted(COLORS))
     split = dict(zip(source.rows["id"].to_pylist(), source.rows["split"].to_pylist(), strict=True))
-    infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip).save(tmp_path / "model")
+    infopursuit.fit(photos, texts=PHOTO_TEXTS, clip=tiny_clip).save(tmp_path / "model")
     facts = infopursuit.load(tmp_path / "model").provenance_
     files = {name: photos / name for name in split}
     known = seen(facts, files.values())
@@ -121,13 +104,13 @@ def test_a_folder_is_split_as_the_pipeline_splits_it(
     assert seen(facts, [moved, Path(moved).read_bytes()]).tolist() == [known[16], known[16]]
     assert not seen({}, files.values()).any()
     with pytest.raises(InputError, match=r"test_fraction is 1\.0; expected at least 0"):
-        infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip, test_fraction=1.0)
+        infopursuit.fit(photos, texts=PHOTO_TEXTS, clip=tiny_clip, test_fraction=1.0)
 
 
 def test_unreadable_pictures_are_listed(photos: Path, tiny_clip: Path) -> None:
     (photos / "red" / "x.png").write_text("no picture")
     with pytest.warns(UserWarning, match=r"1 of 25 pictures cannot be read .*red.x\.png"):
-        model = infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip, test_fraction=0.0)
+        model = infopursuit.fit(photos, texts=PHOTO_TEXTS, clip=tiny_clip, test_fraction=0.0)
     assert model.provenance_["images"] == 24
     assert list(model.provenance_["rejected"]) == [str(photos / "red" / "x.png")]
     with pytest.raises(InputError, match=r"1 of 2 pictures cannot be read .*x\.png"):
@@ -138,7 +121,7 @@ def test_a_saved_model_finds_its_clip_from_any_folder(
     photos: Path, tiny_clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tiny_clip.parent)
-    model = infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip.name)
+    model = infopursuit.fit(photos, texts=PHOTO_TEXTS, clip=tiny_clip.name)
     monkeypatch.chdir(tmp_path)
     model.save("models/colors")
     assert str(tmp_path) not in Path("models/colors/model.json").read_text()
@@ -154,7 +137,7 @@ def test_a_clip_that_has_gone_or_changed_is_reported(
 ) -> None:
     moved = tmp_path / "clip"
     shutil.copytree(tiny_clip, moved)
-    infopursuit.fit(photos, texts=TEXTS, clip=moved).save(tmp_path / "model")
+    infopursuit.fit(photos, texts=PHOTO_TEXTS, clip=moved).save(tmp_path / "model")
     moved.rename(tmp_path / "new place")
     file = photos / "blue" / "0.png"
     with pytest.raises(InputError, match=r"the CLIP of the model is not there; pass its path"):
@@ -181,11 +164,11 @@ def test_bad_arguments_are_refused(
     photos: Path, tiny_clip: Path, labels: list | None, settings: dict, message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
-        infopursuit.fit(photos, labels, TEXTS, **{"clip": tiny_clip, **settings})
+        infopursuit.fit(photos, labels, PHOTO_TEXTS, **{"clip": tiny_clip, **settings})
     files = sorted(photos.rglob("*.png"))
     for few in (["red", "blue"], None):
         with pytest.raises(InputError, match=r"[02] labels for 24 pictures"):
-            infopursuit.fit(files, few, TEXTS, clip=tiny_clip)
+            infopursuit.fit(files, few, PHOTO_TEXTS, clip=tiny_clip)
 
 
 OFFLINE = """
@@ -244,15 +227,15 @@ def test_equal_pictures_under_two_names_are_told(photos: Path, tiny_clip: Path) 
 def test_a_second_fit_embeds_nothing(
     photos: Path, tiny_clip: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip)
+    first = infopursuit.fit(photos, texts=PHOTO_TEXTS, clip=tiny_clip)
     monkeypatch.setattr("infopursuit.clip.towers.OpenClip._loaded", None)
-    again = infopursuit.fit(photos, texts=TEXTS, clip=tiny_clip, ban=["table"])
+    again = infopursuit.fit(photos, texts=PHOTO_TEXTS, clip=tiny_clip, ban=["table"])
     assert len(again.queries_) == len(first.queries_) - 1
     assert again.provenance_["test_accuracy"] == pytest.approx(first.provenance_["test_accuracy"])
 
 
 def test_each_yes_has_its_place_in_the_picture(photos: Path, tiny_clip: Path) -> None:
-    model = infopursuit.fit(photos, None, TEXTS, clip=tiny_clip)
+    model = infopursuit.fit(photos, None, PHOTO_TEXTS, clip=tiny_clip)
     files = [picture("green", 90), picture("red", 91)]
     maps = model.where(files, list(model.queries_))
     assert maps.shape == (2, len(model.queries_), 4, 4)
@@ -279,7 +262,7 @@ def test_each_yes_has_its_place_in_the_picture(photos: Path, tiny_clip: Path) ->
 
 
 def test_places_need_pictures(photos: Path, tiny_clip: Path, world: World) -> None:
-    model = infopursuit.fit(photos, None, TEXTS, clip=tiny_clip)
+    model = infopursuit.fit(photos, None, PHOTO_TEXTS, clip=tiny_clip)
     with pytest.raises(InputError, match="X are embeddings, which do not say where"):
         model.explain(np.ones((1, 16), dtype=np.float32), where=True)
     with pytest.raises(InputError, match="a hat"):

@@ -98,6 +98,12 @@ def small_payload(names: Sequence[str] = PLAIN, limit: int | None = None) -> pay
     )
 
 
+def payload_of(html: str) -> payload.Payload:
+    """The payload in a page."""
+    text = html.partition('id="payload">')[2].partition("</script>")[0]
+    return payload.read(text)
+
+
 def read_floats(text: str, *shape: int) -> np.ndarray:
     """Return what `payload.floats` wrote."""
     return np.frombuffer(base64.b64decode(text, validate=True), dtype="<f4").reshape(shape)

@@ -13,17 +13,11 @@ import infopursuit
 from infopursuit.core.errors import InputError
 from infopursuit.estimators.base import load_fitted
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
-from infopursuit.explorer import payload
 from tests.estimators.conftest import World
 from tests.estimators.conftest import model as model
 from tests.estimators.conftest import world as world
-from tests.explorer.made_up import HOSTILE, read_levels
+from tests.explorer.made_up import HOSTILE, payload_of, read_levels
 from tests.explorer.test_page import Elements
-
-
-def payload_of(html: str) -> payload.Payload:
-    (text,) = [text for _, each, text in Elements(html).texts if each.get("id") == "payload"]
-    return payload.read(text)
 
 
 def test_the_page_is_shown_in_a_frame_of_its_own(

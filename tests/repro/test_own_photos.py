@@ -9,7 +9,7 @@ import pytest
 
 from infopursuit.texts.vocabulary import visual_vocabulary
 from tests.clip.conftest import tiny_clip  # noqa: F401
-from tests.estimators.test_pictures import write_folder
+from tests.planted import write_folder
 from tests.repro.world import World
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]

@@ -33,19 +33,6 @@ def test_unifies_spelling(text: str, expected: str) -> None:
     assert normalize(text) == expected
 
 
-@given(st.text())
-def test_the_result_is_bare_single_spaced_and_stays_as_it_is(text: str) -> None:
-    once = normalize(text)
-    assert normalize(once) == once == " ".join(once.split())
-    for end in (once[:1], once[-1:]):
-        assert not end or not unicodedata.category(end).startswith("P")
-
-
-@given(st.text(alphabet="abcXYZ ", min_size=1), st.sampled_from(["", '"', "'", ".", "**", "- "]))
-def test_case_and_quotes_do_not_matter(text: str, quote: str) -> None:
-    assert normalize(quote + text.upper() + quote) == normalize(text.lower())
-
-
 def plainly_normalized(text: str) -> str:
     """The same without the short way for ASCII."""
     lowered = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).lower())

@@ -16,7 +16,7 @@ from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit_study.meaning import covering as covering_module
 from infopursuit_study.meaning.covering import covering, marked_part
 from tests.clip.conftest import tiny_clip as tiny_clip
-from tests.estimators.test_pictures import TEXTS, picture, write_folder
+from tests.planted import PHOTO_TEXTS, picture, write_folder
 
 
 def test_the_marked_part_is_the_share_where_the_map_is_largest() -> None:
@@ -35,7 +35,7 @@ def test_a_yes_that_one_place_decides_is_taken_back_when_that_is_covered(
     tmp_path: Path, tiny_clip: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The score is the red of the brightest patch, and maps are the red of each patch."""
-    model = infopursuit.fit(write_folder(tmp_path / "photos"), None, TEXTS, clip=tiny_clip)
+    model = infopursuit.fit(write_folder(tmp_path / "photos"), None, PHOTO_TEXTS, clip=tiny_clip)
     rng = np.random.default_rng(0)
     pictures = []
     for _ in range(12):
@@ -73,6 +73,6 @@ def test_a_yes_that_one_place_decides_is_taken_back_when_that_is_covered(
 
 
 def test_without_a_yes_there_is_nothing_to_cover(tmp_path: Path, tiny_clip: Path) -> None:
-    model = infopursuit.fit(write_folder(tmp_path / "photos"), None, TEXTS, clip=tiny_clip)
+    model = infopursuit.fit(write_folder(tmp_path / "photos"), None, PHOTO_TEXTS, clip=tiny_clip)
     found = covering(model, [picture("red", 9)], StoppingRule(max_queries=0))
     assert found == (1, 0, None, None)
