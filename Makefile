@@ -130,7 +130,6 @@ docs: env ## Build the documentation site into site/.
 bench: env ## Time the training engine against a naive one (half an hour).
 	@python -m benchmarks.engine
 	python -m benchmarks.scaling
-	python -m benchmarks.searches
 
 # For a machine with little besides torch and no network: it uses what is there and makes no .venv.
 gpu-check: ## Try the engine on one NVIDIA GPU, in 10 minutes and without installing anything.

@@ -25,6 +25,7 @@ from infopursuit.estimators.methods import NaiveBayesSettings, build_method
 from infopursuit.estimators.provenance import RunProvenance, images_read
 from infopursuit.pipeline import paths
 from infopursuit.pipeline.training import (
+    Known,
     Training,
     described,
     fit_naive_bayes,
@@ -66,7 +67,9 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     queries = read_text_list(read["initial"])
     texts.rows(queries, str(read["initial"]))
     images = EmbeddedShards(table) if is_sharded(table) else load_images(table, "train")
-    known = read_known(how, dataset, images.class_names, texts.texts)
+    known = Known()
+    if isinstance(how, NaiveBayesSettings):
+        known = read_known(how, dataset, images.class_names, texts.texts)
     given = {
         "texts": texts.texts,
         "text_embeddings": texts.embeddings,
@@ -85,7 +88,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         settings=described(how, share),
         budget=chosen.largest_budget,
         clip_path=settings.clip,
-        inputs={key: table_sha256(path) for key, path in read.items()} | known.files,
+        inputs={**{key: table_sha256(path) for key, path in read.items()}, **known.files},
     )
     if isinstance(how, NaiveBayesSettings):
         first = None if init == "random_words" else settings.questions.first

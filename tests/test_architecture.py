@@ -58,7 +58,8 @@ CLOSURES = {
     "infopursuit.cli.explain": (47, 7_800),
     "infopursuit.pursuit.pursuit": (21, 3_400),
 }
-MOST_LINES = 92_000  # of all tracked Python
+MOST_LINES = 93_000  # of all tracked Python
+MOST_LINES_OF_A_STAGE = 115  # what is logic belongs to a package
 MOST_SETTINGS = 13  # of the classifier's constructor
 MOST_OPTIONS = 60  # of the command line
 # What a bare image with torch lacks, and the training engine does without.
@@ -251,6 +252,8 @@ def test_the_house_stays_small() -> None:
         pytest.skip("not a clone: git lists no files here")
     files = [ROOT / name for name in listed.stdout.splitlines() if (ROOT / name).is_file()]
     assert sum(len(path.read_bytes().splitlines()) for path in files) <= MOST_LINES
+    scripts = [len(path.read_bytes().splitlines()) for path in (ROOT / "stages").rglob("*.py")]
+    assert max(scripts) <= MOST_LINES_OF_A_STAGE
     constructor = inspect.signature(InformationPursuitClassifier).parameters
     assert len(constructor) <= MOST_SETTINGS
     code = "".join(

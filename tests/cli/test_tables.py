@@ -18,7 +18,7 @@ import infopursuit
 from infopursuit.datasets.reading import read_given
 from infopursuit.datasets.table_columns import Wanted
 from infopursuit.datasets.table_files import read_table
-from infopursuit.estimators.base import wanted_by
+from infopursuit.estimators.readable import wanted_by
 from tests.estimators.conftest import World
 from tests.explorer.made_up import payload_of
 

@@ -18,9 +18,8 @@ from infopursuit.estimators.base import (
     DecidingClassifier,
     PursuitClassifier,
     load_fitted,
-    wanted_by,
 )
-from infopursuit.estimators.readable import readable
+from infopursuit.estimators.readable import readable, wanted_by
 from infopursuit.pursuit.explanation import Explanation
 from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
 from infopursuit.report.explanations import written

@@ -29,9 +29,9 @@ from infopursuit.datasets.given import Given, of_list
 from infopursuit.datasets.image_source import SPLITS, spelled
 from infopursuit.datasets.reading import image_files, read_given
 from infopursuit.datasets.trained_on import KEY, seen
-from infopursuit.estimators.base import PursuitClassifier, load_fitted, rows_of, wanted_by
+from infopursuit.estimators.base import PursuitClassifier, load_fitted, rows_of
 from infopursuit.estimators.places import mapper
-from infopursuit.estimators.readable import clip_of, readable
+from infopursuit.estimators.readable import clip_of, readable, wanted_by
 from infopursuit.explorer.contents import (
     SCORED,
     TEST,

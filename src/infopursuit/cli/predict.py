@@ -12,8 +12,8 @@ from infopursuit.cli.explain import stopping_rule, write_output
 from infopursuit.core.csv_tables import csv_text
 from infopursuit.core.files import check_writable
 from infopursuit.datasets.reading import read_each
-from infopursuit.estimators.base import load_fitted, wanted_by
-from infopursuit.estimators.readable import readable
+from infopursuit.estimators.base import load_fitted
+from infopursuit.estimators.readable import readable, wanted_by
 from infopursuit.pursuit.prediction import TOP, prediction
 
 logger = logging.getLogger("infopursuit")

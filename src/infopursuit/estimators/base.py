@@ -22,7 +22,7 @@ from infopursuit.core.errors import InputError, one_such_as
 from infopursuit.core.renderers import renderer
 from infopursuit.datasets.given import is_pictures, names_of
 from infopursuit.datasets.matrix import Matrix, UnitMatrix, as_tensor
-from infopursuit.datasets.table_columns import TableColumns, Wanted
+from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.datasets.table_columns import column_names as names_of_columns
 from infopursuit.estimators import persistence
 from infopursuit.estimators.persistence import SavedModel
@@ -715,15 +715,6 @@ FITTED: dict[str, type[PursuitClassifier]] = {
     persistence.NAIVE_BAYES: DecidingClassifier,
     persistence.NETWORKS: PursuitClassifier,
 }
-
-
-def wanted_by(model: PursuitClassifier) -> Wanted | None:
-    """Return which columns a model asks about; None if it asks about images."""
-    if not model.pursuit_.rule.of_tables:
-        return None
-    names, facts = getattr(model, "feature_names_in_", None), model.provenance_
-    columns = None if names is None else [str(name) for name in names]
-    return Wanted(columns, model.n_features_in_, facts.get("label"), facts.get("named_by"))
 
 
 def rows_of(model: PursuitClassifier, X: Any) -> Matrix:

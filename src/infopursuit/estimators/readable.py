@@ -6,10 +6,20 @@ from typing import TYPE_CHECKING
 
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.given import Given, Readable
+from infopursuit.datasets.table_columns import Wanted
 from infopursuit.estimators.base import PursuitClassifier
 
 if TYPE_CHECKING:
     from infopursuit.clip.towers import Clip
+
+
+def wanted_by(model: PursuitClassifier) -> Wanted | None:
+    """Return which columns a model asks about; None if it asks about images."""
+    if not model.pursuit_.rule.of_tables:
+        return None
+    names, facts = getattr(model, "feature_names_in_", None), model.provenance_
+    columns = None if names is None else [str(name) for name in names]
+    return Wanted(columns, model.n_features_in_, facts.get("label"), facts.get("named_by"))
 
 
 def clip_of(model: PursuitClassifier) -> Clip:

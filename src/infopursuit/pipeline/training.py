@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -68,8 +68,9 @@ class Training:
         return self.given["random_state"]
 
 
-class Known(NamedTuple):
-    """What is known beside labelled images.
+@dataclass(frozen=True)
+class Known:
+    """What is known beside labelled images; nothing by itself.
 
     Attributes:
         settings: of the estimator.
@@ -77,28 +78,26 @@ class Known(NamedTuple):
         files: the SHA-256 of what was read, by its kind.
     """
 
-    settings: dict[str, Any]
-    said: Annotations
-    files: dict[str, str]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    said: Annotations = field(default_factory=lambda: Annotations(()))
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_known(
-    how: Method, dataset: str, class_names: Sequence[str], texts: Sequence[str]
+    how: NaiveBayesSettings, dataset: str, class_names: Sequence[str], texts: Sequence[str]
 ) -> Known:
-    """Read what a method is fitted with beside labelled images; networks take nothing."""
-    known = Known({}, Annotations(()), {})
-    if not isinstance(how, NaiveBayesSettings):
-        return known
+    """Read what naive Bayes is fitted with beside labelled images."""
+    settings, files = {}, {}
     if how.knowledge:
         table = read_knowledge(paths.knowledge(dataset))
         values = table.for_classes_and_texts(class_names, texts)
-        known.settings["knowledge"] = Knowledge(values, how.leakage)
-        known.files["knowledge"] = file_sha256(paths.knowledge(dataset))
+        settings["knowledge"] = Knowledge(values, how.leakage)
+        files["knowledge"] = file_sha256(paths.knowledge(dataset))
     said = read_annotations(paths.people(dataset))
     if said.rows:
         said = said.of_pictures(image_ids(paths.images(dataset)))
-        known.files["annotations"] = file_sha256(paths.people(dataset))
-    return known._replace(said=said)
+        files["annotations"] = file_sha256(paths.people(dataset))
+    return Known(settings, said, files)
 
 
 class Trained(NamedTuple):
