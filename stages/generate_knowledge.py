@@ -31,7 +31,7 @@ from infopursuit.queries.language_models import Sampling, open_language_model
 from infopursuit.queries.language_models.vllm_engine import run_where_vllm_is
 from infopursuit.queries.settings import LanguageModelSettings
 from infopursuit.queries.templates import load_template
-from infopursuit.texts.knowledge import is_prompt, knowledge_of_universe
+from infopursuit.texts.knowledge_files import is_prompt, knowledge_of_universe
 from infopursuit.texts.knowledge_tables import write_knowledge
 from infopursuit.texts.normalization import distinct
 

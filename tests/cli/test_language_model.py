@@ -14,7 +14,7 @@ import pytest
 import infopursuit
 from infopursuit.estimators import language_model
 from infopursuit.queries.language_models import Answer, openai_server
-from infopursuit.texts.knowledge import open_knowledge
+from infopursuit.texts.knowledge_files import open_knowledge
 from tests.cli.conftest import tiny_clip as tiny_clip
 from tests.estimators.test_pictures import TEXTS, write_folder
 from tests.queries.language_models.test_openai_server import completion, prompt_of, serving

@@ -13,17 +13,14 @@ from hypothesis import strategies as st
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text_list
-from infopursuit.texts.knowledge import (
-    KnowledgeTable,
+from infopursuit.texts.knowledge import KnowledgeTable, knowledge_csv
+from infopursuit.texts.knowledge_files import (
     check_classes,
     is_prompt,
-    knowledge_csv,
     knowledge_of_universe,
     open_knowledge,
-    read_judge,
-    read_knowledge_lists,
-    read_strict,
 )
+from infopursuit.texts.knowledge_lists import read_judge, read_knowledge_lists, read_strict
 from infopursuit.texts.knowledge_tables import read_knowledge, write_knowledge
 
 NAN = float("nan")

@@ -20,16 +20,14 @@ from infopursuit.core.files import write_text
 from infopursuit.core.numbers import percent, share
 from infopursuit.pursuit.explanation import (
     IMAGE,
-    NONE_OF_THE_CLASSES,
     Explanation,
     ending,
     leaders,
-    other_ways,
     question,
-    stops_when,
 )
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.report.figures import Chart, chart_svg
+from infopursuit.report.words import NONE_OF_THE_CLASSES, other_ways, stops_when
 from infopursuit_study.evaluation.run_metrics import BUDGETS
 from infopursuit_study.run_report import charts, meaning_tables, tables
 from infopursuit_study.run_report.groups import Group, comparisons, grouped, measured_groups

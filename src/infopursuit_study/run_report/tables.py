@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from infopursuit.core.numbers import NOTHING, decimal, interval, share, whole
-from infopursuit.pursuit.explanation import stops_when
+from infopursuit.report.words import stops_when
 from infopursuit_study.evaluation.run_metrics import BUDGETS
 from infopursuit_study.run_report.charts import BASELINES
 from infopursuit_study.run_report.groups import AUC, Group, grouped

@@ -4,20 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from infopursuit.core.run_name import RunName
 from infopursuit_study.evaluation.run_metrics import BUDGETS
 from infopursuit_study.run_report.groups import measured_groups
 from infopursuit_study.run_report.paper_tables import paper_tables, table_budgets
-from infopursuit_study.run_report.runs import read_dataset
-from tests.study.run_report.made_up_runs import METHODS, make_baselines, make_run
+from tests.study.run_report.made_up_runs import METHODS, make_dataset
 
 
 def groups(folder, dataset, methods, init="llm", **run):
-    keys = [RunName(dataset, init, method, seed) for method in methods for seed in (0, 1)]
-    for key in keys:
-        make_run(folder, key, **run)
-    make_baselines(folder, dataset)
-    results = read_dataset(folder, dataset, keys)
+    made = {"inits": [init], "methods": methods, "seeds": (0, 1), **run}
+    results = make_dataset(folder, dataset, **made)
     budgets = (*BUDGETS, *table_budgets(dataset, len(results.runs[0].class_names)))
     return measured_groups(results, budgets, 100)
 
