@@ -23,7 +23,7 @@ from infopursuit.datasets.image_folders import (
     open_folder,
     read_class_names,
     read_image_folder,
-    with_splits,
+    splits_of,
 )
 from infopursuit.datasets.open_images import has_embeddings, open_image_source
 from tests.datasets.images import CLASSES, encoded, write_image_table
@@ -192,8 +192,9 @@ def test_a_name_that_is_no_text_is_listed(tmp_path: Path) -> None:
     name = os.fsdecode(b"a/caf\xe9.png")
     folder = files(tmp_path, name, "a/1.png", "b/1.png", "b/2.png")
     assert "a/caf\ufffd.png" in open_folder(folder, ["a", "b"]).rows.column("id").to_pylist()
-    given = with_splits(folder, read_image_folder(folder), 0.5)
-    assert sorted(given.splits or ()) == ["test", "test", "train", "train"]
+    given = read_image_folder(folder)
+    names = [file.relative_to(folder).as_posix() for file in given.pictures]
+    assert sorted(splits_of(names, given.labels, 0.5)) == ["test", "test", "train", "train"]
 
 
 def test_a_folder_is_ordered_by_split_class_and_name(tmp_path: Path) -> None:

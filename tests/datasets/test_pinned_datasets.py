@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +20,7 @@ from infopursuit.datasets.image_source import ImageSource, check_class_names, la
 from infopursuit.datasets.open_images import open_image_source
 from infopursuit.datasets.pinned_datasets import KINDS, HubDataset, LayoutDataset
 from tests.datasets.images import CLASSES, encoded
+from tests.small_hub import serving
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -145,6 +149,17 @@ def test_imagenet_has_the_classes_of_its_file_in_its_order(imagenet: Path) -> No
     ]
 
 
+def test_imagenet_may_be_in_the_folders_of_kaggle(imagenet: Path) -> None:
+    (imagenet / "train/n01000000").rename(imagenet / "moved")
+    (imagenet / "train").rename(imagenet / "train.X1")
+    (imagenet / "train.X2").mkdir()
+    (imagenet / "moved").rename(imagenet / "train.X2/n01000000")
+    (imagenet / "val").rename(imagenet / "val.X")
+    pinned = pinned_of(imagenet, "imagenet", WNIDS_YAML + "counts: {train: 4, test: 2}\n")
+    source = open_image_source(pinned, ["tree frog", "tench"])
+    assert source.rows.column("label").to_pylist() == [0, 0, 1, 1, 0, 1]
+
+
 def test_a_flat_or_partial_imagenet_is_named(imagenet: Path) -> None:
     pinned, classes = pinned_of(imagenet, "imagenet", WNIDS_YAML), ["tree frog", "tench"]
     fails(pinned, ["tench", "tree frog"], r"pinned\.yaml: label 0 is 'tree frog' in the data set")
@@ -219,36 +234,92 @@ def test_mistakes_in_the_lists_of_rival10_are_named(rival10: Path) -> None:
     fails(pinned, ANIMALS, r"wnid_to_class\.json: no such file")
 
 
-def test_a_set_of_the_hub_gives_both_splits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+# Opens what is named, and prints a line for each: rows, or the mistake.
+OPEN = """
+import sys
+from pathlib import Path
+from infopursuit.core.errors import InputError
+from infopursuit.datasets.open_images import open_image_source
+from infopursuit.datasets.pinned_datasets import given_of_hub
+for each in sys.argv[1:]:
+    path, _, classes = each.partition("=")
+    try:
+        if each.startswith("hf:"):
+            given = given_of_hub(each)
+            print(given.ids, given.classes, given.splits, given.some([5]))
+        else:
+            source = open_image_source(Path(path), classes.split(","))
+            names = ("id", "class_name", "split")
+            columns = [source.rows.column(name).to_pylist() for name in names]
+            print(*columns, list(source.images(5))[:1])
+    except InputError as error:
+        print(str(error).replace(chr(10), " "))
+"""
+
+
+def opened(env: dict[str, str], *named: object) -> list[str]:
+    """Open in a process of its own: the hub's client reads its address when it is imported."""
+    command = [sys.executable, "-c", OPEN, *map(str, named)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def write_hub(folder: Path) -> None:
+    """A repository of seven animals in three splits, as the hub stores it."""
     import datasets
 
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    root, names = tmp_path / "hub", ["cat", "giant_panda", "zebra"]
-    features = {"img": datasets.Image(), "label": datasets.ClassLabel(names=names)}
+    features = {"img": datasets.Image(), "label": datasets.ClassLabel(names=HUB_NAMES)}
     rows = {
         "img": [{"bytes": encoded(row), "path": None} for row in range(7)],
         "label": [row % 3 for row in range(7)],
     }
     data = datasets.Dataset.from_dict(rows, features=datasets.Features(features))
-    (root / "data").mkdir(parents=True)
-    for split in ("train", "test"):
-        data.to_parquet(str(root / "data" / f"{split}-00000-of-00001.parquet"))
-    pinned = tmp_path / "pinned.yaml"
-    pinned.write_text(f"hub: {root}\nrevision: {COMMIT}\nimage: img\n")
-    source = open_image_source(pinned, CLASSES)
-    ids = source.rows.column("id").to_pylist()
-    assert (ids[0], ids[-1]) == ("train/0000000", "test/0000006")
-    assert source.rows.column("label").to_pylist() == [0, 1, 2, 0, 1, 2, 0] * 2
-    assert list(source.images(5)) == [encoded(row) for row in [5, 6, *range(7)]]
-    assert list(source.images(9)) == [encoded(row) for row in range(2, 7)]
-    fails(pinned, ["cat", "dog", "zebra"], r"label 1 is 'giant_panda' in .* the class 'dog'")
-    pinned.write_text(pinned.read_text() + "renamed: {giant_panda: dog}\ncounts: {train: 7}\n")
-    rows = open_image_source(pinned, ["cat", "dog", "zebra"]).rows
-    assert rows.column("class_name").to_pylist()[:3] == ["cat", "dog", "zebra"]
-    pinned.write_text(f"hub: {root}\nrevision: {COMMIT}\n")
-    fails(pinned, CLASSES, "no column 'image'; found img, label")
+    repository = folder / "datasets/zoo/animals" / COMMIT
+    (repository / "data").mkdir(parents=True)
+    files = []
+    for split in ("train", "test", "blurred"):
+        data.to_parquet(str(repository / "data" / f"{split}-00000-of-00001.parquet"))
+        files += [f"  - split: {split}", f"    path: data/{split}-*"]
+    card = ["---", "configs:", "- config_name: default", "  data_files:", *files, "---", ""]
+    (repository / "README.md").write_text("\n".join(card))
+
+
+HUB_NAMES = ["cat", "giant_panda", "zebra"]
+
+
+def test_a_set_of_the_hub_is_the_two_splits_of_its_commit_or_an_error(tmp_path: Path) -> None:
+    write_hub(tmp_path)
+    pin, other = tmp_path / "pin.yaml", tmp_path / "other.yaml"
+    pin.write_text(f"hub: zoo/animals\nrevision: {COMMIT}\nimage: img\ncounts: {{train: 7}}\n")
+    other.write_text(f"hub: zoo/animals\nrevision: {'f' * 40}\nimage: img\n")
+    renamed = tmp_path / "renamed.yaml"
+    renamed.write_text(pin.read_text() + "renamed: {giant_panda: dog}\n")
+    named, by_name = ",".join(CLASSES), f"hf:zoo/animals@{COMMIT}"
+    with serving(tmp_path) as env:
+        found = opened(
+            env, f"{pin}={named}", f"{pin}=cat,dog,zebra", f"{renamed}=cat,dog,zebra",
+            f"{other}={named}", "hf:zoo/animals", "hf:zoo/nothing",
+        )  # fmt: skip
+    ids = [f"{split}/{row:07d}" for split in ("train", "test") for row in range(7)]
+    splits = ["train"] * 7 + ["test"] * 7
+    classes = [CLASSES[row % 3] for row in range(7)] * 2
+    assert found[0] == f"{ids} {classes} {splits} {[encoded(5)]}"
+    assert "label 1 is 'giant_panda' in the data set; expected the class 'dog'" in found[1]
+    assert found[2].count("'dog'") == 4
+    assert re.search(r"other\.yaml: cannot load zoo/animals at f{40} \(.*not found", found[3], re.I)
+    assert (
+        found[4] == f"{ids} {[HUB_NAMES[row % 3] for row in range(7)] * 2} {splits} {[encoded(5)]}"
+    )
+    assert "hf:zoo/nothing: the hub does not say which commit this is" in found[5]
+    asked = (tmp_path / "asked.txt").read_text()
+    assert "data/train" in asked
+    assert "data/blurred" not in asked, "other splits are not fetched"
+    offline = {**env, "HF_HUB_OFFLINE": "1"}
+    without = opened(offline, f"{pin}={named}", by_name, f"{other}={named}", "hf:zoo/animals")
+    assert without[:2] == [found[0], found[4]]
+    assert "other.yaml: cannot load zoo/animals at ffff" in without[2]
+    assert "hf:zoo/animals: the hub does not say" in without[3]
 
 
 def test_a_pinned_torchvision_set_gives_both_splits(
@@ -306,7 +377,7 @@ SHIPPED = {
     "cifar10": ("cifar10", 10, 50000, 10000),
     "cifar100": ("cifar100", 100, 50000, 10000),
     "cifar100-torchvision": ("cifar100", 100, 50000, 10000),
-    "rival10": ("rival10", 10, 21098, 5286),
+    "rival10": ("rival10", 10, 21178, 5306),
     "imagenet100": ("imagenet100", 100, 130000, 5000),
     "cub200": ("cub200", 200, 5994, 5794),
     "stanford_cars-hub": ("stanford_cars", 196, 8144, 8041),

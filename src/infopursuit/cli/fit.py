@@ -19,6 +19,7 @@ from infopursuit.core.numbers import counted, percent
 from infopursuit.core.tables import EMBEDDING
 from infopursuit.datasets.embedding_files import read_embedded_texts, read_embeddings
 from infopursuit.datasets.given import Given
+from infopursuit.datasets.packed_pictures import is_packed
 from infopursuit.datasets.reading import ROWS as EMBEDDED
 from infopursuit.datasets.reading import TABLES
 from infopursuit.datasets.table_files import WHOLE, TableFile, read_table
@@ -105,7 +106,7 @@ def fit(chosen: argparse.Namespace) -> int:
 
 def _given(chosen: argparse.Namespace) -> tuple[Given, Given | None]:
     """Return the images to fit on, and those to test on if there are some."""
-    if chosen.images.suffix in EMBEDDED:
+    if not is_packed(chosen.images) and chosen.images.suffix in EMBEDDED:
         if chosen.texts is None:
             raise InputError(
                 "--texts is missing; expected the texts with their embeddings (.parquet, .npz), or "
@@ -116,7 +117,7 @@ def _given(chosen: argparse.Namespace) -> tuple[Given, Given | None]:
         return read_embeddings(chosen.images, chosen.labels)
     if chosen.labels is not None:
         raise InputError("--labels: expected it with an .npy file; a folder names its classes")
-    return labelled_pictures(chosen.images, chosen.classes, chosen.test_fraction)
+    return labelled_pictures(chosen.images, chosen.classes, chosen.test_fraction, chosen.label)
 
 
 def _texts_and_clip(chosen: argparse.Namespace, embedded: bool) -> tuple[Any, Embedding | None]:
@@ -209,6 +210,8 @@ def _table(chosen: argparse.Namespace) -> TableFile | None:
         InputError: --label is missing, or comes with options about images.
     """
     path = chosen.images
+    if is_packed(path):
+        return None
     about_tables = path.suffix.lower() in TABLES
     if chosen.label is None:
         if not about_tables or (path.suffix == ".parquet" and chosen.texts is not None):

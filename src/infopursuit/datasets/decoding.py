@@ -162,7 +162,7 @@ def _formats() -> list[str]:
 
 
 @cache
-def _suffixes() -> frozenset[str]:
+def suffixes() -> frozenset[str]:
     """Return the suffixes of pictures: none, those of `_formats`, and HEIC to say what to do."""
     formats = frozenset(_formats())
     known = (suffix for suffix, of in Image.registered_extensions().items() if of in formats)
@@ -171,7 +171,7 @@ def _suffixes() -> frozenset[str]:
 
 def is_picture(file: Path) -> bool:
     """Return whether a file is meant as a picture: by its suffix, or else by how it begins."""
-    if file.suffix.lower() in _suffixes():
+    if file.suffix.lower() in suffixes():
         return True
     try:
         if not file.is_file():

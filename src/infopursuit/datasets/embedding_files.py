@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
@@ -41,16 +42,17 @@ IMAGE, CLASSES = "image", ("class_name", "label")
 Labelled = tuple[np.ndarray, np.ndarray]
 
 
-def given_embeddings(path: Path) -> Given:
+def given_embeddings(path: Path, label: str | None = None) -> Given:
     """Read embeddings, with classes and splits if the file has some, and encoded images.
 
     Args:
         path: .npy with the rows alone; .npz with embeddings, and perhaps labels, or with both of
             the splits train and test; .parquet with embedding, image or both, and perhaps
-            class_name or label, id and split.
+            class_name or label, id and split; or the hub's own, with structs of bytes and path.
+        label: the column of the classes of a .parquet file, if it is not one of these.
     """
     if path.suffix == ".parquet":
-        return _of_parquet(path)
+        return _of_parquet(path, label)
     if path.suffix == ".npz":
         parts = _of_arrays(path)
         if len(parts) == 1:
@@ -94,7 +96,7 @@ def read_embeddings(path: Path, labels: Path | None = None) -> tuple[Given, Give
         raise InputError(f"{path}: no column {' or '.join(CLASSES)}; found {names}")
     for remark in classes_alike(path, np.unique(train.labels)):
         logger.warning("%s", remark)
-    return train, None if test is None else _of_classes(path, train, test)
+    return train, None if test is None else of_classes(path, train, test)
 
 
 def read_lines(path: Path) -> list[str]:
@@ -179,7 +181,7 @@ def texts_of(values: np.ndarray) -> np.ndarray:
     return np.array([composed(name) for name in names], dtype=np.str_)[places.reshape(values.shape)]
 
 
-def _of_classes(path: Path, train: Given, test: Given) -> Given:
+def of_classes(path: str | Path, train: Given, test: Given) -> Given:
     """Return the test rows of classes that the training rows have; say which classes lack some."""
     classes = set(train.labels.tolist())
     known = [row for row, label in enumerate(test.labels.tolist()) if label in classes]
@@ -270,35 +272,93 @@ def _plain_values(path: Path, table: pa.Table, name: str, nulls: bool) -> list[A
     return column.to_pylist()
 
 
-def _of_parquet(path: Path) -> Given:
-    table = read_given_table(path, ("id", "split", *CLASSES), nulls=("id", *CLASSES))
-    if not {IMAGE, EMBEDDING} & set(table.names):
+def image_column(path: Path) -> str | None:
+    """Return the column of images of a Parquet file; None without one, or if it has embeddings."""
+    schema = _schema(path)
+    return None if EMBEDDING in schema.names else _images(path, schema)
+
+
+def _schema(path: Path) -> pa.Schema:
+    check_regular(path)
+    try:
+        return pq.read_schema(path)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path}: not a readable Parquet file ({error})") from error
+
+
+def _images(path: Path, schema: pa.Schema) -> str | None:
+    kinds = {name: schema.field(name).type for name in dict.fromkeys(schema.names)}
+    found = [name for name, kind in kinds.items() if _is_struct(kind)]
+    if IMAGE in kinds and kinds[IMAGE] in (pa.binary(), pa.large_binary()):
+        found.insert(0, IMAGE)
+    if len(found) > 1 and IMAGE not in found:
+        raise InputError(
+            f"{path}: the columns {', '.join(found)} have images; expected one, or one that is "
+            f"called {IMAGE!r}"
+        )
+    return IMAGE if IMAGE in found else found[0] if found else None
+
+
+def _is_struct(kind: pa.DataType) -> bool:
+    """Return whether a column has images as the library `datasets` stores them."""
+    return pa.types.is_struct(kind) and {each.name for each in kind} == {"bytes", "path"}
+
+
+def _class_labels(schema: pa.Schema) -> dict[str, list[str]]:
+    """Return the columns that the library `datasets` calls classes, with the names of these."""
+    try:
+        features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
+        return {
+            name: list(map(composed, of["names"]))
+            for name, of in features.items()
+            if isinstance(of, dict) and of.get("_type") == "ClassLabel" and name in schema.names
+        }
+    except (KeyError, TypeError, ValueError, AttributeError):  # another tool's, or none
+        return {}
+
+
+def _of_parquet(path: Path, label: str | None = None) -> Given:
+    schema = _schema(path)
+    image, named = _images(path, schema), _class_labels(schema)
+    plain = [name for name in CLASSES if name in schema.names]
+    chosen = [label] if label is not None else plain[:1] or list(named)
+    if label is not None and label not in schema.names:
+        raise InputError(f"{path}: no column {label!r}; found {', '.join(schema.names)}")
+    if len(chosen) > 1:
+        logger.warning(
+            "%s: no classes: %s could be; --label can name one", path, " or ".join(chosen)
+        )
+    chosen = chosen if len(chosen) == 1 else []
+    table = read_given_table(path, ("id", "split", *chosen), nulls=("id", *chosen))
+    if image is None and IMAGE in table.names:
+        kind = schema.field(IMAGE).type
+        raise InputError(f"{path}: image is {kind}; expected binary, encoded images")
+    if image is None and EMBEDDING not in table.names:
         raise InputError(
             f"{path}: no column {IMAGE!r} or {EMBEDDING!r}; found {', '.join(table.names)}"
         )
-    if IMAGE in table.names:
-        kind = pq.read_schema(path).field(IMAGE).type
-        if not (pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
-            raise InputError(f"{path}: image is {kind}; expected binary, encoded images")
     columns = table.columns
+    classes = columns[chosen[0]] if chosen else None
+    if classes is not None and (names := named.get(chosen[0])):
+        classes = [names[each] if each in range(len(names)) else None for each in classes]
     given = Given(
         str(path),
         list(map(str, columns.get("id", numbered(path.name, table.rows)))),
-        columns.get("class_name") or columns.get("label"),
+        classes,
         None,
-        _encoded(path) if IMAGE in table.names else None,
+        None if image is None else _encoded(path, image),
         columns.get(EMBEDDING),
         table.clip,
     )
     if "split" not in columns:
         return given
-    splits = _roles(path, columns["split"])
+    splits = roles(path, columns["split"])
     kept = [row for row, split in enumerate(splits) if split is not None]
     given = replace(given, splits=splits)
     return given if len(kept) == len(splits) else given.subset(kept)
 
 
-def _roles(path: Path, given: Sequence[Any]) -> list[str | None]:
+def roles(path: Path, given: Sequence[Any]) -> list[str | None]:
     """Return the split of each row, None of those left out.
 
     Validation rows are test rows if there are no others, and training rows otherwise.
@@ -340,8 +400,9 @@ def _of_splits(given: Given) -> list[Given]:
     return [part for part in parts if part is not None]
 
 
-def _encoded(path: Path) -> Pictures:
+def _encoded(path: Path, name: str) -> Pictures:
     """Return what reads the encoded images of some rows, from their row groups alone."""
+    kept: dict[int, list[Any]] = {}  # the row group that was read last
 
     def pictures(rows: Sequence[int]) -> list[Any]:
         wanted, images, first = set(rows), {}, 0
@@ -349,13 +410,19 @@ def _encoded(path: Path) -> Pictures:
             with pq.ParquetFile(path) as file:
                 for group in range(file.num_row_groups):
                     count = file.metadata.row_group(group).num_rows
-                    here = wanted & set(range(first, first + count))
-                    if here:
-                        column = file.read_row_group(group, columns=[IMAGE]).column(IMAGE)
-                        images |= {row: column[row - first].as_py() for row in here}
+                    here = wanted.intersection(range(first, first + count))
+                    if here and group not in kept:
+                        kept.clear()
+                        kept[group] = _bytes(file.read_row_group(group, columns=[name]).column(0))
+                    images |= {row: kept[group][row - first] for row in here}
                     first += count
         except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{path}: column {IMAGE!r} is damaged ({error})") from error
+            raise InputError(f"{path}: column {name!r} is damaged ({error})") from error
         return [images[row] for row in rows]
 
     return pictures
+
+
+def _bytes(column: pa.ChunkedArray) -> list[bytes | None]:
+    whole = column.combine_chunks()
+    return (whole.field("bytes") if isinstance(whole, pa.StructArray) else whole).to_pylist()

@@ -17,6 +17,8 @@ from torch import Tensor
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.table_columns import row_names
 
+# How a data set of the Hugging Face hub is given by name, in place of a path: hf:OWNER/NAME@COMMIT.
+HUB = "hf:"
 # Gives the pictures of some rows.
 Pictures = Callable[[Sequence[int]], Sequence[Any]]
 
@@ -107,6 +109,27 @@ class Readable(NamedTuple):
     rejected: Mapping[str, str] = {}
     digests: Sequence[str | None] = ()
     maps: Any = None
+
+
+def joined(where: str, parts: Sequence[Given]) -> Given:
+    """Return the pictures of all parts, one part after the other."""
+
+    def all_of(name: str) -> list[Any] | None:
+        columns = [getattr(part, name) for part in parts]
+        if any(column is None for column in columns):
+            return None
+        return [each for column in columns for each in column]
+
+    places = [(part, row) for part in parts for row in range(len(part))]
+
+    def pictures(rows: Sequence[int]) -> list[Any]:
+        found: dict[int, Any] = {}
+        for part in parts:
+            here = [row for row in rows if places[row][0] is part]
+            found |= zip(here, part.some_pictures([places[row][1] for row in here]), strict=True)
+        return [found[row] for row in rows]
+
+    return Given(where, all_of("ids") or [], all_of("classes"), all_of("splits"), pictures)
 
 
 def of_list(pictures: Sequence[Any]) -> Pictures:

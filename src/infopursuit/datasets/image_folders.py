@@ -113,39 +113,28 @@ def read_image_folder(folder: str | Path) -> LabelledPictures:
     return LabelledPictures(files, labels, None if None in splits else splits)
 
 
-def with_splits(folder: Path, given: LabelledPictures, fraction: float) -> LabelledPictures:
-    """Return the pictures of a folder without splits, with the splits that `open_folder` gives.
+def splits_of(
+    names: Sequence[str], classes: Sequence[Any], fraction: float = TEST_FRACTION
+) -> list[str]:
+    """Return the split of each picture of a data set without splits, by names and classes.
 
-    A class keeps at least one training image.
+    Test images are those whose names have the first digests in their class: the same in every run,
+    and almost the same with more images. A class keeps at least one training image.
     """
-    tested: set[Path] = set()
-    for name in given.class_names:
-        files = [
-            file
-            for file, of_file in zip(given.pictures, given.labels, strict=True)
-            if of_file == name
-        ]
-        tested.update(_tested(folder, files, fraction))
-    splits = ["test" if file in tested else "train" for file in given.pictures]
-    if tested:
-        of_test = (of for of, split in zip(given.labels, splits, strict=True) if split == "test")
-        for remark in classes_of_one_split(folder, set(given.labels), set(of_test)):
-            logger.warning("%s", remark)
-    return LabelledPictures(given.pictures, given.labels, splits)
-
-
-def _tested(folder: Path, files: Sequence[Path], fraction: float = TEST_FRACTION) -> list[Path]:
-    """Return the test images of one class: those whose paths have the first digests."""
-    ranked = sorted(files, key=lambda file: _digest(file.relative_to(folder)))
-    count = math.ceil(round(fraction * len(files), 6))  # 0.2 * 35 is more than 7 in floats
-    return ranked[: min(count, len(files) - 1)]
+    of_class: defaultdict[Any, list[str]] = defaultdict(list)
+    for name, each in zip(names, classes, strict=True):
+        of_class[each].append(name)
+    tested: set[str] = set()
+    for of_names in of_class.values():
+        count = math.ceil(round(fraction * len(of_names), 6))  # 0.2 * 35 is more than 7 in floats
+        tested.update(sorted(of_names, key=_digest)[: min(count, len(of_names) - 1)])
+    return ["test" if name in tested else "train" for name in names]
 
 
 def open_folder(path: Path, classes: Sequence[str]) -> ImageSource:
     """Open the data set of a folder CLASS/IMAGE, or train/CLASS/IMAGE and test/CLASS/IMAGE.
 
-    Without splits `TEST_FRACTION` of each class are test images: those whose paths have the first
-    digests. They are the same in every run, and almost the same with more images.
+    Without splits `TEST_FRACTION` of each class are test images (`splits_of`).
     """
     numbers, seen = labels_of(path, classes), set()
     found, remarks = _listed(path)
@@ -159,17 +148,16 @@ def open_folder(path: Path, classes: Sequence[str]) -> ImageSource:
                 f"{of_class}: no class has this name; expected one folder for each class"
             )
         seen.add((split, label))
-        tested: list[Path] = []
+        parts = [split or ""] * len(files)
         if split is None:
             if len(files) < 2:
                 raise InputError(
                     f"{path}: {len(files)} image of the class {classes[label]!r}; expected two or "
                     "more, one of them to test on"
                 )
-            tested = _tested(path, files)
-        for file in files:
-            is_test = split == "test" or file in tested
-            listed.append((int(is_test), label, file))
+            parts = splits_of([file.relative_to(path).as_posix() for file in files], parts)
+        for file, part in zip(files, parts, strict=True):
+            listed.append((SPLITS.index(part), label, file))
     places, labels, files = zip(*sorted(listed), strict=True) if listed else ((), (), ())
     ids = [writable(file.relative_to(path).as_posix()) for file in files]
     rows = image_rows(path, ids, [SPLITS[place] for place in places], labels, classes)
@@ -277,6 +265,8 @@ def read_class_names(path: str | Path) -> list[str]:
             test/CLASS/IMAGE, whose classes are taken in alphabetical order.
     """
     folder = Path(path)
+    if not folder.suffix and not folder.exists():
+        raise InputError(f"{path}: no such folder; expected a folder for each class in it")
     if folder.is_dir():
         parts = [part for part, split in _splits(folder)[0] if split == "train"] or [folder]
         classes = sorted({composed(each.name) for part in parts for each in _class_folders(part)})
@@ -303,8 +293,8 @@ def _class_folders(folder: Path) -> Iterator[Path]:
         yield of_class
 
 
-def _digest(path: Path) -> str:
-    return hashlib.sha256(os.fsencode(path.as_posix())).hexdigest()
+def _digest(name: str) -> str:
+    return hashlib.sha256(os.fsencode(name)).hexdigest()
 
 
 def _files(folder: Path) -> Iterator[Path]:

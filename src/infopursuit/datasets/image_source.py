@@ -30,6 +30,8 @@ _FUSED = re.compile(rf"({'|'.join(WORDS)})(?:{'|'.join(FILLERS)})")
 # Classes that a message names.
 LISTED = 5
 COLUMNS = ("id", "split", "label", "class_name")
+# Images that are in memory at a time.
+READ_ROWS = 64
 # Rows whose strings are Python's at a time: 100 million would take more than 10 GB.
 AT_ONCE = 65536
 ROWS = pa.schema([field for field in IMAGES.columns if field.name in COLUMNS])
@@ -47,8 +49,24 @@ class ImageSource:
 
 def source_of_files(where: str | Path, rows: pa.Table, files: Sequence[Path]) -> ImageSource:
     """Return the data set whose row i is the image file i; a broken link is a file too."""
-    stamp = " ".join(_stamp_or_missing(file) for file in files)
-    return ImageSource(str(where), rows, stamp, lambda start: iter(files[start:]))
+    return ImageSource(str(where), rows, files_stamp(files), lambda start: iter(files[start:]))
+
+
+def streamed(
+    pictures: Callable[[Sequence[int]], Sequence[Encoded]], count: int
+) -> Callable[[int], Iterator[Encoded]]:
+    """Return what gives n images from a row to the end, of what gives those of some rows."""
+
+    def images(start: int) -> Iterator[Encoded]:
+        for first in range(start, count, READ_ROWS):
+            yield from pictures(range(first, min(first + READ_ROWS, count)))
+
+    return images
+
+
+def files_stamp(files: Iterable[Path]) -> str:
+    """Return size and time of change of each file, or that it is missing."""
+    return " ".join(map(_stamp_or_missing, files))
 
 
 def file_stamp(path: Path) -> str:
@@ -115,17 +133,6 @@ def image_rows(
     names = [classes[label] if 0 <= label < len(classes) else "" for label in labels]
     table = pa.table(dict(zip(COLUMNS, (ids, splits, labels, names), strict=True)), schema=ROWS)
     return checked_image_rows(where, table, classes)
-
-
-def numbered_rows(path: Path, labels: Sequence[Sequence[int]], classes: Sequence[str]) -> pa.Table:
-    """Return the rows of images whose ids are their places in their split."""
-    ids = [
-        f"{split}/{row:07d}"
-        for split, of in zip(SPLITS, labels, strict=True)
-        for row in range(len(of))
-    ]
-    splits = [split for split, of in zip(SPLITS, labels, strict=True) for _ in of]
-    return image_rows(path, ids, splits, [label for of in labels for label in of], classes)
 
 
 def strings(column: pa.ChunkedArray) -> Iterator[str]:

@@ -8,7 +8,10 @@ FOLDER             what `save_to_disk` of the library `datasets` wrote: the spli
                    one column of images, one of labels
 NAME.csv           a first line path,label,split; paths are relative to the file, labels are class
                    names or numbers
-NAME.parquet       columns id, split, label (integers), class_name, image (encoded bytes)
+NAME.parquet       columns id, split, label (integers), class_name, image (encoded bytes); or as the
+                   hub has it
+NAME.tar, FOLDER   tars of WebDataset, and folders of them or of Parquet files (see
+                   `infopursuit.datasets.packed_pictures`)
 NAME.yaml          pins a data set: `hub` and `revision`, `torchvision`, `disk` or `layout`
                    (see `infopursuit.datasets.pinned_datasets`)
 
@@ -40,10 +43,11 @@ from infopursuit.core.csv_tables import read_csv_table
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import is_file
 from infopursuit.core.tables import EMBEDDING, IMAGES, is_sharded, read_table, table_files
-from infopursuit.datasets.embedding_files import ARRAYS
-from infopursuit.datasets.image_folders import open_folder
+from infopursuit.datasets.embedding_files import ARRAYS, image_column
+from infopursuit.datasets.image_folders import open_folder, splits_of
 from infopursuit.datasets.image_source import (
     COLUMNS,
+    READ_ROWS,
     SPLITS,
     ImageSource,
     checked_image_rows,
@@ -52,11 +56,19 @@ from infopursuit.datasets.image_source import (
     labels_of,
     source_of_files,
     spelled,
+    streamed,
+)
+from infopursuit.datasets.packed_pictures import (
+    PARQUET,
+    PINS,
+    is_packed,
+    packed_stamp,
+    read_packed,
+    saved_by_datasets,
 )
 
 logger = logging.getLogger(__name__)
 
-READ_ROWS = 64
 CSV_COLUMNS = ("path", "label", "split")
 NUMBER = re.compile("[0-9]{1,9}")
 
@@ -67,28 +79,24 @@ def open_image_source(path: str | Path, classes: Sequence[str]) -> ImageSource:
     The rows (id, split, label, class name) are known at once; pixels are read when asked for.
     """
     path = Path(path)
-    if path.is_dir() or path.suffix in (".yaml", ".yml"):
+    saved = path.is_dir() and saved_by_datasets(path)
+    if saved or path.suffix in PINS:
         # Slow imports, which the other sources do without.
-        from infopursuit.datasets.pinned_datasets import (
-            DiskDataset,
-            open_disk,
-            open_pinned_dataset,
-            saved_by_datasets,
-        )
+        from infopursuit.datasets.pinned_datasets import open_disk, open_pinned_dataset
 
-        if not path.is_dir():
-            return open_pinned_dataset(path, classes)
-        if saved_by_datasets(path):
-            return open_disk(path, DiskDataset(disk=str(path)), classes)
-        return open_folder(path, classes)
-    if path.suffix == ".parquet":
+        return open_disk(path, classes) if saved else open_pinned_dataset(path, classes)
+    if path.suffix == PARQUET and not (is_file(path) and lacks_columns(path)):
         return open_parquet(path, classes)
+    if is_packed(path):
+        return open_packed(path, classes)
+    if path.is_dir():
+        return open_folder(path, classes)
     if path.suffix == ".csv":
         return open_csv(path, classes)
     found = "a file" if path.exists() else "nothing"
     raise InputError(
-        f"{path}: expected images as a folder, .parquet, .csv, .npz or a .yaml that pins a data "
-        f"set, found {found}"
+        f"{path}: expected images as a folder, .parquet, .tar, .csv, .npz or a .yaml that pins a "
+        f"data set, found {found}"
     )
 
 
@@ -111,7 +119,7 @@ def has_embeddings(path: str | Path) -> bool:
 
 def has_pictures(source: Path) -> bool:
     """Return whether `load_pictures` finds the pictures of a data set."""
-    return source.suffix not in (".yaml", ".yml") and not has_embeddings(source)
+    return source.suffix not in PINS and not has_embeddings(source)
 
 
 def check_pictures(dataset: str, source: str | Path) -> None:
@@ -154,6 +162,37 @@ def _encoded(path: Path, start: int) -> Iterator[bytes | None]:
                 skip = max(skip - len(batch), 0)
     except (pa.ArrowException, OSError) as error:  # pages are read when they are needed
         raise InputError(f"{path}: column 'image' is damaged ({error})") from error
+
+
+def lacks_columns(path: Path) -> bool:
+    """Return whether a Parquet file has other columns than `open_parquet` takes, as the hub's."""
+    return image_column(path) is not None and not {*COLUMNS} <= {*pq.read_schema(path).names}
+
+
+def open_packed(path: Path, classes: Sequence[str]) -> ImageSource:
+    """Open the data set of tars, or of Parquet files as the hub has them.
+
+    Without splits one image in five of each class is a test image, as of a folder.
+    """
+    given = read_packed(path)
+    if given.classes is None:
+        raise InputError(f"{path}: no classes; expected the class of each image")
+    numbers, labels = labels_of(path, classes), []
+    for name, of_class in zip(given.ids, given.classes, strict=True):
+        label = numbers.get(spelled(str(of_class)))
+        if label is None and isinstance(of_class, int) and of_class in range(len(classes)):
+            label = of_class
+        if label is None:
+            raise InputError(
+                f"{path}: {name} has the class {of_class!r}; expected one of the class list, such "
+                f"as {classes[0]!r}"
+            )
+        labels.append(label)
+    splits = given.splits or splits_of(given.ids, labels)
+    rows = image_rows(path, given.ids, splits, labels, classes)
+    assert given.pictures is not None
+    images = streamed(given.pictures, len(given))
+    return ImageSource(str(path), rows, packed_stamp(path), images)
 
 
 def open_csv(path: Path, classes: Sequence[str]) -> ImageSource:

@@ -5,7 +5,8 @@ exact commit of a hub repository, a data set of torchvision, a folder and its la
 those of published archives, downloaded and unpacked:
 
 cub200     images.txt, image_class_labels.txt, train_test_split.txt, classes.txt, images/CLASS/
-imagenet   train/WNID/*.JPEG and val/WNID/*.JPEG, of which the WordNet ids in the file are read
+imagenet   train/WNID/*.JPEG and val/WNID/*.JPEG, of which the WordNet ids in the file are read; or
+           in folders train.X1, train.X2, ... and val.X, as Kaggle has ImageNet-100
 rival10    train/ordinary/WNID_*.JPEG and test/ordinary/WNID_*.JPEG, meta/wnid_to_class.json,
            meta/label_mappings.json
 """
@@ -13,36 +14,40 @@ rival10    train/ordinary/WNID_*.JPEG and test/ordinary/WNID_*.JPEG, meta/wnid_t
 from __future__ import annotations
 
 import inspect
+import logging
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from PIL.Image import Image
 from pydantic import Field
 
-from infopursuit.core.errors import InputError
+from infopursuit.core.errors import InputError, one_line
 from infopursuit.core.files import read_json, read_text
 from infopursuit.core.names import is_systems
 from infopursuit.core.settings import Section, read_one_of
+from infopursuit.datasets.given import HUB, Given, Pictures, of_list
 from infopursuit.datasets.image_source import (
     SPLITS,
     ImageSource,
     check_class_names,
     file_stamp,
+    files_stamp,
     image_rows,
-    numbered_rows,
-    source_of_files,
+    split_name,
+    streamed,
 )
+
+logger = logging.getLogger(__name__)
 
 # Where torchvision's data sets keep their labels.
 TORCHVISION_LABELS = ("targets", "labels", "_labels")
-# Files that `save_to_disk` writes: of several splits, and of one.
-SAVED = ("dataset_dict.json", "state.json")
 IMAGE_SUFFIXES = (".jpeg", ".jpg", ".png")
 IN_ARCHIVE = "expected it as the data set's archive has it"
+COMMIT = re.compile("[0-9a-f]{40}")
+CARD = "README.md"
 
 
 class Splits(Section):
@@ -62,6 +67,7 @@ class Counts(Section):
 class PinnedDataset(Section):
     """What the file may say of any data set."""
 
+    local: ClassVar[str | None] = None  # the key of its folder, if nothing is ever downloaded
     counts: Counts = Counts()  # checked when the data set is opened
     # Class names of the data set that differ in the class list, with the name there.
     renamed: dict[str, str] = Field(default_factory=dict)
@@ -81,6 +87,7 @@ class HubDataset(PinnedDataset):
 class DiskDataset(PinnedDataset):
     """A folder that `save_to_disk` of the library `datasets` wrote."""
 
+    local = "disk"
     disk: str
     splits: Splits = Splits()  # what it calls the two splits
     image: str | None = None  # its column of images, null for the only one
@@ -104,6 +111,7 @@ class LayoutDataset(PinnedDataset):
     change.
     """
 
+    local = "root"
     layout: Literal["cub200", "rival10", "imagenet"]  # how that folder is arranged, see above
     root: str
     # Of `imagenet` alone: the WordNet ids to use, each with the name of its class, in the order of
@@ -125,65 +133,203 @@ def read_pinned_dataset(path: Path) -> PinnedDataset:
     return read_one_of(path, KINDS, "a pinned data set")
 
 
+class Found(NamedTuple):
+    """The n images of a data set, whose classes are not compared with a class list yet."""
+
+    where: str | Path  # the file that names the classes, for messages
+    names: Sequence[str] | None  # the classes in the order of the labels; None without names
+    ids: Sequence[str]
+    splits: Sequence[str] | None  # train or test, of each; None without splits
+    labels: Sequence[int]  # -1 of an image without one
+    stamp: str  # changes when the images do
+    pictures: Pictures
+
+
 def open_pinned_dataset(path: Path, classes: Sequence[str]) -> ImageSource:
     """Open the data set that a YAML file pins; download it if it is not in the cache."""
     pinned = read_pinned_dataset(path)
+    return _source(path, pinned, _find(path, pinned), classes)
+
+
+def given_pinned(path: Path) -> Given:
+    """Return what a YAML file pins, with the names that the data set has for its classes."""
+    pinned = read_pinned_dataset(path)
+    return _given(path, _find(path, pinned), pinned.renamed)
+
+
+def given_of_hub(name: str) -> Given:
+    """Return a data set of the Hugging Face hub by its name, hf:OWNER/NAME or hf:OWNER/NAME@COMMIT.
+
+    Without a commit it is today's, which is logged. Of several splits the one called train and the
+    one called test are taken, or else the one for validation.
+    """
+    repository, at, revision = name.removeprefix(HUB).partition("@")
+    if not re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", repository) or (at and not revision):
+        raise InputError(f"{name}: expected {HUB}OWNER/NAME or {HUB}OWNER/NAME@COMMIT")
+    if not COMMIT.fullmatch(revision):
+        from huggingface_hub import HfApi
+
+        try:
+            commit = HfApi().dataset_info(repository, revision=revision or None).sha
+        except Exception as error:  # the hub's client raises errors of several libraries
+            raise InputError(
+                f"{name}: the hub does not say which commit this is ({one_line(str(error))}); "
+                f"check the name, or connect to the network, or give {HUB}{repository}@COMMIT"
+            ) from error
+        logger.info("%s: the data set at commit %s%s@%s", name, HUB, repository, commit)
+        revision = str(commit)
+    pinned = HubDataset(hub=repository, revision=revision)
+    found = _load(name, pinned, partial(_two_splits, name))
+    sets = [found[each] for each in _two_splits(name, found)]
+    columns = _columns(name, "hub", sets[0].features, None, None)
+    return _given(name, _of_datasets(name, sets, columns, "", _hub_caches()))
+
+
+def _two_splits(where: str, names: Iterable[str]) -> list[str]:
+    """Return the split to fit on and that to test on; the first alone if there are no such two."""
+    roles: dict[str, str] = {}
+    for each in names:
+        roles.setdefault((split_name(each) or (each,))[0], each)
+    test = roles.get("test", roles.get("validation"))
+    taken = [roles["train"], test] if "train" in roles and test else list(roles.values())[:1]
+    if others := [each for each in names if each not in taken]:
+        logger.warning("%s: the splits %s are not used", where, ", ".join(others))
+    return taken
+
+
+def _find(path: Path, pinned: PinnedDataset) -> Found:
     if isinstance(pinned, HubDataset):
-        source = _open_hub(path, pinned, classes)
+        found = _find_hub(path, pinned)
     elif isinstance(pinned, DiskDataset):
-        source = open_disk(path, pinned, classes)
+        found = _find_disk(pinned)
     elif isinstance(pinned, TorchvisionDataset):
-        source = _open_torchvision(path, pinned, classes)
+        found = _find_torchvision(path, pinned)
     else:
         assert isinstance(pinned, LayoutDataset)
-        source = _open_layout(path, pinned, classes)
-    counts = source.rows.column("split").value_counts().to_pylist()
-    sizes = {each["values"]: each["counts"] for each in counts}
+        found = _find_layout(path, pinned)
     for split in SPLITS:
-        found, expected = sizes[split], getattr(pinned.counts, split)
-        if expected is not None and found != expected:
+        count, expected = list(found.splits or ()).count(split), getattr(pinned.counts, split)
+        if expected is not None and count != expected:
             fewer = "the download is incomplete, fetch it again"
             more = "there are files that are not of the data set"
             raise InputError(
-                f"{path}: the split {split!r} has {found} images; expected {expected} (counts): "
-                f"{fewer if found < expected else more}"
+                f"{path}: the split {split!r} has {count} images; expected {expected} (counts): "
+                f"{fewer if count < expected else more}"
             )
-    return source
+    return found
+
+
+def _source(path: Path, pinned: PinnedDataset, found: Found, classes: Sequence[str]) -> ImageSource:
+    if found.names is not None:
+        check_class_names(found.where, found.names, classes, pinned.renamed)
+    rows = image_rows(path, found.ids, found.splits or (), found.labels, classes)
+    return ImageSource(str(path), rows, found.stamp, streamed(found.pictures, len(found.ids)))
+
+
+def _given(where: str | Path, found: Found, renamed: Mapping[str, str] | None = None) -> Given:
+    names, known = found.names, renamed or {}
+    classes: list[Any] = [
+        None if label < 0 else label if names is None else known.get(names[label], names[label])
+        for label in found.labels
+    ]
+    splits = None if found.splits is None else list(found.splits)
+    return Given(str(where), list(found.ids), classes, splits, found.pictures)
 
 
 # -- the library `datasets` -----------------------------------------------------------------------
 
 
-def saved_by_datasets(folder: Path) -> bool:
-    """Return whether `save_to_disk` of the library `datasets` wrote a folder."""
-    return any((folder / name).is_file() for name in SAVED)
+def _find_hub(path: Path, pinned: HubDataset) -> Found:
+    wanted = [pinned.splits.train, pinned.splits.test]
+    found = _load(path, pinned, lambda _: wanted)
+    missing = [name for name in wanted if name not in found]
+    if missing:
+        raise InputError(
+            f"{path}: {pinned.hub} has no split {missing[0]!r}; found {', '.join(found)}"
+        )
+    sets, columns = [found[name] for name in wanted], (pinned.image, pinned.label)
+    return _of_datasets(path, sets, columns, pinned.model_dump_json(), _hub_caches())
 
 
-def _open_hub(path: Path, pinned: HubDataset, classes: Sequence[str]) -> ImageSource:
-    import datasets
+def _hub_caches() -> list[Path]:
     from datasets.config import HF_DATASETS_CACHE
     from huggingface_hub.constants import HF_HUB_CACHE
 
-    sets = []
-    for split in SPLITS:
-        name = getattr(pinned.splits, split)
-        try:
-            data = datasets.load_dataset(
-                pinned.hub, pinned.config, revision=pinned.revision, split=name
-            )
-        except Exception as error:  # the hub's client raises errors of several libraries
-            raise InputError(
-                f"{path}: cannot load the split {name!r} of {pinned.hub} at {pinned.revision} "
-                f"({error}); check the file and the network, or give `images` a local "
-                "folder"
-            ) from error
-        sets.append(data)
-    stamp, caches = pinned.model_dump_json(), [Path(HF_DATASETS_CACHE), Path(HF_HUB_CACHE)]
-    return _of_datasets(path, pinned, classes, sets, (pinned.image, pinned.label), stamp, caches)
+    return [Path(HF_DATASETS_CACHE), Path(HF_HUB_CACHE)]
 
 
-def open_disk(path: Path, pinned: DiskDataset, classes: Sequence[str]) -> ImageSource:
-    """Open a folder that `save_to_disk` wrote; `path` is what the user gave, for messages."""
+def _load(
+    where: str | Path, pinned: HubDataset, wanted: Callable[[Iterable[str]], list[str]]
+) -> Mapping[str, Any]:
+    """Return splits by name, from the files of the pinned commit.
+
+    The library is given a folder: by the name of a repository it takes any commit that its cache
+    has if the hub does not answer, and does not say so.
+
+    Args:
+        wanted: which of the splits, by their names; of others nothing is fetched.
+    """
+    import datasets
+    from huggingface_hub import snapshot_download
+
+    try:
+        files = hub_files(pinned, wanted)
+        patterns = (
+            None if files is None else [CARD, *(each for of in files.values() for each in of)]
+        )
+        folder = snapshot_download(
+            pinned.hub, repo_type="dataset", revision=pinned.revision, allow_patterns=patterns
+        )
+        found: Any = datasets.load_dataset(folder, pinned.config, data_files=files)
+    except Exception as error:  # the hub's client raises errors of several libraries
+        raise InputError(
+            f"{where}: cannot load {pinned.hub} at {pinned.revision} ({one_line(str(error))}); "
+            "check the name and the network, or give a local folder"
+        ) from error
+    return found
+
+
+def hub_files(
+    pinned: HubDataset, wanted: Callable[[Iterable[str]], list[str]]
+) -> dict[str, list[str]] | None:
+    """Return the files of each split, as patterns; None if the card of the data set lists none."""
+    from datasets.data_files import sanitize_patterns
+    from datasets.utils.metadata import MetadataConfigs
+    from huggingface_hub import DatasetCard, hf_hub_download
+    from huggingface_hub.errors import RemoteEntryNotFoundError
+
+    try:
+        card = hf_hub_download(pinned.hub, CARD, repo_type="dataset", revision=pinned.revision)
+    except RemoteEntryNotFoundError:
+        return None
+    about: Any = DatasetCard.load(card).data
+    configs = MetadataConfigs.from_dataset_card_data(about)
+    config = pinned.config or configs.get_default_config_name()
+    if config is None and configs:
+        raise InputError(
+            f"it has {len(configs)} configurations, {', '.join(configs)}; expected a YAML file "
+            "with `hub`, `revision` and `config`"
+        )
+    listed = configs.get(config or "", {}).get("data_files")
+    if listed is None:
+        return None
+    files = {str(split): list(of) for split, of in sanitize_patterns(listed).items()}
+    chosen = wanted(files)
+    return {split: files[split] for split in chosen} if {*chosen} <= {*files} else files
+
+
+def open_disk(folder: Path, classes: Sequence[str]) -> ImageSource:
+    """Open a folder that `save_to_disk` wrote."""
+    pinned = DiskDataset(disk=str(folder))
+    return _source(folder, pinned, _find_disk(pinned), classes)
+
+
+def given_disk(folder: Path) -> Given:
+    """Return the images of a folder that `save_to_disk` wrote."""
+    return _given(folder, _find_disk(DiskDataset(disk=str(folder))))
+
+
+def _find_disk(pinned: DiskDataset) -> Found:
     import datasets
 
     folder = Path(pinned.disk)
@@ -200,43 +346,40 @@ def open_disk(path: Path, pinned: DiskDataset, classes: Sequence[str]) -> ImageS
             f"{folder}: no split {missing[0]!r}; expected {' and '.join(wanted)}, found {found} "
             "(a YAML file with `disk` and `splits` can name others)"
         )
-    features = saved[wanted[0]].features
-    images = [name for name, kind in features.items() if type(kind).__name__ == "Image"]
-    labels = [name for name, kind in features.items() if type(kind).__name__ == "ClassLabel"]
-    labels = labels or [name for name in features if name == "label"]
-    columns = (
-        pinned.image or _only(folder, "image", images),
-        pinned.label or _only(folder, "label", labels),
-    )
+    columns = _columns(folder, "disk", saved[wanted[0]].features, pinned.image, pinned.label)
     files = [
         file
         for file in sorted(folder.rglob("*"))
         if file.is_file() and not file.name.startswith("cache-")
     ]
     stamp = " ".join([pinned.model_dump_json(), *map(file_stamp, files)])
-    sets = [saved[name] for name in wanted]
-    return _of_datasets(path, pinned, classes, sets, columns, stamp, [folder])
+    return _of_datasets(folder, [saved[name] for name in wanted], columns, stamp, [folder])
 
 
-def _only(folder: Path, key: str, names: Sequence[str]) -> str:
-    if len(names) == 1:
-        return names[0]
-    raise InputError(
-        f"{folder}: expected one column of {key}s, found {', '.join(names) or 'none'} (a YAML file "
-        f"with `disk` and `{key}` can name one)"
-    )
+def _columns(
+    where: str | Path, kind: str, features: Mapping[str, Any], image: str | None, label: str | None
+) -> tuple[str, str]:
+    """Return the columns of images and labels: those named, or else the only ones."""
+    images = [name for name, of in features.items() if type(of).__name__ == "Image"]
+    labels = [name for name, of in features.items() if type(of).__name__ == "ClassLabel"]
+    labels = labels or [name for name in features if name == "label"]
+    for key, given, names in (("image", image, images), ("label", label, labels)):
+        if given is None and len(names) != 1:
+            raise InputError(
+                f"{where}: expected one column of {key}s, found {', '.join(names) or 'none'} (a "
+                f"YAML file with `{kind}` and `{key}` can name one)"
+            )
+    return image or images[0], label or labels[0]
 
 
 def _of_datasets(
-    path: Path,
-    pinned: PinnedDataset,
-    classes: Sequence[str],
+    where: str | Path,
     sets: Sequence[Any],
     columns: tuple[str, str],
     stamp: str,
     folders: Sequence[Path],
-) -> ImageSource:
-    """Return the data set of two loaded splits; images that are files lie in `folders`."""
+) -> Found:
+    """Return the images of two loaded splits, or of one; those that are files lie in `folders`."""
     import datasets
 
     image, label = columns
@@ -244,12 +387,9 @@ def _of_datasets(
         for column in columns:
             if column not in data.column_names:
                 found = ", ".join(data.column_names)
-                raise InputError(f"{path}: the data set has no column {column!r}; found {found}")
+                raise InputError(f"{where}: the data set has no column {column!r}; found {found}")
     encoded = [data.cast_column(image, datasets.Image(decode=False)) for data in sets]
     names = getattr(sets[0].features[label], "names", None)
-    if names is not None:
-        check_class_names(path, names, classes, pinned.renamed)
-    rows = numbered_rows(path, [_labels(data[label][:]) for data in encoded], classes)
 
     def stored(image: dict[str, Any] | None) -> bytes | Path | None:
         if image is None:
@@ -260,35 +400,45 @@ def _of_datasets(
             if not any(file.resolve().is_relative_to(folder.resolve()) for folder in folders):
                 expected = " or ".join(map(str, folders))
                 raise InputError(
-                    f"{path}: the image {file} is not in it; expected files in {expected}"
+                    f"{where}: the image {file} is not in it; expected files in {expected}"
                 )
             return file
         return image["bytes"]
 
-    def images(start: int) -> Iterator[bytes | Path | None]:
-        return (stored(data[row][image]) for data, row in _from(encoded, start))
+    labels = [_labels(data[label][:]) for data in encoded]
+    return _of_splits(
+        where, names, labels, stamp, encoded, lambda data, row: stored(data[row][image])
+    )
 
-    return ImageSource(str(path), rows, stamp, images)
+
+def _of_splits(
+    where: str | Path,
+    names: Sequence[str] | None,
+    labels: Sequence[Sequence[int]],
+    stamp: str,
+    sets: Sequence[Any],
+    picture: Callable[[Any, int], Any],
+) -> Found:
+    """Return the images of the two splits, or of one, whose ids are their places in them."""
+    split_of = [split for split, of in zip(SPLITS, labels, strict=False) for _ in of]
+    places = [(data, row) for data, of in zip(sets, labels, strict=True) for row in range(len(of))]
+    ids = [f"{split}/{row:07d}" for split, (_, row) in zip(split_of, places, strict=True)]
+
+    def pictures(rows: Sequence[int]) -> list[Any]:
+        return [picture(*places[row]) for row in rows]
+
+    splits = split_of if len(sets) > 1 else None
+    return Found(where, names, ids, splits, [each for of in labels for each in of], stamp, pictures)
 
 
 def _labels(given: Sequence[int | None]) -> list[int]:
     return [-1 if each is None else each for each in given]
 
 
-def _from(sets: Sequence[Any], start: int) -> Iterator[tuple[Any, int]]:
-    """Yield (split, row in it) from a row of all splits on."""
-    for data in sets:
-        for row in range(min(start, len(data)), len(data)):
-            yield data, row
-        start = max(start - len(data), 0)
-
-
 # -- torchvision ----------------------------------------------------------------------------------
 
 
-def _open_torchvision(
-    path: Path, pinned: TorchvisionDataset, classes: Sequence[str]
-) -> ImageSource:
+def _find_torchvision(path: Path, pinned: TorchvisionDataset) -> Found:
     from torchvision import datasets
 
     kind = getattr(datasets, pinned.torchvision, None)
@@ -305,14 +455,10 @@ def _open_torchvision(
             )
         labels.append([int(label) for label in given])
     names = getattr(sets[0], "classes", None)
-    if names is not None:
-        check_class_names(path, names, classes, pinned.renamed)
-    rows = numbered_rows(path, labels, classes)
-
-    def images(start: int) -> Iterator[Callable[[], Image]]:
-        return (partial(_picture, data, row) for data, row in _from(sets, start))
-
-    return ImageSource(str(path), rows, pinned.model_dump_json(), images)
+    stamp = pinned.model_dump_json()
+    return _of_splits(
+        path, names, labels, stamp, sets, lambda data, row: partial(_picture, data, row)
+    )
 
 
 def _torchvision_split(path: Path, pinned: TorchvisionDataset, kind: Any, split: str) -> Any:
@@ -353,7 +499,7 @@ class Listing(NamedTuple):
     images: list[tuple[Path, str, int]]  # file, split and label of each image
 
 
-def _open_layout(path: Path, pinned: LayoutDataset, classes: Sequence[str]) -> ImageSource:
+def _find_layout(path: Path, pinned: LayoutDataset) -> Found:
     root = Path(pinned.root)
     if not root.is_dir():
         raise InputError(
@@ -368,7 +514,6 @@ def _open_layout(path: Path, pinned: LayoutDataset, classes: Sequence[str]) -> I
         listing = _list_imagenet(root, pinned.wnids, path)
     else:
         listing = {"cub200": _list_cub200, "rival10": _list_rival10}[pinned.layout](root)
-    check_class_names(listing.where, listing.names, classes, pinned.renamed)
     files, splits, labels = zip(*listing.images, strict=True) if listing.images else ((), (), ())
     missing = [file for file in files if not file.is_file()]
     if missing:
@@ -377,8 +522,8 @@ def _open_layout(path: Path, pinned: LayoutDataset, classes: Sequence[str]) -> I
             f"{missing[0]}: the download is incomplete, fetch it again"
         )
     ids = [file.relative_to(root).as_posix() for file in files]
-    source = source_of_files(path, image_rows(path, ids, splits, labels, classes), files)
-    return replace(source, stamp=f"{pinned.model_dump_json()} {source.stamp}")
+    stamp = f"{pinned.model_dump_json()} {files_stamp(files)}"
+    return Found(listing.where, listing.names, ids, splits, labels, stamp, of_list(files))
 
 
 def _list_cub200(root: Path) -> Listing:
@@ -425,9 +570,10 @@ def _numbered_lines(path: Path) -> dict[int, str]:
 def _list_imagenet(root: Path, wnids: Mapping[str, str], settings: Path) -> Listing:
     """List some classes of ILSVRC 2012; its validation images are the test split."""
     listed = []
-    for split, folder in zip(SPLITS, (root / "train", root / "val"), strict=True):
+    for split, called in zip(SPLITS, ("train", "val"), strict=True):
+        folders = sorted(root.glob(f"{called}.X*")) or [root / called]
         for label, (wnid, name) in enumerate(wnids.items()):
-            files = _images(folder / wnid)
+            files = [file for folder in folders for file in _images(folder / wnid)]
             if not files:
                 hint = "unpack train's WNID.tar files into folders"
                 if split == "test":
@@ -436,7 +582,7 @@ def _list_imagenet(root: Path, wnids: Mapping[str, str], settings: Path) -> List
                         "ILSVRC2012_validation_ground_truth.txt of the development kit"
                     )
                 raise InputError(
-                    f"{folder / wnid}: no images there; expected those of {name!r} ({hint})"
+                    f"{folders[-1] / wnid}: no images there; expected those of {name!r} ({hint})"
                 )
             listed += [(file, split, label) for file in files]
     return Listing(settings, list(wnids.values()), listed)

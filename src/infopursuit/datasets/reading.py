@@ -3,6 +3,8 @@
 photos/                   CLASS/IMAGE, or train/CLASS/IMAGE and test/CLASS/IMAGE, or images alone
 new.jpg  'new/*.jpg'      images whose class is not known
 images.parquet            columns image (encoded), embedding or both; class_name or label, id, split
+hf:OWNER/NAME  pin.yaml   data sets of the hub, and what a file pins; tars of WebDataset; folders of
+images.tar  parquet/      both, or of Parquet files (`infopursuit.datasets.packed_pictures`)
 images.npz  rows.npy      embeddings, without pictures; as `infopursuit fit` takes them
 table.csv  table.parquet  to a model of a table: its columns, by their names, in any order
 
@@ -28,7 +30,13 @@ TABLES = (".csv", ".tsv", ".parquet")
 def is_rows(given: str, table: Wanted | None) -> bool:
     """Whether this is a file of rows, of embeddings or of a table, rather than pictures."""
     suffix = Path(given).suffix.lower()
-    return suffix in ROWS or suffix in TABLES or table is not None
+    return suffix in ROWS or suffix in TABLES or table is not None or _is_packed(given)
+
+
+def _is_packed(given: str) -> bool:
+    from infopursuit.datasets.packed_pictures import is_packed
+
+    return is_packed(given)
 
 
 def read_given(given: str, table: Wanted | None = None) -> Given:
@@ -49,6 +57,10 @@ def read_given(given: str, table: Wanted | None = None) -> Given:
                 f"({', '.join(TABLES)})"
             )
         return given_rows(path, table)
+    if _is_packed(given):
+        from infopursuit.datasets.packed_pictures import read_packed
+
+        return read_packed(given)
     if path.is_dir() and any(each.is_dir() for each in path.iterdir() if not is_systems(each.name)):
         from infopursuit.datasets.image_folders import read_image_folder
 

@@ -9,8 +9,9 @@ model.explain(["new.png"])[0]
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +21,20 @@ from infopursuit.clip.weights import clip_source
 from infopursuit.core.errors import InputError
 from infopursuit.core.names import composed
 from infopursuit.datasets.decoding import picture_list
+from infopursuit.datasets.embedding_files import of_classes
 from infopursuit.datasets.given import Given, names_of, of_list
 from infopursuit.datasets.image_folders import (
     TEST_FRACTION,
     LabelledPictures,
     read_image_folder,
-    with_splits,
+    splits_of,
 )
+from infopursuit.datasets.image_source import SPLITS
+from infopursuit.datasets.packed_pictures import is_packed, read_packed
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.plan import Embedding, Plan, carry_out
+
+logger = logging.getLogger("infopursuit")
 
 HOW = tuple(each.name for each in fields(Embedding) if each.name != "source")
 
@@ -52,8 +58,9 @@ def fit(
     fitted on. The model knows its training images again, by their checksums.
 
     Args:
-        images: a folder CLASS/IMAGE, or train/CLASS/IMAGE and test/CLASS/IMAGE; or a list of
-            pictures: files, encoded bytes, PIL images, arrays or tensors of pixels.
+        images: a folder CLASS/IMAGE, or train/CLASS/IMAGE and test/CLASS/IMAGE; Parquet, tars or a
+            data set of the hub (`infopursuit.datasets.packed_pictures`); or a list of pictures:
+            files, encoded bytes, PIL images, arrays or tensors of pixels.
         classes: the label of each picture of a list; of a folder the names of the classes to use,
             None for all.
         texts: what may become a question; None for `infopursuit.texts.visual_vocabulary()`. A
@@ -95,33 +102,20 @@ def fit(
 
 
 def labelled_pictures(
-    images: Any, classes: Any = None, test_fraction: float = TEST_FRACTION
+    images: Any,
+    classes: Any = None,
+    test_fraction: float = TEST_FRACTION,
+    label: str | None = None,
 ) -> tuple[Given, Given | None]:
     """Return the pictures to fit on, and those to test on if a folder has some.
 
-    Args and errors are those of `fit`.
+    Args and errors are those of `fit`; `label` is the column of the classes, if Parquet files have
+    several.
     """
     if not 0 <= test_fraction < 1:
         raise InputError(f"test_fraction is {test_fraction!r}; expected at least 0, less than 1")
     if isinstance(images, str | Path):
-        folder = read_image_folder(images)
-        chosen = set(map(composed, classes or ()))
-        unknown = sorted(chosen - set(folder.class_names))
-        if unknown:
-            raise InputError(
-                f"{images}: no class {unknown[0]!r}; expected some of "
-                f"{', '.join(folder.class_names[:10])}"
-            )
-        if classes is not None:
-            folder = folder.subset([r for r, each in enumerate(folder.labels) if each in chosen])
-        if folder.splits is None:
-            if not test_fraction:
-                return _given(images, folder), None
-            folder = with_splits(Path(images), folder, test_fraction)
-        given = _given(images, folder)
-        train = given.split("train")
-        assert train is not None
-        return train, given.split("test")
+        return _of_path(images, classes, test_fraction, label)
     pictures = picture_list(images)
     labels = [] if classes is None else list(classes)
     if len(labels) != len(pictures) or not pictures:
@@ -130,6 +124,58 @@ def labelled_pictures(
             "CLASS/IMAGE brings its own)"
         )
     return _given("images", LabelledPictures(pictures, np.array(labels).tolist())), None
+
+
+def _of_path(
+    images: str | Path, classes: Any, test_fraction: float, label: str | None
+) -> tuple[Given, Given | None]:
+    packed = is_packed(images)
+    if packed:
+        given = _labelled(read_packed(images, label))
+        names = given.ids
+    else:
+        folder = read_image_folder(images)
+        given = _given(images, folder)
+        names = [file.relative_to(images).as_posix() for file in folder.pictures]
+    split = given.splits is None and test_fraction > 0
+    if split:
+        given = replace(given, splits=splits_of(names, given.classes, test_fraction))
+    if classes is not None:
+        known, chosen = sorted({str(each) for each in given.classes}), set(map(composed, classes))
+        unknown = sorted(chosen - set(known))
+        if unknown:
+            raise InputError(
+                f"{images}: no class {unknown[0]!r}; expected some of {', '.join(known[:10])}"
+            )
+        given = given.subset([r for r, each in enumerate(given.classes) if str(each) in chosen])
+    if given.splits is None:
+        return given, None
+    train, test = (given.split(name) for name in SPLITS)
+    if train is None:
+        raise InputError(f"{images}: no images of the split 'train'; found 'test' alone")
+    if test is not None and (split or packed):
+        test = of_classes(images, train, test)
+    return train, test
+
+
+def _labelled(given: Given) -> Given:
+    """Return the pictures that have a class; most classes have several."""
+    labelled = [row for row, each in enumerate(given.classes or ()) if each is not None]
+    if not labelled:
+        raise InputError(
+            f"{given.where}: no classes; expected a column label or class_name of Parquet, or the "
+            "one that --label names; in a tar KEY.cls, KEY.json or KEY.txt beside KEY.jpg"
+        )
+    if len(labelled) < len(given):
+        without = len(given) - len(labelled)
+        logger.warning("%s: %d of %d have no class, left out", given.where, without, len(given))
+    found = {given.classes[row] for row in labelled}
+    if len(found) > max(len(labelled) / 2, 2):
+        raise InputError(
+            f"{given.where}: {len(found)} classes of {len(labelled)} pictures, such as "
+            f"{given.classes[labelled[0]]!r}; expected several pictures of each class"
+        )
+    return given if len(labelled) == len(given) else given.subset(labelled)
 
 
 def _given(where: str | Path, found: LabelledPictures) -> Given:

@@ -49,6 +49,8 @@ from infopursuit.texts.knowledge_lists import read_judge, read_strict
 
 logger = logging.getLogger("infopursuit")
 
+YAML = (".yaml", ".yml")
+
 
 def check(params_file: str | Path = "params.yaml") -> int:
     """Check settings and inputs; return how many inputs were read."""
@@ -60,10 +62,10 @@ def check(params_file: str | Path = "params.yaml") -> int:
     def look(key: str, read: Callable[..., Any], *arguments: Any, made: str = "") -> Any:
         """Read an input; it may be missing here if the file `made` of it is there."""
         keys.append(key)
-        if made and (ARTIFACTS / made).exists() and not Path(str(arguments[0])).exists():
-            logger.info("%s: %s: not here; artifacts/%s is", key, arguments[0], made)
-            return None
         try:
+            if made and (ARTIFACTS / made).exists() and not _place(arguments[0]).exists():
+                logger.info("%s: %s: not here; artifacts/%s is", key, _place(arguments[0]), made)
+                return None
             return read(*arguments)
         except InputError as error:
             mistakes.append(f"{params_file}: {key}: {error}")
@@ -101,8 +103,10 @@ def check(params_file: str | Path = "params.yaml") -> int:
             if record is not None and knowledge_files.is_prompt(dataset.knowledge):
                 look(f"datasets.{name}.knowledge", record.recorded, class_knowledge.NEEDED[0])
             continue
-        known = f"classes/{name}.txt"
+        known, before = f"classes/{name}.txt", len(mistakes)
         look(f"datasets.{name}.classes", read_class_names, dataset.classes, made=known)
+        if len(mistakes) > before:  # nothing below can be read without them
+            continue
         # The list that a stage made of them, where the classes themselves are not here.
         of = dataset.classes if Path(dataset.classes).exists() else str(ARTIFACTS / known)
         for key, read, made in (
@@ -131,6 +135,15 @@ def _given(path: str) -> bool:
     return Path(path).exists() or ARTIFACTS not in Path(path).parents
 
 
+def _place(given: str) -> Path:
+    """Return where the files of an input are: of a YAML file with a local data set, its folder."""
+    path = Path(given)
+    if path.suffix not in YAML or not path.exists():
+        return path
+    pinned = read_pinned_dataset(path)
+    return path if pinned.local is None else Path(getattr(pinned, pinned.local))
+
+
 def _of_classes(read: Callable[[str, list[str]], Any], classes: str, path: str) -> None:
     read(path, read_class_names(classes))
 
@@ -145,7 +158,7 @@ def _clip_width(path: str) -> tuple[int, str | None] | None:
             f"{path} is a name, and a stage depends on files; expected a folder, a table of texts, "
             "or a YAML file that pins weights, such as params/clip/ViT-B-32-openai.yaml"
         )
-    if Path(path).suffix in (".yaml", ".yml"):
+    if Path(path).suffix in YAML:
         read_pinned_weights(Path(path))
     else:
         find_clip_files(path)
@@ -197,9 +210,9 @@ def _knowledge(record: AnswersFromRecord | None, path: str, classes: list[str]) 
 
 def _images(clip: str, source: str, classes: list[str]) -> None:
     path = Path(source)
-    if path.suffix in (".yaml", ".yml"):
-        read_pinned_dataset(path)  # not opened, which may download
-    elif not has_embeddings(path):
+    if path.suffix in YAML and read_pinned_dataset(path).local is None:
+        return  # not opened, which may download
+    if not has_embeddings(path):
         open_image_source(path, classes)
     elif _given(clip) and (known := _clip_width(clip)) is not None:
         for _ in read_embedded_images(path, classes, *known).blocks():
