@@ -187,11 +187,12 @@ def page() -> str:
         [
             "# Licences of dependencies",
             "",
-            "For those who pass the project on, which is under Apache-2.0. After this page you know the",
-            "licence of all that `requirements.lock` pins, with the first part that needs it: the library,",
-            "what the extras `pipeline` and `app` add, or development (tests and these pages). The wheel",
-            "contains none of it, but the nouns of WordNet 3.1, copyright 2011 by Princeton University,",
-            "with their permissive licence: `infopursuit/texts/wordnet_licence.txt`.",
+            "For those who pass the project on, which is under Apache-2.0. After this page you",
+            "know the licence of all that `requirements.lock` pins, and the first part that needs",
+            "it: the library, what the extras `pipeline` and `app` add, or development (tests and",
+            "these pages). The wheel contains none of it, but the nouns of WordNet 3.1, copyright",
+            "2011 by Princeton University, with their permissive licence:",
+            "`infopursuit/texts/wordnet_licence.txt`.",
             "",
             "A test allows these licences (of an alternative, one): "
             + ", ".join(sorted(ALLOWED))

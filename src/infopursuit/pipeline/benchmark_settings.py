@@ -46,7 +46,7 @@ TITLES: dict[str, Title] = {
     "pcbm": Title("PCBM", "weights a class"),
     "pcbm_h": Title("PCBM-h", "all", explained=False),
     "labo": Title("LaBo", "weights a class"),
-    "labo_knowing": Title("LaBo, knowing", "weights a class"),
+    "labo_knowing": Title("LaBo, with a knowledge table", "weights a class"),
     "ip_omp": Title("IP-OMP", "texts of an image"),
     "ip_omp_means": Title("IP-OMP, nearest mean", "texts of an image"),
     "splice": Title("SpLiCE", "texts of an image"),
@@ -57,12 +57,12 @@ TITLES: dict[str, Title] = {
     "tree": Title("decision tree", "questions"),
     "rule_list": Title("rule list (CN2)", "questions"),
     "generative_ip": Title("generative IP", "questions"),
-    "vip_fixed": Title("paper, fixed list", "questions"),
-    "vip_alternating": Title("paper, learned from the list", "questions"),
+    "vip_fixed": Title("paper, fixed dictionary", "questions"),
+    "vip_alternating": Title("paper, learned dictionary", "questions"),
     "vip_joint": Title("paper, learned jointly", "questions"),
     "vip_medoids": Title("paper, learned from medoids", "questions"),
     "ours": Title("**ours**", "questions"),
-    "ours_knowing": Title("**ours, knowing**", "questions"),
+    "ours_knowing": Title("**ours, with a knowledge table**", "questions"),
 }
 
 

@@ -48,18 +48,21 @@ def draw_curves(path: Path, dataset: str, results: Sequence[Result]) -> None:
     ]
     units = units or ["questions"]
     with matplotlib.rc_context(STYLE):
-        size = SIZE_OF_PANEL[0] * len(units) + 0.4, SIZE_OF_PANEL[1] + 0.3
+        columns = min(2, len(units))
+        rows = -(-len(units) // columns)
+        size = SIZE_OF_PANEL[0] * columns + 0.4, SIZE_OF_PANEL[1] * rows + 0.3
         figure = Figure(figsize=size, facecolor="white", layout="constrained")
-        panels = figure.subplots(1, len(units), sharey=True, squeeze=False)[0]
-        for panel, unit in zip(panels, units, strict=True):
+        panels = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
+        for panel in panels[len(units) :]:
+            panel.remove()
+        for panel, unit in zip(panels, units, strict=False):
             _levels(panel, measured)
             _lines(panel, [each for each in bounded if TITLES[each.peer].unit == unit])
-            panel.set(title=PANELS[unit], xlabel="t", xticks=BUDGETS)
+            panel.set(xlabel=PANELS[unit], ylabel="test accuracy, %", xticks=BUDGETS)
             panel.grid(color="#e3e7ee", linewidth=0.6)
             if unit != "questions":
                 _lines(panel, [each for each in bounded if each.peer == OURS])
-            panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), fontsize=8, frameon=False)
-        panels[0].set_ylabel("test accuracy, %")
+            panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.19), fontsize=8, frameon=False)
         figure.suptitle(f"{dataset}: accuracy by the number of texts", size=10)
         _write(figure, path)
 
@@ -77,11 +80,9 @@ def draw_truth(path: Path, dataset: str, results: Sequence[Result]) -> None:
         panel = figure.subplots()
         for place, (peer, true, accuracy) in enumerate(sorted(points, key=lambda point: -point[2])):
             ours = OURS_DRAWN.get(peer)
-            panel.plot(
-                true, accuracy, ours[1] if ours else MARKERS[place % len(MARKERS)],
-                label=_title(peer), color=OUR_HUE if ours else HUES[place // 2 % len(HUES)],
-                markersize=10 if ours else 6,
-            )  # fmt: skip
+            hue, marker = (OUR_HUE, ours[1]) if ours else look(place)
+            size = 10 if ours else 6
+            panel.plot(true, accuracy, marker, label=_title(peer), color=hue, markersize=size)
         if points:
             panel.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), fontsize=8, frameon=False)
         else:
@@ -91,6 +92,11 @@ def draw_truth(path: Path, dataset: str, results: Sequence[Result]) -> None:
         panel.grid(color="#e3e7ee", linewidth=0.6)
         figure.suptitle(f"{dataset}: accuracy beside truth", size=10)
         _write(figure, path)
+
+
+def look(place: int) -> tuple[str, str]:
+    """Return the hue and the marker of a point; 64 places are distinct."""
+    return HUES[(place // 2 + place // 16) % len(HUES)], MARKERS[place % len(MARKERS)]
 
 
 def _lines(panel: Axes, results: Sequence[Result]) -> None:

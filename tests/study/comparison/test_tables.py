@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from infopursuit_study.comparison.pictures import draw_curves, draw_truth
+from infopursuit.pipeline.benchmark_settings import TITLES
+from infopursuit_study.comparison.pictures import draw_curves, draw_truth, look
 from infopursuit_study.comparison.results import Result, curve_rows, read_result
 from infopursuit_study.comparison.seeds import measure_peers
 from infopursuit_study.comparison.tables import markdown
@@ -148,6 +149,10 @@ def test_judged_peers_stand_beside_each_other(tmp_path: Path) -> None:
     assert "linear probe (black box)" not in told
     draw_truth(path, "zoo", [RESULTS[0]])
     assert "no claims were judged" in texts(path)
+
+
+def test_points_of_all_peers_can_be_told_apart() -> None:
+    assert len({look(place) for place in range(64)}) == 64 > len(TITLES)
 
 
 def test_equal_results_give_equal_bytes(tmp_path: Path) -> None:
