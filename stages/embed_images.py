@@ -14,6 +14,7 @@ from pathlib import Path
 from infopursuit.clip.embed_tables import Embedding, embed_classes, embed_images, open_both
 from infopursuit.clip.towers import choose_device, load_clip
 from infopursuit.clip.weights import EmbeddingsSettings
+from infopursuit.core.devices import log_where_it_computes
 from infopursuit.core.executors import choose_workers
 from infopursuit.core.files import read_text_list
 from infopursuit.core.settings import ComputeSettings, Section
@@ -36,6 +37,7 @@ class Settings(Section):
 def main(settings: Settings, dataset: str) -> RowCounts:
     """Embed the images (or take their embeddings), list the unreadable ones, embed the classes."""
     chosen, compute = settings.datasets[dataset], settings.compute
+    log_where_it_computes(compute.device)
     classes = read_text_list(paths.classes(dataset))
     clip = load_clip(settings.clip, compute.device, half_precision=compute.half_precision)
     out = paths.images(dataset)

@@ -10,6 +10,7 @@ from functools import partial
 from infopursuit.clip.embed_tables import Embedding, embed_control, embed_universe
 from infopursuit.clip.towers import load_clip
 from infopursuit.clip.weights import EmbeddingsSettings
+from infopursuit.core.devices import log_where_it_computes
 from infopursuit.core.executors import choose_workers
 from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.pipeline import paths
@@ -28,6 +29,7 @@ class Settings(Section):
 def main(settings: Settings) -> RowCounts:
     """Embed every text and keep where it came from."""
     compute = settings.compute
+    log_where_it_computes(compute.device)
     open_clip = partial(
         load_clip, settings.clip, compute.device, half_precision=compute.half_precision
     )

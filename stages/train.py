@@ -15,6 +15,7 @@ from pydantic import Field
 
 from infopursuit.clip.weights import clip_source
 from infopursuit.core.csv_tables import write_csv
+from infopursuit.core.devices import log_where_it_computes
 from infopursuit.core.files import read_text_list, remove_partial, table_sha256
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.core.settings import ComputeSettings, Section
@@ -50,6 +51,7 @@ class Settings(Section):
 def main(settings: Settings, dataset: str, init: str, method: str, seed: int) -> RowCounts:
     compute_repeatably()
     chosen, share = settings.datasets[dataset], settings.validation_fraction
+    log_where_it_computes(settings.compute.device)
     where = f"methods.{method} with datasets.{dataset}.variational"
     how = build_method(settings.methods[method], chosen.variational, where)
     table = paths.images(dataset)

@@ -91,6 +91,7 @@ def test_a_tokenizer_may_not_ask_to_run_code(
         return open_clip.tokenize
 
     monkeypatch.setattr(open_clip, "get_tokenizer", get_tokenizer)
+    monkeypatch.setattr("infopursuit.clip.weights.importlib.util.find_spec", lambda _: "there")
     assert load_clip(folder, "cpu").preprocess
     assert options == [{"trust_remote_code": False}]
 

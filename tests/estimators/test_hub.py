@@ -90,7 +90,7 @@ def test_a_hub_that_cannot_be_reached_is_reported_in_one_line(model, tmp_path: P
 def test_only_pinned_weights_travel_with_a_model(
     world, hub: dict, tmp_path: Path, name: str, source: str | None
 ) -> None:
-    (tmp_path / name).write_text("pins")
+    (tmp_path / name).write_text(f"hub: a/b\nrevision: {'a' * 40}\n")
     fitted = world.fitted(n_queries=2)
     fitted.clip_source_ = str(tmp_path / name)
     fitted.to_hub("user/animals")
@@ -119,6 +119,7 @@ def test_the_card_says_what_a_stranger_must_know(world, model) -> None:
     assert "Accuracy 90 % on 11 test images" in card
     assert 'model.explain(["photo.png"])' in card
     assert "of the CLIP open\\_clip:tiny:1" in card
+    assert "licence of CLIP's weights, which are not in this model: under MIT." in card
 
 
 def test_the_card_of_a_table_names_its_columns() -> None:

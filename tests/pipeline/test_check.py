@@ -18,6 +18,7 @@ from infopursuit.pipeline.servers import ask_servers
 from tests.queries.language_models.test_openai_server import completion, serving
 
 ROOT = Path(__file__).parents[2]
+PINNED = f"hf-hub:a/clip@{'a' * 40}"
 
 
 @pytest.fixture
@@ -187,6 +188,7 @@ def test_images_of_another_clip_are_told(project: Path) -> None:
         (("datasets", "pets", "annotations"), "a.csv", r"pets\.annotations: a\.csv: no such file"),
         (("clip",), "away", r"clip: away: "),
         (("clip",), "ViT-B-32:openai", r"clip: ViT-B-32:openai is a name.*params/clip"),
+        (("clip",), PINNED, rf"two lines hub: a/clip and revision: {PINNED[-40:]}"),
         (("queries", "dictionaries"), {}, r"queries\.dictionaries: no entry for 'pets'.*'llm'"),
         (("run", "inits"), ["list"], r"queries\.lists: no entry for 'pets'.*'list'"),
         (("queries", "lists"), {"pts": "list.txt"}, r"lists: 'pts' is not a key of datasets"),

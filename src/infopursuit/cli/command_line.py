@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, handlers=[logged])
     level = logging.ERROR if chosen.quiet else logging.DEBUG if chosen.verbose else logging.INFO
     logger.setLevel(level)
-    for noisy in ("httpx", "huggingface_hub", "open_clip"):
+    for noisy in ("httpx", "httpx2", "huggingface_hub", "open_clip"):
         logging.getLogger(noisy).setLevel(max(level, logging.WARNING - 10 * chosen.verbose))
     try:
         Path.cwd()

@@ -3,53 +3,56 @@
     find_clip_files("artifacts/menagerie/clip")
     find_clip_files("params/clip/ViT-L-14-openai.yaml")
     find_clip_files(open_clip_model("ViT-B-32", "laion2b_s34b_b79k"))
+    find_clip_files("hf-hub:laion/CLIP-ViT-B-32-laion2B-s34B-b79K")
 
-All three lead to an architecture and one file of weights, whose SHA-256 names the embedding space.
-OpenAI's weights come from OpenAI's addresses and are checked by the hashes in weights.toml; others
-come from where the YAML file or open_clip says, mostly the Hugging Face hub. Downloads are kept in
-the folders that open_clip uses too (~/.cache/clip, ~/.cache/huggingface). To pin weights of the hub
-to a commit, write a YAML file with `hub` and `revision` (`HubWeights`).
+All lead to an architecture and one file of weights, whose SHA-256 names the embedding space.
+OpenAI's weights come from OpenAI's addresses, or else from a copy on the hub, and are checked by
+the hashes in weights.toml; others come from where the YAML file or open_clip says, mostly the
+Hugging Face hub. Downloads are kept in the folders that open_clip uses too (~/.cache/clip,
+~/.cache/huggingface). To pin weights of the hub to a commit, write `hf-hub:OWNER/NAME@COMMIT`, or a
+YAML file with `hub` and `revision` (`HubWeights`).
 """
 
 from __future__ import annotations
 
 import difflib
 import hashlib
+import importlib.util
 import json
 import logging
-import os
 import re
-import time
-import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
-from urllib.parse import urlsplit
+from typing import Annotated, Any
 
 from filelock import FileLock
 from pydantic import Field
 
+from infopursuit.clip.download import HUB, NotFetchedError, download, from_hub, hub_file
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import atomic_write, file_sha256, packaged_toml, read_json
+from infopursuit.core.files import file_sha256, packaged_toml, read_json
 from infopursuit.core.settings import Positive, Section, read_one_of
 
 logger = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
-# Hosts, the addresses and hashes of OpenAI's archives, and what else is known of weights.
+# The addresses and hashes of OpenAI's archives, and what else is known of weights.
 _KNOWN = packaged_toml("infopursuit.clip", "weights.toml")
-KNOWN_HOSTS, TOKENIZERS = _KNOWN["hosts"], _KNOWN["tokenizers"]
-PREPROCESSING, OPENAI, OPENAI_URL = _KNOWN["preprocessing"], _KNOWN["openai"], _KNOWN["openai_url"]
+TOKENIZERS, PREPROCESSING, LICENCES = (
+    _KNOWN["tokenizers"],
+    _KNOWN["preprocessing"],
+    _KNOWN["licences"],
+)
+OPENAI, OPENAI_URL = _KNOWN["openai"], _KNOWN["openai_url"]
 OPENAI_SHA256 = {path.partition("/")[0] for path in OPENAI.values()}
-CONFIG = "open_clip_config.json"
+# The copies of OpenAI's archives on the hub, by the SHA-256 of the archive.
+COPIES = {OPENAI[name].partition("/")[0]: copy for name, copy in _KNOWN["openai_copies"].items()}
+CONFIG, SAFE = "open_clip_config.json", "open_clip_model.safetensors"
+# The files of weights that open_clip writes into a repository, the safe one first.
+OF_OPEN_CLIP = (SAFE, "open_clip_pytorch_model.bin")
 WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth")
-CONNECT_SECONDS = 30
-# Names further hosts that weights may be downloaded from, with blanks between.
-HOSTS = "INFOPURSUIT_HOSTS"
-# The largest download, and the longest: bytes and seconds.
-MOST_BYTES, MOST_SECONDS = 2**35, 6 * 3600
+# A repository of the hub by its name: hf-hub:OWNER/NAME, and @COMMIT.
+ON_HUB = "hf-hub:"
 # The name of a file, without a folder.
 FILE = r"[\w-][\w.-]*"
 # What a configuration may set for a tokenizer. Other options name files to read, or load code.
@@ -78,7 +81,7 @@ class HubWeights(Section):
     hub: str
     revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
     # A file of the repository, not a path that leads out of it.
-    weights: Annotated[str, Field(pattern=rf"^{FILE}(/{FILE})*$")] = "open_clip_model.safetensors"
+    weights: Annotated[str, Field(pattern=rf"^{FILE}(/{FILE})*$")] = SAFE
 
 
 class DownloadedWeights(Section):
@@ -110,7 +113,7 @@ class ClipFiles:
     where: str  # the path or name that the user gave, for messages
     model: str  # as open_clip names it: `local-dir:FOLDER` or an architecture
     weights: Path
-    sha256: str  # of the file of weights
+    sha256: str  # of the file of weights; of OpenAI's archive also for its copy
     name: str  # of the embedding space, equal for equal architecture and weights
     # Options of the images' preprocessing that `model` does not say itself.
     preprocessing: Mapping[str, Any] = field(default_factory=dict)
@@ -118,6 +121,9 @@ class ClipFiles:
 
 def find_clip_files(path: str | Path | PretrainedName) -> ClipFiles:
     """Return the files of a CLIP, downloaded and verified if need be, or raise an InputError."""
+    if isinstance(path, str) and path.startswith(ON_HUB):
+        name, commit = _on_hub(path)
+        return _hub_files(f"{ON_HUB}{name}", name, commit or _main_commit(name), OF_OPEN_CLIP)
     if isinstance(path, str) and not Path(path).exists() and Path(path).suffix not in ENDINGS:
         path = _pretrained_name(path) or path
     if isinstance(path, PretrainedName):
@@ -129,12 +135,12 @@ def find_clip_files(path: str | Path | PretrainedName) -> ClipFiles:
         found = "a file" if path.exists() else "nothing"
         raise InputError(
             f"{path}: expected a folder with {CONFIG}, a file that pins weights (.yaml), a table "
-            "of texts (.parquet) or a name that open_clip knows (ViT-B-32:openai), found "
-            f"{found}"
+            "of texts (.parquet), a name that open_clip knows (ViT-B-32:openai) or "
+            f"{ON_HUB}OWNER/NAME, found {found}"
         )
     pinned = read_pinned_weights(path)
     if isinstance(pinned, HubWeights):
-        return _folder_files(path, _hub_folder(path, pinned), pinned.weights)
+        return _hub_files(str(path), pinned.hub, pinned.revision, [pinned.weights])
     assert isinstance(pinned, DownloadedWeights)
     return _downloaded_files(str(path), pinned)
 
@@ -173,11 +179,48 @@ def open_clip_model(architecture: str, pretrained: str = DEFAULT_TAG) -> Pretrai
 
 
 def clip_source(clip: str | Path, pretrained: str = DEFAULT_TAG) -> str:
-    """Return a CLIP as `load_clip` takes it in any folder: ARCHITECTURE:TAG or an absolute path."""
+    """Return a CLIP as `load_clip` takes it in any folder, for good.
+
+    An absolute path, ARCHITECTURE:TAG, or hf-hub:OWNER/NAME@COMMIT; the commit that is not given is
+    that of `main` today. An architecture with weights of one tag needs no tag.
+    """
+    if str(clip).startswith(ON_HUB):
+        name, commit = _on_hub(str(clip))
+        return f"{ON_HUB}{name}@{commit or _main_commit(name)}"
     if Path(clip).exists() or Path(clip).suffix in ENDINGS:
         return str(Path(clip).resolve())
     name, _, tag = str(clip).partition(":")
+    if not tag and pretrained == DEFAULT_TAG:
+        pretrained = _default_tag(name)
     return str(open_clip_model(name, tag or pretrained))
+
+
+def licence(source: str | None) -> str | None:
+    """Return the licence of the weights that a source (`clip_source`) names, None if not known."""
+    if source is None:
+        return None
+    named = _on_hub(source)[0] if source.startswith(ON_HUB) else source.partition(":")[2]
+    if Path(source).suffix in (".yaml", ".yml"):
+        pinned = read_pinned_weights(Path(source))
+        ours = isinstance(pinned, DownloadedWeights) and pinned.sha256 in OPENAI_SHA256
+        named = pinned.hub if isinstance(pinned, HubWeights) else DEFAULT_TAG if ours else ""
+    known = [start for start in LICENCES if named.startswith(start)]
+    return LICENCES[max(known, key=len)] if known else None
+
+
+def _on_hub(source: str) -> tuple[str, str | None]:
+    """Return the repository and the commit that hf-hub:OWNER/NAME[@COMMIT] names."""
+    found = re.fullmatch(rf"{ON_HUB}({FILE}/{FILE})(?:@([0-9a-f]{{40}}))?", source)
+    if found is None:
+        raise InputError(f"{source}: expected {ON_HUB}OWNER/NAME or {ON_HUB}OWNER/NAME@COMMIT")
+    return found[1], found[2]
+
+
+def _main_commit(repository: str) -> str:
+    """Return the commit that `main` of a repository is; without a network, the one in the cache."""
+    commit = hub_file(f"{ON_HUB}{repository}", repository, [CONFIG], None).parent.name
+    logger.info("%s%s: its main is the commit %s", ON_HUB, repository, commit)
+    return commit
 
 
 def _known_tags() -> dict[str, list[str]]:
@@ -192,12 +235,18 @@ def _known_tags() -> dict[str, list[str]]:
     return known
 
 
+def _default_tag(architecture: str) -> str:
+    """Return `openai`, or the only tag of an architecture that has no weights of OpenAI's."""
+    tags = _known_tags().get(architecture.replace("/", "-"), [])
+    return tags[0] if len(tags) == 1 else DEFAULT_TAG
+
+
 def _pretrained_name(text: str) -> PretrainedName | None:
     """Return the model that ARCHITECTURE or ARCHITECTURE:TAG names, None for any other text."""
     architecture, _, tag = text.partition(":")
     if architecture.replace("/", "-") not in _known_tags():
         return None
-    return open_clip_model(architecture, tag or DEFAULT_TAG)
+    return open_clip_model(architecture, tag or _default_tag(architecture))
 
 
 def _named_files(model: PretrainedName) -> ClipFiles:
@@ -207,20 +256,17 @@ def _named_files(model: PretrainedName) -> ClipFiles:
         pinned = DownloadedWeights(architecture=base + QUICK, url=url, sha256=sha256)
         return _downloaded_files(str(model), pinned)
     import open_clip
-    from open_clip.pretrained import download_pretrained
 
     config = open_clip.get_pretrained_cfg(model.architecture, model.tag)
-    place = config.get("hf_hub") or config.get("url")
-    weights = _fetch(
-        f"clip: cannot fetch the weights of {model} from {place}",
-        "give a local folder",
-        lambda: Path(download_pretrained(config)),
-    )
+    built = open_clip.get_model_config(model.architecture) or {}
+    _check_transformers(f"clip: {model}", built.get("text_cfg", {}))
+    place, _, file = config["hf_hub"].rpartition("/")
+    names = (f"{file.removesuffix('.bin')}.safetensors", file) if file else OF_OPEN_CLIP
+    weights = hub_file(f"clip: {model}", place, names, None)
     commit = re.search(r"/snapshots/([0-9a-f]{40})/", weights.as_posix())
     if commit:
         logger.info("%s: the weights of commit %s of %s", model, commit[1], place)
     architecture = model.architecture
-    built = open_clip.get_model_config(architecture) or {}
     if config.get("quick_gelu") and not built.get("quick_gelu"):
         # These weights were trained with another activation than the plain architecture has.
         architecture += QUICK
@@ -245,6 +291,21 @@ def _downloaded_files(where: str, pinned: DownloadedWeights) -> ClipFiles:
         sha256=pinned.sha256,
         name=f"open_clip:{pinned.architecture}:{pinned.sha256[:12]}",
     )
+
+
+def _hub_files(where: str, repository: str, revision: str, names: Sequence[str]) -> ClipFiles:
+    """Return the files of a CLIP of the hub, with the first of some files of weights it has."""
+    folder = hub_file(where, repository, [CONFIG], revision).parent
+    text = _model_config(Path(where), folder / CONFIG)["text_cfg"]  # before the large download
+    if text.get("hf_tokenizer_name"):
+        from huggingface_hub import snapshot_download
+
+        from_hub(
+            f"{where}: cannot fetch the tokenizer of {repository} at {revision} from {HUB}",
+            lambda: snapshot_download(repository, revision=revision, allow_patterns=TOKENIZERS),
+        )
+    weights = hub_file(where, repository, names, revision)
+    return _folder_files(Path(where), folder, weights.relative_to(folder).as_posix())
 
 
 def _folder_files(where: Path, folder: Path, weights: str | None = None) -> ClipFiles:
@@ -286,9 +347,20 @@ def _model_config(where: Path, file: Path) -> dict[str, Any]:
             f"{file}: hf_model_name, a text tower of transformers, which may bring code; expected "
             "a tower that open_clip builds itself"
         )
+    _check_transformers(str(where), text)
     if isinstance(width, bool) or not isinstance(width, int) or not 1 <= width <= LARGEST:
         raise InputError(f"{file}: embed_dim is {width!r}; expected 1 to {LARGEST}")
     return model
+
+
+def _check_transformers(where: str, text: Mapping[str, Any]) -> None:
+    """Raise InputError for texts that transformers cuts into tokens or embeds, if it is missing."""
+    needed = text.get("hf_tokenizer_name") or text.get("hf_model_name")
+    if needed and importlib.util.find_spec("transformers") is None:
+        raise InputError(
+            f"{where}: its texts need the package transformers, which is not installed; "
+            "pip install 'infopursuit[siglip]'"
+        )
 
 
 def _check_sizes(file: Path, config: Any, weights: int, key: str = "model_cfg") -> None:
@@ -323,41 +395,29 @@ def _only_weights(where: Path, folder: Path) -> Path:
     raise InputError(f"{where}: expected one file of weights (.safetensors), found {names}")
 
 
-def _hub_folder(path: Path, pinned: HubWeights) -> Path:
-    from huggingface_hub import hf_hub_download, snapshot_download
-
-    def download() -> Path:
-        # The one small file first: without a network it fails at once, a snapshot tries for long.
-        hf_hub_download(pinned.hub, CONFIG, revision=pinned.revision)
-        wanted = [CONFIG, pinned.weights, *TOKENIZERS]
-        return Path(snapshot_download(pinned.hub, revision=pinned.revision, allow_patterns=wanted))
-
-    folder = _fetch(
-        f"{path}: cannot fetch {pinned.hub} at {pinned.revision} from the Hugging Face hub",
-        "give a local folder",
-        download,
-    )
-    if not (folder / pinned.weights).is_file():
-        raise InputError(
-            f"{path}: {pinned.hub} has no file {pinned.weights!r} at {pinned.revision}"
-        )
-    return folder
-
-
 def _download(where: str, pinned: DownloadedWeights) -> Path:
     """Return the weights in the cache folder of open_clip, downloaded and checked if need be."""
     name = pinned.url.rsplit("/", 1)[-1]
     if pinned.sha256 not in OPENAI_SHA256:  # other weights cannot take the place of OpenAI's
         name = f"{pinned.sha256[:16]}-{name}"
-    target = Path.home() / ".cache" / "clip" / name
+    target, copy = Path.home() / ".cache" / "clip" / name, COPIES.get(pinned.sha256)
     if not target.is_file():
-        _check_host(where, pinned.url)
+        from huggingface_hub import try_to_load_from_cache
+
+        if copy:
+            kept = try_to_load_from_cache(copy["hub"], SAFE, revision=copy["revision"])
+            if isinstance(kept, str):
+                return _copy(where, copy)
         target.parent.mkdir(parents=True, exist_ok=True)
         # Of several processes one downloads, and the others wait for its file.
         with FileLock(f"{target}.lock"):
             if not target.is_file():
-                with atomic_write(target) as partial:
-                    _download_to(partial, target, where, pinned)
+                try:
+                    download(where, pinned.url, pinned.sha256, target)
+                except NotFetchedError as error:
+                    if copy is None:
+                        raise
+                    return _copy(where, copy, error)
     sha256 = file_sha256(target)
     if sha256 != pinned.sha256:
         raise InputError(
@@ -367,58 +427,25 @@ def _download(where: str, pinned: DownloadedWeights) -> Path:
     return target
 
 
-def _download_to(partial: Path, target: Path, where: str, pinned: DownloadedWeights) -> None:
-    def download() -> None:
-        logger.info("%s: downloading %s", where, pinned.url)
-        ends, taken = time.monotonic() + MOST_SECONDS, 0
-        opener = urllib.request.build_opener(_CheckedRedirects(where))
-        with (
-            opener.open(pinned.url, timeout=CONNECT_SECONDS) as source,
-            partial.open("wb") as file,
-        ):
-            while block := source.read1(1 << 20):
-                file.write(block)
-                taken += len(block)
-                if taken > MOST_BYTES or time.monotonic() > ends:
-                    raise ValueError(
-                        f"more than {MOST_BYTES / 1e9:.0f} GB or {MOST_SECONDS // 3600} hours"
-                    )
-
-    _fetch(f"{where}: cannot download {pinned.url}", f"place the file at {target}", download)
-    sha256 = file_sha256(partial)
-    if sha256 != pinned.sha256:
-        raise InputError(
-            f"{where}: {pinned.url} has the SHA-256 {sha256}; expected {pinned.sha256}"
-        )
-
-
-def _check_host(where: str, url: str) -> None:
-    """Raise InputError for an address on a host that nobody allowed."""
-    parts = urlsplit(url)
-    named = os.environ.get(HOSTS, "").split()
-    known = any(f".{parts.hostname}".endswith(f".{host}") for host in KNOWN_HOSTS)
-    schemes = ("http", "https") if parts.hostname in named else ("https",) if known else ()
-    if parts.scheme not in schemes:
-        raise InputError(
-            f"{where}: {url} is not at one of {', '.join(KNOWN_HOSTS)} by https; if you trust it, "
-            f"allow it with {HOSTS}={parts.hostname}, or place the file at a path"
-        )
-
-
-class _CheckedRedirects(urllib.request.HTTPRedirectHandler):
-    def __init__(self, where: str) -> None:
-        self.where = where
-
-    def redirect_request(self, req: Any, fp: Any, code: Any, msg: Any, headers: Any, newurl: str):
-        _check_host(self.where, newurl)
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
-def _fetch(problem: str, otherwise: str, download: Callable[[], T]) -> T:
-    """Return what `download` gives; an error becomes one line that says what to do."""
+def _copy(where: str, copy: Mapping[str, str], failed: NotFetchedError | None = None) -> Path:
+    """Return the copy of an archive of OpenAI's on the hub, for an address that has failed."""
+    hub, revision = copy["hub"], copy["revision"]
+    if failed:
+        logger.warning("%s (%s); its copy is taken: %s", failed.problem, failed.reason, hub)
     try:
-        return download()
-    except Exception as error:  # clients of the hub raise errors of several libraries
-        lines = str(error).strip().splitlines()
-        reason = lines[0].rstrip(".")[:300] if lines else type(error).__name__
-        raise InputError(f"{problem} ({reason}); connect to the network, or {otherwise}") from error
+        weights = hub_file(where, hub, [SAFE], revision)
+    except NotFetchedError as error:
+        if failed is None:
+            raise
+        raise NotFetchedError(
+            f"{failed.problem} ({failed.reason}), nor its copy {hub} at {revision} from {HUB}",
+            error.reason,
+            failed.advice,
+        ) from error
+    sha256 = file_sha256(weights)
+    if sha256 != copy["sha256"]:
+        raise InputError(
+            f"{weights}: its SHA-256 is {sha256}; expected {copy['sha256']} ({where}); remove the "
+            "file to download it again"
+        )
+    return weights

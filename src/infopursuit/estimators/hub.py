@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from huggingface_hub import HfApi, snapshot_download
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.hub_errors import hub_reason
 from infopursuit.core.markdown import plain
 from infopursuit.core.numbers import counted, percent
 from infopursuit.datasets.trained_on import KEY
@@ -59,7 +60,7 @@ def push(
         except Exception as error:  # the hub's client raises errors of several libraries
             raise InputError(
                 f"{repository}: the Hugging Face hub did not take the model "
-                f"({_first_line(error)}); expected a network, and a token that may write there "
+                f"({hub_reason(error)[0]}); expected a network, and a token that may write there "
                 "(hf auth login)"
             ) from error
     return commit.commit_url
@@ -70,15 +71,11 @@ def fetched(repository: str) -> Path:
     try:
         return Path(snapshot_download(repository, allow_patterns=list(FILES)))
     except Exception as error:  # the hub's client raises errors of several libraries
+        reason, advice = hub_reason(error)
         raise InputError(
             f"{repository}: no such folder here, and no such model on the Hugging Face hub that "
-            f"can be fetched ({_first_line(error)})"
+            f"can be fetched ({reason}); {advice}"
         ) from error
-
-
-def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines[0] if lines else type(error).__name__).rstrip(".:")[:300]
 
 
 def model_card(model: SavedModel, repository: str | None = None) -> str:
@@ -100,6 +97,7 @@ def model_card(model: SavedModel, repository: str | None = None) -> str:
         f"{counted(len(model.classes), 'class')}",
         use=_use(model, table),
         inputs=_inputs(model, table),
+        weights=_weights(model),
         accuracy=_accuracy(model),
         classes=_listed([str(each) for each in model.classes]),
         questions=_listed(list(model.pursuit.queries)),
@@ -121,6 +119,16 @@ def _inputs(model: SavedModel, table: bool) -> str:
         return f"It takes rows of {model.width} columns{f': {names}' if names else ''}."
     named = f" of the CLIP {plain(model.clip)}" if model.clip else ""
     return f"It takes image embeddings of width {model.width}{named}."
+
+
+def _weights(model: SavedModel) -> str:
+    from infopursuit.clip.weights import licence  # it is not needed to load a model
+
+    if model.clip_source is None:
+        return ""
+    found = licence(model.clip_source)
+    terms = f"under {found}" if found else "not known to the library; see where they come from"
+    return f"\n\nThe licence of CLIP's weights, which are not in this model: {terms}."
 
 
 def _accuracy(model: SavedModel) -> str:

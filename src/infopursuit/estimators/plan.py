@@ -17,6 +17,7 @@ import numpy as np
 
 from infopursuit.clip.embed import cache_folder, embed_given, embed_texts
 from infopursuit.clip.towers import load_clip
+from infopursuit.core.devices import log_where_it_computes
 from infopursuit.core.errors import InputError, writable
 from infopursuit.core.numbers import counted
 from infopursuit.datasets.given import Given, Readable
@@ -205,6 +206,7 @@ class _Tower:
     def __init__(self, how: Embedding | None) -> None:
         assert how is not None  # a plan without one has embeddings of images and texts
         self.how, self.clip = how, load_clip(how.source, how.device)
+        log_where_it_computes(how.device)
 
     def embedded(self, texts: Sequence[str]) -> np.ndarray:
         return embed_texts(self.clip, texts, self.how.batch_size, self.how.progress)

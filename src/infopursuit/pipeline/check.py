@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from infopursuit.clip.precomputed_texts import PrecomputedTexts
-from infopursuit.clip.weights import find_clip_files, read_pinned_weights
+from infopursuit.clip.weights import ON_HUB, clip_source, find_clip_files, read_pinned_weights
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text_list
 from infopursuit.core.settings import ComputeSettings
@@ -153,6 +153,12 @@ def _clip_width(path: str) -> tuple[int, str | None] | None:
     if Path(path).suffix == ".parquet":
         table = PrecomputedTexts(path)
         return table.width, table.name
+    if path.startswith(ON_HUB):
+        name, _, commit = clip_source(path).removeprefix(ON_HUB).partition("@")
+        raise InputError(
+            f"{path} is a name, and a stage depends on files; expected a YAML file that pins it, "
+            f"with the two lines hub: {name} and revision: {commit}"
+        )
     if not Path(path).exists() and ":" in path:
         raise InputError(
             f"{path} is a name, and a stage depends on files; expected a folder, a table of texts, "
