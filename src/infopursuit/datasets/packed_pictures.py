@@ -57,16 +57,16 @@ def read_packed(given: str | Path, label: str | None = None) -> Given:
 
     Args:
         given: one of the forms above.
-        label: the column of the classes, of Parquet files that have several.
+        label: the column of the classes, of Parquet or a data set of the hub that has several.
     """
     path = Path(given)
     if str(given).startswith(HUB) or path.suffix.lower() in PINS or saved_by_datasets(path):
         from infopursuit.datasets.pinned_datasets import given_disk, given_of_hub, given_pinned
 
+        if str(given).startswith(HUB):
+            return given_of_hub(str(given), label)
         if label is not None:
             raise InputError(f"{given}: --label: expected it with Parquet; a YAML file names one")
-        if str(given).startswith(HUB):
-            return given_of_hub(str(given))
         return given_disk(path) if path.is_dir() else given_pinned(path)
     files = _files(path) if path.is_dir() else [path]
     parts = [_of_tar(file) if file.suffix.lower() == TAR else given_embeddings(file, label)

@@ -159,11 +159,12 @@ def given_pinned(path: Path) -> Given:
     return _given(path, _find(path, pinned), pinned.renamed)
 
 
-def given_of_hub(name: str) -> Given:
+def given_of_hub(name: str, label: str | None = None) -> Given:
     """Return a data set of the Hugging Face hub by its name, hf:OWNER/NAME or hf:OWNER/NAME@COMMIT.
 
     Without a commit it is today's, which is logged. Of several splits the one called train and the
-    one called test are taken, or else the one for validation.
+    one called test are taken, or else the one for validation. `label` is the column of classes, if
+    several could be.
     """
     repository, at, revision = name.removeprefix(HUB).partition("@")
     if not re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", repository) or (at and not revision):
@@ -183,7 +184,7 @@ def given_of_hub(name: str) -> Given:
     pinned = HubDataset(hub=repository, revision=revision)
     found = _load(name, pinned, partial(_two_splits, name))
     sets = [found[each] for each in _two_splits(name, found)]
-    columns = _columns(name, "hub", sets[0].features, None, None)
+    columns = _columns(name, "hub", sets[0].features, None, label)
     return _given(name, _of_datasets(name, sets, columns, "", _hub_caches()))
 
 
@@ -369,9 +370,10 @@ def _columns(
     labels = labels or [name for name in features if name == "label"]
     for key, given, names in (("image", image, images), ("label", label, labels)):
         if given is None and len(names) != 1:
+            or_option = ", or --label" if (kind, key) == ("hub", "label") else ""
             raise InputError(
                 f"{where}: expected one column of {key}s, found {', '.join(names) or 'none'} (a "
-                f"YAML file with `{kind}` and `{key}` can name one)"
+                f"YAML file with `{kind}` and `{key}` can name one{or_option})"
             )
     return image or images[0], label or labels[0]
 
