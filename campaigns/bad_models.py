@@ -86,7 +86,6 @@ def _descriptions() -> list[Kind]:
         ("an empty description", _model(DESCRIPTION, b""), "not valid JSON, line 1"),
         ("a list", _model(DESCRIPTION, b"[]"), "format None; expected 4"),
         ("lists in lists", _model(DESCRIPTION, DEEP.encode()), "too deep in one another"),
-        ("a newer format", changed(format=99), "format 99; expected 4"),
         ("an unknown estimator", changed(estimator="os.system"), "estimator: .*'os.system'"),
         ("questions are one text", changed(queries="abcd"), "queries: .*list, found 'abcd'"),
         ("a question twice", changed(queries=["a", "b", "c", "a"]), "there twice"),

@@ -1,11 +1,9 @@
-"""Bad pictures, and good ones that look bad; in data sets, and as the server gets them."""
+"""Bad pictures, and good ones that look bad."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +11,9 @@ import numpy as np
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from campaigns.kinds import Kind, Reader, family, put, saved
-from campaigns.readers import HISTORIES, READERS, picture, post
-from infopursuit.explorer.server import MAX_BYTES
+from campaigns.kinds import Kind, family, put, saved
+from campaigns.readers import READERS, picture
 from tests.explorer.test_server import bomb
-
-
-class RefusedError(Exception):
-    """A request that the server refused, in its words."""
 
 
 def _blank(side: int, mode: str = "L", **more: Any) -> bytes:
@@ -100,49 +93,4 @@ def _accepted() -> list[Kind]:
     return family("pictures", READERS["pictures"], rows)
 
 
-def _requests() -> list[Kind]:
-    def posted(path: str, content: bytes) -> Any:
-        response = post(path, content)
-        if response.status_code == 200:
-            return response.json()
-        assert 400 <= response.status_code < 500, response.text
-        assert list(response.json()) == ["error"]
-        raise RefusedError(f"{response.status_code} {response.json()['error']}")
-
-    def reader(path: str) -> Reader:
-        return Reader(partial(posted, path), refusal=RefusedError)
-
-    def changed(**more: Any) -> bytes:
-        return json.dumps({**HISTORIES, **more}).encode()
-
-    first = {"query": 0, "answer": 1.0}
-    unknown, extreme = {**first, "query": 99}, {**first, "answer": 2}
-    images = [
-        ("nothing", b"", "400 Nothing was sent"),
-        ("too many bytes", bytes(MAX_BYTES + 1), "413 This is too large"),
-        ("a TIFF", picture("TIFF"), "415 This is not a picture that can be read"),
-        ("half a JPEG", picture("JPEG")[:300], "415|422 The picture is damaged"),
-        ("9,000 x 9,000", bomb(9000, 9000), "413 The picture has 9000 x 9000"),
-        (
-            "a note of 20 MB",
-            LONG_NOTE,
-            "422 The picture is damaged|415",
-        ),
-    ]
-    steps = [
-        ("lists in lists", b"[" * 5000, "4.. "),
-        ("a list", b"[]", "422 The request is malformed: body"),
-        ("5000 histories", changed(histories=[[]] * 5000), "422 .*histories"),
-        ("an unknown query", changed(histories=[[unknown]]), "422 .*no query 99; expected 0 to"),
-        ("a query twice", changed(histories=[[first, first]]), "422 .*twice"),
-        ("an answer of 2", changed(histories=[[extreme]]), "422 .*answer"),
-        ("a key too many", changed(more=1), "422 .*more"),
-        ("5000 digits", b'{"model": ' + b"9" * 5000 + b"}", "4.. "),
-    ]
-    return [
-        *family("requests", reader("/api/images"), images),
-        *family("requests", reader("/api/steps"), steps),
-    ]
-
-
-KINDS = [*_refused(), *_accepted(), *_requests()]
+KINDS = [*_refused(), *_accepted()]

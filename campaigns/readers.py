@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import torch
 from PIL import Image
-from starlette.testclient import TestClient
 
 from benchmarks.made_up import unit
 from campaigns.kinds import Reader, saved
@@ -27,8 +25,6 @@ from infopursuit.datasets.pinned_datasets import read_pinned_dataset
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.persistence import DESCRIPTION
 from infopursuit.estimators.variational import VariationalInformationPursuit
-from infopursuit.explorer.contents import Facts, contents
-from infopursuit.explorer.server import Served, server
 from infopursuit.pipeline.params import load_params
 from infopursuit.queries.class_knowledge import KnownTexts, Unusable, parse_knowledge
 from infopursuit.queries.class_queries import read_dictionary
@@ -40,9 +36,9 @@ from infopursuit.queries.language_models import Answer
 from infopursuit.queries.language_models.openai_server import read_completion
 from infopursuit.queries.language_models.recorded import RecordedAnswers
 from infopursuit.queries.templates import load_template
-from infopursuit.texts.knowledge import open_knowledge, read_judge, read_strict
+from infopursuit.texts.knowledge_files import open_knowledge
+from infopursuit.texts.knowledge_lists import read_judge, read_strict
 from infopursuit.texts.knowledge_tables import read_knowledge
-from tests.explorer.made_up import STOP, images, naive_bayes
 
 ROOT = Path(__file__).parents[1]
 TABLE = "table.parquet"  # the name of a table that `kinds.parquet` writes
@@ -114,7 +110,6 @@ RECORDED = [
     },
 ]
 CLIP_CONFIG = {"model_cfg": {"embed_dim": 8, "vision_cfg": {}, "text_cfg": {}}}
-HISTORIES = {"histories": [[{"query": 0, "answer": 1.0}, {"query": 2, "answer": 0}]]}
 # Models: naive Bayes of texts, of columns, and networks.
 TEXTS, COLUMNS, NETWORKS = ("texts", "columns", "networks")
 
@@ -168,21 +163,6 @@ def _known(answer: tuple[str, str]) -> KnownTexts | Unusable:
 def _rendered(path: Path) -> str:
     template = load_template(path, ["caption"], ["max_concepts"])
     return template.render(caption="x", max_concepts=3)
-
-
-@cache
-def _served() -> TestClient:
-    """Return a client of the explorer's server with a table."""
-    pursuit = naive_bayes()
-    model = Served(pursuit, lambda some: pursuit.answers(torch.zeros(len(some), 6)))
-    content = contents((pursuit, Facts("m0", STOP)), images(pursuit), served=True)
-    app = server(model, content)
-    return TestClient(app, base_url="http://127.0.0.1:8000", raise_server_exceptions=False)
-
-
-def post(path: str, content: bytes) -> Any:
-    """Post a body to the explorer's server."""
-    return _served().post(path, content=content, headers={"content-type": "application/json"})
 
 
 PARAMS = (ROOT / "params.yaml").read_text(encoding="utf-8")

@@ -2,6 +2,9 @@
 
     python stages/check.py
 
+A language model behind a server is asked one question if the run will ask it more, and what came
+back is logged.
+
 Writes which code each stage runs to artifacts/code, a file for each script, on which its stages
 depend: they come after this one, and a stage runs again if its own code has changed.
 
@@ -16,11 +19,13 @@ import logging
 from pathlib import Path
 
 from infopursuit.core.code_used import write_listings
+from infopursuit.core.errors import InputError
 from infopursuit.core.files import atomic_folder, write_text
 from infopursuit.core.settings import Section
 from infopursuit.pipeline import paths
 from infopursuit.pipeline.check import check
 from infopursuit.pipeline.leftovers import move_leftovers, read_outputs
+from infopursuit.pipeline.servers import ask_servers
 
 logger = logging.getLogger("infopursuit")
 
@@ -33,6 +38,10 @@ class Settings(Section):
 
 def main(settings: Settings) -> RowCounts:
     inputs = check()
+    try:
+        ask_servers(again=False)
+    except InputError as error:  # all answers may be kept
+        logger.warning("%s", error)
     folders = [STAGES, *(path for path in sorted(STAGES.iterdir()) if path.is_dir())]
     scripts = [
         path

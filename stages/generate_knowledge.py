@@ -2,38 +2,49 @@
 
     python stages/generate_knowledge.py --dataset menagerie
 
-Asked of a language model, or taken from a file that a person wrote. Writes
-artifacts/knowledge/DATASET.parquet (class, text, value; what is unknown has no row), the answers
-that could not be used with their reasons (DATASET.rejected.parquet) and counts (DATASET.json).
-Answers are kept in .scratch/answers as they come, so that a stopped run goes on where it was.
+Asked of a language model, about `language_model.candidates` texts at most, or taken from a file
+that a person wrote. Writes artifacts/knowledge/DATASET.parquet (class, text, value; what is unknown
+has no row), the answers that could not be used with their reasons (DATASET.rejected.parquet) and
+counts (DATASET.json). Answers are kept in .scratch/answers as they come, so that a stopped run goes
+on where it was.
 """
 
 from infopursuit.core.stage import SCRATCH, RowCounts, run
 
 import json
+import logging
 from functools import partial
 from typing import Any
 
 from infopursuit.core.executors import choose_workers
 from infopursuit.core.files import read_text_list, write_text
-from infopursuit.core.settings import ComputeSettings, Section
+from infopursuit.core.settings import ComputeSettings, Positive, Section
 from infopursuit.core.tables import REJECTED_KNOWLEDGE, UNIVERSE, read_table, write_table
 from infopursuit.datasets.settings import Datasets
 from infopursuit.pipeline import paths
+from infopursuit.pipeline.candidates import candidate_texts
 from infopursuit.queries.class_knowledge import (
     NEEDED,
     OFFERED,
     AskedKnowledge,
     ask_knowledge,
     knowledge_pattern,
+    most_prompts_for,
+    prompts_for,
 )
-from infopursuit.queries.language_models import Sampling, open_language_model
+from infopursuit.queries.language_models import (
+    AnswersFromRecord,
+    Sampling,
+    open_language_model,
+)
 from infopursuit.queries.language_models.vllm_engine import run_where_vllm_is
 from infopursuit.queries.settings import LanguageModelSettings
 from infopursuit.queries.templates import load_template
-from infopursuit.texts.knowledge import is_prompt, knowledge_of_universe
+from infopursuit.texts.knowledge_files import is_prompt, knowledge_of_universe
 from infopursuit.texts.knowledge_tables import write_knowledge
 from infopursuit.texts.normalization import distinct
+
+logger = logging.getLogger("infopursuit")
 
 
 class Settings(Section):
@@ -41,6 +52,7 @@ class Settings(Section):
 
     datasets: Datasets
     language_model: LanguageModelSettings
+    max_images: Positive
     compute: ComputeSettings
 
 
@@ -51,7 +63,7 @@ def main(settings: Settings, dataset: str) -> RowCounts:
     counts: dict[str, Any] = {"classes": len(classes), "texts": len(texts)}
     rejected: dict[str, list[Any]] = {field.name: [] for field in REJECTED_KNOWLEDGE.columns}
     if is_prompt(chosen.knowledge):
-        knowledge, rejected, asked = ask(settings, chosen.knowledge, classes, texts)
+        knowledge, rejected, asked = ask(settings, dataset, classes, texts)
         counts |= asked
     else:
         knowledge = knowledge_of_universe(chosen.knowledge, classes, texts)
@@ -64,15 +76,29 @@ def main(settings: Settings, dataset: str) -> RowCounts:
     return RowCounts(read=len(classes) * len(texts), written=known)
 
 
-def ask(settings: Settings, path: str, classes: list[str], texts: list[str]) -> AskedKnowledge:
+def ask(settings: Settings, dataset: str, classes: list[str], texts: list[str]) -> AskedKnowledge:
     language_model, compute = settings.language_model, settings.compute
     if language_model.backend == "vllm" and compute.engine == "local":
         run_where_vllm_is(compute.vllm_python)
-    template = load_template(path, needed=NEEDED, offered=OFFERED)
+    chosen = settings.datasets[dataset]
+    template = load_template(chosen.knowledge, needed=NEEDED, offered=OFFERED)
     pattern = knowledge_pattern() if language_model.structured_output else None
     open_model = partial(open_language_model, language_model, compute.vllm_engine)
+    model, most = open_model(), language_model.candidates
+    if not isinstance(model, AnswersFromRecord):  # what is recorded costs nothing to ask
+        if most is not None and len(texts) > most:
+            scratch = SCRATCH / "universe"
+            texts = candidate_texts(dataset, chosen.k, most, settings.max_images, scratch)
+        size = len(classes), len(texts)
+        logger.info(
+            "the language model is asked about %d classes and %d texts: at most %d times, %d times "
+            "if all its answers can be used",
+            *size,
+            most_prompts_for(*size),
+            prompts_for(*size),
+        )
     return ask_knowledge(
-        open_model(),
+        model,
         template,
         classes,
         texts,

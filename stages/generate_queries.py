@@ -66,13 +66,14 @@ def describe(settings: Settings, path: str) -> tuple[Corpus, int]:
     pattern = answer_pattern(template.text, limit) if language_model.structured_output else None
     open_model = partial(open_language_model, language_model, compute.vllm_engine)
     prompts = [template.render(caption=each.text, max_concepts=limit) for each in captions]
-    answers = answer_prompts(
-        open_model(),
-        prompts,
-        Sampling(**language_model.sampling.model_dump(), pattern=pattern),
-        SCRATCH / "answers",
-        choose_workers(compute, open_model),
-    )
+    sampling = Sampling(**language_model.sampling.model_dump(), pattern=pattern)
+    model, kept_in = open_model(), SCRATCH / "answers"
+    workers = choose_workers(compute, open_model)
+    if model.identity is not None and workers is None and len(prompts) > model.chunk:
+        # If the first answers are of no use, this ends here.
+        first = answer_prompts(model, prompts[: model.chunk], sampling, kept_in)
+        described_corpus(captions[: model.chunk], first, limit)
+    answers = answer_prompts(model, prompts, sampling, kept_in, workers)
     corpus = described_corpus(captions, answers, limit)
     return corpus, corpus.counts["captions"]
 

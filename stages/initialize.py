@@ -22,7 +22,9 @@ from infopursuit.pursuit.dictionary.initial import random_texts, with_kept
 from infopursuit.pursuit.dictionary.medoids import MedoidSearch, k_medoids
 from infopursuit.pursuit.dictionary.settings import INITS, InitializeSettings
 from infopursuit.queries.settings import QuestionsSettings
+from infopursuit.texts.knowledge_files import is_prompt
 from infopursuit.texts.knowledge_tables import read_knowledge
+from infopursuit.texts.normalization import normalize
 from infopursuit.texts.text_table import TextTable
 
 logger = logging.getLogger("infopursuit")
@@ -85,15 +87,24 @@ def informative_texts(
     check_same_space(paths.UNIVERSE, path)
     train, _ = load_training(path, settings.validation_fraction, seed, settings.max_images)
     known = read_knowledge(paths.knowledge(dataset))
+    texts, embeddings, reference = universe.texts, universe.embeddings, None
+    if is_prompt(settings.datasets[dataset].knowledge):
+        # A text that the language model was not asked about would count as if it were true.
+        asked = {normalize(each) for each in [*known.texts, *kept]}
+        rows = [row for row, text in enumerate(texts) if normalize(text) in asked]
+        texts = [texts[row] for row in rows]
+        embeddings, reference = embeddings[rows], embeddings
     chooser = InformationPursuitClassifier(
-        universe.texts,
-        universe.embeddings,
+        texts,
+        embeddings,
         k,
         keep=kept,
-        knowledge=known.for_classes_and_texts(train.class_names, universe.texts),
+        knowledge=known.for_classes_and_texts(train.class_names, texts),
         random_state=seed,
     )
-    return chooser.select_queries(train.embeddings, train.labels.numpy())
+    return chooser.select_queries(
+        train.embeddings, train.labels.numpy(), reference_embeddings=reference
+    )
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.pipeline import paths
 from infopursuit.pipeline.benchmark_settings import BenchmarkSettings
-from infopursuit.texts.knowledge import read_judge
+from infopursuit.texts.knowledge_lists import read_judge
 from infopursuit.texts.knowledge_tables import read_knowledge
 from infopursuit.texts.text_table import TextTable
 from infopursuit_study.comparison.entries import ENTRIES, Task

@@ -18,7 +18,7 @@ from infopursuit.datasets.image_folders import read_class_names
 from infopursuit.datasets.settings import Datasets
 from infopursuit.pipeline import paths
 from infopursuit.texts.annotations import read_annotations, write_annotations
-from infopursuit.texts.knowledge import read_judge, read_strict
+from infopursuit.texts.knowledge_lists import read_judge, read_strict
 
 logger = logging.getLogger("infopursuit")
 

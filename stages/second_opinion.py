@@ -21,24 +21,22 @@ from infopursuit.answerers.second_opinion import PER_CLASS, SecondOpinion
 from infopursuit.core.files import atomic_folder
 from infopursuit.core.run_name import RunName
 from infopursuit.core.settings import ComputeSettings, Positive, Section
-from infopursuit.datasets.labelled_images import image_ids, load_images
+from infopursuit.datasets.labelled_images import load_images
 from infopursuit.datasets.open_images import check_pictures
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.base import load_fitted
 from infopursuit.pipeline import paths
 from infopursuit.pipeline.run_settings import ExplainSettings
-from infopursuit.pursuit.explanation import ExplainedImage, write_explanations
 from infopursuit.queries.language_models import open_language_model
 from infopursuit.queries.settings import SecondOpinionSettings
-from infopursuit.texts.annotations import read_annotations
-from infopursuit.texts.knowledge import read_strict
-from infopursuit.texts.knowledge_tables import read_knowledge
 from infopursuit_study.evaluation.chosen_images import load_pictures, spread_rows
+from infopursuit_study.evaluation.explained_images import ExplainedImage, write_explanations
 from infopursuit_study.evaluation.files import write_json
+from infopursuit_study.meaning.judgements import read_people, read_strict_or_knowledge
 from infopursuit_study.meaning.second_opinion import (
-    explanation_figures,
     truth_of_images,
     use_of_pictures,
+    with_and_without,
 )
 
 
@@ -68,24 +66,10 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         kept_in=SCRATCH / "answers",
     )
 
-    said = read_strict(paths.judgements(dataset, "strict"), test.class_names)
-    by = "strict" if said.texts else "knowledge"
-    if by == "knowledge":
-        said = read_knowledge(paths.knowledge(dataset))
-    people = read_annotations(paths.people(dataset))
-    if people.rows:
-        people = people.of_pictures(image_ids(paths.images(dataset)))
-    truth = truth_of_images(said, people, test, model.pursuit_)
-    figures: dict[str, Any] = {"model": opinion.name, "images": len(shown), "by": by}
-    labels = [test.class_names[label] for label in test.labels.tolist()]
-    for who, given in (("clip", None), ("both", opinion)):
-        found = model.explain(
-            test.embeddings, stop, names=test.ids, second_opinion=given, pictures=shown
-        )
-        explained = [
-            replace(each, true_class=label) for each, label in zip(found, labels, strict=True)
-        ]
-        figures[who] = explanation_figures(explained, model.pursuit_, truth)
+    said, by = read_strict_or_knowledge(dataset, test.class_names)
+    truth = truth_of_images(said, read_people(dataset), test, model.pursuit_)
+    compared, explained = with_and_without(opinion, model, test, shown, stop, truth)
+    figures = {"model": opinion.name, "images": len(shown), "by": by, **compared}
     control = wanted.control and use_of_pictures(opinion, model, shown[: wanted.control])
     figures["control"] = control and control._asdict()
     # What it costs now depends on what was asked before; the figures have what it costs in all.

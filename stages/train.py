@@ -15,20 +15,23 @@ from pydantic import Field
 
 from infopursuit.clip.weights import clip_source
 from infopursuit.core.csv_tables import write_csv
-from infopursuit.core.files import file_sha256, read_text_list, remove_partial, table_sha256
+from infopursuit.core.files import read_text_list, remove_partial, table_sha256
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.core.tables import check_same_space, is_sharded
-from infopursuit.datasets.labelled_images import EmbeddedShards, image_ids, load_images
+from infopursuit.datasets.labelled_images import EmbeddedShards, load_images
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.methods import NaiveBayesSettings, build_method
 from infopursuit.estimators.provenance import RunProvenance, images_read
 from infopursuit.pipeline import paths
-from infopursuit.pipeline.training import Training, described, fit_naive_bayes, fit_variational
+from infopursuit.pipeline.training import (
+    Training,
+    described,
+    fit_naive_bayes,
+    fit_variational,
+    read_known,
+)
 from infopursuit.queries.settings import QuestionsSettings
-from infopursuit.questions.knowledge import Knowledge
-from infopursuit.texts.annotations import Annotations, read_annotations
-from infopursuit.texts.knowledge_tables import read_knowledge
 from infopursuit.texts.text_table import TextTable
 
 
@@ -63,24 +66,14 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     queries = read_text_list(read["initial"])
     texts.rows(queries, str(read["initial"]))
     images = EmbeddedShards(table) if is_sharded(table) else load_images(table, "train")
-    inputs = {key: table_sha256(path) for key, path in read.items()}
+    known = read_known(how, dataset, images.class_names, texts.texts)
     given = {
         "texts": texts.texts,
         "text_embeddings": texts.embeddings,
         "queries": queries,
         "random_state": seed,
+        **known.settings,
     }
-    said = Annotations(())
-    if isinstance(how, NaiveBayesSettings):
-        if how.knowledge:
-            known = read_knowledge(paths.knowledge(dataset))
-            values = known.for_classes_and_texts(images.class_names, texts.texts)
-            given["knowledge"] = Knowledge(values, how.leakage)
-            inputs["knowledge"] = file_sha256(paths.knowledge(dataset))
-        said = read_annotations(paths.people(dataset))
-        if said.rows:
-            said = said.of_pictures(image_ids(table))
-            inputs["annotations"] = file_sha256(paths.people(dataset))
     budget = min(chosen.largest_budget, len(queries))
     relative_to = None if texts is universe else universe.embeddings
     training = Training(given, images, share, budget, settings.compute, relative_to)
@@ -92,11 +85,11 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         settings=described(how, share),
         budget=chosen.largest_budget,
         clip_path=settings.clip,
-        inputs=inputs,
+        inputs={key: table_sha256(path) for key, path in read.items()} | known.files,
     )
     if isinstance(how, NaiveBayesSettings):
         first = None if init == "random_words" else settings.questions.first
-        model, log = fit_naive_bayes(how, training, first, said)
+        model, log = fit_naive_bayes(how, training, first, known.said)
     else:
         test = table if how.select_on == "test" else None
         model, log = fit_variational(how, training, test, origin, SCRATCH / "train")

@@ -38,7 +38,8 @@ def command_line_page() -> str:
     commands = re.findall(r"^ {2,4}([a-z][\w-]*)(?: {2,}|$)", first, re.MULTILINE)
     parts = [
         "# Command line",
-        "`infopursuit` comes with the library; `python -m infopursuit` is the same.",
+        "For users of a shell. After this page you know every option of `infopursuit`, the command "
+        "that comes with the library; `python -m infopursuit` is the same.",
         f"```text\n{first}```",
     ]
     for command in dict.fromkeys(commands):

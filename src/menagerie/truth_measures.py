@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,20 +12,28 @@ from torch import Tensor
 
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.labelled_images import LabelledImages
+from infopursuit.estimators.sense import hard_answers
 from infopursuit.pursuit.answers.rules import AnswerRule
+from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.knowledge_tables import read_knowledge
 from infopursuit.texts.text_table import TextTable
 from infopursuit_study.evaluation.agreement import (
     NOT_SURE,
+    QUERY_SHARES,
     AnswerCounts,
     claim_measures,
     count_answers,
     mean_shares,
 )
+from infopursuit_study.evaluation.measurement import FIRST
 from infopursuit_study.meaning.measures import rule_of_texts
+from infopursuit_study.meaning.worst_answers import FalseAnswer, worst_answers
 from menagerie.counterfactuals import SwitchedPairs
 from menagerie.switch_measures import SwitchMeasures, switch_measures
 from menagerie.truths import CLAIMS
+
+QUERY_COLUMNS = ("of", "query", "attribute", "holds", *QUERY_SHARES)
 
 
 class ClaimsOfRule(NamedTuple):
@@ -105,6 +113,44 @@ def truth_measures(
         count_answers(answers, truth),
         switch_measures(pairs, claims, scores[:, of.places].cpu().numpy(), of_pairs),
     )
+
+
+def worst_in_pictures(
+    pursuit: Pursuit,
+    test: LabelledImages,
+    of: ClaimsOfRule,
+    truth: Bool[np.ndarray, "n q"],
+    stop: StoppingRule,
+) -> list[FalseAnswer]:
+    """Return the worst answers of a run, by what is true of each of n pictures."""
+    known = np.full((len(test.ids), len(pursuit.queries)), np.nan)
+    known[:, of.places] = truth
+    budget = min(FIRST, len(pursuit.queries))
+    rolled = hard_answers(pursuit.roll_out(test.embeddings.to(pursuit.device), budget))
+    return worst_answers(
+        rolled,
+        stop.steps(rolled.posteriors)[0].cpu().numpy(),
+        {"pictures": known},
+        test.labels.numpy(),
+        test.ids,
+        test.class_names,
+        pursuit.queries,
+    )
+
+
+def query_rows(
+    named: Mapping[str, ClaimsOfRule], measured: Mapping[str, TruthMeasures]
+) -> list[tuple[Any, ...]]:
+    """Return a row of `QUERY_COLUMNS` for each query of each rule, by the name of the rule."""
+    return [
+        (of, query, *CLAIMS[query], *shares)
+        for of, claims in named.items()
+        for query, *shares in zip(
+            claims.queries,
+            *(measured[of].by_query.shares[share] for share in QUERY_SHARES.values()),
+            strict=True,
+        )
+    ]
 
 
 def truth_metrics(dictionary: TruthMeasures, phrases: TruthMeasures) -> dict[str, Any]:

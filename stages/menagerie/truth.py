@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from infopursuit.core.stage import RowCounts, run
 
-import numpy as np
 import torch
 
 from infopursuit.core.csv_tables import write_csv
@@ -21,14 +20,11 @@ from infopursuit.datasets.labelled_images import load_images, load_training
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.base import load_fitted
 from infopursuit.estimators.provenance import RunProvenance
-from infopursuit.estimators.sense import hard_answers
 from infopursuit.pipeline import paths
 from infopursuit.pipeline.run_settings import ExplainSettings
-from infopursuit_study.evaluation.agreement import QUERY_SHARES
 from infopursuit_study.evaluation.chosen_images import load_pictures
 from infopursuit_study.evaluation.files import write_json
-from infopursuit_study.evaluation.measurement import FIRST
-from infopursuit_study.meaning.worst_answers import worst_answers, write_worst
+from infopursuit_study.meaning.worst_answers import write_worst
 from menagerie.counterfactuals import load_pairs
 from menagerie.embedded_pairs import load_pair_embeddings
 from menagerie.first_questions import (
@@ -40,10 +36,13 @@ from menagerie.first_questions import (
     spread_sample,
 )
 from menagerie.truth_measures import (
+    QUERY_COLUMNS,
     claims_of,
+    query_rows,
     rule_of_all_phrases,
     truth_measures,
     truth_metrics,
+    worst_in_pictures,
 )
 from menagerie.truths import CLAIMS, claims_truth
 
@@ -67,8 +66,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     train, _ = load_training(images_path, trained_with.validation_fraction, seed)
     pairs = load_pairs(paths.COUNTERFACTUALS)
     pair_images = load_pair_embeddings(pairs_path, paths.COUNTERFACTUALS)
-    pursuit, explain = model.pursuit_, settings.explain
-    stop = explain.stop
+    pursuit, stop = model.pursuit_, settings.explain.stop
 
     table = paths.knowledge(dataset) if trained_with.knows else None
     phrases, rule = rule_of_all_phrases(pursuit.rule, train, paths.UNIVERSE, table)
@@ -88,44 +86,19 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     sample = spread_sample(test.labels.numpy(), PICTURES, seed)
     shown = test.subset(torch.tensor(sample))
     asked = first_questions(pursuit, shown, stop)
-    queries, places, _ = named["dictionary"]
-    truth = truths["dictionary"]
+    dictionary, truth = named["dictionary"], truths["dictionary"]
+    queries = dictionary.queries
     first_ten = first_question_measures(asked, queries, truth[sample])
     first_rows = asked_rows(asked, shown.ids, queries, truth[sample])
-
-    known = np.full((len(test.ids), len(pursuit.queries)), np.nan)
-    known[:, places] = truth
-    budget = min(FIRST, len(pursuit.queries))
-    rolled = hard_answers(pursuit.roll_out(test.embeddings.to(pursuit.device), budget))
-    worst = worst_answers(
-        rolled,
-        stop.steps(rolled.posteriors)[0].cpu().numpy(),
-        {"pictures": known},
-        test.labels.numpy(),
-        test.ids,
-        test.class_names,
-        pursuit.queries,
-    )
+    worst = worst_in_pictures(pursuit, test, dictionary, truth, stop)
     shown_ids = [answer.image for answer in worst]
     pictures = load_pictures(settings.datasets[dataset].images, test.class_names, shown_ids)
 
-    rows = [
-        (of, query, *CLAIMS[query], *shares)
-        for of, claims in named.items()
-        for query, *shares in zip(
-            claims.queries,
-            *(measured[of].by_query.shares[share] for share in QUERY_SHARES.values()),
-            strict=True,
-        )
-    ]
+    rows = query_rows(named, measured)
     write_json(
         paths.evaluation(name, ".truth.json"), {**truth_metrics(**measured), "first_ten": first_ten}
     )
-    write_csv(
-        paths.evaluation(name, ".truth.csv"),
-        ("of", "query", "attribute", "holds", *QUERY_SHARES),
-        rows,
-    )
+    write_csv(paths.evaluation(name, ".truth.csv"), QUERY_COLUMNS, rows)
     write_csv(paths.evaluation(name, ".first_ten.csv"), ASKED_COLUMNS, first_rows)
     write_worst(paths.evaluation(name, ".worst"), worst, pictures)
     return RowCounts(read=len(test.ids) + len(pair_images), written=len(rows) + len(first_rows))

@@ -16,13 +16,14 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.stage import RowCounts
 from infopursuit.core.tables import EMBEDDED_IMAGES, IMAGES, read_table, write_table
 from infopursuit.pipeline.params import Params
-from infopursuit.pursuit.explanation import question, read_explanations
+from infopursuit.pursuit.explanation import question
 from infopursuit.texts.knowledge_tables import read_knowledge
+from infopursuit_study.evaluation.explained_images import read_explanations
+from tests.planted import CLASSES, IMAGES_OF, KEY, RUN, TEXTS, N, edited, png, with_files
+from tests.planted import params as params
 from tests.queries.language_models.test_openai_server import completion, serving
 from tests.stage_scripts import stage
-from tests.study.evaluation.test_stages import CLASSES, IMAGES_OF, KEY, RUN, TEXTS, N, read_json
-from tests.study.evaluation.test_stages import params as params
-from tests.study.evaluation.test_stages import with_files as with_files
+from tests.study.evaluation.test_stages import read_json
 
 OF_CLASS = dict(zip(CLASSES, ("red", "green", "blue"), strict=True))
 OUT = Path(f"artifacts/meaning/{RUN}.second_opinion")
@@ -43,18 +44,14 @@ def seen(request: dict[str, Any]) -> tuple[str | None, str]:
 def asking(params: Params) -> Params:
     """The same with pictures whose colour is that of their class, no two of them alike."""
     columns = read_table(IMAGES_OF, EMBEDDED_IMAGES).drop_columns("embedding").to_pydict()
-    pictures = []
-    for row, name in enumerate(columns["class_name"]):
-        buffer = io.BytesIO()
-        Image.new("RGB", (40 + row, 20), OF_CLASS[name]).save(buffer, "PNG")
-        pictures.append(buffer.getvalue())
+    names = columns["class_name"]
+    pictures = [png(OF_CLASS[name], 40 + row, 20) for row, name in enumerate(names)]
     write_table("pictures.parquet", IMAGES, columns | {"image": pictures})
     return params
 
 
 def asked(params: Params, **more: Any) -> Params:
-    settings = params.second_opinion.model_copy(update={"images": 12, "control": 4, **more})
-    return params.model_copy(update={"second_opinion": settings})
+    return edited(params, "second_opinion", **{"images": 12, "control": 4, **more})
 
 
 def at(params: Params, url: str) -> Params:

@@ -96,18 +96,6 @@ def test_of_test_images_alone_they_measure(
     assert facts["images"] == 12
 
 
-def test_annotations_of_other_images_are_refused(
-    run: Callable, tmp_path: Path, arguments: list[Any]
-) -> None:
-    write(tmp_path / "said.csv", [("elsewhere.png", "warm", "yes")])
-    status, _, log = run(*arguments)
-    assert status == 1
-    assert re.search(
-        r"said\.csv: about none of the images: 1 annotations, .*; expected names such as \S+\.png",
-        log,
-    )
-
-
 def test_most_people_decide_and_agreement_is_counted(tmp_path: Path) -> None:
     said = read_annotations(write(tmp_path / "said.csv", ROWS))
     table = pa.table(
@@ -174,7 +162,9 @@ def test_what_reaches_no_picture_is_counted_and_agreement_is_within_one(
     assert left_out.endswith("the first is of '0.png'")
     assert "1 of 5 annotations name an image as another program does" in renamed
     assert found.of_pictures(NAMES).rows == found.rows
-    with pytest.raises(InputError, match=r"about none of the images: 1 annotations, .*'9\.png'"):
+    with pytest.raises(
+        InputError, match=r"about none of the images: 1 annotations, .*'9\.png'.*\.png"
+    ):
         Annotations([Annotation("9.png", "red", "yes")]).of_pictures(NAMES)
 
 

@@ -56,35 +56,57 @@ def test_a_shell_completes_the_commands() -> None:
     subprocess.run(["bash", "-n"], input=done.stdout, text=True, check=True)
 
 
-def test_a_wrong_option_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["explain", "--model", "m", "--stop", "high", "x"])
-    assert ended.value.code == 2
-    assert "invalid probability value: 'high'" in capsys.readouterr().err
-
-
-def test_an_unknown_option_gets_the_usage_of_its_command(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("", r"arguments are required: COMMAND"),
+        ("explain --model m --stop high x", "invalid probability value: 'high'"),
+        ("explain --model m --stop 0 x", "0: expected more than 0.*"),
+        ("explain --model m --max-queries 0 x", "0: expected 1 or more.*"),
+        ("explain --model m --format xml x", "invalid choice: 'xml' .*"),
+        ("serve --model m --port 65536", "65536: expected 0.*"),
+        ("fit x --out=", "the path is empty.*"),
+        ("fit photos --out model --n-queries 64", "arguments: --n-queries 64; .* --queries\\?"),
+        ("explains --model m", r"invalid choice: 'explains' \(choose from '?fit.*check.*\)"),
+        ("cover --model m", r"invalid choice: 'cover' \(choose from '?fit.*; explain --where .*"),
+        ("annotate photos", "the following arguments are required: --model"),
+        ("annotate --model m photos more", "unrecognized arguments: more"),
+        ("annotate m photos more", "unrecognized arguments: more"),
+        ("knowledge --out t.csv", "the following arguments are required: --model"),
+        ("knowledge --model m n --out t.csv", "unrecognized arguments: n"),
+    ],
+)
+def test_wrong_use_gets_the_usage_of_its_command_and_one_line(
+    words: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["fit", "photos", "--out", "model", "--n-queries", "64"])
-    log = capsys.readouterr().err
+        main(words.split())
     assert ended.value.code == 2
-    assert log.startswith("usage: infopursuit fit ")
-    assert log.endswith("arguments: --n-queries 64; did you mean --queries?\n")
+    log = capsys.readouterr().err
+    name = words.partition(" ")[0]
+    assert log.startswith(f"usage: infopursuit {name if name in commands() else '['}")
+    assert re.search(f"{message}$", log.splitlines()[-1])
 
 
 @pytest.mark.parametrize(
-    ("name", "instead"), [("explains", r".*check.*\)\n"), ("cover", r".*; explain --where .*\n")]
+    "words",
+    [
+        "annotate --model m photos --by ann",
+        "annotate m photos --by ann",
+        "annotate m --by ann photos",
+        "annotate --by ann m photos",
+        "annotate --by ann photos --model m",
+        "knowledge --model m --out t.csv",
+        "knowledge m --out t.csv",
+        "knowledge --out t.csv m",
+    ],
 )
-def test_an_unknown_command_gets_those_that_exist(
-    name: str, instead: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main([name, "--model", "model"])
-    log = capsys.readouterr().err
-    assert ended.value.code == 2
-    assert re.search(rf"invalid choice: '{name}' \(choose from '?fit{instead}$", log)
+def test_a_model_may_come_first_or_as_an_option(words: str) -> None:
+    chosen = vars(parser().parse_args(words.split()))
+    given: dict = {"out": Path("t.csv")}
+    if words.startswith("annotate"):
+        given = {"images": Path("photos"), "by": "ann"}
+    assert chosen == {**chosen, **given, "model": "m"}
 
 
 def test_an_interruption_is_one_line(run: Callable, monkeypatch: pytest.MonkeyPatch) -> None:

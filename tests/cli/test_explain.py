@@ -172,17 +172,6 @@ def test_folders_and_patterns_are_searched(tmp_path: Path) -> None:
             image_files(none)
 
 
-def test_rows_of_an_array_are_explained(run: Callable, tmp_path: Path, world, model) -> None:
-    model.save(tmp_path / "model")
-    np.save(tmp_path / "X.npy", world.unseen[:2])
-    status, out, _ = run("explain", "--model", tmp_path / "model", tmp_path / "X.npy")
-    assert status == 0
-    assert "X.npy[1]\n" in out
-    status, _, log = run("explain", "--model", tmp_path / "model", tmp_path / "x.png")
-    assert status == 1
-    assert "the model does not know where its CLIP is" in log
-
-
 def test_figures_are_drawn(run: Callable, home: Path, tmp_path: Path) -> None:
     status, _, log = run(
         "explain", "--model", "model", "photos/red/0.png", "photos/blue/0.png",

@@ -14,7 +14,7 @@ import pytest
 import infopursuit
 from infopursuit.estimators import language_model
 from infopursuit.queries.language_models import Answer, openai_server
-from infopursuit.texts.knowledge import open_knowledge
+from infopursuit.texts.knowledge_files import open_knowledge
 from tests.cli.conftest import tiny_clip as tiny_clip
 from tests.estimators.test_pictures import TEXTS, write_folder
 from tests.queries.language_models.test_openai_server import completion, prompt_of, serving
@@ -229,6 +229,10 @@ def test_embeddings_have_no_new_questions(run: Callable, tmp_path: Path) -> None
         (["--llm", "http://127.0.0.1:1/v1"], "the name of the model is missing"),
         (["--llm", "vllm:some/model"], "which .* does not have"),
         (["--llm", "recorded:none.jsonl", "--llm-model", "some"], "names its model"),
+        (
+            ["--llm", "http://a/v1", "--llm-model", "b", "--llm-option", "requests_at_once=0"],
+            "requests_at_once: .* equal to 1, found 0; a setting of the server",
+        ),
         (["--llm-model", "some"], "--llm-model: expected it with --llm"),
         (["--llm-option", "a=b"], "--llm-option: expected it with --llm"),
         (["--llm", "http://a/v1", "--llm-model", "b", "--knowledge", "k.csv"], "expected one of"),

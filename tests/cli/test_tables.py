@@ -15,7 +15,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import infopursuit
-from infopursuit.cli.command_line import main, parser
 from infopursuit.datasets.reading import read_given
 from infopursuit.datasets.table_columns import Wanted
 from infopursuit.datasets.table_files import read_table
@@ -293,49 +292,13 @@ def test_embeddings_are_taken_in_each_file_that_fit_takes(
         assert [row[last] for row in rows.values()] == expected
     out = run(command, "--model", "model", "splits.npz", "rows.npy", "--format", "csv")[1]
     assert len({row["image"] for row in csv.DictReader(io.StringIO(out))}) == 9
-    status, _, log = run(command, "--model", "model", "table.csv")
-    assert status == 1
-    assert "table.csv: a table; the model asks about images: expected pictures or embed" in log
-
-
-# -- where the model stands -----------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "annotate --model m photos --by ann",
-        "annotate m photos --by ann",
-        "annotate m --by ann photos",
-        "annotate --by ann m photos",
-        "annotate --by ann photos --model m",
-    ],
-)
-def test_the_model_of_annotate(words: str) -> None:
-    chosen = parser().parse_args(words.split())
-    assert (chosen.model, chosen.images, chosen.by) == ("m", Path("photos"), "ann")
-
-
-@pytest.mark.parametrize("words", ["--model m --out t.csv", "m --out t.csv", "--out t.csv m"])
-def test_the_model_of_knowledge(words: str) -> None:
-    chosen = parser().parse_args(["knowledge", *words.split()])
-    assert (chosen.model, chosen.out) == ("m", Path("t.csv"))
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("annotate photos", "the following arguments are required: --model"),
-        ("annotate --model m photos more", "unrecognized arguments: more"),
-        ("annotate m photos more", "unrecognized arguments: more"),
-        ("knowledge --out t.csv", "the following arguments are required: --model"),
-        ("knowledge --model m n --out t.csv", "unrecognized arguments: n"),
-    ],
-)
-def test_a_model_that_is_missing_or_there_twice(
-    words: str, message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as left:
-        main(words.split())
-    assert left.value.code == 2
-    assert message in capsys.readouterr().err
+    for file, message in (
+        (
+            "table.csv",
+            "table.csv: a table; the model asks about images: expected pictures or embed",
+        ),
+        ("x.png", "the model does not know where its CLIP is"),
+    ):
+        status, _, log = run(command, "--model", "model", file)
+        assert status == 1
+        assert message in log

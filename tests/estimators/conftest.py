@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from tests.planted import unit
 
 CLASSES = ("zebra", "horse", "penguin", "parrot")
 PROPERTIES = {
@@ -43,10 +44,6 @@ class World:
         """The same before it is fitted; the settings may be of any type."""
         given = {"texts": self.texts, "text_embeddings": self.embeddings, "n_queries": 6}
         return InformationPursuitClassifier().set_params(**{**given, **settings})
-
-
-def unit(rows: np.ndarray) -> np.ndarray:
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
 def images(generator: np.random.Generator, directions: np.ndarray, count: int) -> tuple:

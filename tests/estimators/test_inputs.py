@@ -18,7 +18,8 @@ from infopursuit.core.errors import InputError
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.questions.labels import encoded_labels
-from tests.estimators.conftest import World, unit
+from tests.estimators.conftest import World
+from tests.planted import unit
 
 # Where signatures are checked, a wrong type does not reach the code.
 UNTYPED = pytest.mark.skipif(
@@ -84,11 +85,6 @@ def test_columns_of_a_frame_must_be_the_same(world: World) -> None:
     assert np.array_equal(model.predict(frame), model.predict(world.unseen))
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(frame[names[::-1]])
-
-
-def test_a_row_alone_is_one_image(world: World, model) -> None:
-    assert len(model.explain(world.unseen[0])) == 1
-    assert model.predict(torch.from_numpy(world.unseen[0])).shape == (1,)
 
 
 def test_rows_that_are_not_of_unit_norm_are_scaled_with_a_warning(world: World, model) -> None:

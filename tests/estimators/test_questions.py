@@ -14,7 +14,7 @@ import torch
 from infopursuit.core.errors import InputError
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.pursuit.answers.rules import LEVELS
-from infopursuit.pursuit.explanation import Explanation, why_not_sure
+from infopursuit.pursuit.explanation import Explanation
 from infopursuit.pursuit.naive_bayes.model import NaiveBayes
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.knowledge import KnowledgeTable
@@ -97,39 +97,6 @@ def test_questions_can_be_kept_whatever_is_chosen(world: World) -> None:
     assert {each.questions[0] for each in others.explain(world.unseen)} == {"nothing 1"}
 
 
-def test_questions_end_by_the_rule(world: World, model) -> None:
-    budget = model.explain(world.unseen, StoppingRule(probability=None, max_queries=2))
-    assert {len(each.steps) for each in budget} == {2}
-    assert {each.ended for each in budget} == {"maximum"}
-    everything = model.explain(world.unseen, ALL)
-    assert {each.ended for each in everything} == {"questions"}
-    assert not any(each.confident for each in (*budget, *everything))
-    stable = model.explain(world.unseen, StoppingRule(None, stability=1))
-    assert {(each.ended, each.confident) for each in stable} == {("stability", False)}
-    sure = model.explain(world.unseen, StoppingRule(0.5))
-    assert {each.ended for each in sure if each.probability >= 0.5} == {"probability"}
-    own = world.fitted(stop=StoppingRule(probability=None, max_queries=1))
-    assert {len(each.steps) for each in own.explain(world.unseen)} == {1}
-    assert len(own.explain(world.unseen[:1], ALL)[0].steps) == 6
-
-
-def test_roll_outs_give_the_whole_course(world: World, model) -> None:
-    rolled = model.roll_out(world.unseen, budget=4)
-    assert rolled.order.shape == (200, 4)
-    assert rolled.posteriors.shape == (200, 5, 4)
-    predicted = model.predict(world.unseen, StoppingRule(None, 4))
-    assert model.classes_[rolled.posteriors[:, 4].argmax(dim=1)].tolist() == predicted.tolist()
-
-
-def test_questions_can_be_left_out(world: World, model) -> None:
-    fewer = model.without("four legs", "Brown mane?")
-    assert fewer.queries_ == tuple(
-        each for each in model.queries_ if each not in ("four legs", "brown mane")
-    )
-    assert len(model.queries_) == 6
-    assert fewer.score(world.unseen, world.unseen_y) > 0.6
-
-
 def test_after_an_override_the_rest_is_planned_again(world: World, model) -> None:
     plain = model.explain(world.unseen[:20], ALL)
     place, replanned = 2, False
@@ -148,15 +115,6 @@ def test_after_an_override_the_rest_is_planned_again(world: World, model) -> Non
     assert replanned
 
 
-def test_a_dialogue_asks_what_explain_asks(world: World, model) -> None:
-    explained = model.explain(world.unseen[:10])
-    rule = StoppingRule(0.95, stability=None)
-    for row, expected in enumerate(explained):
-        found = model.dialogue(world.unseen[row]).finish(rule).explanation(rule)
-        assert found.questions == expected.questions
-        assert found.posterior == pytest.approx(expected.posterior, abs=1e-5)
-
-
 def test_questions_of_a_class(model) -> None:
     evidence = model.questions_for("zebra", 2)
     assert {each for each, _ in evidence["for"]} <= {"four legs", "black and white", "striped coat"}
@@ -164,30 +122,9 @@ def test_questions_of_a_class(model) -> None:
     assert len(evidence["against"]) == 2
 
 
-def test_not_sure_is_evidence_that_is_explained(world: World, model) -> None:
-    """Its rates are those of the fitted table, say what it did, and what it adds follows."""
+def test_questions_of_a_class_say_what_not_sure_adds(world: World, model) -> None:
     table = model.pursuit_.classifier.exact
-    found, unsure = 0, 0
-    for explanation in model.explain(world.unseen, stop=ALL):
-        before = explanation.prior
-        for step in explanation.steps:
-            earlier, before = before, step.posterior
-            unsure += step.said == "not sure"
-            if step.rates is None:
-                continue
-            found += 1
-            assert step.said == "not sure"
-            query, y, other = model.queries_.index(step.query), step.leader, step.rival
-            rates = table.log_likelihood[table.levels // 2, query].exp()
-            assert step.rates == pytest.approx((rates[y].item(), rates[other].item()), abs=1e-6)
-            gained = step.posterior[y] / step.posterior[other] > earlier[y] / earlier[other]
-            assert gained == (step.rates[0] > step.rates[1])
-            line = why_not_sure(explanation, step)
-            assert line in explanation.to_text(everything=True)
-            assert Explanation.from_dict(explanation.to_dict()) == explanation
-    assert 0 < 0.9 * unsure < found
-    label = explanation.class_names[0]
-    for query, change in model.questions_for(label)["not sure"]:
+    for query, change in model.questions_for(model.classes_[0])["not sure"]:
         level = table.log_likelihood[table.levels // 2, model.queries_.index(query)]
         after, before = (
             table.tempered(evidence.unsqueeze(0), asked).log_softmax(dim=1)[0, 0].item()

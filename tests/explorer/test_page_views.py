@@ -15,9 +15,10 @@ from infopursuit.core.numbers import percent
 from infopursuit.explorer import payload
 from infopursuit.explorer.contents import AnsweredImages, Chosen, Facts, contents
 from infopursuit.pursuit.dialogue import Dialogue
-from infopursuit.pursuit.explanation import Explanation, changed_little, ending, numbered
+from infopursuit.pursuit.explanation import Explanation, ending
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.report.words import changed_little, numbered
 from infopursuit.texts.knowledge import KnowledgeTable, read_knowledge_csv
 from tests.explorer.conftest import Opened
 from tests.explorer.made_up import PLAIN, images, naive_bayes

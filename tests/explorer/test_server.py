@@ -13,7 +13,8 @@ import zlib
 from base64 import b64decode
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from threading import Event
 from urllib.parse import urlsplit
@@ -60,10 +61,33 @@ def seen(pursuit: Pursuit) -> Served:
     return Served(pursuit, answer, stop=STOP)
 
 
-def client(model: Served, names: tuple[str, ...] = (), **more: str) -> TestClient:
+def application(model: Served, names: tuple[str, ...] = ()) -> Guard:
     content = contents((model.pursuit, Facts("m0", STOP)), images(model.pursuit), served=True)
-    app = server(model, content, names, **more)
-    return TestClient(app, base_url=LOCAL, raise_server_exceptions=False)
+    return server(model, content, names)
+
+
+def client(model: Served, names: tuple[str, ...] = ()) -> TestClient:
+    return TestClient(application(model, names), base_url=LOCAL, raise_server_exceptions=False)
+
+
+@dataclass
+class Slow:
+    """A CLIP that has looked at pictures when a test says so; `sizes` has the widths of each batch.
+
+    Attributes:
+        working: set once the first pictures are there.
+        ready: to be set by the test.
+    """
+
+    working: Event = field(default_factory=Event)
+    ready: Event = field(default_factory=Event)
+    sizes: list[list[int]] = field(default_factory=list)
+
+    def __call__(self, pictures: Sequence[Image.Image]) -> torch.Tensor:
+        self.sizes.append([each.width for each in pictures])
+        self.working.set()
+        assert self.ready.wait(30)
+        return torch.ones(len(pictures), 9)
 
 
 @pytest.fixture(scope="module")
@@ -72,10 +96,13 @@ def there() -> TestClient:
     return client(seen(naive_bayes()))
 
 
-def png(width: int = 40, height: int = 30, color: str = "red") -> bytes:
+def encoded(kind: str, width: int = 40, height: int = 30, color: str = "red") -> bytes:
     file = io.BytesIO()
-    Image.new("RGB", (width, height), color).save(file, "PNG")
+    Image.new("RGB", (width, height), color).save(file, kind)
     return file.getvalue()
+
+
+png = partial(encoded, "PNG")
 
 
 def bomb(width: int, height: int) -> bytes:
@@ -234,26 +261,20 @@ def test_others_are_answered_while_a_strange_form_is_read(
 
 def test_pictures_that_wait_are_answered_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each as if it were alone, whatever is wrong with the others."""
-    working, ready, sizes = Event(), Event(), []
-    model = seen(naive_bayes())
-    alone = client(model)
+    slow, worker, model = Slow(), Worker(), seen(naive_bayes())
+    alone, clip = client(model), model.answer
+    assert clip is not None
 
     def answer(pictures: Sequence[Image.Image]) -> torch.Tensor:
-        assert model.answer is not None
-        sizes.append([each.width for each in pictures])
-        working.set()
-        assert ready.wait(30)
+        slow(pictures)
         if any(each.width == 7 for each in pictures):
             raise RuntimeError("this picture is not liked")
-        return model.answer(pictures)
+        return clip(pictures)
 
-    worker = Worker()
     monkeypatch.setattr("infopursuit.explorer.server.Worker", lambda: worker)
     monkeypatch.setattr("infopursuit.explorer.server.BATCH", 6)
     monkeypatch.setattr("infopursuit.explorer.server.BATCH_PIXELS", 100 * 100)
-    pursuit = naive_bayes()
-    content = contents((pursuit, Facts("m0", STOP)), images(pursuit), served=True)
-    app = server(Served(pursuit, answer, stop=STOP), content)
+    app = application(replace(model, answer=answer))
     sent = [
         ("predict", png(9, color="red")),
         ("predict", png(10, color="green")),
@@ -271,44 +292,40 @@ def test_pictures_that_wait_are_answered_together(monkeypatch: pytest.MonkeyPatc
             url = f"{address}api/{path}"
             under_way.append(pool.submit(httpx.post, url, content=body, timeout=60))
             wait_until(lambda: len(worker.waiting) == len(under_way))
-            assert working.wait(30)
-        ready.set()
+            assert slow.working.wait(30)
+        slow.ready.set()
         found = [each.result() for each in under_way]
-    assert sizes == [[9], [10, 7, 12, 100], [10], [7], [12], [100], [11, 14], [13]]
+    assert slow.sizes == [[9], [10, 7, 12, 100], [10], [7], [12], [100], [11, 14], [13]]
     assert [each.status_code for each in found] == [200, 200, 200, 415, 500, 200, 200, 200, 200]
     for (path, body), each in zip(sent, found, strict=True):
         if each.status_code == 200:
             assert each.json() == alone.post(f"/api/{path}", content=body).json()
 
 
-def test_only_so_many_pictures_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    working, ready = Event(), Event()
-
-    def answer(pictures: Sequence[Image.Image]) -> torch.Tensor:
-        working.set()
-        assert ready.wait(30)
-        return torch.ones(len(pictures), 9)
-
-    worker = Worker()
+@pytest.mark.parametrize(
+    ("limit", "most", "waiting"),
+    [("MOST_WAITING", 2, 2), ("MAX_BYTES_AT_ONCE", len(png(300, 300)) * 3 // 2, 1)],
+)
+def test_what_waits_has_a_limit(
+    monkeypatch: pytest.MonkeyPatch, limit: str, most: int, waiting: int
+) -> None:
+    """While so many pictures or bytes wait for their model, one more is too much; then not."""
+    slow, worker, content = Slow(), Worker(), png(300, 300)
     monkeypatch.setattr("infopursuit.explorer.server.Worker", lambda: worker)
-    monkeypatch.setattr("infopursuit.explorer.server.MOST_WAITING", 2)
-    pursuit = naive_bayes()
-    content = contents((pursuit, Facts("m", STOP)), images(pursuit), served=True)
-    with (
-        serving(server(Served(pursuit, answer), content)) as address,
-        ThreadPoolExecutor() as pool,
-    ):
-        url = f"{address}api/images"
-        first = pool.submit(httpx.post, url, content=png(), timeout=60)
-        assert working.wait(30)
-        second = pool.submit(httpx.post, url, content=png(), timeout=60)
-        wait_until(lambda: len(worker.waiting) == 2)
-        third = httpx.post(url, content=png())
-        assert "try again" in refused(third, 503)
-        assert int(third.headers["retry-after"]) > 0
-        ready.set()
-        assert first.result().status_code == second.result().status_code == 200
-        assert httpx.post(url, content=png(), timeout=60).status_code == 200
+    monkeypatch.setattr(f"infopursuit.explorer.server.{limit}", most)
+    app = application(Served(naive_bayes(), slow))
+    with serving(app) as address, ThreadPoolExecutor() as pool:
+        url, under_way = f"{address}api/images", []
+        for _ in range(waiting):
+            under_way.append(pool.submit(httpx.post, url, content=content, timeout=60))
+            wait_until(lambda: len(worker.waiting) == len(under_way))
+            assert slow.working.wait(30)
+        another = httpx.post(url, content=content)
+        assert "try again" in refused(another, 503)
+        assert int(another.headers["retry-after"]) > 0
+        slow.ready.set()
+        assert {each.result().status_code for each in under_way} == {200}
+        assert httpx.post(url, content=content, timeout=60).status_code == 200
 
 
 def test_each_yes_of_a_picture_has_its_place() -> None:
@@ -348,7 +365,11 @@ def test_nothing_that_is_sent_is_stored(
 @pytest.mark.parametrize(
     ("content", "status", "message"),
     [
+        (b"", 400, "Nothing was sent"),
+        (bytes(MAX_BYTES + 1), 413, "This is too large"),
         (b"#!/bin/sh\necho hello", 415, "not a picture that can be read"),
+        (encoded("TIFF"), 415, "not a picture that can be read"),
+        (encoded("JPEG")[:300], 422, "The picture is damaged"),
         (b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>", 415, "not a picture"),
         (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", 415, "not a picture"),
         (b"GIF89a<script>alert(1)</script>", 415, "not a picture"),
@@ -356,6 +377,7 @@ def test_nothing_that_is_sent_is_stored(
         (bomb(2**31 - 1, 2**31 - 1), 413, "pixels"),
         (bomb(MAX_PIXELS // 8000 + 1, 8000), 413, "8001 x 8000 pixels; expected at most 64 mill"),
     ],
+    ids=range(11),
 )
 def test_what_is_not_a_picture_is_refused(
     there: TestClient, content: bytes, status: int, message: str
@@ -391,39 +413,12 @@ def test_an_answer_has_a_limit() -> None:
     assert f"are too many for {values} queries and classes" in response.json()["error"]
 
 
-def test_requests_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While one waits for its model, another of the same size is too much; then it is not."""
-    working, ready = Event(), Event()
-
-    def answer(pictures: Sequence[Image.Image]) -> torch.Tensor:
-        working.set()
-        assert ready.wait(30)
-        return torch.ones(1, 9)
-
-    content = png(300, 300)
-    monkeypatch.setattr("infopursuit.explorer.server.MAX_BYTES_AT_ONCE", len(content) * 3 // 2)
-    pursuit = naive_bayes()
-    there = Served(pursuit, answer)
-    app = server(there, contents((pursuit, Facts("m", STOP)), images(pursuit), served=True))
-    with serving(app) as address, ThreadPoolExecutor() as pool:
-        first = pool.submit(httpx.post, f"{address}api/images", content=content, timeout=60)
-        assert working.wait(30)
-        second = httpx.post(f"{address}api/images", content=content)
-        assert "try again" in refused(second, 503)
-        assert int(second.headers["retry-after"]) > 0
-        ready.set()
-        assert first.result().status_code == 200
-        assert httpx.post(f"{address}api/images", content=content).status_code == 200
-
-
 def test_an_answer_that_is_not_taken_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who reads slowly keeps an answer in the memory of the server."""
     monkeypatch.setattr("infopursuit.explorer.server.MAX_BYTES_AT_ONCE", 10**6)
-    pursuit = naive_bayes(500)
-    content = contents((pursuit, Facts("m", STOP)), images(pursuit), served=True)
     body = json.dumps({"histories": [[]] * 900}).encode()
     head = f"POST /api/steps HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n"
-    with serving(server(seen(pursuit), content)) as address:
+    with serving(application(seen(naive_bayes(500)))) as address:
         slow = socket.create_connection(("127.0.0.1", urlsplit(address).port or 0))
         slow.sendall(head.encode() + b"Content-Type: application/json\r\n\r\n" + body)
         assert slow.recv(15) == b"HTTP/1.1 200 OK"
@@ -438,20 +433,11 @@ def test_an_answer_that_is_not_taken_counts(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_no_work_is_done_for_clients_who_left_before_their_turn() -> None:
     """One sends more bytes than its request, which keeps the server from seeing it leave."""
-    working, ready, pictures = Event(), Event(), []
-
-    def answer(given: Sequence[Image.Image]) -> torch.Tensor:
-        pictures.extend(each.size for each in given)
-        working.set()
-        assert ready.wait(30)
-        return torch.ones(len(given), 9)
-
-    pursuit = naive_bayes()
-    there = Served(pursuit, answer)
-    app = server(there, contents((pursuit, Facts("m", STOP)), images(pursuit), served=True))
+    slow = Slow()
+    app = application(Served(naive_bayes(), slow))
     with serving(app) as address, ThreadPoolExecutor() as pool:
         first = pool.submit(httpx.post, f"{address}api/images", content=png(1), timeout=60)
-        assert working.wait(30)
+        assert slow.working.wait(30)
         for further in (b"", b"x"):
             host, body = urlsplit(address), png(2)
             head = f"POST /api/images HTTP/1.1\r\nHost: {host.netloc}\r\n"
@@ -462,9 +448,9 @@ def test_no_work_is_done_for_clients_who_left_before_their_turn() -> None:
                 leaving.sendall(further)
         last = pool.submit(httpx.post, f"{address}api/images", content=png(3), timeout=60)
         time.sleep(0.3)
-        ready.set()
+        slow.ready.set()
         assert first.result().status_code == last.result().status_code == 200
-    assert [width for width, _ in pictures] == [1, 3]
+    assert slow.sizes == [[1], [3]]
 
 
 def test_clients_who_leave_are_no_lines_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
@@ -499,11 +485,32 @@ def test_steps_are_those_of_a_dialogue(make: object) -> None:
         assert np.allclose([step["values"][q] for q in left], [values[q] for q in left])
 
 
-def test_malformed_json_is_refused(there: TestClient) -> None:
+FIRST = {"query": 0, "answer": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "message"),
+    [
+        (b"{", 422, ""),
+        (b'{"model": NaN', 422, ""),
+        (b"\xff\xfe", 422, ""),
+        (b"[" * 100_000, 400, ""),
+        (b'{"model": ' + b"9" * 5000 + b"}", 400, ""),
+        (b"[]", 422, "The request is malformed: body"),
+        ({"histories": [[]] * 5000}, 422, "histories"),
+        ({"histories": [[FIRST | {"query": 99}]]}, 422, "no query 99; expected 0 to"),
+        ({"histories": [[FIRST, FIRST]]}, 422, "twice"),
+        ({"histories": [[FIRST | {"answer": 2}]]}, 422, "answer"),
+        ({"histories": [[FIRST]], "more": 1}, 422, "more"),
+    ],
+    ids=range(11),
+)
+def test_malformed_steps_are_refused(
+    there: TestClient, content: bytes | dict, status: int, message: str
+) -> None:
+    body = content if isinstance(content, bytes) else json.dumps(content).encode()
     headers = {"Content-Type": "application/json"}
-    for content in (b"{", b'{"model": NaN', b"\xff\xfe"):
-        refused(there.post("/api/steps", content=content, headers=headers), 422)
-    refused(there.post("/api/steps", content=b"[" * 100_000, headers=headers), 400)
+    assert message in refused(there.post("/api/steps", content=body, headers=headers), status)
     refused(there.post("/api/steps", content=b"{}", headers={"Content-Type": "text/plain"}), 422)
 
 

@@ -10,7 +10,8 @@ from infopursuit.core.files import write_text_list
 from infopursuit.core.tables import UNIVERSE, read_table
 from infopursuit.pipeline.configure import configure
 from infopursuit.pipeline.params import Params, load_params
-from infopursuit.texts.knowledge import KnowledgeTable, read_judge
+from infopursuit.texts.knowledge import KnowledgeTable
+from infopursuit.texts.knowledge_lists import read_judge
 from infopursuit.texts.knowledge_tables import read_knowledge
 from menagerie.captions import coco_captions
 from menagerie.scenes import scene_for

@@ -19,7 +19,8 @@ from infopursuit.clip.towers import Clip, load_clip
 from infopursuit.estimators import language_model
 from infopursuit.estimators.sense import hard_answers, sense_of_questions
 from infopursuit.queries.class_knowledge import TEXTS_PER_PROMPT
-from infopursuit.texts.knowledge import KnowledgeTable, read_judge
+from infopursuit.texts.knowledge import KnowledgeTable
+from infopursuit.texts.knowledge_lists import read_judge
 from menagerie.pictures import draw_pictures
 from menagerie.species import CLASS_NAMES
 from tests.cli.conftest import cache as cache

@@ -6,14 +6,12 @@ import csv
 import json
 import re
 import runpy
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from PIL import Image
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.stage import RowCounts
@@ -32,6 +30,7 @@ from menagerie.embedded_pairs import load_pair_embeddings, pair_pictures, write_
 from menagerie.pictures import ATTRIBUTES, attribute_columns, draw_pictures
 from menagerie.scenes import ATTRIBUTE_NAMES, scene_for
 from menagerie.truths import CLAIMS, DENIED, NAMED, Claim, claims_truth
+from tests.planted import edited, png
 
 ROOT = Path(__file__).parents[2]
 RUN = "menagerie-llm-fixed-0"
@@ -94,14 +93,9 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     }
     write_table("artifacts/images/menagerie.parquet", EMBEDDED_IMAGES, columns)
     # The pictures themselves are of any kind: only a false answer would show one.
-    pixels = BytesIO()
-    Image.new("RGB", (8, 8)).save(pixels, "PNG")
     pictures = {key: value for key, value in columns.items() if key != "embedding"}
-    write_table(
-        "artifacts/menagerie/images.parquet",
-        IMAGES,
-        {**pictures, "image": [pixels.getvalue()] * 80},
-    )
+    pictures["image"] = [png()] * 80
+    write_table("artifacts/menagerie/images.parquet", IMAGES, pictures)
     write_universe(["striped body", "wings", "no wings", "something else"])
     draw_two_pairs()
     return load_params(ROOT / "params.yaml")
@@ -262,8 +256,7 @@ def test_three_answers_leave_some_claims_unanswered(params: Params) -> None:
 
 def test_questions_end_where_the_stopping_rule_says(params: Params) -> None:
     save_model("threshold")
-    stop = params.explain.model_copy(update={"max_queries": 1})
-    _, metrics = run_stage(params.model_copy(update={"explain": stop}))
+    _, metrics = run_stage(edited(params, "explain", max_queries=1))
     assert metrics["first_ten"]["questions"] == 40
 
 

@@ -187,10 +187,10 @@ def page() -> str:
         [
             "# Licences of dependencies",
             "",
-            "The project is under Apache-2.0. This page lists what `requirements.lock` pins, with",
-            "the first part of the project that needs it: the library, what the extras `pipeline`",
-            "and `app` add, or development (tests and these pages). The wheel contains none of it.",
-            "It does contain the nouns of WordNet 3.1, copyright 2011 by Princeton University,",
+            "For those who pass the project on, which is under Apache-2.0. After this page you know the",
+            "licence of all that `requirements.lock` pins, with the first part that needs it: the library,",
+            "what the extras `pipeline` and `app` add, or development (tests and these pages). The wheel",
+            "contains none of it, but the nouns of WordNet 3.1, copyright 2011 by Princeton University,",
             "with their permissive licence: `infopursuit/texts/wordnet_licence.txt`.",
             "",
             "A test allows these licences (of an alternative, one): "

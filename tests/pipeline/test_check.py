@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from ruamel.yaml import YAML
 
 from infopursuit.core.errors import InputError
 from infopursuit.pipeline.check import check
+from infopursuit.pipeline.servers import ask_servers
+from tests.queries.language_models.test_openai_server import completion, serving
 
 ROOT = Path(__file__).parents[2]
 
@@ -254,6 +257,65 @@ def test_raw_inputs_may_be_missing_where_what_is_made_of_them_is_there(
     caplog.set_level("INFO")
     check()
     assert "datasets.pets.images: images.parquet: not here; artifacts/images/pets" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (completion("true: 1\nsometimes: 2"), "'true: 1 sometimes: 2'; a run asks it 41 times "
+         r"\(dictionaries 1, knowledge 40\), for .* one after the other, or .* at once"),
+        (completion("Dogs are fun."), "language_model: .*set language_model.structured_output"),
+        (completion("<think>\nLet me", "length"), "is of no use; .*reasoning_effort=none.*extra"),
+        ((503, b"Loading model"), "no answer in 1 try, the last ended in status 503: 'Loading"),
+        ((404, b"404 page not found"), "language_model: .*refused the request, status 404"),
+    ],
+)  # fmt: skip
+def test_a_server_is_asked_one_question(
+    project: Path, reply: Any, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "infopursuit")
+    prompts = ROOT / "src/infopursuit/queries/prompts"
+    edit(project, "datasets", "pets", "knowledge", value=str(prompts / "class_knowledge.jinja"))
+    edit(project, "queries", "dictionaries", "pets", value=str(prompts / "class_queries.jinja"))
+    ask_servers()
+    assert not caplog.records, "recorded answers need no server"
+    edit(project, "language_model", "backend", value="openai")
+    with serving(lambda request: reply) as (url, requests):
+        edit(project, "language_model", "openai", "base_url", value=url)
+        check()
+        if reply == completion("true: 1\nsometimes: 2"):
+            ask_servers()
+        else:
+            with pytest.raises(InputError, match=said):
+                ask_servers()
+            return
+        assert re.search(said, caplog.text)
+        edit(project, "datasets", "pets", "classes", value="artifacts/pets.txt")
+        ask_servers()
+        assert "1 times (dictionaries 1, knowledge not known yet)" in caplog.text
+        for made in ("queries/dictionaries/pets.txt", "knowledge/pets.parquet"):
+            path = project / "artifacts" / made
+            path.parent.mkdir(parents=True)
+            path.touch()
+        ask_servers(again=False)
+        assert len(requests) == 2, "all was asked earlier"
+
+
+def test_a_server_of_second_opinions_is_asked_about_a_picture(
+    project: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "infopursuit")
+    edit(project, "second_opinion", "datasets", value=["pets"])
+    edit(project, "second_opinion", "methods", value=["fixed"])
+    answers = iter(["Yes.", "What a picture!"])
+    with serving(lambda request: completion(next(answers))) as (url, requests):
+        edit(project, "second_opinion", "model", "openai", "base_url", value=url)
+        ask_servers()
+        assert r"'Yes.'; a run asks it 688 times (answers 600, rates 40, control 48)" in caplog.text
+        assert requests[0]["body"]["messages"][0]["content"][0]["type"] == "image_url"
+        with pytest.raises(InputError, match=r"second_opinion\.model: .* qwen3-vl .*larger one"):
+            ask_servers()
+
     edit(project, "datasets", "pets", "images", value="pin.yaml")
     check()
     assert "datasets.pets.images: data/birds: not here; artifacts/images/pets" in caplog.text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -14,19 +13,14 @@ from PIL import Image
 from infopursuit.core.errors import InputError
 from infopursuit.pursuit.explanation import (
     Candidate,
-    ExplainedImage,
     Explanation,
     Step,
     answer_value,
     ending,
-    explanation_text,
-    question,
-    read_explanations,
     rival,
-    stops_when,
-    write_explanations,
 )
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.report.words import explanation_text, stops_when
 
 
 def explained(**changes: object) -> Explanation:
@@ -99,20 +93,6 @@ def test_answers_as_people_give_them() -> None:
 def test_other_answers_are_refused(answer: str | float) -> None:
     with pytest.raises(InputError, match="'probably not', 'no', or a number from 0 to 1"):
         answer_value(answer)
-
-
-def test_a_file_gives_back_what_was_written(tmp_path: Path) -> None:
-    images = [
-        ExplainedImage(explained(image="ä/1"), "1.png"),
-        ExplainedImage(explained(true_class=None, steps=()), "2.png", explained(chosen_from=7)),
-        ExplainedImage(explained(ended="stability", familiarity=1 / 3, prior=(0.1, 0.2, 0.7)), ""),
-    ]
-    compared = {"asked": ("a & b", 0.4, 9), "all": ("giraffe", 0.97, 12)}
-    unsure = Step("legs", 0.5, (0.3, 0.4, 0.3), 1.1, rates=(0.4, 0.1), rival=0)
-    images.append(ExplainedImage(explained(steps=(unsure,), compared=compared), "4.png"))
-    rule, path = StoppingRule(0.8, 4, None, 3), tmp_path / "explanations.json"
-    write_explanations(path, rule, images)
-    assert read_explanations(path) == (rule, images)
 
 
 def test_a_file_that_does_not_say_why_questions_ended_is_refused() -> None:
@@ -351,24 +331,6 @@ def test_answers_that_changed_little_are_one_line() -> None:
     person = tuple(replace(step, overridden=True) for step in steps)
     for shown in (replace(explanation, steps=person), replace(explanation, chosen_from=9)):
         assert shown.folded() == [[number] for number in range(5)]
-
-
-@pytest.mark.parametrize(
-    ("query", "asked"),
-    [
-        ("four legs", "Does it have four legs?"),
-        ("striped", "Is it striped?"),
-        ("a vehicle that people travel in", "Does it show a vehicle that people travel in?"),
-        ("chimney", "Does it show a chimney?"),
-        ("Wheels.", "Does it have wheels?"),
-        ("Is it striped??", "Is it striped?"),
-        ("petal length > 2.45", "petal length > 2.45?"),
-        ("the animal has stripes", "Does the animal have stripes?"),
-        ("lange Flügel", "lange Flügel?"),
-    ],
-)
-def test_queries_are_put_as_questions_with_one_question_mark(query: str, asked: str) -> None:
-    assert question(query) == asked
 
 
 def test_rules_in_words() -> None:

@@ -10,10 +10,11 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.numbers import percent
 from infopursuit.pursuit import rollout
 from infopursuit.pursuit.dialogue import Dialogue
-from infopursuit.pursuit.explanation import Explanation, notes
+from infopursuit.pursuit.explanation import Explanation
 from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.pursuit import RUNNERS_UP, Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.report.words import notes
 from tests.pursuit import reference
 from tests.pursuit.conftest import IMAGES, NAMES, QUERIES, K, unit, with_naive_bayes, with_networks
 

@@ -14,7 +14,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import write_text_list
+from infopursuit.core.files import read_text_list, write_text_list
 from infopursuit.core.stage import RowCounts
 from infopursuit.core.tables import (
     ANSWERS,
@@ -29,10 +29,12 @@ from infopursuit.pipeline.params import Params, load_params
 from infopursuit.queries.class_knowledge import TEXTS_PER_PROMPT
 from infopursuit.queries.language_models import Answer
 from infopursuit.texts.knowledge_tables import read_knowledge
+from tests.pursuit.vip import stage_world
 from tests.queries.language_models.test_openai_server import completion, prompt_of, serving
 from tests.queries.recordings import Recording, write_recorded
 from tests.stage_scripts import ROOT, stage
 
+embedded = stage_world.params
 PROMPTS = ROOT / "src/infopursuit/queries/prompts"
 ANSWERED = {
     "A zebra in the grass.": "1. Striped coat\n2. green grass\n3. mane or tail",
@@ -109,6 +111,18 @@ def test_from_captions_to_the_universe(params: Params) -> None:
     assert answers.column("caption").to_pylist() == list(ANSWERED)
     assert read_table("artifacts/queries/coco.parquet", QUERIES).num_rows == 8
     assert run_all(params) == files, "repeats are equal to the byte"
+
+
+def test_captions_are_asked_no_more_if_the_first_answers_are_of_no_use(params: Params) -> None:
+    annotations = [{"id": row, "caption": f"A bus, {row}."} for row in range(50)]
+    Path("captions.json").write_text(json.dumps({"annotations": annotations}), encoding="utf-8")
+    with serving(lambda request: completion("<think>\nLet me see", "length")) as (url, requests):
+        raw = params.model_dump()
+        raw["language_model"] |= {"backend": "openai", "structured_output": False}
+        raw["language_model"]["openai"] |= {"base_url": url, "requests_at_once": 2}
+        with pytest.raises(InputError, match=r"none of 8 answers .*reasoning_effort=none"):
+            stage("generate_queries")(Params.model_validate(raw), "coco")
+    assert len(requests) == 8
 
 
 def test_a_recorded_dictionary_needs_no_language_model(params: Params) -> None:
@@ -244,6 +258,28 @@ def test_a_file_replaces_the_language_model(raw: dict[str, Any]) -> None:
     assert (OUT / "menagerie.parquet").read_bytes() == first
 
 
+def test_a_language_model_is_asked_about_candidates(
+    embedded: Params, caplog: pytest.LogCaptureFixture
+) -> None:
+    classes = [f"class {label}" for label in range(4)]
+    write_text_list("artifacts/classes/menagerie.txt", classes)
+    universe([f"concept {row}" for row in range(30)])
+    raw = embedded.model_dump()
+    raw["datasets"]["menagerie"]["knowledge"] = str(KNOWLEDGE_PROMPT)
+    raw["language_model"] |= {"backend": "openai", "candidates": 11}
+    caplog.set_level("INFO", "infopursuit")
+    with serving(lambda request: completion("true: 1\nsometimes: none")) as (url, requests):
+        raw["language_model"]["openai"]["base_url"] = url
+        generate(raw)
+    given, telling = [5, 6, 7, 8, 9, 10, 12], [0, 1, 2, 3]
+    known = read_knowledge(OUT / "menagerie.parquet")
+    assert known.texts == tuple(f"concept {row}" for row in [*telling, *given])
+    assert len(requests) == 4
+    assert "asked about 4 classes and 11 texts: at most 16 times, 4 times if all" in caplog.text
+    stage("initialize")(Params.model_validate(raw), "menagerie", "informative", 0)
+    assert set(read_text_list("artifacts/initial/menagerie-informative-0.txt")) <= set(known.texts)
+
+
 def test_a_killed_stage_resumes(raw: dict[str, Any], tmp_path: Path) -> None:
     batches = 60
     universe([f"text {number}" for number in range(batches * TEXTS_PER_PROMPT)])
@@ -259,7 +295,7 @@ def test_a_killed_stage_resumes(raw: dict[str, Any], tmp_path: Path) -> None:
         return completion(f"true: {number}\nsometimes: {number + 1}")
 
     with serving(reply) as (url, _):
-        raw["language_model"] |= {"backend": "openai"}
+        raw["language_model"] |= {"backend": "openai", "candidates": None}
         raw["language_model"]["openai"] |= {"base_url": url, "timeout_seconds": 100.0}
         with Path("params.yaml").open("w", encoding="utf-8") as file:
             YAML().dump(raw, file)

@@ -13,17 +13,14 @@ from hypothesis import strategies as st
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text_list
-from infopursuit.texts.knowledge import (
-    KnowledgeTable,
+from infopursuit.texts.knowledge import KnowledgeTable, knowledge_csv
+from infopursuit.texts.knowledge_files import (
     check_classes,
     is_prompt,
-    knowledge_csv,
     knowledge_of_universe,
     open_knowledge,
-    read_judge,
-    read_knowledge_lists,
-    read_strict,
 )
+from infopursuit.texts.knowledge_lists import read_judge, read_knowledge_lists, read_strict
 from infopursuit.texts.knowledge_tables import read_knowledge, write_knowledge
 
 NAN = float("nan")
@@ -257,15 +254,12 @@ def test_each_shipped_strict_text_separates_classes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", stems(MEANING / "judge"))
-def test_the_shipped_judge_covers_the_knowledge_and_the_random_words(name: str) -> None:
+def test_the_shipped_judge_covers_the_knowledge(name: str) -> None:
     knowledge = open_knowledge(KNOWLEDGE / f"{name}.jsonl")
-    path, traps = MEANING / f"judge/{name}.jsonl", read_text_list(MEANING / "traps.txt")
-    found = read_judge(path, knowledge.classes, knowledge.texts)
+    found = read_judge(MEANING / f"judge/{name}.jsonl", knowledge.classes, knowledge.texts)
     values = found.for_classes_and_texts(knowledge.classes, knowledge.texts)
     assert not np.isnan(values).any()
     assert (values >= 0.5).any(axis=1).all(), "nothing fits some class"
-    assert set(traps) <= set(read_text_list(ROOT / "params/control_words.txt"))
-    assert set(traps) <= set(read_judge(path, knowledge.classes).texts)
 
 
 def test_a_strict_text_may_be_unknown_and_classes_have_the_requested_order() -> None:

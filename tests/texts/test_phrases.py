@@ -276,6 +276,9 @@ def test_a_remark_in_brackets_separates_meanings() -> None:
         ("TV", "Does it show a TV?"),
         ("Golden Retriever", "Does it show a Golden Retriever?"),
         ("wooden", "Is it wooden?"),
+        ("striped", "Is it striped?"),
+        ("Is it striped??", "Is it striped?"),
+        ("Wheels.", "Does it have wheels?"),
         ("airborne", "Is it airborne?"),
         ("can fly", "Can it fly?"),
         ("lays eggs", "Does it lay eggs?"),
@@ -298,6 +301,7 @@ def test_queries_become_sentences(query: str, asked: str) -> None:
 def test_all_questions_are_fragments_if_one_is_no_sentence(query: str) -> None:
     assert asking.sentence(query) is None
     fragment = query.removesuffix("?") + "?"
+    assert asking.question(query) == fragment
     assert asking.questions(["gull", query, "can fly"]) == ("gull?", fragment, "can fly?")
     alike = {"gull": True, "wolf": False}
     assert asking.questions(["gull", query, "wolf"], alike) == ("gull?", fragment, "like a wolf?")

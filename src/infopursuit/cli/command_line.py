@@ -304,6 +304,7 @@ def _configure(chosen: argparse.Namespace) -> None:
 
 def _check(chosen: argparse.Namespace) -> None:
     import_module("infopursuit.pipeline.check").check(chosen.params)
+    import_module("infopursuit.pipeline.servers").ask_servers(chosen.params)
 
 
 def _fetch(chosen: argparse.Namespace) -> None:

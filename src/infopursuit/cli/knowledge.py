@@ -9,7 +9,8 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.files import write_text
 from infopursuit.core.numbers import counted
 from infopursuit.estimators.loading import load
-from infopursuit.texts.knowledge import CSV_SUFFIX, knowledge_csv
+from infopursuit.texts.knowledge import knowledge_csv
+from infopursuit.texts.knowledge_files import CSV_SUFFIX
 
 logger = logging.getLogger("infopursuit")
 

@@ -21,6 +21,7 @@ RENDERERS = {
     "explored": "infopursuit.explorer.page",
     "explanation_figure": "infopursuit.report.figures",
     "explanation_html": "infopursuit.report.notebook",
+    "explanation_text": "infopursuit.report.words",
     "model_html": "infopursuit.report.notebook",
 }
 # A page in a notebook runs its script and may save a file; it sees nothing of the notebook.

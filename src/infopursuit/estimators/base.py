@@ -28,16 +28,10 @@ from infopursuit.estimators import persistence
 from infopursuit.estimators.persistence import SavedModel
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.dialogue import Dialogue
-from infopursuit.pursuit.explanation import Explanation, rounded
-from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
-from infopursuit.pursuit.naive_bayes.sufficient import (
-    full_posterior,
-    sufficient_counts,
-    sufficient_subset,
-)
+from infopursuit.pursuit.explanation import Explanation
 from infopursuit.pursuit.pursuit import Pursuit, other_labels
 from infopursuit.pursuit.rollout import RollOut, images_at_once
-from infopursuit.pursuit.stopping import DEFAULT_STOP, Ended, StoppingRule
+from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
 from infopursuit.texts.knowledge import KnowledgeTable
 
 if TYPE_CHECKING:
@@ -656,43 +650,18 @@ class DecidingClassifier(PursuitClassifier):
         stop: StoppingRule | None = None,
     ) -> list[Explanation]:
         """Do the same for n images whose answers to all k questions are given."""
-        pursuit, k = self.pursuit_, len(self.queries_)
-        classifier = cast(NaiveBayes, pursuit.classifier)
-        querier = cast(InformationGain, pursuit.querier)
-        rolled = sufficient_subset(classifier, answers, min(most, k), querier)
-        goal = full_posterior(classifier, answers)
-        counts, sufficient = sufficient_counts(rolled.posteriors, goal, probability)
-        new = (rolled.values[:, :, 0] > -torch.inf).sum(dim=1)
-        counts, sufficient = counts.minimum(new), sufficient & (counts <= new)
-        rule = StoppingRule(probability, stability=None)
-        ended: list[Ended] = [
-            ("probability" if rule.now(course[: count + 1]) else "all answers")
-            if suffices
-            else "maximum"
-            for course, count, suffices in zip(
-                rolled.posteriors, counts.tolist(), sufficient.tolist(), strict=True
-            )
-        ]
-        explained = pursuit.explanations_from_rollout(
-            rolled, counts, ended, answers, images, true_classes, overridden, k
+        from infopursuit.pursuit.naive_bayes.sufficient import decided
+
+        return decided(
+            self.pursuit_,
+            answers,
+            probability,
+            most,
+            self._rule(stop),
+            images,
+            true_classes,
+            overridden,
         )
-        asked = pursuit.ask_until(answers, self._rule(stop))
-
-        def outcome(posterior: Tensor, count: int) -> tuple[str, float, int]:
-            leader = int(posterior.argmax())
-            (probability,) = rounded([float(posterior[leader])])
-            return pursuit.class_names[leader], probability, count
-
-        return [
-            replace(
-                each,
-                compared={
-                    "asked": outcome(asked.posterior[row], int(asked.length[row])),
-                    "all": outcome(goal[row], k),
-                },
-            )
-            for row, each in enumerate(explained)
-        ]
 
 
 def load_fitted(

@@ -32,7 +32,8 @@ from infopursuit.pursuit.answers.table import Counts
 from infopursuit.pursuit.naive_bayes.fit import ASSUMED_TEMPERING
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes, RedundantQuestions
 from infopursuit.pursuit.pursuit import Pursuit
-from infopursuit.texts.knowledge import KnowledgeTable, open_knowledge
+from infopursuit.texts.knowledge import KnowledgeTable
+from infopursuit.texts.knowledge_files import open_knowledge
 from infopursuit.texts.text_table import TextTable
 from infopursuit.texts.wording import related_texts
 

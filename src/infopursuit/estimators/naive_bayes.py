@@ -22,10 +22,8 @@ from infopursuit.core.errors import InputError
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.datasets.trained_on import each_row, remember
 from infopursuit.estimators.base import DecidingClassifier
-from infopursuit.estimators.from_knowledge import KnowledgeModel, read_knowledge_model
 from infopursuit.estimators.inputs import Inputs
 from infopursuit.pursuit.answers.rules import LEVELS
-from infopursuit.pursuit.answers.table import Counts
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.naive_bayes.training_set import ShardedSet
 from infopursuit.pursuit.stopping import StoppingRule
@@ -177,7 +175,7 @@ class InformationPursuitClassifier(Inputs, DecidingClassifier, ClassifierMixin, 
             self._set_width(source, "X", rows.width)
             self._keep_column_names(X)
             if isinstance(source, TextSource):
-                source = source.taught(annotations, certified, rows, y, memory, seed)
+                source = _taught(source, annotations, certified, rows, y, memory, seed)
         data = shards or memory
         assert data is not None
         self.classes_, held_out = data.classes, None
@@ -232,24 +230,22 @@ class InformationPursuitClassifier(Inputs, DecidingClassifier, ClassifierMixin, 
         Raises:
             InputError: a setting is malformed, or the table tells no classes apart.
         """
+        from infopursuit.estimators.from_knowledge import read_knowledge_model
+
         # Many answers in a row may tell nothing of the class in front: stability does not stop.
         model = cls(**{"stop": StoppingRule(0.95, stability=None), **settings})
         made = read_knowledge_model(
             knowledge, reliability, texts, text_embeddings, unlabelled, strength
         )
-        return model._become(made)
-
-    def _become(self, made: KnowledgeModel) -> InformationPursuitClassifier:
-        """Become a model of given rates."""
-        self._rule(None)
-        self.pursuit_, self.columns_ = made.pursuit, made.columns
-        self.counts_: Counts = made.counts
-        self.queries_, self.classes_ = made.pursuit.queries, np.array(made.pursuit.class_names)
-        self.n_features_in_, self.clip_, self.clip_source_ = made.width, None, None
-        self.provenance_ = {"images": 0}
+        model._rule(None)
+        model.pursuit_, model.columns_ = made.pursuit, made.columns
+        model.counts_ = made.counts
+        model.queries_, model.classes_ = made.pursuit.queries, np.array(made.pursuit.class_names)
+        model.n_features_in_, model.clip_, model.clip_source_ = made.width, None, None
+        model.provenance_ = {"images": 0}
         if made.columns is not None:
-            self.feature_names_in_ = np.array(made.columns.names, dtype=object)
-        return self
+            model.feature_names_in_ = np.array(made.columns.names, dtype=object)
+        return model
 
     @available_if(lambda model: hasattr(model, "counts_"))
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -300,7 +296,8 @@ class InformationPursuitClassifier(Inputs, DecidingClassifier, ClassifierMixin, 
         wishes, seed = self._checked_settings(), seed_of(self.random_state)
         source, rows = self._texts_to_ask(wishes, reference_embeddings), UnitMatrix(X, "X")
         data = training_set(rows, y, sample_weight)
-        chooser = TextsOnImages(source.taught(annotations, certified, rows, y, data, seed), data)
+        source = _taught(source, annotations, certified, rows, y, data, seed)
+        chooser = TextsOnImages(source, data)
         return chooser.texts.named(chooser.rows(wishes, seed))
 
     def candidates(self, X: Any, y: Any, count: int) -> list[str]:
@@ -372,3 +369,12 @@ class InformationPursuitClassifier(Inputs, DecidingClassifier, ClassifierMixin, 
         source = TextSource(texts, self.answers, Knowledge.of(self.knowledge), reference)
         source.check(wishes)
         return source
+
+
+def _taught(source: TextSource, annotations: Any, *given: Any) -> TextSource:
+    """Return texts with what people say of single rows; without annotations the same texts."""
+    if not annotations:
+        return source
+    from infopursuit.questions.annotations import taught
+
+    return taught(source, annotations, *given)

@@ -57,7 +57,6 @@ from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.parts import Sizes, check_tensors
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
-from infopursuit.pursuit.vip.networks import HistoryNetwork
 from infopursuit.texts.knowledge import KnowledgeTable, knowledge_csv, read_knowledge_csv
 
 WEIGHTS, DESCRIPTION, CLIP = "weights.safetensors", "model.json", "clip.yaml"
@@ -65,11 +64,7 @@ WEIGHTS, DESCRIPTION, CLIP = "weights.safetensors", "model.json", "clip.yaml"
 TABLES = {"knowledge": "knowledge.csv", "judgement": "judgement.csv"}
 FILES = (DESCRIPTION, WEIGHTS, CLIP, *TABLES.values())
 NAIVE_BAYES, NETWORKS = "InformationPursuitClassifier", "VariationalInformationPursuit"
-# The querier and the classifier of each estimator, and the parts that a model may have besides.
-METHODS: dict[str, tuple[Any, Any]] = {
-    NAIVE_BAYES: (InformationGain, NaiveBayes),
-    NETWORKS: (HistoryNetwork, HistoryNetwork),
-}
+# The parts that a model may have besides its rule, its querier and its classifier.
 MORE: dict[str, Any] = {"familiarity": Familiarity, "counts": Counts}
 # Bytes that `load` reads of a file; more is refused before it is read.
 LARGEST_DESCRIPTION, LARGEST_WEIGHTS = 2**28, 2**34
@@ -362,7 +357,7 @@ def _restored(
 
     kind = AnswerRule.KINDS[described.rule]
     rule = kind.from_tensors(read("rule", kind, sizes))
-    querier_kind, classifier_kind = METHODS[estimator]
+    querier_kind, classifier_kind = _method_of(estimator)
     sizes = sizes._replace(levels=rule.levels, outputs=sizes.c)
     classifier = classifier_kind.from_tensors(read("classifier", classifier_kind, sizes), sizes)
     of_querier = sizes._replace(outputs=sizes.k)
@@ -399,6 +394,15 @@ def _restored(
         table,
         counts=more["counts"],
     )
+
+
+def _method_of(estimator: str) -> tuple[Any, Any]:
+    """Return what the querier and the classifier of an estimator are; only its own are imported."""
+    if estimator == NETWORKS:
+        from infopursuit.pursuit.vip.networks import HistoryNetwork
+
+        return HistoryNetwork, HistoryNetwork
+    return InformationGain, NaiveBayes
 
 
 def _parts(weights: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:

@@ -24,7 +24,8 @@ from infopursuit.datasets.trained_on import remember
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.questions.knowledge import BY_CLIP
 from infopursuit.texts.annotations import Annotations, read_annotations
-from infopursuit.texts.knowledge import CSV_SUFFIX, read_knowledge_csv
+from infopursuit.texts.knowledge import read_knowledge_csv
+from infopursuit.texts.knowledge_files import CSV_SUFFIX
 from infopursuit.texts.normalization import distinct
 from infopursuit.texts.vocabulary import phrase_kinds, visual_vocabulary
 

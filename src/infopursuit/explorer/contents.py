@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from infopursuit.explorer import payload
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.explanation import UNFAMILIAR
 from infopursuit.pursuit.familiarity import ROUNDING as LIKELIHOOD_ROUNDING
+from infopursuit.pursuit.familiarity import Familiarity
 from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
@@ -455,7 +456,7 @@ def _numbers(tensor: Tensor) -> str:
 
 
 def _familiar(pursuit: Pursuit) -> payload.Familiar | None:
-    familiarity = pursuit.familiarity
+    familiarity = cast(Familiarity | None, pursuit.familiarity)
     if familiarity is None or answer_levels(pursuit) is None:
         return None
     likelihood, table = familiarity.table.log_likelihood, pursuit.classifier.table

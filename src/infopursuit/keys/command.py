@@ -32,7 +32,7 @@ from infopursuit.keys.printed import printed_key
 from infopursuit.keys.sdd import read_sdd
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
-from infopursuit.texts.knowledge import open_knowledge
+from infopursuit.texts.knowledge_files import open_knowledge
 
 logger = logging.getLogger("infopursuit")
 

@@ -43,9 +43,9 @@ from infopursuit.queries.language_models import (
 )
 from infopursuit.queries.settings import LanguageModelSettings, PictureModelSettings
 from infopursuit.queries.templates import load_template
-from infopursuit.texts import knowledge
+from infopursuit.texts import knowledge_files
 from infopursuit.texts.annotations import read_annotations
-from infopursuit.texts.knowledge import read_judge, read_strict
+from infopursuit.texts.knowledge_lists import read_judge, read_strict
 
 logger = logging.getLogger("infopursuit")
 
@@ -100,7 +100,7 @@ def check(params_file: str | Path = "params.yaml") -> int:
         if _given(dataset.annotations):
             look(f"datasets.{name}.annotations", read_annotations, dataset.annotations)
         if not _given(dataset.classes):
-            if record is not None and knowledge.is_prompt(dataset.knowledge):
+            if record is not None and knowledge_files.is_prompt(dataset.knowledge):
                 look(f"datasets.{name}.knowledge", record.recorded, class_knowledge.NEEDED[0])
             continue
         known, before = f"classes/{name}.txt", len(mistakes)
@@ -200,12 +200,12 @@ def _dictionary(path: str, k: int, classes: str, record: AnswersFromRecord | Non
 
 
 def _knowledge(record: AnswersFromRecord | None, path: str, classes: list[str]) -> None:
-    if knowledge.is_prompt(path):
+    if knowledge_files.is_prompt(path):
         load_template(path, class_knowledge.NEEDED, class_knowledge.OFFERED)
         if record is not None:
             record.recorded(class_knowledge.NEEDED[0], classes)
     else:
-        knowledge.check_classes(path, knowledge.open_knowledge(path), classes)
+        knowledge_files.check_classes(path, knowledge_files.open_knowledge(path), classes)
 
 
 def _images(clip: str, source: str, classes: list[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from jaxtyping import Bool
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.executors import choose_cluster
-from infopursuit.core.files import settings_sha256
+from infopursuit.core.files import file_sha256, settings_sha256
 from infopursuit.core.settings import ComputeSettings
 from infopursuit.datasets.labelled_images import (
     EmbeddedShards,
@@ -23,6 +23,7 @@ from infopursuit.datasets.labelled_images import (
     even_sample,
     held_out_by_seed,
     hold_out,
+    image_ids,
     load_images,
 )
 from infopursuit.estimators.base import PursuitClassifier
@@ -30,12 +31,15 @@ from infopursuit.estimators.methods import Method, NaiveBayesSettings
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.provenance import RunProvenance
 from infopursuit.estimators.variational import VariationalInformationPursuit
+from infopursuit.pipeline import paths
 from infopursuit.pursuit.naive_bayes.fit import HELD_OUT
 from infopursuit.pursuit.naive_bayes.training_set import ShardedSet
 from infopursuit.pursuit.vip.checkpoints import Checkpoint
 from infopursuit.pursuit.vip.distributed import Processes, restart_as_group, started_by_torchrun
 from infopursuit.pursuit.vip.settings import VariationalSettings
-from infopursuit.texts.annotations import Annotations
+from infopursuit.questions.knowledge import Knowledge
+from infopursuit.texts.annotations import Annotations, read_annotations
+from infopursuit.texts.knowledge_tables import read_knowledge
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,39 @@ class Training:
     def seed(self) -> int:
         """The seed of the run."""
         return self.given["random_state"]
+
+
+class Known(NamedTuple):
+    """What is known beside labelled images.
+
+    Attributes:
+        settings: of the estimator.
+        said: what people say of the images.
+        files: the SHA-256 of what was read, by its kind.
+    """
+
+    settings: dict[str, Any]
+    said: Annotations
+    files: dict[str, str]
+
+
+def read_known(
+    how: Method, dataset: str, class_names: Sequence[str], texts: Sequence[str]
+) -> Known:
+    """Read what a method is fitted with beside labelled images; networks take nothing."""
+    known = Known({}, Annotations(()), {})
+    if not isinstance(how, NaiveBayesSettings):
+        return known
+    if how.knowledge:
+        table = read_knowledge(paths.knowledge(dataset))
+        values = table.for_classes_and_texts(class_names, texts)
+        known.settings["knowledge"] = Knowledge(values, how.leakage)
+        known.files["knowledge"] = file_sha256(paths.knowledge(dataset))
+    said = read_annotations(paths.people(dataset))
+    if said.rows:
+        said = said.of_pictures(image_ids(paths.images(dataset)))
+        known.files["annotations"] = file_sha256(paths.people(dataset))
+    return known._replace(said=said)
 
 
 class Trained(NamedTuple):

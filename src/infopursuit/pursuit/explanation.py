@@ -1,28 +1,23 @@
 """The explanation of one prediction: what was asked and answered, and the posterior after it.
 
 An explanation ends when its stopping rule holds, or when no more questions are allowed. It is plain
-data: it goes to JSON and back unchanged. Here it also becomes lines of text; what draws it as a
-figure or as HTML is found through `core.renderers`.
+data: it goes to JSON and back unchanged. What makes lines of text, a figure or HTML of it is found
+through `core.renderers`.
 """
 
 from __future__ import annotations
 
-import json
-import math
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from operator import sub
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from infopursuit.core.errors import InputError, one_line
-from infopursuit.core.files import write_text
 from infopursuit.core.numbers import counted, percent
 from infopursuit.core.renderers import renderer
 from infopursuit.pursuit.answers.rules import NOT_SURE, WORDS, in_words
 from infopursuit.pursuit.querier import Criterion
-from infopursuit.pursuit.stopping import CERTAIN, Ended, StoppingRule
+from infopursuit.pursuit.stopping import CERTAIN, Ended
 from infopursuit.texts.asking import question
 
 if TYPE_CHECKING:
@@ -37,18 +32,13 @@ UNFAMILIAR = 0.01
 # What an explanation may lack.
 OPTIONAL = ("labels", "picture", "judged", "second_opinion", "noun", "not_asked", "compared")
 
-BEFORE = "before any question"
 IMAGE = "image"
-NONE_OF_THE_CLASSES = (
-    "It looks like none of the classes: fewer than 1 % of held-out {}s have answers as unlikely."
-)
-BY_A_PERSON = "* A person gave this answer, not the {}."
 # Answers in a row are read as one line if they leave each class in a band narrower than this, and
 # the most probable class as it was (docs/method/index.md, "Folds").
 LITTLE = 1 / 10
 # If that is so of all answers, this many that moved a class most have a line each.
 MOVERS = 3
-# A tie of more classes is given by their number, and so are more columns in a folded row.
+# A tie of more classes is given by their number.
 NAMED = 3
 
 
@@ -345,7 +335,7 @@ class Explanation:
 
     def __str__(self) -> str:
         """Return the explanation in lines of plain text; answers that changed little are folded."""
-        return explanation_text(self)
+        return self.to_text()
 
     def to_text(self, *, everything: bool = False) -> str:
         """Return the explanation in lines of plain text.
@@ -353,7 +343,7 @@ class Explanation:
         Args:
             everything: whether answers that changed little have a line each, too.
         """
-        return explanation_text(self, everything)
+        return renderer("explanation_text")(self, everything)
 
     def _repr_html_(self) -> str:
         """Return a table for notebooks."""
@@ -376,116 +366,6 @@ class Explanation:
         return renderer("explanation_figure")(self, classes_shown, picture, everything)
 
 
-# -- files ----------------------------------------------------------------------------------
-
-
-class ExplainedImage(NamedTuple):
-    """One image of a report.
-
-    Attributes:
-        explanation: the questions in the order asked.
-        figure: the file that shows it: its name in a file of explanations, its path in a report.
-        short: the answers that decide; None if a model cannot give them.
-    """
-
-    explanation: Explanation
-    figure: str
-    short: Explanation | None = None
-
-
-def write_explanations(
-    path: str | Path, stop: StoppingRule, explained: Sequence[ExplainedImage]
-) -> None:
-    """Write explanations as JSON with sorted keys."""
-    images = [
-        {
-            "figure": image.figure,
-            "explanation": image.explanation.to_dict(),
-            "short": None if image.short is None else image.short.to_dict(),
-        }
-        for image in explained
-    ]
-    content = {"stop": stop._asdict(), "images": images}
-    text = json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    write_text(path, text + "\n")
-
-
-def read_explanations(path: str | Path) -> tuple[StoppingRule, list[ExplainedImage]]:
-    """Read what `write_explanations` wrote."""
-    content = json.loads(Path(path).read_text(encoding="utf-8"))
-    return StoppingRule(**content["stop"]), [
-        ExplainedImage(
-            Explanation.from_dict(image["explanation"]),
-            image["figure"],
-            None if image["short"] is None else Explanation.from_dict(image["short"]),
-        )
-        for image in content["images"]
-    ]
-
-
-# -- words ----------------------------------------------------------------------------------
-
-
-def explanation_text(explanation: Explanation, everything: bool = False) -> str:
-    """Return one line for each question with its answer and the class it makes most probable.
-
-    Answers that changed little are one line, unless `everything` is to be shown. The last line says
-    what is predicted and why the questions stopped; every line ends with a line break.
-    Names are escaped: a terminal obeys none of them, and none looks like a line.
-    """
-    names = tuple(one_line(name) for name in explanation.class_names)
-    rows = [("", BEFORE, "", " ".join(leaders(names, explanation.prior)))]
-    for run in shown_runs(explanation, everything):
-        step = explanation.steps[run[-1]]
-        asked, said = one_line(step.question), step.marked
-        if len(run) > 1:
-            asked, said = one_line(changed_little(explanation, run)), ""
-        belief = " ".join(leaders(names, step.posterior))
-        rows.append((numbered(run), asked, said, belief))
-    numbers, answers = (max(len(row[column]) for row in rows) for column in (0, 2))
-    # A line without an answer goes on where others have theirs, and so widens nothing.
-    texts = [len(asked) - (0 if answer else answers + 2) for _, asked, answer, _ in rows]
-    lines = [one_line(explanation.image)]
-    for number, asked, answer, first in rows:
-        said = f"{asked:<{max(texts)}}  {answer:<{answers}}" if answer else asked
-        lines.append(f"  {number:>{numbers}}  {said:<{max(texts) + 2 + answers}}  {first}")
-    prediction = ", ".join(leaders(names, explanation.posterior))
-    lines.append(f"  Prediction: {prediction}, {ending(explanation)}.")
-    lines += [f"  {one_line(each)}" for each in notes(explanation, everything)]
-    return "".join(f"{line}\n" for line in lines)
-
-
-def notes(explanation: Explanation, everything: bool = False) -> list[str]:
-    """Return what an explanation says below its answers, a line each.
-
-    Who gave marked answers; of answers that have a line of their own, why one of not sure counts,
-    and how often people found the question right; what other ways lead to, if that is another
-    class; and whether the image looks like none of the classes.
-    """
-    lines = who_answered(explanation)
-    runs = shown_runs(explanation, everything)
-    shown = [explanation.steps[run[0]] for run in runs if len(run) == 1]
-    lines += [why_not_sure(explanation, step) for step in shown if step.rates is not None]
-    for step in shown:
-        right, given = (explanation.judged or {}).get(step.query, (0, 0))
-        if given:
-            share = f"right in {right} of {given} pictures, judged by people"
-            lines.append(f"{step.question} {share}.")
-    if other := other_ways(explanation):
-        lines.append(other)
-    unlike = [NONE_OF_THE_CLASSES.format(explanation.noun)] if explanation.unfamiliar else []
-    return lines + unlike
-
-
-def why_not_sure(explanation: Explanation, step: Step) -> str:
-    """Say how often images are as close to the cut: why an answer of not sure is evidence."""
-    assert step.rates is not None
-    assert step.rival is not None
-    leader, rival = explanation.class_names[step.leader], explanation.class_names[step.rival]
-    of_leader, of_rival = map(percent, step.rates)
-    return f"{step.question} Not sure in {of_leader} of {leader}, in {of_rival} of {rival}."
-
-
 def rival(before: Sequence[float], after: Sequence[float]) -> tuple[int, bool]:
     """Return the class that explains what an answer did to the leading one, of c >= 2 classes.
 
@@ -502,73 +382,6 @@ def rival(before: Sequence[float], after: Sequence[float]) -> tuple[int, bool]:
     others = [y for y in range(len(changes)) if y != leader]
     gained = changes[leader] > 0
     return (min if gained else max)(others, key=changes.__getitem__), gained
-
-
-def other_ways(explanation: Explanation) -> str | None:
-    """Say what questions one after another and all answers lead to, if it is another class."""
-    if explanation.compared is None:
-        return None
-    (asked, of_asked, count), (by_all, of_all, k) = (
-        explanation.compared[by] for by in ("asked", "all")
-    )
-    few = explanation.class_names[_first(explanation.posterior)]
-    if asked == by_all == few:
-        return None
-    return (
-        f"By these {_answers(len(explanation.steps))} alone: {few}, "
-        f"{percent(explanation.probability)}; by all {k}: {by_all}, {percent(of_all)}; by the "
-        f"{count} that are asked one after another: {asked}, {percent(of_asked)}."
-    )
-
-
-def who_answered(explanation: Explanation) -> list[str]:
-    """Say who gave the answers that have a mark, and what a second opinion cost."""
-    given = any(step.overridden for step in explanation.steps)
-    lines = [BY_A_PERSON.format(explanation.noun)] if given else []
-    lines += [without_asking(explanation, each) for each in explanation.not_asked]
-    if (asked := explanation.second_opinion) is not None:
-        lines.append(
-            f"+ {one_line(asked['model'])} looked at the picture and gave this answer "
-            f"({_questions(asked['questions'])}, {asked['tokens']:,} tokens; {asked['calls']} "
-            f"calls now, {asked['seconds']:.1f} s)."
-        )
-    return lines
-
-
-def without_asking(explanation: Explanation, step: Step) -> str:
-    """Say what an answer that a person gave and no question asked for would have done."""
-    names, predicted = explanation.class_names, explanation.top_classes(1)[0]
-    would = [
-        f"{names[each]} would have {percent(step.posterior[each])}"
-        for each in dict.fromkeys([predicted, step.leader])
-    ]
-    where = "not asked" if explanation.chosen_from is None else "not needed"
-    given = f"{step.question} {step.said} was given by a person and {where}"
-    return f"{given}: with it {' and '.join(would)}."
-
-
-def shown_runs(explanation: Explanation, everything: bool) -> list[list[int]]:
-    """Return the rows of an explanation, each of one step or of a fold."""
-    return [[n] for n in range(len(explanation.steps))] if everything else explanation.folded()
-
-
-def numbered(run: Sequence[int]) -> str:
-    """Return the numbers of the questions of a row, from 1."""
-    return f"{run[0] + 1}" if len(run) == 1 else f"{run[0] + 1}-{run[-1] + 1}"
-
-
-def changed_little(explanation: Explanation, run: Sequence[int]) -> str:
-    """Say what a fold holds: `9 answers moved no class by more than 4 points: 9 no`."""
-    most = max(1, math.ceil(round(100 * explanation.moved(run), DIGITS)))
-    steps = [explanation.steps[number] for number in run]
-    counts = Counter(step.said for step in steps)
-    parts = ", ".join(f"{count} {said}" for said, count in counts.most_common())
-    if any(step.word for step in steps):
-        columns = [step.query.rstrip("?") for step in steps]
-        more = f" and {len(columns) - NAMED} more" if len(columns) > NAMED else ""
-        parts = f"{', '.join(columns[:NAMED])}{more}"
-    moved = f"moved no class by more than {counted(most, 'point')}"
-    return f"{len(run)} answers {moved}: {parts}"
 
 
 def _first(posterior: Sequence[float]) -> int:
@@ -640,27 +453,5 @@ def _unchanged(explanation: Explanation) -> str:
     return f"{which} did not change the class"
 
 
-def stops_when(stop: StoppingRule) -> str:
-    """Say when a rule ends the questions: `at a probability of 85 % or after 20 questions`."""
-    conditions = []
-    if stop.probability is not None:
-        conditions.append(f"at a probability of {100 * stop.probability:g} %")
-    if stop.entropy is not None:
-        conditions.append(f"at an entropy of {stop.entropy:g} nats")
-    most = math.inf if stop.max_queries is None else stop.max_queries
-    if stop.stability is not None and stop.stability < most:
-        conditions.append(f"when {_questions(stop.stability)} did not change the prediction")
-    if stop.max_queries is not None:
-        conditions.append(f"after {_questions(stop.max_queries)}")
-    if not conditions:
-        return "when all questions have been asked"
-    *others, last = conditions
-    return f"{', '.join(others)} or {last}" if others else last
-
-
 def _questions(count: int) -> str:
     return counted(count, "question")
-
-
-def _answers(count: int) -> str:
-    return counted(count, "answer")

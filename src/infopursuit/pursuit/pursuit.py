@@ -26,8 +26,7 @@ from infopursuit.pursuit.explanation import (
     rounded,
 )
 from infopursuit.pursuit.explanation import question as in_words
-from infopursuit.pursuit.familiarity import Familiarity
-from infopursuit.pursuit.querier import Classifier, Querier
+from infopursuit.pursuit.querier import Classifier, Comparison, Querier
 from infopursuit.pursuit.rollout import Ending, RollOut, ask_until, asked_orders, roll_out
 from infopursuit.pursuit.stopping import Ended, StoppingRule, posterior_entropy
 from infopursuit.texts.asking import questions
@@ -63,7 +62,7 @@ class Pursuit:
     querier: Querier
     classifier: Classifier
     first: int | None = None
-    familiarity: Familiarity | None = None
+    familiarity: Comparison | None = None
     labels: tuple[Any, ...] | None = None
     words: tuple[tuple[str, ...], ...] = ()
     wording: tuple[str, ...] = ()

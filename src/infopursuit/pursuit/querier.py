@@ -1,4 +1,4 @@
-"""What a querier and a classifier are: functions of a history of questions and answers.
+"""What a pursuit is made of: functions of a history of questions and answers.
 
 A history of an image over k queries is a pair (answers * mask, mask), both (k,): the answers in
 [0, 1], and which queries have been asked. The querier gives a value to each query, and the one of
@@ -8,7 +8,7 @@ grow by one answer at a time, and both compute only what one more answer changes
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -92,4 +92,25 @@ class Classifier(HistoryFunction, Protocol):
     @property
     def exact(self) -> AnswerTable | None:
         """The same in float64."""
+        ...
+
+
+@runtime_checkable
+class Comparison(Protocol):
+    """Says whether an image looks like any of the classes (`pursuit.familiarity`)."""
+
+    def p_values(self, answers: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+        """Return of each image the share of images of the classes that are at most as unusual."""
+        ...
+
+    def select(self, columns: Int[Tensor, " m"]) -> Any:
+        """Return the same for m of the queries."""
+        ...
+
+    def to(self, device: torch.device | str) -> Any:
+        """Return the same on a device."""
+        ...
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return all that a saved model needs to restore it, by name."""
         ...

@@ -35,6 +35,7 @@ LET_IT_ANSWER = (
     "a model that thinks first must have that turned off (on most servers reasoning_effort=none) "
     "or more room (max_tokens=4000), by --llm-option, --second-opinion-option or openai.extra"
 )
+ASK_ANOTHER = "take another language model, or a larger one"
 
 
 class UnusableAnswersError(InputError):
@@ -57,7 +58,7 @@ class UnusableAnswersError(InputError):
         )
         super().__init__(
             f"{what}; {f'reasons: {dict(reasons)}, ' if reasons else ''}finish_reason: {endings}, "
-            f"the first is {start}{f'; {LET_IT_ANSWER}' * lost}"
+            f"the first is {start}; {LET_IT_ANSWER if lost else ASK_ANOTHER}"
         )
 
 

@@ -35,6 +35,7 @@ class OpenAISettings(Section):
     api_key_variable: str
     timeout_seconds: Annotated[float, Field(gt=0)]
     max_retries: Annotated[int, Field(ge=0)]
+    requests_at_once: Positive = 16
     extra: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -45,6 +46,7 @@ class LanguageModelSettings(Section):
     recorded: str
     vllm: VllmSettings
     openai: OpenAISettings
+    candidates: Positive | None
     structured_output: bool
     sampling: SamplingSettings
 

@@ -16,12 +16,33 @@ from infopursuit.core.errors import InputError
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.pursuit.answers.annotated import FEWEST, Annotated, AnnotatedTexts, fit_annotated
 from infopursuit.pursuit.answers.directions import TextDirections
+from infopursuit.pursuit.naive_bayes.training_set import InMemorySet
+from infopursuit.questions.texts import TextSource
 from infopursuit.texts.normalization import normalize
 from infopursuit.texts.text_table import TextTable
 
 logger = logging.getLogger("infopursuit")
 
 LISTED = 3
+
+
+def taught(
+    source: TextSource,
+    annotations: Mapping[str, Any],
+    certified: bool,
+    rows: UnitMatrix,
+    y: Any,
+    data: InMemorySet,
+    seed: int,
+) -> TextSource:
+    """Return a source with what people say of single rows, and the texts that they added."""
+    within, labels = data.moments.discounted, np.asarray(y)
+    texts, annotated = fit_annotations(
+        annotations, source.texts, source.reference, rows, labels, within, seed
+    )
+    return TextSource(
+        texts, source.answers, source.knowledge, source.relative_to, annotated, certified
+    )
 
 
 def fit_annotations(
@@ -76,7 +97,7 @@ def fit_annotations(
             f"annotations: {len(few)} of {len(said)} texts have fewer than {FEWEST} yes or no and "
             f"teach nothing ({', '.join(few[:LISTED])})",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     if len(names) > len(texts.texts):
         texts = TextTable(tuple(names), np.concatenate(embeddings), texts.clip)

@@ -28,7 +28,8 @@ from infopursuit.pursuit.answers.rules import NO, YES
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.questions.wishes import check_share
 from infopursuit.texts.class_kinds import of_other_kinds, unknown_words
-from infopursuit.texts.knowledge import VALUES, KnowledgeTable, open_knowledge
+from infopursuit.texts.knowledge import VALUES, KnowledgeTable
+from infopursuit.texts.knowledge_files import open_knowledge
 from infopursuit.texts.normalization import normalize
 
 # A text is true of a class, at least sometimes, from this value on.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,6 @@ from torch import Tensor
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import settings_sha256
 from infopursuit.datasets.matrix import UnitMatrix
-from infopursuit.pursuit.answers.annotated import AnnotatedTexts
 from infopursuit.pursuit.answers.directions import TextDirections, score_scatter
 from infopursuit.pursuit.answers.rules import LEVELS, AnswerRule, MinMaxAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
@@ -25,11 +24,11 @@ from infopursuit.pursuit.answers.thresholds import THRESHOLD_IMAGES, ThresholdFi
 from infopursuit.pursuit.naive_bayes.model import InformationGain, RedundantQuestions
 from infopursuit.pursuit.naive_bayes.selection import (
     CandidateTexts,
+    TaughtTexts,
     candidate_rows,
     informative_rows,
 )
-from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, TrainingSet
-from infopursuit.questions.annotations import fit_annotations
+from infopursuit.pursuit.naive_bayes.training_set import TrainingSet
 from infopursuit.questions.knowledge import (
     BY_CLIP,
     ClassKnowledge,
@@ -75,7 +74,7 @@ class TextSource(QuestionSource):
         answers: str = "five_valued",
         knowledge: Knowledge | None = None,
         reference: UnitMatrix | None = None,
-        annotated: AnnotatedTexts | None = None,
+        annotated: TaughtTexts | None = None,
         certified: bool = False,
     ) -> None:
         self.texts, self.answers, self.knowledge = texts, answers, knowledge
@@ -88,26 +87,6 @@ class TextSource(QuestionSource):
         """Warn of words to ban that no text has, and of texts with equal embeddings."""
         warn_of_idle_bans(self.texts.texts, wishes.ban)
         warn_of_equal_embeddings(self.texts)
-
-    def taught(
-        self,
-        annotations: Mapping[str, Any] | None,
-        certified: bool,
-        rows: UnitMatrix,
-        y: Any,
-        data: InMemorySet,
-        seed: int,
-    ) -> TextSource:
-        """Return the source with what people say of single rows, and the texts that they added."""
-        if not annotations:
-            return self
-        within, labels = data.moments.discounted, np.asarray(y)
-        texts, annotated = fit_annotations(
-            annotations, self.texts, self.reference, rows, labels, within, seed
-        )
-        return TextSource(
-            texts, self.answers, self.knowledge, self.relative_to, annotated, certified
-        )
 
     def known(self, data: TrainingSet) -> ClassKnowledge | None:
         """Return what is known of the classes, read or drafted by the CLIP; None for nothing."""
@@ -152,7 +131,7 @@ class TextSource(QuestionSource):
             "texts_sha256": settings_sha256({"texts": list(texts)}),
         }
         if self.annotated is not None:
-            of_text = {texts[row]: each.facts for row, each in self.annotated.fitted.items()}
+            of_text = {texts[row]: facts for row, facts in self.annotated.facts.items()}
             found["annotated"] = {query: of_text[query] for query in queries if query in of_text}
         if self.knowledge is not None and self.knowledge.drafted:
             found["knowledge"] = BY_CLIP

@@ -32,18 +32,17 @@ from PIL import Image
 
 from infopursuit.core.errors import one_line
 from infopursuit.core.numbers import percent, percents
-from infopursuit.pursuit.explanation import (
-    Explanation,
-    Step,
+from infopursuit.pursuit.explanation import Explanation, Step, ending
+from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.report.places import marked_picture
+from infopursuit.report.words import (
+    BEFORE,
     changed_little,
-    ending,
     numbered,
     other_ways,
     shown_runs,
     stops_when,
 )
-from infopursuit.pursuit.stopping import StoppingRule
-from infopursuit.report.places import marked_picture
 
 INK, QUIET, RULE = "#1c2330", "#5b6472", "#d5dae1"
 YES, NO = "#14692f", "#a81e2d"  # dark enough on white; each answer is also a word
@@ -57,7 +56,6 @@ CELL, ROW, LINE = 0.46, 0.3, 0.155
 PLACE, PLACE_ROW = 0.66, 0.74
 SIZE, SMALL = 9.5, 8.0
 WIDEST_QUESTION = 3.3
-BEFORE = "before any question"
 
 # Lines of charts: a colour and a dash pattern, which together tell 32 methods apart.
 HUES = ("#0072b2", "#c94f00", "#007d5a", "#a3278f", "#8a6a00", "#5b4bc4", "#b3202f", "#3f5468")

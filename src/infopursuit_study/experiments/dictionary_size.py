@@ -19,6 +19,7 @@ import numpy as np
 import torch
 
 from infopursuit.datasets.labelled_images import hold_out, load_images
+from infopursuit.pipeline import paths
 from infopursuit.texts.text_table import TextTable
 from infopursuit_study.comparison.entries import named
 from infopursuit_study.peers.pursuits import Ours
@@ -31,9 +32,9 @@ FIRST_SEED = 50
 
 def figures(dataset: str, size: int, seeds: int, rates: str) -> list[float]:
     """Return mean accuracies after BUDGETS and all questions, AUC (1 to 128), seconds of a fit."""
-    universe = TextTable.from_parquet("artifacts/universe/embeddings.parquet")
+    universe = TextTable.from_parquet(paths.UNIVERSE)
     embeddings = torch.from_numpy(universe.embeddings).float().numpy()
-    images = load_images(f"artifacts/images/{dataset}.parquet", "train")
+    images = load_images(paths.images(dataset), "train")
     rows = []
     for seed in range(seeds):
         train, predicted = hold_out(images, 0.2, FIRST_SEED + seed)

@@ -24,6 +24,7 @@ from sklearn.linear_model import LogisticRegression
 
 from infopursuit.core.numbers import share, table
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out, load_images
+from infopursuit.pipeline import paths
 from infopursuit.pipeline.benchmark_settings import TITLES
 from infopursuit.texts.text_table import TextTable
 from infopursuit_study.comparison.entries import ENTRIES, Entry, Task, named
@@ -31,8 +32,6 @@ from infopursuit_study.comparison.protocol import measure_seed
 from infopursuit_study.experiments.panels import draw
 from infopursuit_study.peers.pursuits import Ours
 
-UNIVERSE = "artifacts/universe/embeddings.parquet"
-IMAGES = "artifacts/images/menagerie.parquet"
 SIZES = (150, 500, 2000, 5000)
 K = 48
 FITTED, SAME_ANSWERS = "ours_fitted", "same_answers"
@@ -57,11 +56,11 @@ def first_of_each_class(images: LabelledImages, count: int) -> LabelledImages:
 
 def world() -> Task:
     """Return the task with all images that were drawn."""
-    universe = TextTable.from_parquet(UNIVERSE)
+    universe = TextTable.from_parquet(paths.UNIVERSE)
     sources = universe.sources_of(universe.texts)
     listed = [text for text in universe.texts if "dictionary/menagerie" in sources[text].split(",")]
     embeddings = torch.from_numpy(universe.embeddings).float().numpy()
-    splits = (load_images(IMAGES, split) for split in ("train", "test"))
+    splits = (load_images(paths.images("menagerie"), split) for split in ("train", "test"))
     return Task(universe.texts, embeddings, *splits, listed=tuple(listed))
 
 

@@ -18,7 +18,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from tqdm import tqdm
 
 from infopursuit.core.files import write_text
 from infopursuit.core.numbers import share, table
+from infopursuit.pipeline import paths
 from infopursuit.pipeline.benchmark_settings import TITLES
 from infopursuit_study.comparison.entries import ENTRIES, Entry, Task
 from infopursuit_study.comparison.protocol import measure_seed
@@ -35,7 +35,7 @@ from infopursuit_study.peers.peer import Peer
 from infopursuit_study.peers.pursuits import PaperNetworks
 
 logger = logging.getLogger("infopursuit")
-OUT = Path("artifacts/benchmarks/many_classes.md")
+OUT = paths.ARTIFACTS / "benchmarks/many_classes.md"
 KEPT = OUT.with_suffix(".json")
 TRAIN, TEST, HELD_OUT, SEED = 10, 1000, 0.1, 0
 BUDGETS = (5, 10, 20, 30)

@@ -32,9 +32,12 @@ from infopursuit import InformationPursuitClassifier
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
 from infopursuit.estimators.sense import FITS, hard_answers, plausible_questions
+from infopursuit.pipeline import paths
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.questions.knowledge import BY_CLIP, Knowledge
-from infopursuit.texts.knowledge import KnowledgeTable, open_knowledge, read_judge, read_strict
+from infopursuit.texts.knowledge import KnowledgeTable
+from infopursuit.texts.knowledge_files import open_knowledge
+from infopursuit.texts.knowledge_lists import read_judge, read_strict
 from infopursuit_study.comparison.entries import named
 from infopursuit_study.experiments.meaning_tables import markdown
 from infopursuit_study.meaning.measures import (
@@ -62,7 +65,7 @@ class Row(NamedTuple):
 
 
 ROOT = Path(__file__).parents[3]
-OUT = ROOT / "artifacts/benchmarks"
+OUT = ROOT / paths.ARTIFACTS / "benchmarks"
 JUDGEMENTS = ROOT / "params/precomputed/meaning"
 # The folder of the CLIP, the data set and the list of strict truth of each task.
 TASKS = {

@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import TableSchema, read_table, write_table
+from infopursuit.pipeline import paths
 from infopursuit.pipeline.benchmark_settings import TITLES
 from infopursuit_study.comparison.results import (
     PeerResult,
@@ -31,7 +32,6 @@ from infopursuit_study.comparison.results import (
 )
 from infopursuit_study.evaluation.files import Predictions
 
-FOLDER = Path("artifacts/peers")
 COLUMNS = {
     "peer": pa.string(),
     "seed": pa.int64(),
@@ -52,7 +52,7 @@ JSON = ("metrics", "timings")
 USAGE = "expected: keep RECORD DATASET, or give RECORD DATASET"
 
 
-def keep(record: Path, dataset: str, folder: Path = FOLDER) -> list[str]:
+def keep(record: Path, dataset: str, folder: Path = paths.PEERS) -> list[str]:
     """Take the results of a data set into a Parquet file, new or not; return the peers taken."""
     measured = {path.stem for path in (folder / dataset).glob("*.json")}
     taken = [peer for peer in TITLES if peer in measured]
@@ -71,7 +71,7 @@ def keep(record: Path, dataset: str, folder: Path = FOLDER) -> list[str]:
     return taken
 
 
-def give(record: Path, dataset: str, folder: Path = FOLDER) -> list[str]:
+def give(record: Path, dataset: str, folder: Path = paths.PEERS) -> list[str]:
     """Write the results of a record as the stage `peers` does; return its peers."""
     held: dict[str, list[dict[str, Any]]] = {}
     for row in _held(record):

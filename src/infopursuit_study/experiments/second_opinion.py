@@ -29,7 +29,7 @@ from infopursuit.clip.embed import embed_texts
 from infopursuit.clip.towers import load_clip
 from infopursuit.pursuit.explanation import Explanation, question
 from infopursuit.queries.language_models import encoded
-from infopursuit.texts.knowledge import read_judge
+from infopursuit.texts.knowledge_lists import read_judge
 from infopursuit_study.experiments.annotations import drawn_world
 from infopursuit_study.experiments.stand_in import standing_in
 from infopursuit_study.meaning.second_opinion import use_of_pictures

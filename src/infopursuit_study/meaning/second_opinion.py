@@ -6,6 +6,7 @@ Whether it looks is tried with a grey picture, and with another one, in the pict
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.explanation import Explanation
 from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.queries.language_models import encoded
 from infopursuit.texts.annotations import Annotations
 from infopursuit.texts.knowledge import KnowledgeTable
@@ -128,3 +130,29 @@ def explanation_figures(
         "asked": float(np.mean([cost["questions"] for cost in costs])),
         "tokens": float(np.mean([cost["tokens"] for cost in costs])),
     }
+
+
+def with_and_without(
+    opinion: Any,
+    model: PursuitClassifier,
+    test: LabelledImages,
+    pictures: Sequence[Any],
+    stop: StoppingRule,
+    truth: Float[np.ndarray, "n k"],
+) -> tuple[dict[str, dict[str, Any]], list[Explanation]]:
+    """Measure explanations of n images by the model alone (`clip`) and with an opinion (`both`).
+
+    Returns:
+        The figures of both, and the explanations with the opinion.
+    """
+    figures, explained = {}, list[Explanation]()
+    labels = [test.class_names[label] for label in test.labels.tolist()]
+    for who, given in (("clip", None), ("both", opinion)):
+        found = model.explain(
+            test.embeddings, stop, names=test.ids, second_opinion=given, pictures=pictures
+        )
+        explained = [
+            replace(each, true_class=label) for each, label in zip(found, labels, strict=True)
+        ]
+        figures[who] = explanation_figures(explained, model.pursuit_, truth)
+    return figures, explained

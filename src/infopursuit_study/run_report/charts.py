@@ -29,9 +29,9 @@ Styles = Mapping[str, tuple[int, int]]
 Lines = dict[str, list[Line]]
 
 
-def legend(results: DatasetResults, styles: Styles) -> list[dict[str, Any]]:
-    """Return a row for each method that the data set's runs have."""
-    methods = {run.name.method: run.settings for run in results.runs}
+def legend(runs: Sequence[Run], styles: Styles) -> list[dict[str, Any]]:
+    """Return a row for each method that the runs have."""
+    methods = {run.name.method: run.settings for run in runs}
     return [
         {"swatch": swatch(*styles[name]), "name": name, "meaning": meaning(settings)}
         for name, settings in methods.items()

@@ -20,16 +20,14 @@ from infopursuit.core.files import write_text
 from infopursuit.core.numbers import percent, share
 from infopursuit.pursuit.explanation import (
     IMAGE,
-    NONE_OF_THE_CLASSES,
     Explanation,
     ending,
     leaders,
-    other_ways,
     question,
-    stops_when,
 )
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.report.figures import Chart, chart_svg
+from infopursuit.report.words import NONE_OF_THE_CLASSES, other_ways, stops_when
 from infopursuit_study.evaluation.run_metrics import BUDGETS
 from infopursuit_study.run_report import charts, meaning_tables, tables
 from infopursuit_study.run_report.groups import Group, comparisons, grouped, measured_groups
@@ -108,7 +106,8 @@ def dataset_part(
         "verdict": tables.verdict(results, shown),
         "selected_on_test": any(run.selected_on_test for run in runs),
         "curve": charts.opening_chart(results, shown),
-        "lines": charts.legend(results, styles),
+        "lines": charts.legend(results.runs, styles),
+        "trained": charts.legend([run for run in runs if run.training], styles),
         "baselines_legend": charts.baseline_legend(results),
         "budget": _panels(charts.budget_charts(results, styles)),
         "stopping": [
@@ -144,7 +143,13 @@ def dataset_part(
 
 def _panels(drawn: Sequence[Chart]) -> list[dict[str, Any]]:
     return [
-        {"title": each.heading, "unit": each.y_label, "chart": chart_svg(each)} for each in drawn
+        {
+            "title": each.title,
+            "start": each.heading,
+            "unit": each.y_label,
+            "chart": chart_svg(each),
+        }
+        for each in drawn
     ]
 
 
@@ -200,7 +205,8 @@ def summary(explanation: Explanation) -> str:
 def in_short(decisive: Explanation) -> str:
     """List the answers that decide, and what they alone lead to."""
     answers = ", ".join(f"{step.query}: {step.said}" for step in decisive.steps)
-    alone = f"{belief(decisive.posterior, decisive)} {ending(decisive)}"
+    comma = "" if decisive.confident else ","
+    alone = f"{belief(decisive.posterior, decisive)}{comma} {ending(decisive)}"
     said = f"{answers} ({alone})" if answers else alone
     other = other_ways(decisive)
     return said if other is None else f"{said}. {other.removesuffix('.')}"

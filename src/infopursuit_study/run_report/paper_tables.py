@@ -60,17 +60,19 @@ def _ablation(
     columns: Mapping[str, str],
     needed: Sequence[str],
 ) -> dict[str, Any]:
-    """Make a row for each data set that has one of the methods `needed`."""
+    """Make a row for each data set that has one of the methods `needed`, and another figure."""
     rows = []
     for dataset, groups in datasets.items():
-        if not any(_recognised(groups, method) for method in needed):
-            continue
         printed = ABLATIONS.get(dataset)
+        here = {method: _recognised(groups, method) for method in columns.values()}
+        figures = sum(group is not None for group in here.values())
+        if not any(here[method] for method in needed) or (printed is None and figures < 2):
+            continue
         budget = _budget(dataset, len(groups[0].runs[0].class_names))
         cells = [_cell(str(budget)), _cell(_clip(groups))]
         for method in columns.values():
             figure = printed[method] if printed else None
-            cells += [_cell(decimal(figure, 2)), _here(_recognised(groups, method), budget)]
+            cells += [_cell(decimal(figure, 2)), _here(here[method], budget)]
         rows.append({"name": printed["name"] if printed else dataset, "cells": cells})
     heads = [("Budget τ", ()), ("CLIP here", ())]
     heads += [(name, ("paper", "here")) for name in columns]

@@ -18,8 +18,8 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.files import atomic_folder, table_sha256
 from infopursuit.core.run_name import RunName
 from infopursuit.estimators.persistence import DESCRIPTION
-from infopursuit.pursuit.explanation import ExplainedImage, read_explanations
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit_study.evaluation.explained_images import ExplainedImage, read_explanations
 from infopursuit_study.evaluation.run_metrics import StoppingPoint
 from infopursuit_study.meaning.worst_answers import FalseAnswer, read_worst
 from infopursuit_study.run_report.methods import WORDS, has_updates

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from infopursuit.core.numbers import NOTHING, decimal, interval, share, whole
-from infopursuit.pursuit.explanation import stops_when
+from infopursuit.report.words import stops_when
+from infopursuit_study.evaluation.run_metrics import BUDGETS
 from infopursuit_study.run_report.charts import BASELINES
-from infopursuit_study.run_report.groups import Group, grouped
+from infopursuit_study.run_report.groups import AUC, Group, grouped
 from infopursuit_study.run_report.meaning_tables import of_100
 from infopursuit_study.run_report.methods import WORDS, dictionary_of
 from infopursuit_study.run_report.runs import DatasetResults, Run
@@ -29,12 +30,14 @@ def results_table(results: DatasetResults, groups: Sequence[Group]) -> Row:
     Returns:
         `budgets`, a row for each of `runs`, and one for each group as `means` if there are seeds.
     """
-    budgets = groups[0].measures[1:]
+    *budgets, longest = groups[0].measures[1:]
+    # Those of the paper have tables of their own.
+    budgets = [*(t for t in budgets if t in BUDGETS), longest]
     several = any(len(group.runs) > 1 for group in groups)
     return {
         "budgets": [str(t) for t in budgets],
         "runs": _marked([_run_row(run, budgets) for run in results.runs]),
-        "means": _marked([_group_row(group) for group in groups]) if several else [],
+        "means": _marked([_group_row(group, budgets) for group in groups]) if several else [],
     }
 
 
@@ -68,15 +71,14 @@ def _run_row(run: Run, budgets: Sequence[int]) -> Row:
     }
 
 
-def _group_row(group: Group) -> Row:
+def _group_row(group: Group, budgets: Sequence[int]) -> Row:
     """Make the row of means over seeds, with intervals over seeds and test images."""
-    auc, *accuracies = [measured(*group.intervals[measure]) for measure in group.measures]
     return {
         "init": group.init,
         "method": group.method,
         "seed": str(len(group.runs)),
-        "auc": auc,
-        "accuracies": accuracies,
+        "auc": measured(*group.intervals[AUC]),
+        "accuracies": [measured(*group.intervals[t]) for t in budgets],
         "accuracy_at_stop": share(_metric(group, "accuracy_at_stop")),
         "length_at_stop": decimal(_metric(group, "mean_length_at_stop")),
         "ece": share(_metric(group, "ece_at_T")),

@@ -107,19 +107,24 @@ def test_with_moments_a_threshold_rule_draws_rates_towards_a_gaussian() -> None:
 
 
 def loss_slowly(
-    choice: Tempering, of: AnswerTable, answers: Tensor, labels: Tensor, weights: Tensor
+    choice: Tempering,
+    of: AnswerTable,
+    answers: Tensor,
+    orders: list[list[int]],
+    labels: Tensor,
+    weights: Tensor,
 ) -> float:
-    """Mean cross-entropy of roll-outs with a table tempered like this.
+    """Mean cross-entropy of roll-outs in these orders with a table tempered like this.
 
     Half of it is a mean over t = 1, 2, 3, 4, 5, half at the first t at which a class is as probable
     as the stopping rule asks for, with the tempering that is assumed.
     """
     total = 0.0
-    for given, label, weight in zip(answers, labels, weights, strict=True):
-        _, posteriors = textbook.pursue(choice.of(of), given, 5)
+    assumed_tempering = fit.ASSUMED_TEMPERING._replace(spread=choice.spread)
+    for given, order, label, weight in zip(answers, orders, labels, weights, strict=True):
+        posteriors = textbook.posteriors(choice.of(of), given, order)
         losses = [-math.log(each[int(label)]) for each in posteriors[1:]]
-        assumed_tempering = fit.ASSUMED_TEMPERING._replace(spread=choice.spread)
-        _, assumed = textbook.pursue(assumed_tempering.of(of), given, 5)
+        assumed = textbook.posteriors(assumed_tempering.of(of), given, order)
         sure = [max(each) >= SURE for each in assumed[1:]]
         stop = sure.index(True) if any(sure) else 4
         total += float(weight) * (sum(losses) / 5 + losses[stop]) / 2
@@ -158,9 +163,13 @@ def test_the_tempering_is_that_of_the_least_cross_entropy(
     ]
     tempering, loss = fit_tempering(held_out, 5, spread)
     weights = torch.cat([by_prior(of, labels[part], weights[part]) for part in parts])
-    expected = [loss_slowly(choice, of, answers, labels, weights) for choice in choices]
+    orders = [textbook.asked(of, given, 5) for given in answers]
+    found, *expected = (
+        loss_slowly(choice, of, answers, orders, labels, weights)
+        for choice in (tempering, *choices)
+    )
     assert tempering.spread == spread
-    assert loss == pytest.approx(loss_slowly(tempering, of, answers, labels, weights), abs=2e-3)
+    assert loss == pytest.approx(found, abs=2e-3)
     assert loss <= min(expected) + 2e-3
 
 

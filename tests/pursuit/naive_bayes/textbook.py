@@ -71,15 +71,25 @@ def gain(of: AnswerTable, heard: dict[int, float], query: int) -> float:
     return entropy(now) - expected
 
 
-def pursue(of: AnswerTable, given: Tensor, budget: int) -> tuple[list[int], list[list[float]]]:
-    """The queries asked of an image with these answers (k,), and the posterior after each."""
+def asked(of: AnswerTable, given: Tensor, budget: int) -> list[int]:
+    """The queries asked of an image with these answers (k,); they do not depend on tempering."""
     heard: dict[int, float] = {}
-    tempering = {"worth": of.independent_answers, "counts": of.evidence_weight}
-    tempering |= {"growth": of.growth, "spread": of.spread, "wear": of.prior_wear}
-    posteriors = [posterior(of, heard, **tempering)]
     for _ in range(budget):
         left = [query for query in range(len(given)) if query not in heard]
         best = max(left, key=lambda query: gain(of, heard, query))
         heard[best] = float(given[best])
-        posteriors.append(posterior(of, heard, **tempering))
-    return list(heard), posteriors
+    return list(heard)
+
+
+def posteriors(of: AnswerTable, given: Tensor, order: list[int]) -> list[list[float]]:
+    """The posterior of an image with these answers (k,) before and after each query."""
+    tempering = {"worth": of.independent_answers, "counts": of.evidence_weight}
+    tempering |= {"growth": of.growth, "spread": of.spread, "wear": of.prior_wear}
+    heard = [{query: float(given[query]) for query in order[:t]} for t in range(len(order) + 1)]
+    return [posterior(of, each, **tempering) for each in heard]
+
+
+def pursue(of: AnswerTable, given: Tensor, budget: int) -> tuple[list[int], list[list[float]]]:
+    """The queries asked of an image with these answers (k,), and the posterior after each."""
+    order = asked(of, given, budget)
+    return order, posteriors(of, given, order)

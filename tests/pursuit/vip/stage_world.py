@@ -92,7 +92,7 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     write_knowledge(KNOWLEDGE, KnowledgeTable(tuple(CLASSES), texts, known))
     Path(PEOPLE).write_bytes((ROOT / "params/no_annotations.csv").read_bytes())
     raw = load_params(ROOT / "params.yaml").model_dump()
-    raw["datasets"]["menagerie"] |= {"k": 6, "variational": SMALL}
+    raw["datasets"]["menagerie"] |= {"k": 6, "variational": SMALL, "knowledge": "known.csv"}
     raw["compute"] |= {"device": "cpu"}
     raw["clip"] = UNIVERSE
     return Params.model_validate(raw)

@@ -17,7 +17,12 @@ import pytest
 
 from infopursuit.core.errors import InputError
 from infopursuit.queries.generation import answer_prompts
-from infopursuit.queries.language_models import Answer, Sampling, openai_server
+from infopursuit.queries.language_models import (
+    Answer,
+    Sampling,
+    language_model_at,
+    openai_server,
+)
 from infopursuit.queries.settings import OpenAISettings
 
 SAMPLING = Sampling(temperature=0.5, top_p=0.9, max_tokens=30, seed=3)
@@ -274,6 +279,26 @@ def test_a_server_that_wants_an_hour_is_not_waited_for() -> None:
         assert len(requests) == 1
 
 
+def test_no_more_requests_run_at_once_than_are_wanted() -> None:
+    most, running = [0], [0]
+
+    def reply(request: dict[str, Any]) -> Reply:
+        running[0] += 1
+        most[0] = max(most[0], running[0])
+        time.sleep(0.02)
+        running[0] -= 1
+        return completion("fine")
+
+    with serving(reply) as (url, requests):
+        own = {"requests_at_once": 2, "timeout_seconds": 5, "reasoning_effort": "none"}
+        model = language_model_at(url, "some", own)
+        assert len(model.answer([str(number) for number in range(9)], SAMPLING)) == 9
+    assert most[0] == 2
+    assert requests[0]["body"]["reasoning_effort"] == "none"
+    assert not {"requests_at_once", "timeout_seconds"} & requests[0]["body"].keys()
+    assert (model.identity or {})["extra"] == {"reasoning_effort": "none"}
+
+
 def test_a_server_with_few_slots_answers_everything() -> None:
     """Time-outs do not count while other answers come, and fewer requests run at once."""
     slots, most, running = threading.Semaphore(2), [0], [0]
@@ -332,7 +357,7 @@ def test_an_address_is_taken_as_people_write_it(tail: str) -> None:
         ("", (200, b" "), "found an empty reply; the address .* ends in /v1"),
         ("/v1", (404, b"no such model"), "404: 'no such model'$"),
         ("/v1", (200, b"<html>"), "found a web page$"),
-        ("/v1", (200, {"choices": []}), r"found '{\"choices\": \[\]}'$"),
+        ("/v1", (200, {"choices": []}), r"found '{\"choices\": \[\]}'; the log .* name of"),
         ("/v1", (200, {"error": "out of credits"}), "400 in a reply of status 200: .*out of cred"),
         ("/v1", (308, b"", {"Location": "https://a.b/v1/chat/completions"}),
          "redirects to https://a.b/v1: give that"),

@@ -14,6 +14,7 @@ from infopursuit.core.stage import RowCounts
 from infopursuit.core.tables import EMBEDDED_CLASSES, EMBEDDED_IMAGES, EMBEDDED_TEXTS, write_table
 from infopursuit.pipeline.params import Params, load_params
 from infopursuit.texts.knowledge_tables import write_knowledge
+from tests.planted import edited
 from tests.stage_scripts import ROOT, stage
 from tests.study.comparison.tasks import NAMES, small_task
 
@@ -54,8 +55,7 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     write_text("artifacts/judgements/menagerie.judge.jsonl", text)
     settings = load_params(ROOT / "params.yaml")
     compared = {"datasets": ["menagerie"], "peers": PEERS, "seeds": [0, 1]}
-    benchmark = settings.benchmark.model_copy(update=compared)
-    return settings.model_copy(update={"benchmark": benchmark})
+    return edited(settings, "benchmark", **compared)
 
 
 def test_peers_are_measured_and_put_side_by_side(params: Params) -> None:

@@ -156,10 +156,3 @@ def test_equal_results_give_equal_bytes(tmp_path: Path) -> None:
         draw(first, "zoo", RESULTS)
         draw(second, "zoo", RESULTS)
         assert first.read_bytes() == second.read_bytes()
-
-
-def measured(peer: str, *accuracies: float, true: float | None = None) -> Result:
-    metrics = {f"accuracy_at_{t}": each for t, each in zip((5, 10, 20), accuracies, strict=False)}
-    metrics |= {} if true is None else {"claims_true": true}
-    nothing = np.zeros((1, 0, len(BUDGETS) + 1), dtype=bool)
-    return Result(peer, None, ["0"], [metrics], [{}], nothing, bool(accuracies))

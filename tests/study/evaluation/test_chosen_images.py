@@ -1,18 +1,16 @@
 """Which images are explained, and where their pictures come from."""
 
-import io
-
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
 
 from infopursuit.core import tables
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit_study.evaluation.chosen_images import load_pictures, rows_of, spread_rows
+from tests.planted import png
 
 
 @given(
@@ -50,12 +48,6 @@ def test_ids_choose_rows_and_unknown_ids_are_named():
     assert rows_of(few, ["image-4", "image-0"]) == [4, 0]
     with pytest.raises(InputError, match=r"explain\.ids: 'nope' is not a test image"):
         rows_of(few, ["nope"])
-
-
-def png(color: str) -> bytes:
-    buffer = io.BytesIO()
-    Image.new("RGB", (4, 3), color).save(buffer, "PNG")
-    return buffer.getvalue()
 
 
 def write_images(path, contents: list[bytes]) -> None:

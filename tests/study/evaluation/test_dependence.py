@@ -39,11 +39,6 @@ def classifier(k: int = K) -> HistoryNetwork:
     return HistoryNetwork(k, C, (8, 4)).eval()
 
 
-def orders(steps: int = T) -> torch.Tensor:
-    draw = torch.Generator().manual_seed(3)
-    return torch.stack([torch.randperm(K, generator=draw)[:steps] for _ in range(N)])
-
-
 def test_a_min_max_answer_flips_where_the_highest_score_goes() -> None:
     """Scores 0, 0.4, 0.6, 1: without the 1 the half-way mark falls from 0.5 to 0.3."""
     scores = torch.tensor([[0.0, 0.4, 0.6, 1.0]])

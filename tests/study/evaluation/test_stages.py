@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 from pathlib import Path
 
@@ -13,110 +12,31 @@ from PIL import Image
 
 from infopursuit import load
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import write_text_list
 from infopursuit.core.stage import RowCounts
-from infopursuit.core.tables import (
-    EMBEDDED_CLASSES,
-    EMBEDDED_IMAGES,
-    EMBEDDED_TEXTS,
-    IMAGES,
-    UNIVERSE,
-    write_table,
-)
 from infopursuit.datasets.labelled_images import load_images
-from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
-from infopursuit.estimators.provenance import RunProvenance
-from infopursuit.pipeline.params import Params, load_params
-from infopursuit.pursuit.explanation import read_explanations
+from infopursuit.pipeline.params import Params
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.knowledge_tables import write_knowledge
+from infopursuit_study.evaluation.explained_images import read_explanations
 from infopursuit_study.evaluation.files import read_predictions
 from infopursuit_study.meaning.worst_answers import read_worst
-from tests.stage_scripts import ROOT, stage
+from tests.planted import (
+    CLASSES,
+    IMAGES_OF,
+    KEY,
+    RUN,
+    TEXTS,
+    WIDTH,
+    edited,
+    with_files,
+    write_class_embeddings,
+)
+from tests.planted import params as params
+from tests.stage_scripts import stage
 
-KEY = ("menagerie", "llm", "naive_bayes", 0)
-RUN = "menagerie-llm-naive_bayes-0"
 EVALUATION, MEANING, EXPLANATIONS = (
     Path(f"artifacts/{kind}/{RUN}") for kind in ("evaluation", "meaning", "explanations")
 )
-IMAGES_OF = "artifacts/images/menagerie.parquet"
-N, K, WIDTH = 60, 12, 16
-CLASSES = ["cat", "dog", "bus"]
-TEXTS = [f"text {number}" for number in range(K)]
-
-
-@pytest.fixture
-def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
-    """Write a model and all that the stages read below a temporary folder, and work there."""
-    monkeypatch.chdir(tmp_path)
-    draw = np.random.default_rng(0)
-    columns = {
-        "id": [f"image/{row}" for row in range(N)],
-        "split": ["train" if row % 2 else "test" for row in range(N)],
-        "label": [row // 2 % 3 for row in range(N)],
-        "class_name": [CLASSES[row // 2 % 3] for row in range(N)],
-    }
-    centres = draw.normal(size=(3, WIDTH))
-    embeddings = centres[columns["label"]] + draw.normal(size=(N, WIDTH))
-    embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
-    embedded = columns | {"embedding": embeddings}
-    write_table("artifacts/images/menagerie.parquet", EMBEDDED_IMAGES, embedded)
-    write_class_embeddings(centres)
-    save_model(embeddings, columns["class_name"])
-    texts = {"text": TEXTS, "source": ["corpus/given"] * K, "embedding": np.eye(K, WIDTH)}
-    write_table("artifacts/universe/embeddings.parquet", EMBEDDED_TEXTS, texts)
-    universe = {"text": TEXTS, "sources": [["corpus/given"]] * K, "caption_ids": [[]] * K}
-    write_table("artifacts/universe/texts.parquet", UNIVERSE, universe)
-    write_text_list("artifacts/classes/menagerie.txt", CLASSES)
-    known = draw.choice([0.0, 0.5, 1.0], (3, K)).astype(np.float32)
-    table = KnowledgeTable(tuple(CLASSES), tuple(TEXTS), known)
-    write_knowledge("artifacts/knowledge/menagerie.parquet", table)
-    buffer = io.BytesIO()
-    Image.new("RGB", (400, 200), "red").save(buffer, "PNG")
-    write_table("pictures.parquet", IMAGES, columns | {"image": [buffer.getvalue()] * N})
-    settings = load_params(ROOT / "params.yaml")
-    baselines = settings.baselines.model_copy(update={"hidden": 16, "updates": 40})
-    explain = settings.explain.model_copy(update={"ids": {}})
-    return with_files(settings.model_copy(update={"baselines": baselines, "explain": explain}))
-
-
-def save_model(embeddings: np.ndarray, labels: list[str]) -> None:
-    model = InformationPursuitClassifier(TEXTS, np.eye(K, WIDTH), queries=TEXTS)
-    model = model.fit(embeddings, labels).with_class_names(CLASSES)
-    settings = {
-        "method": "naive_bayes",
-        "answers": "threshold",
-        "knowledge": False,
-        "select_on": "held_out",
-        "validation_fraction": 0.1,
-    }
-    model.provenance_ = RunProvenance(
-        "menagerie", "llm", "naive_bayes", 0, settings, 5, "clip", {}
-    ).as_values()
-    model.save(f"artifacts/models/{RUN}")
-
-
-def write_class_embeddings(embeddings: np.ndarray) -> None:
-    labels = list(range(len(embeddings)))
-    columns = {"label": labels, "class_name": CLASSES[: len(labels)], "embedding": embeddings}
-    write_table("artifacts/images/menagerie.classes.parquet", EMBEDDED_CLASSES, columns)
-
-
-def with_files(params: Params, **files: str) -> Params:
-    """The same with other files of the data set, and its judgements read."""
-    nothing = str(ROOT / "params/no_knowledge.jsonl")
-    classes = "artifacts/classes/menagerie.txt"
-    sources = {
-        "judge": nothing,
-        "strict": nothing,
-        "annotations": str(ROOT / "params/no_annotations.csv"),
-        "images": "pictures.parquet",
-        "classes": classes,
-    }
-    dataset = params.datasets["menagerie"].model_copy(update={"k": K, **sources, **files})
-    params = params.model_copy(update={"datasets": {"menagerie": dataset}})
-    stage("read_dataset")(params, "menagerie")
-    return params
 
 
 def judged() -> dict[str, str]:
@@ -216,8 +136,7 @@ def test_evaluate_measures_by_what_people_say_of_test_images(params: Params) -> 
 
 
 def test_explain_draws_chosen_images(params: Params) -> None:
-    explain = params.explain.model_copy(update={"ids": {"menagerie": ["image/58"]}, "images": 3})
-    params = params.model_copy(update={"explain": explain})
+    params = edited(params, "explain", ids={"menagerie": ["image/58"]}, images=3)
     stage("evaluate")(params, *KEY)
     assert stage("explain")(params, *KEY) == RowCounts(30, 4)
     stop, explained = read_explanations(EXPLANATIONS / "explanations.json")
@@ -227,16 +146,14 @@ def test_explain_draws_chosen_images(params: Params) -> None:
         assert each.short is not None, "naive Bayes names the decisive answers"
         assert (EXPLANATIONS / each.figure).read_bytes().startswith(b"\x89PNG")
     assert len(list(EXPLANATIONS.iterdir())) == 5
-    odd = explain.model_copy(update={"ids": {"menagerie": ["nope"]}})
+    odd = edited(params, "explain", ids={"menagerie": ["nope"]})
     with pytest.raises(InputError, match=r"explain\.ids: 'nope' is not a test image"):
-        stage("explain")(params.model_copy(update={"explain": odd}), *KEY)
+        stage("explain")(odd, *KEY)
 
 
 def test_of_a_large_split_all_runs_look_at_one_sample_and_named_images(params: Params) -> None:
-    explain = params.explain.model_copy(
-        update={"ids": {"menagerie": [f"image/{row}" for row in range(0, 60, 2)]}}
-    )
-    few = params.model_copy(update={"max_images": 12, "explain": explain})
+    every = {"menagerie": [f"image/{row}" for row in range(0, 60, 2)]}
+    few = edited(params, "explain", ids=every).model_copy(update={"max_images": 12})
     rows = stage("evaluate")(few, *KEY)
     assert 11 <= rows.read == rows.written <= 13
     seen = read_predictions(EVALUATION / "predictions.parquet")

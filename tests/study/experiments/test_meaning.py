@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from infopursuit.texts.knowledge import open_knowledge, read_judge
+from infopursuit.texts.knowledge_files import open_knowledge
+from infopursuit.texts.knowledge_lists import read_judge
 from infopursuit_study.experiments import meaning
 from infopursuit_study.experiments.meaning_tables import interval
 

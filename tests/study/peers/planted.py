@@ -22,6 +22,7 @@ from infopursuit_study.peers.linear import (
 from infopursuit_study.peers.peer import Peer
 from infopursuit_study.peers.pursuits import GenerativeIP, Ours, PaperNetworks
 from infopursuit_study.peers.trees import AnswerTree, RuleList
+from tests.planted import unit
 
 CLASSES, D, NOISE_TEXTS = 4, 24, 20
 
@@ -41,10 +42,6 @@ class Planted(NamedTuple):
     y_test: np.ndarray
     texts: list[str]
     embeddings: np.ndarray
-
-
-def unit(rows: np.ndarray) -> np.ndarray:
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
 def planted(per_class: int = 40, noise: float = 0.25, seed: int = 0) -> Planted:

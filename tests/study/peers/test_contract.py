@@ -11,7 +11,8 @@ from sklearn.exceptions import NotFittedError
 
 from infopursuit.core.errors import InputError
 from infopursuit_study.peers.peer import Peer
-from tests.study.peers.planted import PEERS, made, planted, unit
+from tests.planted import unit
+from tests.study.peers.planted import PEERS, made, planted
 
 DATA = planted()
 NAMES = sorted(PEERS)

@@ -24,7 +24,8 @@ from infopursuit_study.peers.linear import (
     submodular_order,
     without_duplicates,
 )
-from tests.study.peers.planted import planted, unit
+from tests.planted import unit
+from tests.study.peers.planted import planted
 
 
 def test_few_concepts_are_the_planted_ones() -> None:

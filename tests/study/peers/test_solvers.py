@@ -16,7 +16,7 @@ from infopursuit_study.peers.elastic_net import ElasticNet, at_effective_concept
 from infopursuit_study.peers.heads import LinearHead, Standardisation
 from infopursuit_study.peers.lasso import Lasso
 from infopursuit_study.peers.matching_pursuit import coefficients, matching_pursuit
-from tests.study.peers.planted import unit
+from tests.planted import unit
 
 
 def problem(n: int = 200, m: int = 12, c: int = 4) -> tuple[torch.Tensor, torch.Tensor]:

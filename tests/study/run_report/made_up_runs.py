@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +17,11 @@ from PIL import Image
 from infopursuit.core.csv_tables import write_csv
 from infopursuit.core.run_name import RunName
 from infopursuit.estimators.persistence import DESCRIPTION, FORMAT
-from infopursuit.pursuit.explanation import (
-    ExplainedImage,
-    Explanation,
-    Step,
-    rounded,
-    write_explanations,
-)
+from infopursuit.pursuit.explanation import Explanation, Step, rounded
 from infopursuit.pursuit.rollout import RollOut
 from infopursuit.pursuit.stopping import StoppingRule, posterior_entropy
 from infopursuit.report.figures import explanation_png
+from infopursuit_study.evaluation.explained_images import ExplainedImage, write_explanations
 from infopursuit_study.evaluation.files import write_json, write_predictions
 from infopursuit_study.evaluation.measurement import summarize
 from infopursuit_study.evaluation.run_metrics import (
@@ -36,6 +32,7 @@ from infopursuit_study.evaluation.run_metrics import (
     sweep,
 )
 from infopursuit_study.meaning.worst_answers import FalseAnswer, write_worst
+from infopursuit_study.run_report.runs import DatasetResults, read_dataset
 
 CLASSES = (
     "zebra", "horse", "giraffe", "elephant", "polar bear", "sea turtle", "flamingo", "penguin",
@@ -287,3 +284,16 @@ def make_baselines(
         metrics[f"{name}_at_T_low"] = accuracy + 0.29
         metrics[f"{name}_at_T_high"] = accuracy + 0.32
     write_json(artifacts / "baselines" / f"{dataset}.json", metrics)
+
+
+def make_dataset(
+    artifacts: Path, dataset: str = "menagerie", *, inits: Sequence[str] = ("llm",),
+    methods: Sequence[str] = ("fixed", "alternating"), seeds: Sequence[int] = (0,),
+    truth: bool = False, **run: Any,
+) -> DatasetResults:  # fmt: skip
+    """Write all runs of a data set and its baselines, and read them as the report does."""
+    names = [RunName(dataset, *key) for key in product(inits, methods, seeds)]
+    for name in names:
+        make_run(artifacts, name, truth=truth, **run)
+    make_baselines(artifacts, dataset)
+    return read_dataset(artifacts, dataset, names, truth=truth)

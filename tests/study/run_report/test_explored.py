@@ -3,79 +3,43 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from infopursuit import load
 from infopursuit.core.stage import RowCounts
-from infopursuit.core.tables import EMBEDDED_IMAGES, IMAGES, write_table
-from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.datasets.labelled_images import load_images
 from infopursuit.explorer import payload
-from infopursuit.pipeline.params import Params, load_params
+from infopursuit.pipeline.params import Params
 from infopursuit_study.run_report.explored import best_run
-from tests.explorer.made_up import read_levels
-from tests.explorer.test_page import Elements
-from tests.stage_scripts import ROOT, stage
+from tests.explorer.made_up import payload_of, read_levels
+from tests.planted import CLASSES, IMAGES_OF, RUN, K, N, edited, with_files
+from tests.planted import params as params
+from tests.stage_scripts import stage
 
 MODELS = Path("artifacts/models")
 PAGE = Path("artifacts/report/explorer/menagerie.html")
-NAME = "menagerie-llm-naive_bayes-0"
-N, K, WIDTH = 24, 6, 16
-
-
-def edited(params: Params, section: str, **values: object) -> Params:
-    return params.model_copy(update={section: getattr(params, section).model_copy(update=values)})
-
-
-@pytest.fixture
-def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
-    """A model, embedded images and their pictures below a temporary folder, and work there."""
-    monkeypatch.chdir(tmp_path)
-    Path("artifacts/images").mkdir(parents=True)
-    columns = {
-        "id": [f"image/{row}" for row in range(N)],
-        "split": ["train" if row % 2 else "test" for row in range(N)],
-        "label": [row // 2 % 3 for row in range(N)],
-        "class_name": ["abc"[row // 2 % 3] for row in range(N)],
-    }
-    embeddings = np.random.default_rng(0).normal(size=(N, WIDTH))
-    embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
-    texts = [f"query {index}" for index in range(K)]
-    model = InformationPursuitClassifier(texts, np.eye(K, WIDTH), queries=texts)
-    model.fit(embeddings, columns["class_name"]).save(
-        "artifacts/models/menagerie-llm-naive_bayes-0"
-    )
-    embedded = columns | {"embedding": embeddings}
-    write_table("artifacts/images/menagerie.parquet", EMBEDDED_IMAGES, embedded)
-    buffer = io.BytesIO()
-    Image.new("RGB", (8, 8), "red").save(buffer, "PNG")
-    write_table("pictures.parquet", IMAGES, columns | {"image": [buffer.getvalue()] * N})
-    settings = edited(load_params(ROOT / "params.yaml"), "explain", ids={})
-    dataset = settings.datasets["menagerie"].model_copy(update={"images": "pictures.parquet"})
-    return settings.model_copy(update={"datasets": {"menagerie": dataset}})
 
 
 @pytest.fixture
 def trained(params: Params) -> Params:
     """The settings of one run, whose model knows where it comes from, and the truth about it."""
     provenance(
-        NAME,
+        RUN,
         init="llm",
         settings={"method": "naive_bayes", "answers": "three_valued"},
         selected={"validation_auc": 0.5},
-        sources={"query 0": "dictionary/menagerie,corpus/coco", "query 1": "corpus/coco"},
+        sources={"text 0": "dictionary/menagerie,corpus/coco", "text 1": "corpus/coco"},
     )
-    truth = Path(f"artifacts/evaluation/{NAME}.truth.csv")
+    truth = Path(f"artifacts/evaluation/{RUN}.truth.csv")
     truth.parent.mkdir(parents=True, exist_ok=True)
     rows = [
-        ("dictionary", "query 0", 0.75, 0.5),
-        ("dictionary", "query 2", "", 0),
-        ("phrases", "query 1", 1, 1),
+        ("dictionary", "text 0", 0.75, 0.5),
+        ("dictionary", "text 2", "", 0),
+        ("phrases", "text 1", 1, 1),
     ]
     with truth.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([("of", "query", "agreement", "answered"), *rows])
@@ -90,16 +54,14 @@ def provenance(name: str, **known: object) -> None:
 
 
 def shown() -> payload.Payload:
-    elements = Elements(PAGE.read_text(encoding="utf-8"))
-    (text,) = [text for _, each, text in elements.texts if each.get("id") == "payload"]
-    return payload.read(text)
+    return payload_of(PAGE.read_text(encoding="utf-8"))
 
 
 def test_the_page_knows_what_the_pipeline_knows(trained: Params) -> None:
     assert stage("explore")(trained, "menagerie") == RowCounts(N, N)
     found = shown()
     model = found.model
-    assert (found.title, model.name, model.sees) == (NAME, NAME, False)
+    assert (found.title, model.name, model.sees) == (RUN, RUN, False)
     assert (model.stop.probability, model.stop.max_queries) == (
         0.95,
         None,
@@ -108,13 +70,13 @@ def test_the_page_knows_what_the_pipeline_knows(trained: Params) -> None:
     assert model.truth is not None
     assert model.truth[0] == payload.Truth(right=0.75, answered=0.5)
     assert model.truth[2] == payload.Truth(right=None, answered=0)
-    assert [each is None for each in model.truth] == [False, True, False, True, True, True]
+    assert [each is None for each in model.truth] == [False, True, False, *[True] * (K - 3)]
     assert len(found.images.test) == len(found.images.train) == N // 2
     for part in (found.images.test, found.images.train):
         for each in part:
             row = int(each.id.removeprefix("image/"))
             assert each.label is not None
-            assert model.classes[each.label] == "abc"[row // 2 % 3]
+            assert model.classes[each.label] == CLASSES[row // 2 % 3]
             assert each.thumbnail is not None
     first = PAGE.read_bytes()
     stage("explore")(trained, "menagerie")
@@ -122,30 +84,25 @@ def test_the_page_knows_what_the_pipeline_knows(trained: Params) -> None:
 
 
 def test_answers_are_those_of_the_model(trained: Params) -> None:
-    from infopursuit.datasets.labelled_images import load_images
-
     stage("explore")(trained, "menagerie")
-    images = load_images("artifacts/images/menagerie.parquet", "test")
-    answers = load(MODELS / NAME).answer(images.embeddings.numpy())
+    images = load_images(IMAGES_OF, "test")
+    answers = load(MODELS / RUN).answer(images.embeddings.numpy())
     for each in shown().images.test:
         levels = read_levels(each.answers, K, 5)[0].astype(np.int64)
         assert (levels / 4).tolist() == answers[images.ids.index(each.id)].tolist()
 
 
 def test_without_truth_and_pictures_the_page_has_the_rest(trained: Params) -> None:
-    without = edited(trained, "run", truth=[])
-    dataset = trained.datasets["menagerie"].model_copy(
-        update={"images": "artifacts/images/menagerie.parquet"}
-    )
-    stage("explore")(without.model_copy(update={"datasets": {"menagerie": dataset}}), "menagerie")
+    without = with_files(edited(trained, "run", truth=[]), images=IMAGES_OF)
+    stage("explore")(without, "menagerie")
     found = shown()
     assert found.model.truth is None
     assert {each.thumbnail for each in found.images.test} == {None}
 
 
 def test_the_best_in_validation_is_explored(trained: Params) -> None:
-    base = (MODELS / NAME / "model.json").read_text(encoding="utf-8")
-    weights = (MODELS / NAME / "weights.safetensors").read_bytes()
+    base = (MODELS / RUN / "model.json").read_text(encoding="utf-8")
+    weights = (MODELS / RUN / "weights.safetensors").read_bytes()
     table = {"method": "naive_bayes", "answers": "three_valued"}
     soft = {"method": "variational", "answers": "soft"}
     others = {
@@ -158,6 +115,6 @@ def test_the_best_in_validation_is_explored(trained: Params) -> None:
         (MODELS / name / "model.json").write_text(base, encoding="utf-8")
         (MODELS / name / "weights.safetensors").write_bytes(weights)
         provenance(name, init=init, settings=settings, selected={"validation_auc": area})
-    assert best_run(MODELS, [NAME, *others], "cpu")[0] == "better"
-    assert best_run(MODELS, [NAME, "control", "soft"], "cpu")[0] == NAME
+    assert best_run(MODELS, [RUN, *others], "cpu")[0] == "better"
+    assert best_run(MODELS, [RUN, "control", "soft"], "cpu")[0] == RUN
     assert best_run(MODELS, ["control", "soft"], "cpu")[0] == "control"

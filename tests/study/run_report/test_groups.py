@@ -1,26 +1,18 @@
 """Groups of seeds against plain loops over resamples, and what is compared with what."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.run_name import RunName
 from infopursuit_study.evaluation.files import read_predictions
 from infopursuit_study.run_report.groups import AUC, comparisons, measured_groups, reference
-from infopursuit_study.run_report.runs import read_dataset
-from tests.study.run_report.made_up_runs import METHODS, make_baselines, make_run
+from tests.study.run_report.made_up_runs import METHODS, make_dataset
 
 BUDGETS = (5, 10, 20)
 
 
-def measured(folder, inits=("llm",), methods=("fixed", "alternating"), seeds=(0, 1, 2), **run):
-    keys = [RunName("pets", *key) for key in product(inits, methods, seeds)]
-    for key in keys:
-        make_run(folder, key, **run)
-    make_baselines(folder, "pets")
-    return measured_groups(read_dataset(folder, "pets", keys), BUDGETS, 500)
+def measured(folder, seeds=(0, 1, 2), **run):
+    return measured_groups(make_dataset(folder, "pets", seeds=seeds, **run), BUDGETS, 500)
 
 
 def test_means_are_those_of_the_predictions(tmp_path):
@@ -61,7 +53,8 @@ def test_only_common_seeds_are_compared(tmp_path):
 @pytest.fixture(scope="module")
 def every(tmp_path_factory):
     folder = tmp_path_factory.mktemp("every")
-    return measured(folder, ("llm", "random_words"), tuple(METHODS), (0,), images=30, k=12)
+    inits = "llm", "random_words"
+    return measured(folder, (0,), inits=inits, methods=tuple(METHODS), images=30, k=12)
 
 
 def test_reference_is_the_papers_best_by_validation(every):

@@ -20,8 +20,7 @@ def test_every_method_and_init_has_a_meaning():
     every += [{"method": "naive_bayes", "answers": answers} for answers in ANSWERS]
     assert len({meaning(settings) for settings in every}) == len(every) == 35
     assert meaning(every[-1]) == (
-        "fixed dictionary, no, not sure and yes by two thresholds for each answer, "
-        "naive Bayes in place of networks"
+        "fixed dictionary, no, not sure and yes, naive Bayes in place of networks"
     )
 
 

@@ -4,20 +4,15 @@ import base64
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
-from itertools import pairwise, product
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.run_name import RunName
-from infopursuit.pursuit.explanation import (
-    IMAGE,
-    NONE_OF_THE_CLASSES,
-    ExplainedImage,
-    question,
-    write_explanations,
-)
+from infopursuit.pursuit.explanation import IMAGE, question
+from infopursuit.report.words import NONE_OF_THE_CLASSES
+from infopursuit_study.evaluation.explained_images import ExplainedImage, write_explanations
 from infopursuit_study.evaluation.files import write_json
 from infopursuit_study.run_report.page import (
     belief,
@@ -28,7 +23,7 @@ from infopursuit_study.run_report.page import (
     shown_run,
     summary,
 )
-from infopursuit_study.run_report.runs import read_dataset, read_opinion
+from infopursuit_study.run_report.runs import read_opinion
 from infopursuit_study.run_report.tables import evolutions, figures, verdict
 from tests.study.run_report.made_up_runs import (
     KNOWN,
@@ -36,8 +31,7 @@ from tests.study.run_report.made_up_runs import (
     METHODS,
     STOP,
     WORST,
-    make_baselines,
-    make_run,
+    make_dataset,
 )
 
 EXPLORER = "explorer/menagerie.html"
@@ -73,26 +67,12 @@ class Page(HTMLParser):
         return [attrs for found, attrs in self.tags if found == tag]
 
 
-def make_dataset(
-    folder, dataset="menagerie", seeds=(0,), methods=("fixed", "alternating"),
-    inits=("llm", "random"), **run,
-):  # fmt: skip
-    keys = [RunName(dataset, *key) for key in product(inits, methods, seeds)]
-    for key in keys:
-        make_run(folder, key, **run)
-    make_baselines(folder, dataset)
-    return keys
+INITS = ("llm", "random")
 
 
 @pytest.fixture(scope="module")
-def artifacts(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("artifacts")
-    return folder, make_dataset(folder)
-
-
-@pytest.fixture(scope="module")
-def results(artifacts):
-    return read_dataset(artifacts[0], "menagerie", artifacts[1])
+def results(tmp_path_factory):
+    return make_dataset(tmp_path_factory.mktemp("artifacts"), inits=INITS)
 
 
 @pytest.fixture(scope="module")
@@ -191,8 +171,7 @@ def test_page_shows_every_run_and_the_figures_of_one(results, page):
 
 def test_selection_on_test_is_told(tmp_path, page):
     assert "selected on test" not in page.lower()
-    keys = make_dataset(tmp_path, select_on="test")
-    told = render_report([read_dataset(tmp_path, "menagerie", keys)], 200)
+    told = render_report([make_dataset(tmp_path, inits=INITS, select_on="test")], 200)
     assert "Selected on test." in told
     charts = told.count('class="panel"')
     assert told.count(">† selected on test</span>") >= charts > 0
@@ -200,17 +179,16 @@ def test_selection_on_test_is_told(tmp_path, page):
 
 def test_several_data_sets_and_seeds(tmp_path):
     seeds, names = (0, 1), ("menagerie", "pets")
-    keys = {name: make_dataset(tmp_path, name, seeds, images=20, k=8, budget=6) for name in names}
-    results = [read_dataset(tmp_path, name, keys[name]) for name in names]
+    small = {"inits": INITS, "seeds": seeds, "images": 20, "k": 8, "budget": 6}
+    results = [make_dataset(tmp_path, name, **small) for name in names]
     told = render_report(results, 200)
     assert "Lines are means over seeds" in told
     assert len(Page(told).ids) == len(set(Page(told).ids))
 
 
 def test_truth_meaning_and_worst_answers_are_shown_where_they_are_known(tmp_path, page):
-    keys = make_dataset(tmp_path, inits=("llm",), truth=True, known=KNOWN, meaning=MEANING,
-                        worst=WORST)  # fmt: skip
-    told = render_report([read_dataset(tmp_path, "menagerie", keys, truth=True)], 20)
+    results = make_dataset(tmp_path, truth=True, known=KNOWN, meaning=MEANING, worst=WORST)
+    told = render_report([results], 20)
     known = (
         "the 134 texts of the universe that name an attribute", "Are the answers true?",
         "How many answers of an explanation are false?", "does the answer change?",
@@ -263,8 +241,8 @@ def test_a_second_opinion_is_shown_where_one_was_asked(results, page, tmp_path):
 
 def test_many_methods_with_all_inits(tmp_path):
     inits = ("llm", "random", "medoids", "informative", "random_words")
-    keys = make_dataset(tmp_path, methods=tuple(METHODS), inits=inits, images=28, k=8, budget=6)
-    results = read_dataset(tmp_path, "menagerie", keys)
+    methods = tuple(METHODS)
+    results = make_dataset(tmp_path, methods=methods, inits=inits, images=28, k=8, budget=6)
     told = render_report([results], 100)
     found = Page(told)
     assert len(found.ids) == len(set(found.ids))
@@ -286,6 +264,26 @@ def test_many_methods_with_all_inits(tmp_path):
     for some in (runs, others):
         assert shown_run(some).name.init != "random_words"
     assert [each["name"].method for each in evolutions(results)][:5] == ["alternating"] * 5
+
+
+def test_no_table_has_more_than_eight_columns_and_each_has_as_many_as_its_heads_say(tmp_path):
+    results = make_dataset(tmp_path, "cub200", seeds=(0, 1), methods=tuple(METHODS), truth=True,
+                           known=KNOWN, meaning=MEANING, images=28, k=130, budget=128)  # fmt: skip
+    told = render_report([results], 20)
+    tables = re.findall(r"<table.*?</table>", told[: told.index('id="paper"')], re.DOTALL)
+    assert len(tables) > 10
+    for table in tables:
+        rows = re.findall(r"<tr.*?</tr>", table, re.DOTALL)
+        widths = [
+            sum(
+                int(span or 1)
+                for span in re.findall(r'<t[hd](?:[^>]*?colspan="(\d+)")?[^>]*>', row)
+            )
+            for row in rows
+        ]
+        assert max(widths) <= 8
+        # The second of two head rows lacks what spans both.
+        assert len(set(widths[1 + (' rowspan="2"' in table) :])) <= 1 or "all together" in table
 
 
 def test_text_headline_and_explanations_have_one_stopping_rule(results, page):
@@ -314,16 +312,14 @@ def test_runs_of_two_rules_are_refused(results):
 
 
 def test_only_fixed_runs_make_a_page_without_learning(tmp_path):
-    keys = make_dataset(tmp_path, methods=("fixed",))
-    told = render_report([read_dataset(tmp_path, "menagerie", keys)], 200)
+    told = render_report([make_dataset(tmp_path, inits=INITS, methods=("fixed",))], 200)
     assert "Does learning the dictionary help?" not in told
     assert "How the dictionary changed" not in told
     Page(told)
 
 
 def test_a_missing_figure_is_named(tmp_path):
-    (key, *_) = make_dataset(tmp_path, methods=("fixed",))
-    results = read_dataset(tmp_path, "menagerie", [key])
-    (tmp_path / "explanations" / str(key) / "0000.png").unlink()
+    results = make_dataset(tmp_path, methods=("fixed",))
+    (tmp_path / "explanations" / str(results.runs[0].name) / "0000.png").unlink()
     with pytest.raises(InputError, match=r"0000\.png: no such figure"):
         render_report([results], 200)

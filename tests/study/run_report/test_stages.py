@@ -9,13 +9,10 @@ import pytest
 from infopursuit.core.errors import InputError
 from infopursuit.core.run_name import RunName
 from infopursuit.core.stage import RowCounts
-from infopursuit.pipeline.params import Params, load_params
+from infopursuit.pipeline.params import load_params
+from tests.planted import edited
 from tests.stage_scripts import ROOT, stage
 from tests.study.run_report.made_up_runs import make_baselines, make_run
-
-
-def edited(params: Params, section: str, **values: object) -> Params:
-    return params.model_copy(update={section: getattr(params, section).model_copy(update=values)})
 
 
 def test_report_joins_all_runs_of_the_parameters(

@@ -2,31 +2,25 @@
 
 import json
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from infopursuit.core.run_name import RunName
 from infopursuit.report.figures import HUES
 from infopursuit_study.run_report.charts import BASELINES, write_plots
-from infopursuit_study.run_report.runs import MEANING_FIGURES, DatasetResults, read_dataset
+from infopursuit_study.run_report.runs import MEANING_FIGURES, DatasetResults
 from infopursuit_study.run_report.summary import write_metrics, write_summary
-from tests.study.run_report.made_up_runs import KNOWN, MEANING, make_baselines, make_run
+from tests.study.run_report.made_up_runs import KNOWN, MEANING, make_dataset
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory) -> DatasetResults:
     folder = tmp_path_factory.mktemp("artifacts")
-    keys = [
-        RunName("menagerie", *key)
-        for key in product(("llm", "informative"), ("fixed", "naive_bayes"), (0, 1))
-    ]
-    for key in keys:
-        make_run(folder, key, images=28, k=8, budget=6, truth=True, known=KNOWN, meaning=MEANING)
-    make_baselines(folder, "menagerie")
-    return read_dataset(folder, "menagerie", keys, truth=True)
+    return make_dataset(
+        folder, inits=("llm", "informative"), methods=("fixed", "naive_bayes"), seeds=(0, 1),
+        images=28, k=8, budget=6, truth=True, known=KNOWN, meaning=MEANING,
+    )  # fmt: skip
 
 
 def rows_of(table: str) -> list[list[str]]:

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from itertools import product
 
 import pytest
 from PIL import Image
@@ -41,18 +40,13 @@ from tests.study.run_report.made_up_runs import (
     MEANING,
     NO_MEANING,
     WORST,
-    make_baselines,
-    make_run,
+    make_dataset,
 )
 
 
-def read(folder, methods=("fixed", "naive_bayes"), seeds=(0,), truth=False, **made):
-    names = [RunName("pets", "llm", *key) for key in product(methods, seeds)]
+def read(folder, methods=("fixed", "naive_bayes"), seeds=(0,), **made):
     made = {"images": 20, "k": 8, "budget": 6, **made}
-    for name in names:
-        make_run(folder, name, truth=truth, **made)
-    make_baselines(folder, "pets")
-    return read_dataset(folder, "pets", names, truth=truth)
+    return make_dataset(folder, "pets", methods=methods, seeds=seeds, **made)
 
 
 def groups_of(results):

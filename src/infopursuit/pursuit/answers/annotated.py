@@ -231,11 +231,15 @@ class AnnotatedTexts:
         self.fitted = fitted
         self.places = {row.tobytes(): place for place, row in enumerate(images, start=1)}
 
+    @property
+    def facts(self) -> dict[int, dict[str, Any]]:
+        """How true the answers are, by the rows of the texts."""
+        return {row: each.facts for row, each in self.fitted.items()}
+
     def certified(self, count: int) -> Bool[Tensor, " u"]:
         """Return which of `count` texts are right in CERTIFIED of the answers they give."""
         mask = torch.zeros(count, dtype=torch.bool)
-        for row, each in self.fitted.items():
-            facts = each.facts
+        for row, facts in self.facts.items():
             given = facts["yes"] + facts["no"]
             mask[row] = facts["yes_right"] + facts["no_right"] >= CERTIFIED * max(given, 1)
         return mask

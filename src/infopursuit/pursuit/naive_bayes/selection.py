@@ -10,9 +10,10 @@ a block of texts at a time. Another machine may do a block: the result has the s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -22,7 +23,6 @@ from tqdm import tqdm
 from infopursuit.core.executors import RayCluster, run_shards
 from infopursuit.datasets.labelled_images import even_sample
 from infopursuit.datasets.matrix import UnitMatrix
-from infopursuit.pursuit.answers.annotated import AnnotatedTexts
 from infopursuit.pursuit.answers.directions import ScoreMap, TextDirections
 from infopursuit.pursuit.answers.information import entropy, information_gain
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
@@ -54,6 +54,24 @@ QueryWeights = Callable[
 ]
 
 
+@runtime_checkable
+class TaughtTexts(Protocol):
+    """Texts whose answers follow what people say of images (`questions.annotations`)."""
+
+    @property
+    def facts(self) -> Mapping[int, dict[str, Any]]:
+        """How true the answers are, by the rows of the texts in the universe."""
+        ...
+
+    def certified(self, count: int) -> Bool[Tensor, " u"]:
+        """Return which of `count` texts people found right."""
+        ...
+
+    def taught(self, rule: ThresholdAnswers, rows: Sequence[int]) -> ThresholdAnswers:
+        """Return the rule of some rows of the universe, with what people teach of them."""
+        ...
+
+
 @dataclass(frozen=True)
 class CandidateTexts:
     """The texts of a universe, how each is measured, and what its information counts.
@@ -72,7 +90,7 @@ class CandidateTexts:
     thresholds: ThresholdFit
     query_weights: QueryWeights | None = None
     source: SharedEmbeddings | None = None
-    annotated: AnnotatedTexts | None = None
+    annotated: TaughtTexts | None = None
 
     def answer_rule(
         self,

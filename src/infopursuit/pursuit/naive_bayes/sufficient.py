@@ -17,16 +17,20 @@ been answered before the first one is chosen.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import cast
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from infopursuit.pursuit.answers.rules import NOT_SURE
+from infopursuit.pursuit.explanation import Explanation, rounded
 from infopursuit.pursuit.naive_bayes.model import ROUNDING, InformationGain, NaiveBayes
+from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.rollout import RollOut, first_of_the_best, in_blocks
-from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.pursuit.stopping import Ended, StoppingRule
 
 
 @torch.no_grad()
@@ -147,3 +151,64 @@ def _first_with_any(*masks: Bool[Tensor, "n k"]) -> Bool[Tensor, "n k"]:
 def _at_level(values: Float[Tensor, "v n k"], level: Int[Tensor, "n k"]) -> Float[Tensor, "n k"]:
     """Return the value of each answer at its level."""
     return values.gather(0, level.unsqueeze(0)).squeeze(0)
+
+
+def decided(
+    pursuit: Pursuit,
+    answers: Float[Tensor, "n k"],
+    probability: float,
+    most: int,
+    stop: StoppingRule,
+    images: Sequence[str],
+    true_classes: Sequence[str | None] | None = None,
+    overridden: Sequence[int] = (),
+) -> list[Explanation]:
+    """Explain n images by at most `most` of their answers, until a class is this probable.
+
+    Args:
+        pursuit: with naive Bayes.
+        answers: of n images to all k queries.
+        probability: that is enough, in (0, 1].
+        most: the largest number of answers.
+        stop: when a pursuit asks no more, to compare with.
+        images: n ids or paths.
+        true_classes: n class names, None if unknown.
+        overridden: queries whose answers a person gave.
+    """
+    k = len(pursuit.queries)
+    classifier = cast(NaiveBayes, pursuit.classifier)
+    querier = cast(InformationGain, pursuit.querier)
+    rolled = sufficient_subset(classifier, answers, min(most, k), querier)
+    goal = full_posterior(classifier, answers)
+    counts, sufficient = sufficient_counts(rolled.posteriors, goal, probability)
+    new = (rolled.values[:, :, 0] > -torch.inf).sum(dim=1)
+    counts, sufficient = counts.minimum(new), sufficient & (counts <= new)
+    rule = StoppingRule(probability, stability=None)
+    ended: list[Ended] = [
+        ("probability" if rule.now(course[: count + 1]) else "all answers")
+        if suffices
+        else "maximum"
+        for course, count, suffices in zip(
+            rolled.posteriors, counts.tolist(), sufficient.tolist(), strict=True
+        )
+    ]
+    explained = pursuit.explanations_from_rollout(
+        rolled, counts, ended, answers, images, true_classes, overridden, k
+    )
+    asked = pursuit.ask_until(answers, stop)
+
+    def outcome(posterior: Tensor, count: int) -> tuple[str, float, int]:
+        leader = int(posterior.argmax())
+        (probability,) = rounded([float(posterior[leader])])
+        return pursuit.class_names[leader], probability, count
+
+    return [
+        replace(
+            each,
+            compared={
+                "asked": outcome(asked.posterior[row], int(asked.length[row])),
+                "all": outcome(goal[row], k),
+            },
+        )
+        for row, each in enumerate(explained)
+    ]

@@ -28,6 +28,7 @@ from infopursuit.queries.settings import (
     PictureModelSettings,
     VllmSettings,
 )
+from infopursuit.texts.checked_json import checked
 
 __all__ = [
     "Answer",
@@ -48,6 +49,8 @@ __all__ = [
 VLLM, RECORDED = "vllm:", "recorded:"
 # A model that thinks on a CPU takes minutes for an answer.
 TIMEOUT_SECONDS = 300.0
+# Settings of a server that are no fields of its requests.
+OWN = ("timeout_seconds", "max_retries", "requests_at_once")
 OTHER_MODEL = "record it, or name another language model, or none"
 
 
@@ -73,7 +76,8 @@ def language_model_at(
             in the environment variable OPENAI_API_KEY; `vllm:MODEL@REVISION`, of the hub, or
             `vllm:FOLDER`; or `recorded:FILE` of recorded answers.
         name: of the model, for a server.
-        extra: more fields of each request to a server, such as reasoning_effort or max_tokens.
+        extra: more fields of each request to a server, such as reasoning_effort or max_tokens; or
+            how it is asked: `OWN`.
 
     Raises:
         InputError: the address is none of these, or the name is missing or too much.
@@ -95,12 +99,15 @@ def language_model_at(
         )
     if not name:
         raise InputError(f"{where}: the name of the model is missing; expected one it knows")
-    settings = OpenAISettings(
-        base_url=where,
-        model=name,
-        api_key_variable="OPENAI_API_KEY",
-        timeout_seconds=TIMEOUT_SECONDS,
-        max_retries=5,
-        extra=dict(extra or {}),
-    )
-    return OpenAIServer(settings)
+    fields = dict(extra or {})
+    settings = {
+        "base_url": where,
+        "model": name,
+        "api_key_variable": "OPENAI_API_KEY",
+        "timeout_seconds": TIMEOUT_SECONDS,
+        "max_retries": 5,
+        **{each: fields.pop(each) for each in OWN if each in fields},
+        "extra": fields,
+    }
+    form = "a setting of the server, not a field of its requests"
+    return OpenAIServer(checked(settings, OpenAISettings, where, form))

@@ -37,7 +37,6 @@ from infopursuit.queries.language_models.model import (
     message_content,
 )
 from infopursuit.queries.language_models.pace import (
-    CONCURRENT_REQUESTS,
     Pace,
     Reply,
     StoppedError,
@@ -75,13 +74,12 @@ SHORTEST_KEY = 4
 PATH = "/chat/completions"
 # Fields of a message in which servers put the thoughts of a model.
 THOUGHTS = ("reasoning_content", "reasoning", "thinking")
+ASK_THE_SERVER = "; the log of the server may say why: does it know the name of the model?"
 UNSTRUCTURED = "set language_model.structured_output to false, or use vLLM's server"
 
 
 class OpenAIServer:
     """The backend that asks a server over HTTP, several prompts at a time."""
-
-    chunk = 4 * CONCURRENT_REQUESTS
 
     def __init__(self, settings: OpenAISettings) -> None:
         base_url = settings.base_url
@@ -107,7 +105,8 @@ class OpenAIServer:
         self.url = f"{self.base_url}{PATH}"
         # Reading the certificates takes longer than many an answer: once is enough.
         self._certificates = httpx.create_ssl_context()
-        self.manners, self.pace = _Manners(self.url), Pace()
+        self.manners, self.pace = _Manners(self.url), Pace(settings.requests_at_once)
+        self.chunk = 4 * settings.requests_at_once
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -141,7 +140,7 @@ class OpenAIServer:
                 "characters on one line"
             )
         failure: BaseException | None = None
-        with ThreadPoolExecutor(CONCURRENT_REQUESTS) as pool:
+        with ThreadPoolExecutor(self.settings.requests_at_once) as pool:
             requests = _Requests(self, self._certificates, key, sampling)
             futures = {pool.submit(requests.ask, each): n for n, each in enumerate(prompts)}
             try:
@@ -289,7 +288,8 @@ class _Requests:
             if self.stopped.wait(pause):
                 raise StoppedError
         raise InputError(
-            f"{self.url} gave no answer in {tries} tries, the last ended in {failure}; check that "
+            f"{self.url} gave no answer in {tries} {'try' if tries == 1 else 'tries'}, the last "
+            f"ended in {failure}; check that "
             "the server runs, then run this again: answers so far are kept"
         )
 
@@ -458,7 +458,7 @@ def read_completion(reply: str, url: str, pattern: str | None = None) -> Answer:
         what = "a web page" if page else _start(reply) if reply.strip() else "an empty reply"
         raise InputError(
             f"{url}: the reply is not a chat completion; expected choices[0].message.content, "
-            f"found {what}{_hint_at_v1(url) if page or not reply.strip() else ''}"
+            f"found {what}{_hint_at_v1(url) if page or not reply.strip() else ASK_THE_SERVER}"
         ) from error
     if isinstance(text, list) and all(isinstance(part, dict) for part in text):
         text = "".join(str(part["text"]) for part in text if part.get("type") == "text")

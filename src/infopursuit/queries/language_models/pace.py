@@ -11,7 +11,6 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
-CONCURRENT_REQUESTS = 16
 # How long a server wants to be left alone: in its headers, and in the words of an error.
 WAIT_HEADERS = {"retry-after-ms": "ms", "x-ms-retry-after-ms": "ms", "retry-after": "s"}
 _WAIT = re.compile(
@@ -41,7 +40,9 @@ class Pace:
     too much to do, half as many go on; with every few answers it is one more.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        """Set the most requests that run at once."""
+        self._limit = most
         self._changed = threading.Condition()
         self._most, self._running = 1, 0
         self._not_before = self._slowed = 0.0
@@ -67,8 +68,8 @@ class Pace:
                 self.answered += 1
                 self._since += 1
                 if self.answered == 1:
-                    self._most = CONCURRENT_REQUESTS
-                elif self._since >= 4 * self._most and self._most < CONCURRENT_REQUESTS:
+                    self._most = self._limit
+                elif self._since >= 4 * self._most and self._most < self._limit:
                     self._most, self._since = self._most + 1, 0
             self._changed.notify_all()
 

@@ -1,0 +1,167 @@
+"""What an explanation says in words: its lines of plain text, and the notes below its answers."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from infopursuit.core.errors import one_line
+from infopursuit.core.numbers import counted, percent
+from infopursuit.pursuit.explanation import DIGITS, Explanation, Step, ending, leaders
+from infopursuit.pursuit.stopping import StoppingRule
+
+# More columns in a folded row are given by their number.
+NAMED = 3
+BEFORE = "before any question"
+NONE_OF_THE_CLASSES = (
+    "It looks like none of the classes: fewer than 1 % of held-out {}s have answers as unlikely."
+)
+BY_A_PERSON = "* A person gave this answer, not the {}."
+
+
+def explanation_text(explanation: Explanation, everything: bool = False) -> str:
+    """Return one line for each question with its answer and the class it makes most probable.
+
+    Answers that changed little are one line, unless `everything` is to be shown. The last line says
+    what is predicted and why the questions stopped; every line ends with a line break.
+    Names are escaped: a terminal obeys none of them, and none looks like a line.
+    """
+    names = tuple(one_line(name) for name in explanation.class_names)
+    rows = [("", BEFORE, "", " ".join(leaders(names, explanation.prior)))]
+    for run in shown_runs(explanation, everything):
+        step = explanation.steps[run[-1]]
+        asked, said = one_line(step.question), step.marked
+        if len(run) > 1:
+            asked, said = one_line(changed_little(explanation, run)), ""
+        belief = " ".join(leaders(names, step.posterior))
+        rows.append((numbered(run), asked, said, belief))
+    numbers, answers = (max(len(row[column]) for row in rows) for column in (0, 2))
+    # A line without an answer goes on where others have theirs, and so widens nothing.
+    texts = [len(asked) - (0 if answer else answers + 2) for _, asked, answer, _ in rows]
+    lines = [one_line(explanation.image)]
+    for number, asked, answer, first in rows:
+        said = f"{asked:<{max(texts)}}  {answer:<{answers}}" if answer else asked
+        lines.append(f"  {number:>{numbers}}  {said:<{max(texts) + 2 + answers}}  {first}")
+    prediction = ", ".join(leaders(names, explanation.posterior))
+    lines.append(f"  Prediction: {prediction}, {ending(explanation)}.")
+    lines += [f"  {one_line(each)}" for each in notes(explanation, everything)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def notes(explanation: Explanation, everything: bool = False) -> list[str]:
+    """Return what an explanation says below its answers, a line each.
+
+    Who gave marked answers; of answers that have a line of their own, why one of not sure counts,
+    and how often people found the question right; what other ways lead to, if that is another
+    class; and whether the image looks like none of the classes.
+    """
+    lines = who_answered(explanation)
+    runs = shown_runs(explanation, everything)
+    shown = [explanation.steps[run[0]] for run in runs if len(run) == 1]
+    lines += [why_not_sure(explanation, step) for step in shown if step.rates is not None]
+    for step in shown:
+        right, given = (explanation.judged or {}).get(step.query, (0, 0))
+        if given:
+            share = f"right in {right} of {given} pictures, judged by people"
+            lines.append(f"{step.question} {share}.")
+    if other := other_ways(explanation):
+        lines.append(other)
+    unlike = [NONE_OF_THE_CLASSES.format(explanation.noun)] if explanation.unfamiliar else []
+    return lines + unlike
+
+
+def why_not_sure(explanation: Explanation, step: Step) -> str:
+    """Say how often images are as close to the cut: why an answer of not sure is evidence."""
+    assert step.rates is not None
+    assert step.rival is not None
+    leader, rival = explanation.class_names[step.leader], explanation.class_names[step.rival]
+    of_leader, of_rival = map(percent, step.rates)
+    return f"{step.question} Not sure in {of_leader} of {leader}, in {of_rival} of {rival}."
+
+
+def other_ways(explanation: Explanation) -> str | None:
+    """Say what questions one after another and all answers lead to, if it is another class."""
+    if explanation.compared is None:
+        return None
+    (asked, of_asked, count), (by_all, of_all, k) = (
+        explanation.compared[by] for by in ("asked", "all")
+    )
+    few = explanation.class_names[explanation.top_classes(1)[0]]
+    if asked == by_all == few:
+        return None
+    return (
+        f"By these {counted(len(explanation.steps), 'answer')} alone: {few}, "
+        f"{percent(explanation.probability)}; by all {k}: {by_all}, {percent(of_all)}; by the "
+        f"{count} that are asked one after another: {asked}, {percent(of_asked)}."
+    )
+
+
+def who_answered(explanation: Explanation) -> list[str]:
+    """Say who gave the answers that have a mark, and what a second opinion cost."""
+    given = any(step.overridden for step in explanation.steps)
+    lines = [BY_A_PERSON.format(explanation.noun)] if given else []
+    lines += [without_asking(explanation, each) for each in explanation.not_asked]
+    if (asked := explanation.second_opinion) is not None:
+        lines.append(
+            f"+ {one_line(asked['model'])} looked at the picture and gave this answer "
+            f"({counted(asked['questions'], 'question')}, {asked['tokens']:,} tokens; "
+            f"{asked['calls']} calls now, {asked['seconds']:.1f} s)."
+        )
+    return lines
+
+
+def without_asking(explanation: Explanation, step: Step) -> str:
+    """Say what an answer that a person gave and no question asked for would have done."""
+    names, predicted = explanation.class_names, explanation.top_classes(1)[0]
+    would = [
+        f"{names[each]} would have {percent(step.posterior[each])}"
+        for each in dict.fromkeys([predicted, step.leader])
+    ]
+    where = "not asked" if explanation.chosen_from is None else "not needed"
+    given = f"{step.question} {step.said} was given by a person and {where}"
+    return f"{given}: with it {' and '.join(would)}."
+
+
+def shown_runs(explanation: Explanation, everything: bool) -> list[list[int]]:
+    """Return the rows of an explanation, each of one step or of a fold."""
+    return [[n] for n in range(len(explanation.steps))] if everything else explanation.folded()
+
+
+def numbered(run: Sequence[int]) -> str:
+    """Return the numbers of the questions of a row, from 1."""
+    return f"{run[0] + 1}" if len(run) == 1 else f"{run[0] + 1}-{run[-1] + 1}"
+
+
+def changed_little(explanation: Explanation, run: Sequence[int]) -> str:
+    """Say what a fold holds: `9 answers moved no class by more than 4 points: 9 no`."""
+    most = max(1, math.ceil(round(100 * explanation.moved(run), DIGITS)))
+    steps = [explanation.steps[number] for number in run]
+    counts = Counter(step.said for step in steps)
+    parts = ", ".join(f"{count} {said}" for said, count in counts.most_common())
+    if any(step.word for step in steps):
+        columns = [step.query.rstrip("?") for step in steps]
+        more = f" and {len(columns) - NAMED} more" if len(columns) > NAMED else ""
+        parts = f"{', '.join(columns[:NAMED])}{more}"
+    moved = f"moved no class by more than {counted(most, 'point')}"
+    return f"{len(run)} answers {moved}: {parts}"
+
+
+def stops_when(stop: StoppingRule) -> str:
+    """Say when a rule ends the questions: `at a probability of 85 % or after 20 questions`."""
+    conditions = []
+    if stop.probability is not None:
+        conditions.append(f"at a probability of {100 * stop.probability:g} %")
+    if stop.entropy is not None:
+        conditions.append(f"at an entropy of {stop.entropy:g} nats")
+    most = math.inf if stop.max_queries is None else stop.max_queries
+    if stop.stability is not None and stop.stability < most:
+        conditions.append(
+            f"when {counted(stop.stability, 'question')} did not change the prediction"
+        )
+    if stop.max_queries is not None:
+        conditions.append(f"after {counted(stop.max_queries, 'question')}")
+    if not conditions:
+        return "when all questions have been asked"
+    *others, last = conditions
+    return f"{', '.join(others)} or {last}" if others else last

@@ -1,0 +1,129 @@
+"""Worlds whose truth is planted, for the tests of several packages, and what they are made of."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from infopursuit.core.files import write_text_list
+from infopursuit.core.tables import (
+    EMBEDDED_CLASSES,
+    EMBEDDED_IMAGES,
+    EMBEDDED_TEXTS,
+    IMAGES,
+    UNIVERSE,
+    write_table,
+)
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.estimators.provenance import RunProvenance
+from infopursuit.pipeline.params import Params, load_params
+from infopursuit.texts.knowledge import KnowledgeTable
+from infopursuit.texts.knowledge_tables import write_knowledge
+from tests.stage_scripts import ROOT, stage
+
+
+def unit(rows: np.ndarray) -> np.ndarray:
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def png(color: str = "red", width: int = 8, height: int = 8) -> bytes:
+    """A picture of one colour, encoded."""
+    buffer = io.BytesIO()
+    Image.new("RGB", (width, height), color).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def split_columns(count: int, classes: Sequence[str]) -> dict[str, list]:
+    """Images of test and train in turn, and of all classes in turn; no embeddings or pictures."""
+    rows = range(count)
+    labels = [row // 2 % len(classes) for row in rows]
+    return {
+        "id": [f"image/{row}" for row in rows],
+        "split": ["train" if row % 2 else "test" for row in rows],
+        "label": labels,
+        "class_name": [classes[label] for label in labels],
+    }
+
+
+def edited(params: Params, section: str, **values: object) -> Params:
+    return params.model_copy(update={section: getattr(params, section).model_copy(update=values)})
+
+
+# One run of the pipeline: a model, and all that the stages after its training read.
+
+KEY = ("menagerie", "llm", "naive_bayes", 0)
+RUN = "menagerie-llm-naive_bayes-0"
+IMAGES_OF = "artifacts/images/menagerie.parquet"
+N, K, WIDTH = 60, 12, 16
+CLASSES = ["cat", "dog", "bus"]
+TEXTS = [f"text {number}" for number in range(K)]
+
+
+@pytest.fixture
+def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
+    """Write a model and all that the stages read below a temporary folder, and work there."""
+    monkeypatch.chdir(tmp_path)
+    draw = np.random.default_rng(0)
+    columns = split_columns(N, CLASSES)
+    centres = draw.normal(size=(3, WIDTH))
+    embeddings = unit(centres[columns["label"]] + draw.normal(size=(N, WIDTH)))
+    embedded = columns | {"embedding": embeddings}
+    write_table("artifacts/images/menagerie.parquet", EMBEDDED_IMAGES, embedded)
+    write_class_embeddings(centres)
+    save_model(embeddings, columns["class_name"])
+    texts = {"text": TEXTS, "source": ["corpus/given"] * K, "embedding": np.eye(K, WIDTH)}
+    write_table("artifacts/universe/embeddings.parquet", EMBEDDED_TEXTS, texts)
+    universe = {"text": TEXTS, "sources": [["corpus/given"]] * K, "caption_ids": [[]] * K}
+    write_table("artifacts/universe/texts.parquet", UNIVERSE, universe)
+    write_text_list("artifacts/classes/menagerie.txt", CLASSES)
+    known = draw.choice([0.0, 0.5, 1.0], (3, K)).astype(np.float32)
+    table = KnowledgeTable(tuple(CLASSES), tuple(TEXTS), known)
+    write_knowledge("artifacts/knowledge/menagerie.parquet", table)
+    pictures = columns | {"image": [png("red", 400, 200)] * N}
+    write_table("pictures.parquet", IMAGES, pictures)
+    settings = edited(load_params(ROOT / "params.yaml"), "baselines", hidden=16, updates=40)
+    return with_files(edited(settings, "explain", ids={}))
+
+
+def save_model(embeddings: np.ndarray, labels: list[str]) -> None:
+    model = InformationPursuitClassifier(TEXTS, np.eye(K, WIDTH), queries=TEXTS)
+    model = model.fit(embeddings, labels).with_class_names(CLASSES)
+    settings = {
+        "method": "naive_bayes",
+        "answers": "threshold",
+        "knowledge": False,
+        "select_on": "held_out",
+        "validation_fraction": 0.1,
+    }
+    model.provenance_ = RunProvenance(
+        "menagerie", "llm", "naive_bayes", 0, settings, 5, "clip", {}
+    ).as_values()
+    model.save(f"artifacts/models/{RUN}")
+
+
+def write_class_embeddings(embeddings: np.ndarray) -> None:
+    labels = list(range(len(embeddings)))
+    columns = {"label": labels, "class_name": CLASSES[: len(labels)], "embedding": embeddings}
+    write_table("artifacts/images/menagerie.classes.parquet", EMBEDDED_CLASSES, columns)
+
+
+def with_files(params: Params, **files: str) -> Params:
+    """The same with other files of the data set, and its judgements read."""
+    nothing = str(ROOT / "params/no_knowledge.jsonl")
+    classes = "artifacts/classes/menagerie.txt"
+    sources = {
+        "judge": nothing,
+        "strict": nothing,
+        "annotations": str(ROOT / "params/no_annotations.csv"),
+        "images": "pictures.parquet",
+        "classes": classes,
+    }
+    dataset = params.datasets["menagerie"].model_copy(update={"k": K, **sources, **files})
+    params = params.model_copy(update={"datasets": {"menagerie": dataset}})
+    stage("read_dataset")(params, "menagerie")
+    return params
