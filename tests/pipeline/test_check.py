@@ -257,6 +257,9 @@ def test_raw_inputs_may_be_missing_where_what_is_made_of_them_is_there(
     caplog.set_level("INFO")
     check()
     assert "datasets.pets.images: images.parquet: not here; artifacts/images/pets" in caplog.text
+    edit(project, "datasets", "pets", "images", value="pin.yaml")
+    check()
+    assert "datasets.pets.images: data/birds: not here; artifacts/images/pets" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -315,7 +318,3 @@ def test_a_server_of_second_opinions_is_asked_about_a_picture(
         assert requests[0]["body"]["messages"][0]["content"][0]["type"] == "image_url"
         with pytest.raises(InputError, match=r"second_opinion\.model: .* qwen3-vl .*larger one"):
             ask_servers()
-
-    edit(project, "datasets", "pets", "images", value="pin.yaml")
-    check()
-    assert "datasets.pets.images: data/birds: not here; artifacts/images/pets" in caplog.text
