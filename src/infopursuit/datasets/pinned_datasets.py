@@ -179,7 +179,7 @@ def given_of_hub(name: str, label: str | None = None) -> Given:
                 f"{name}: the hub does not say which commit this is ({one_line(str(error))}); "
                 f"check the name, or connect to the network, or give {HUB}{repository}@COMMIT"
             ) from error
-        logger.info("%s: the data set at commit %s%s@%s", name, HUB, repository, commit)
+        logger.info("%s: that is %s%s@%s", name, HUB, repository, commit)
         revision = str(commit)
     pinned = HubDataset(hub=repository, revision=revision)
     found = _load(name, pinned, partial(_two_splits, name))
