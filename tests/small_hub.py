@@ -42,6 +42,14 @@ def serving(folder: Path) -> Iterator[dict[str, str]]:
         server.server_close()
 
 
+def write_card(repository: Path, config: str, files: dict[str, str]) -> None:
+    """Write the card of a data set: its one configuration, and a pattern of files of each split."""
+    listed = [line for split, path in files.items()
+              for line in (f"  - split: {split}", f"    path: {path}")]  # fmt: skip
+    card = ["---", "configs:", f"- config_name: {config}", "  data_files:", *listed, "---", ""]
+    (repository / "README.md").write_text("\n".join(card))
+
+
 class _Hub(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,9 @@ CLASSES = ["cat", "giant_panda", "zebra"]
 STRUCT = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 
 
-def hub_parquet(path: Path, count: int = 12, first: int = 0, **more: Any) -> Path:
+def hub_parquet(
+    path: Path, count: int = 12, first: int = 0, names: Sequence[str] = CLASSES, **more: Any
+) -> Path:
     """Write a Parquet file as the library `datasets` does; picture i is of class i % 3."""
     rows = range(first, first + count)
     columns = {
@@ -34,7 +36,9 @@ def hub_parquet(path: Path, count: int = 12, first: int = 0, **more: Any) -> Pat
         "label": pa.array([row % 3 for row in rows], pa.int64()),
         **more,
     }
-    named = {name: {"names": CLASSES, "_type": "ClassLabel"} for name in columns if name != "img"}
+    named = {
+        name: {"names": list(names), "_type": "ClassLabel"} for name in columns if name != "img"
+    }
     features = {"img": {"_type": "Image"}, **named}
     metadata = {"huggingface": json.dumps({"info": {"features": features}})}
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ from infopursuit.datasets.image_source import ImageSource, check_class_names, la
 from infopursuit.datasets.open_images import open_image_source
 from infopursuit.datasets.pinned_datasets import KINDS, HubDataset, LayoutDataset
 from tests.datasets.images import CLASSES, encoded
-from tests.small_hub import serving
+from tests.small_hub import serving, write_card
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -277,12 +277,10 @@ def write_hub(folder: Path) -> None:
     data = datasets.Dataset.from_dict(rows, features=datasets.Features(features))
     repository = folder / "datasets/zoo/animals" / COMMIT
     (repository / "data").mkdir(parents=True)
-    files = []
-    for split in ("train", "test", "blurred"):
+    splits = ("train", "test", "blurred")
+    for split in splits:
         data.to_parquet(str(repository / "data" / f"{split}-00000-of-00001.parquet"))
-        files += [f"  - split: {split}", f"    path: data/{split}-*"]
-    card = ["---", "configs:", "- config_name: default", "  data_files:", *files, "---", ""]
-    (repository / "README.md").write_text("\n".join(card))
+    write_card(repository, "default", {split: f"data/{split}-*" for split in splits})
 
 
 HUB_NAMES = ["cat", "giant_panda", "zebra"]

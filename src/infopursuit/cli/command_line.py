@@ -167,7 +167,7 @@ def parser() -> argparse.ArgumentParser:
     for add in (
         _add_fit, _add_knowledge, _add_explain, _add_predict, _add_export, _add_serve,
         _add_annotate, *(import_module(room).add for room in ROOMS), _add_configure, _add_check,
-        _add_prune,
+        _add_fetch, _add_prune,
     ):  # fmt: skip
         add(commands)
     return whole
@@ -287,6 +287,11 @@ def _add_check(commands: Any) -> None:
     _path(command, "params", "FILE", nargs="?", default=Path("params.yaml"))
 
 
+def _add_fetch(commands: Any) -> None:
+    kept = "what was fetched is kept; the same command goes on"
+    _path(_command(commands, "fetch", _fetch, kept), "settings", "FILE")
+
+
 def _add_prune(commands: Any) -> None:
     _command(commands, "prune", _prune, "the locks are as they were")
 
@@ -300,6 +305,10 @@ def _configure(chosen: argparse.Namespace) -> None:
 def _check(chosen: argparse.Namespace) -> None:
     import_module("infopursuit.pipeline.check").check(chosen.params)
     import_module("infopursuit.pipeline.servers").ask_servers(chosen.params)
+
+
+def _fetch(chosen: argparse.Namespace) -> None:
+    import_module("infopursuit.pipeline.fetch").fetch(chosen.settings)
 
 
 def _prune(chosen: argparse.Namespace) -> None:

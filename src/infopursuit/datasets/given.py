@@ -111,27 +111,6 @@ class Readable(NamedTuple):
     maps: Any = None
 
 
-def joined(where: str, parts: Sequence[Given]) -> Given:
-    """Return the pictures of all parts, one part after the other."""
-
-    def all_of(name: str) -> list[Any] | None:
-        columns = [getattr(part, name) for part in parts]
-        if any(column is None for column in columns):
-            return None
-        return [each for column in columns for each in column]
-
-    places = [(part, row) for part in parts for row in range(len(part))]
-
-    def pictures(rows: Sequence[int]) -> list[Any]:
-        found: dict[int, Any] = {}
-        for part in parts:
-            here = [row for row in rows if places[row][0] is part]
-            found |= zip(here, part.some_pictures([places[row][1] for row in here]), strict=True)
-        return [found[row] for row in rows]
-
-    return Given(where, all_of("ids") or [], all_of("classes"), all_of("splits"), pictures)
-
-
 def of_list(pictures: Sequence[Any]) -> Pictures:
     """Return what gives some of these pictures."""
     return lambda rows: [pictures[row] for row in rows]

@@ -29,7 +29,7 @@ from infopursuit.core.files import check_regular, is_file, read_text_list
 from infopursuit.core.names import composed, is_systems
 from infopursuit.datasets.decoding import suffixes
 from infopursuit.datasets.embedding_files import given_embeddings, image_column, roles
-from infopursuit.datasets.given import HUB, Given, joined
+from infopursuit.datasets.given import HUB, Given
 from infopursuit.datasets.image_source import files_stamp, split_name
 
 logger = logging.getLogger(__name__)
@@ -57,21 +57,21 @@ def read_packed(given: str | Path, label: str | None = None) -> Given:
 
     Args:
         given: one of the forms above.
-        label: the column of the classes, of Parquet files that have several.
+        label: the column of the classes, of Parquet or a data set of the hub that has several.
     """
     path = Path(given)
     if str(given).startswith(HUB) or path.suffix.lower() in PINS or saved_by_datasets(path):
         from infopursuit.datasets.pinned_datasets import given_disk, given_of_hub, given_pinned
 
+        if str(given).startswith(HUB):
+            return given_of_hub(str(given), label)
         if label is not None:
             raise InputError(f"{given}: --label: expected it with Parquet; a YAML file names one")
-        if str(given).startswith(HUB):
-            return given_of_hub(str(given))
         return given_disk(path) if path.is_dir() else given_pinned(path)
     files = _files(path) if path.is_dir() else [path]
     parts = [_of_tar(file) if file.suffix.lower() == TAR else given_embeddings(file, label)
              for file in files]  # fmt: skip
-    whole = joined(str(given), parts)
+    whole = _joined(str(given), parts)
     if whole.splits is not None:
         return whole
     called = [_split(file, path) for file in files]
@@ -85,6 +85,27 @@ def read_packed(given: str | Path, label: str | None = None) -> Given:
     splits = roles(Path(given), named)
     kept = [row for row, split in enumerate(splits) if split is not None]
     return replace(whole, splits=splits).subset(kept)
+
+
+def _joined(where: str, parts: Sequence[Given]) -> Given:
+    """Return the pictures of all parts, one part after the other."""
+
+    def all_of(name: str) -> list[Any] | None:
+        columns = [getattr(part, name) for part in parts]
+        if any(column is None for column in columns):
+            return None
+        return [each for column in columns for each in column]
+
+    places = [(part, row) for part in parts for row in range(len(part))]
+
+    def pictures(rows: Sequence[int]) -> list[Any]:
+        found: dict[int, Any] = {}
+        for part in parts:
+            here = [row for row in rows if places[row][0] is part]
+            found |= zip(here, part.some_pictures([places[row][1] for row in here]), strict=True)
+        return [found[row] for row in rows]
+
+    return Given(where, all_of("ids") or [], all_of("classes"), all_of("splits"), pictures)
 
 
 def packed_stamp(path: Path) -> str:

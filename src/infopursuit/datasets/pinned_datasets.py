@@ -48,6 +48,8 @@ IMAGE_SUFFIXES = (".jpeg", ".jpg", ".png")
 IN_ARCHIVE = "expected it as the data set's archive has it"
 COMMIT = re.compile("[0-9a-f]{40}")
 CARD = "README.md"
+# Which splits are wanted, by the names of all.
+Wanted = Callable[[Iterable[str]], list[str]]
 
 
 class Splits(Section):
@@ -157,11 +159,12 @@ def given_pinned(path: Path) -> Given:
     return _given(path, _find(path, pinned), pinned.renamed)
 
 
-def given_of_hub(name: str) -> Given:
+def given_of_hub(name: str, label: str | None = None) -> Given:
     """Return a data set of the Hugging Face hub by its name, hf:OWNER/NAME or hf:OWNER/NAME@COMMIT.
 
     Without a commit it is today's, which is logged. Of several splits the one called train and the
-    one called test are taken, or else the one for validation.
+    one called test are taken, or else the one for validation. `label` is the column of classes, if
+    several could be.
     """
     repository, at, revision = name.removeprefix(HUB).partition("@")
     if not re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", repository) or (at and not revision):
@@ -176,12 +179,12 @@ def given_of_hub(name: str) -> Given:
                 f"{name}: the hub does not say which commit this is ({one_line(str(error))}); "
                 f"check the name, or connect to the network, or give {HUB}{repository}@COMMIT"
             ) from error
-        logger.info("%s: the data set at commit %s%s@%s", name, HUB, repository, commit)
+        logger.info("%s: that is %s%s@%s", name, HUB, repository, commit)
         revision = str(commit)
     pinned = HubDataset(hub=repository, revision=revision)
     found = _load(name, pinned, partial(_two_splits, name))
     sets = [found[each] for each in _two_splits(name, found)]
-    columns = _columns(name, "hub", sets[0].features, None, None)
+    columns = _columns(name, "hub", sets[0].features, None, label)
     return _given(name, _of_datasets(name, sets, columns, "", _hub_caches()))
 
 
@@ -241,7 +244,7 @@ def _given(where: str | Path, found: Found, renamed: Mapping[str, str] | None = 
 
 def _find_hub(path: Path, pinned: HubDataset) -> Found:
     wanted = [pinned.splits.train, pinned.splits.test]
-    found = _load(path, pinned, lambda _: wanted)
+    found = _load(path, pinned)
     missing = [name for name in wanted if name not in found]
     if missing:
         raise InputError(
@@ -258,27 +261,26 @@ def _hub_caches() -> list[Path]:
     return [Path(HF_DATASETS_CACHE), Path(HF_HUB_CACHE)]
 
 
-def _load(
-    where: str | Path, pinned: HubDataset, wanted: Callable[[Iterable[str]], list[str]]
-) -> Mapping[str, Any]:
+def _load(where: str | Path, pinned: HubDataset, wanted: Wanted | None = None) -> Mapping[str, Any]:
     """Return splits by name, from the files of the pinned commit.
 
     The library is given a folder: by the name of a repository it takes any commit that its cache
     has if the hub does not answer, and does not say so.
 
     Args:
-        wanted: which of the splits, by their names; of others nothing is fetched.
+        wanted: which of the splits, by their names; of others nothing is fetched. None for the
+            two of the pin.
     """
     import datasets
     from huggingface_hub import snapshot_download
 
     try:
         files = hub_files(pinned, wanted)
-        patterns = (
-            None if files is None else [CARD, *(each for of in files.values() for each in of)]
-        )
         folder = snapshot_download(
-            pinned.hub, repo_type="dataset", revision=pinned.revision, allow_patterns=patterns
+            pinned.hub,
+            repo_type="dataset",
+            revision=pinned.revision,
+            allow_patterns=hub_patterns(files),
         )
         found: Any = datasets.load_dataset(folder, pinned.config, data_files=files)
     except Exception as error:  # the hub's client raises errors of several libraries
@@ -289,9 +291,7 @@ def _load(
     return found
 
 
-def hub_files(
-    pinned: HubDataset, wanted: Callable[[Iterable[str]], list[str]]
-) -> dict[str, list[str]] | None:
+def hub_files(pinned: HubDataset, wanted: Wanted | None = None) -> dict[str, list[str]] | None:
     """Return the files of each split, as patterns; None if the card of the data set lists none."""
     from datasets.data_files import sanitize_patterns
     from datasets.utils.metadata import MetadataConfigs
@@ -314,8 +314,13 @@ def hub_files(
     if listed is None:
         return None
     files = {str(split): list(of) for split, of in sanitize_patterns(listed).items()}
-    chosen = wanted(files)
+    chosen = [pinned.splits.train, pinned.splits.test] if wanted is None else wanted(files)
     return {split: files[split] for split in chosen} if {*chosen} <= {*files} else files
+
+
+def hub_patterns(files: Mapping[str, Sequence[str]] | None) -> list[str] | None:
+    """Return which files of a repository are fetched; None for all."""
+    return None if files is None else [CARD, *(each for of in files.values() for each in of)]
 
 
 def open_disk(folder: Path, classes: Sequence[str]) -> ImageSource:
@@ -365,9 +370,10 @@ def _columns(
     labels = labels or [name for name in features if name == "label"]
     for key, given, names in (("image", image, images), ("label", label, labels)):
         if given is None and len(names) != 1:
+            or_option = ", or --label" if (kind, key) == ("hub", "label") else ""
             raise InputError(
                 f"{where}: expected one column of {key}s, found {', '.join(names) or 'none'} (a "
-                f"YAML file with `{kind}` and `{key}` can name one)"
+                f"YAML file with `{kind}` and `{key}` can name one{or_option})"
             )
     return image or images[0], label or labels[0]
 

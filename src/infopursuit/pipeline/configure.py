@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -19,7 +20,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.files import atomic_write
 from infopursuit.core.settings import read_yaml
 from infopursuit.estimators.methods import METHODS
-from infopursuit.pipeline.params import load_params
+from infopursuit.pipeline.params import Params, load_params
 
 # Mappings whose keys are names a person gives, not settings: to merge two of them would mix worlds.
 REPLACED = {
@@ -32,6 +33,17 @@ REPLACED = {
 
 def configure(overlay: str | Path, params: str | Path = "params.yaml") -> None:
     """Merge `overlay` into `params`, which stays as it was if the result is not valid."""
+    with atomic_write(Path(params).resolve()) as partial:  # a link stays one
+        _write_merged(overlay, params, partial)
+
+
+def params_with(overlay: str | Path, params: str | Path = "params.yaml") -> Params:
+    """Return the settings of `params` with those of `overlay`; nothing is changed."""
+    with TemporaryDirectory() as folder:
+        return _write_merged(overlay, params, Path(folder) / "params.yaml")
+
+
+def _write_merged(overlay: str | Path, params: str | Path, out: Path) -> Params:
     yaml = YAML()
     yaml.default_flow_style = False
     merged = read_yaml(params, "expected settings in YAML", yaml)
@@ -39,13 +51,12 @@ def configure(overlay: str | Path, params: str | Path = "params.yaml") -> None:
     changes = read_yaml(overlay, "expected settings in YAML")
     _name_methods(merged, changes)
     _merge(merged, changes)
-    with atomic_write(Path(params).resolve()) as partial:  # a link stays one
-        yaml.dump(merged, partial)
-        try:
-            load_params(partial)
-        except InputError as error:
-            message = str(error).replace(str(partial), f"{params} with {overlay}")
-            raise InputError(message) from error
+    yaml.dump(merged, out)
+    try:
+        return load_params(out)
+    except InputError as error:
+        message = str(error).replace(str(out), f"{params} with {overlay}")
+        raise InputError(message) from error
 
 
 def _name_methods(base: MutableMapping[str, Any], overlay: MutableMapping[str, Any]) -> None:
