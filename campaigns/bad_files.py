@@ -198,7 +198,7 @@ def _tables() -> list[Kind]:
     ]
     dates = table(class_name=np.zeros(6, "M8[D]"))
     command_images = [
-        ("labels are null", table(class_name=["cat", None, "owl"] * 2), "class_name is empty in"),
+        ("labels are null", table(class_name=["cat", None, "owl"] * 2), "class is empty in row 1"),
         ("labels are dates", dates, "is date32.*expected texts or"),
     ]
     command_texts = [

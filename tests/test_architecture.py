@@ -58,7 +58,7 @@ CLOSURES = {
     "infopursuit.cli.explain": (47, 7_800),
     "infopursuit.pursuit.pursuit": (21, 3_400),
 }
-MOST_LINES = 93_000  # of all tracked Python
+MOST_LINES = 94_500  # of all tracked Python
 MOST_LINES_OF_A_STAGE = 115  # what is logic belongs to a package
 MOST_SETTINGS = 13  # of the classifier's constructor
 MOST_OPTIONS = 60  # of the command line

@@ -126,7 +126,7 @@ def carry_out(plan: Plan, train: Given, test: Given | None = None) -> Fitted:
         tower = _Tower(plan.embedding)
     of_train = Readable(train) if tower is None else tower.readable(train)
     train = of_train.given
-    missing = sorted(wanted - set(train.labels.tolist()))
+    missing = sorted(wanted - set(train.labels.tolist())) if seen else []
     if missing:
         raise InputError(f"the class {missing[0]!r} has no readable picture; expected at least one")
     asked: list[str] = []

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from infopursuit.clip.download import KNOWN_HOSTS
 from infopursuit.clip.weights import (
-    KNOWN_HOSTS,
     OPENAI_SHA256,
     DownloadedWeights,
     HubWeights,
