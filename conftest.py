@@ -11,6 +11,8 @@ import pytest
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
+from tests import shapes
+
 # Tests run in parallel processes; more threads than cores would slow them down.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -19,7 +21,7 @@ os.environ["INFOPURSUIT_CACHE"] = tempfile.mkdtemp(prefix="infopursuit-tests-")
 atexit.register(shutil.rmtree, os.environ["INFOPURSUIT_CACHE"], ignore_errors=True)
 
 if os.environ.get("JAXTYPING_DISABLE") != "1":
-    install_import_hook(["infopursuit", "infopursuit_study"], "beartype.beartype")
+    install_import_hook(["infopursuit", "infopursuit_study"], f"{shapes.__name__}.checked")
 
 # Tests measure no time, and examples are the same in every run.
 settings.register_profile("infopursuit", deadline=None, derandomize=True, max_examples=50)

@@ -132,10 +132,7 @@ def read_run(artifacts: Path, name: RunName, truth: bool = False) -> Run:
     return Run(
         name=name,
         metrics=metrics,
-        curve={
-            name: list(map(float, values))
-            for name, values in _read_columns(evaluation / "curve.csv").items()
-        },
+        curve=_read_columns(evaluation / "curve.csv"),
         stopping=tuple(
             StoppingPoint(*row)
             for row in zip(*(points[each] for each in StoppingPoint._fields), strict=True)
