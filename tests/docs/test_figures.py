@@ -15,11 +15,11 @@ NO_PROSE = re.compile(
     r"^ *```.*?^ *```$|`[^`\n]*`|\\\(.*?\\\)|\\\[.*?\\\]|\]\([^)]*\)|<!-- tables .*?<!-- end -->",
     re.DOTALL | re.MULTILINE,
 )
-QUOTED = re.compile(r"(?<![\w.,:/-])\d[\d,]*(?:\.\d+(?: %)?| %)(?!\w|<!--)")
-# Settings, definitions and versions, which are no results.
+QUOTED = re.compile(r"(?<![\w.,:/-])\d[\d,]*(?:\.\d+(?: %)?| %)(?!\w|<!--| GB)")
+# Settings, definitions and versions, which are no results, and neither are sizes of downloads.
 SETTINGS = {
     *("0.005", "0.01", "0.25", "0.3", "0.35", "0.5", "0.7", "0.75", "0.8", "0.95", "0.99"),
-    *("1.0", "1.1", "1.4", "1.44", "2.8", "3.11"),
+    *("1.0", "1.1", "1.4", "1.44", "2.8", "3.11", "3.2", "4.0"),
     *("0.5 %", "5 %", "10 %", "45 %", "50 %", "75 %", "85 %", "95 %"),
 }
 # Generated from the licences of all packages, whose versions are numbers.

@@ -201,7 +201,7 @@ def test_soft_answers_count_by_their_side() -> None:
 
 def test_chance_of_truth_is_the_mean_over_the_shuffled_names() -> None:
     table, labels = np.eye(2, dtype=np.float32), np.array([0, 1, 0, 1])
-    answers = np.where(table[labels] == 1, 1, -1)
+    answers = np.where(table[labels] == 1, 1.0, -1.0)
     found = truth_measures(answers, table, labels, [np.array([0, 1]), np.array([1, 0])])
     assert found["precision_of_yes"] == 1
     assert found["shuffled_precision_of_yes"] == found["shuffled_balanced"] == 0.5
